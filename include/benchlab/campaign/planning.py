@@ -66,11 +66,7 @@ def known(home: Home, spec: ReportSpec, engine: str, store: Store | None, access
     Raises:
         SpecError, StoreError: the topology does not validate, or the store cannot be read.
     """
-    basis = NOTHING_KNOWN
-    if store is not None:
-        times = store.step_times(spec.topology or spec.target, engine)
-        large = sizes(spec, targets.load_topology(home, spec)) if times else {}
-        basis = replace(basis, learned=rates.learned(times, large))
+    basis = NOTHING_KNOWN if store is None else learned(home, spec, engine, store)
     if spec.snapshots is None:
         return basis
     kept = replace(basis, dataset="kept")
@@ -82,6 +78,17 @@ def known(home: Home, spec: ReportSpec, engine: str, store: Store | None, access
     except TargetError as error:
         why = f"planned as if the dataset had to be loaded, because S3 cannot be asked: {error}"
         return replace(basis, dataset="unknown", notes=(why,))
+
+
+def learned(home: Home, spec: ReportSpec, engine: str, store: Store) -> Basis:
+    """What an estimate can rest on without asking anybody: what earlier campaigns took.
+
+    Raises:
+        SpecError, StoreError: the topology does not validate, or the store cannot be read.
+    """
+    times = store.step_times(spec.topology or spec.target, engine)
+    large = sizes(spec, targets.load_topology(home, spec)) if times else {}
+    return replace(NOTHING_KNOWN, learned=rates.learned(times, large))
 
 
 def hosts(home: Home, spec: ReportSpec) -> tuple[Host, ...]:

@@ -803,3 +803,38 @@ site-column-findings = Findings
 site-column-pages = Pages
 
 ## Site: plan
+
+site-plan-about = What a campaign would take, cost and be able to find. Nothing is started here.
+site-plan-none = There is no valid report type that you may see; `benchlab validate` names what is wrong with the others.
+site-plan-report = Report type
+site-plan-baseline = Baseline version
+site-plan-candidate = Candidate version
+site-plan-workloads = Workloads
+site-plan-threads = Client threads
+site-plan-rounds-field = Rounds
+site-plan-deployments-field = Deployments of each side
+site-plan-seconds-field = Seconds a trial
+site-plan-show = Show the plan
+site-plan-faults = This cannot be planned:
+site-plan-duration = Takes about
+site-plan-cost = Costs
+site-plan-finds = Finds
+site-plan-trials = Trials
+site-plan-rounds = Rounds
+site-plan-hosts = Hosts
+site-plan-steps = Steps
+site-plan-command = On the command line
+site-plan-start = Start this campaign
+site-plan-start-hint = Triggers its DAG with these values, as you. Hosts are rented only after the approval that the report type asks for.
+site-plan-free = nothing is rented
+site-plan-unpriced = not known: a price is missing
+site-plan-dollars = about { $dollars } dollars
+site-plan-at-most = , at most { $dollars }
+site-plan-approval = ; a person has to approve it
+site-plan-finds-nothing = nothing: with one side, or one round, nothing is ever called a change
+site-plan-finds-little = not even a change of 50% in 4 of 5 campaigns
+site-plan-finds-change = a change of { $change } in 4 of 5 campaigns, by { $campaigns ->
+    [one] 1 A/A campaign
+   *[other] { $campaigns } A/A campaigns
+}
+site-plan-finds-assumed = a change of { $change } in 4 of 5 campaigns, with noise as assumed: there is no A/A campaign of this setting

@@ -47,3 +47,36 @@ showLocalTimes(document);
 for (const part of document.querySelectorAll("[data-refresh]")) {
   window.setTimeout(() => refresh(part), 1000 * Number(part.dataset.seconds || 5));
 }
+
+// <form data-figures="ADDRESS" data-part="ID">: while it is filled in, the part with this id is what
+// ADDRESS answers for the form's values. An older answer never replaces a newer one.
+for (const form of document.querySelectorAll("form[data-figures]")) {
+  let newest = 0;
+  let waiting = 0;
+  const ask = async () => {
+    const turn = ++newest;
+    const query = new URLSearchParams(new FormData(form));
+    try {
+      const answer = await fetch(`${form.dataset.figures}?${query}`, { credentials: "same-origin" });
+      const text = await answer.text();
+      if (answer.ok && turn === newest) {
+        const made = document.createElement("template");
+        made.innerHTML = text;
+        document.getElementById(form.dataset.part).replaceWith(made.content.firstElementChild);
+      }
+    } catch (error) {
+      console.warn("not asked:", error);
+    }
+  };
+  form.addEventListener("input", (event) => {
+    if (event.target.dataset.submits !== undefined) {
+      // Another report type has other values: begin with its own.
+      window.location.search = new URLSearchParams({ ...Object.fromEntries(
+        [...new FormData(form)].filter(([name]) => name === "language")),
+        report: event.target.value }).toString();
+      return;
+    }
+    window.clearTimeout(waiting);
+    waiting = window.setTimeout(ask, 300);
+  });
+}

@@ -132,12 +132,17 @@ def propose(
     return tuple(proposals[:MOST_PROPOSALS]), notes
 
 
-def plan_sensitivity(home: Home, spec: ReportSpec, planned: Plan) -> PlanSensitivity | None:
+def plan_sensitivity(
+    home: Home, spec: ReportSpec, planned: Plan, store: Store | None = None
+) -> PlanSensitivity | None:
     """What a plan will find; None where it compares nothing, or has a single round.
 
     Where the store has no A/A campaign of the same cells, by the noise of the published reports and
     what is assumed of deployments. Trials that are longer than those of the A/A campaigns are
     assumed not to help.
+
+    Args:
+        store: where the A/A campaigns are; None: the installation's, if it has one.
 
     Raises:
         StoreError: the store cannot be read.
@@ -147,7 +152,7 @@ def plan_sensitivity(home: Home, spec: ReportSpec, planned: Plan) -> PlanSensiti
     """
     if spec.sides == "single" or spec.rounds < 2:
         return None
-    campaigns, noise = _noise(home, spec, planned)
+    campaigns, noise = _noise(home, spec, planned, store)
     return PlanSensitivity(
         campaigns=campaigns,
         detects_pct=_detects(noise, spec),
@@ -155,12 +160,14 @@ def plan_sensitivity(home: Home, spec: ReportSpec, planned: Plan) -> PlanSensiti
     )
 
 
-def _noise(home: Home, spec: ReportSpec, planned: Plan) -> tuple[tuple[str, ...], Noise]:
+def _noise(
+    home: Home, spec: ReportSpec, planned: Plan, store: Store | None
+) -> tuple[tuple[str, ...], Noise]:
     """What the store's A/A campaigns show, with their ids."""
     nothing = assumed(len(spec.workloads), len(spec.threads))
-    if not is_there(home):
+    if store is None and not is_there(home):
         return (), nothing
-    with open_store(home) as store:
+    with contextlib.nullcontext(store) if store else open_store(home) as store:
         campaigns = _like(store, spec, planned)
         if not campaigns:
             return (), nothing

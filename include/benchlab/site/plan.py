@@ -1,0 +1,266 @@
+"""What a campaign would take, cost and find, shown as somebody fills in a form. Starts nothing."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchlab import workloads
+from benchlab.campaign import overrides, planning, report_types
+from benchlab.errors import BenchlabError, SpecError
+from benchlab.language.names import plain
+from benchlab.language.numbers import Numbers
+from benchlab.plan.plan import Plan, needs_approval
+from benchlab.plan.report_type import SIDES, ReportSpec
+from benchlab.plan.versions import RULES
+from benchlab.report.formats import plan_text
+from benchlab.site.page import Page, Site
+from benchlab.studies.sensitivity.proposals import PlanSensitivity, plan_sensitivity
+
+PLACE = "plan/"
+Asked = Mapping[str, Sequence[str]]
+"""A form as it was sent: the values of each field."""
+
+_NUMBERS = ("rounds", "deployments", "seconds")
+# So many releases are suggested for a version, the newest first.
+_SUGGESTED = 30
+_LONGEST_FIELD = 200
+
+
+def plan(site: Site, asked: Asked) -> Page:
+    """The form, filled in as it was asked for, with what its plan takes.
+
+    Args:
+        asked: the fields of the form; what is missing is as in the report type.
+    """
+    return _page(site, asked, "plan.html.j2")
+
+
+def figures(site: Site, asked: Asked) -> Page:
+    """Only what the plan takes, to be shown while somebody fills in the form."""
+    return _page(site, asked, "plan-figures.html.j2")
+
+
+def chosen(site: Site, asked: Asked) -> tuple[ReportSpec, dict[str, Any]]:
+    """The report type that a form names, and the fields that it changes, as Airflow's form has it.
+
+    Raises:
+        SpecError: names every field that cannot be read, and what was found in it, a line each.
+    """
+    known = _report_types(site)
+    if not known:
+        raise SpecError("there is no report type that you may see")
+    name = _one(asked, "report") or next(iter(known))
+    if name not in known:
+        raise SpecError(f"report: {name!r}: there is none; known: {', '.join(known)}")
+    spec = known[name]
+    read = _Reading(asked)
+    changes: dict[str, Any] = {side: version for side in SIDES if (version := _one(asked, side))}
+    changes |= {field: read.whole(field) for field in _NUMBERS if _one(asked, field)}
+    if text := _one(asked, "threads"):
+        changes["threads"] = [
+            read.whole("threads", word) for word in text.replace(",", " ").split()
+        ]
+    if named := list(asked.get("workloads", ())):
+        changes["workloads"] = named
+    if read.faults:
+        raise SpecError("\n".join(read.faults))
+    own = {**spec.model_dump(include={*_NUMBERS}), "threads": list(spec.threads)}
+    own["workloads"] = list(spec.workloads)
+    return spec, {field: value for field, value in changes.items() if own.get(field) != value}
+
+
+class _Reading:
+    """Reads the numbers of a form, and collects what is wrong with them."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._asked = asked
+        self.faults: list[str] = []
+
+    def whole(self, field: str, text: str | None = None) -> int:
+        """A whole number from 1 on; 0 where there is a fault."""
+        text = _one(self._asked, field) if text is None else text
+        try:
+            number = int(text)
+        except ValueError:
+            self.faults.append(f"{field}: {text!r} is not a whole number")
+            return 0
+        if number < 1:
+            self.faults.append(f"{field}: {number} is less than 1")
+        return number
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What a plan takes, costs and finds, as text.
+
+    Attributes:
+        faults: why there is no plan, a line each; then everything else is empty.
+        facts: each with the id of its name.
+        command: what runs it on the command line.
+    """
+
+    faults: tuple[str, ...] = ()
+    versions: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+    steps: tuple[tuple[str, str], ...] = ()
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Form:
+    """The form's fields as they are filled in.
+
+    Attributes:
+        offered: the workloads of the report type's client.
+        own: the version of each side in the report type.
+    """
+
+    report: str
+    title: str
+    reports: tuple[str, ...]
+    text: Mapping[str, str]
+    own: Mapping[str, str]
+    workloads: tuple[str, ...]
+    offered: tuple[str, ...]
+    suggestions: tuple[str, ...]
+
+
+def _page(site: Site, asked: Asked, template: str) -> Page:
+    values = {
+        "form": _form(site, asked),
+        "figures": _figures(site, asked),
+        "asked": [(name, value) for name, found in asked.items() for value in found],
+    }
+    return Page(PLACE, PLACE, site.language.say("site-part-plan"), template, values)
+
+
+def _report_types(site: Site) -> dict[str, ReportSpec]:
+    """Those that are valid and that the reader may see; `benchlab validate` names the others."""
+    found = {}
+    for path in report_types.report_files(site.home):
+        if site.shows(path.stem):
+            try:
+                spec = report_types.load(path)
+            except SpecError:
+                continue
+            found[spec.report] = spec
+    return found
+
+
+def _form(site: Site, asked: Asked) -> Form | None:
+    known = _report_types(site)
+    if not known:
+        return None
+    name = _one(asked, "report")
+    spec = known.get(name) or next(iter(known.values()))
+    of_client = workloads.by_name()
+    text = {field: _one(asked, field) or str(getattr(spec, field)) for field in _NUMBERS}
+    text["threads"] = _one(asked, "threads") or ", ".join(map(str, spec.threads))
+    return Form(
+        report=spec.report,
+        title=spec.title,
+        reports=tuple(known),
+        text=text | {side: _one(asked, side) for side in SIDES},
+        own={side: _own(spec, side) for side in SIDES},
+        workloads=tuple(asked.get("workloads", ())) or spec.workloads,
+        offered=tuple(w for w in of_client if of_client[w] is of_client[spec.workloads[0]]),
+        suggestions=_suggestions(site, spec),
+    )
+
+
+def _own(spec: ReportSpec, side: str) -> str:
+    found = (getattr(entry, side) for entry in spec.engines.values())
+    return ", ".join(plain(one.label) for one in found if one)
+
+
+def _suggestions(site: Site, spec: ReportSpec) -> tuple[str, ...]:
+    """Version rules, and the releases of the report type's engines, the newest first."""
+    try:
+        releases = report_types.releases_of(site.home, spec)
+    except SpecError:
+        releases = ()
+    newest = [release.version.text for release in reversed(releases)][:_SUGGESTED]
+    return (*RULES, *dict.fromkeys(newest))
+
+
+def _figures(site: Site, asked: Asked) -> Figures:
+    try:
+        spec, changes = chosen(site, asked)
+        wanted = overrides.override(spec, changes) if changes else spec
+        resolved = report_types.resolve(site.home, wanted, site.now.date(), to_run=False)
+        engine, reason = planning.choose_engine(resolved.spec, site.home, to_run=False)
+        basis = planning.learned(site.home, resolved.spec, engine, site.store)
+        made = planning.plan(site.home, resolved.spec, engine, spec.report, basis)
+        finds = plan_sensitivity(site.home, resolved.spec, made, site.store)
+    except BenchlabError as error:
+        return Figures(faults=tuple(str(error).removeprefix("override: ").splitlines()))
+    return Figures(
+        versions=" vs. ".join(plain(side.label) for side in made.sides.values()),
+        facts=tuple(_facts(site, resolved.spec, made, finds)),
+        notes=(*resolved.notes, f"engine {engine}: {reason}", *made.warnings),
+        steps=tuple(
+            (f"{step.stage}{f' ({step.side})' if step.side else ''}: {step.what}",
+             plan_text.duration(step.minutes))
+            for step in made.steps
+        ),
+        command=_command(spec, changes),
+    )  # fmt: skip
+
+
+def _facts(
+    site: Site, spec: ReportSpec, made: Plan, finds: PlanSensitivity | None
+) -> list[tuple[str, str]]:
+    say, numbers = site.language.say, Numbers(site.language)
+    facts = [("duration", plan_text.duration(made.minutes))]
+    if made.topology is None:
+        facts.append(("cost", say("site-plan-free")))
+    elif made.dollars is None:
+        facts.append(("cost", say("site-plan-unpriced")))
+    else:
+        facts.append(("cost", _cost(site, spec, made)))
+    facts.append(("finds", _finds(site, spec, finds)))
+    facts.append(("trials", numbers.whole(len(made.trials))))
+    facts.append(("rounds", plan_text.rounds(made)))
+    if made.hosts and made.topology is not None:
+        facts.append(("hosts", numbers.whole(len(made.hosts))))
+    return facts
+
+
+def _cost(site: Site, spec: ReportSpec, made: Plan) -> str:
+    numbers, say = Numbers(site.language), site.language.say
+    cost = say("site-plan-dollars", dollars=numbers.rate(made.dollars, 2))
+    if made.most_dollars is not None:
+        cost += say("site-plan-at-most", dollars=numbers.rate(made.most_dollars, 2))
+    if spec.budget is not None and needs_approval(made, spec.budget):
+        cost += say("site-plan-approval")
+    return cost
+
+
+def _finds(site: Site, spec: ReportSpec, found: PlanSensitivity | None) -> str:
+    say, numbers = site.language.say, Numbers(site.language)
+    if found is None:
+        return say("site-plan-finds-nothing")
+    if found.detects_pct is None:
+        return say("site-plan-finds-little")
+    change = numbers.size(round(found.detects_pct, 1), spec.threshold_pct)
+    if not found.campaigns:
+        return say("site-plan-finds-assumed", change=change)
+    return say("site-plan-finds-change", change=change, campaigns=len(found.campaigns))
+
+
+def _command(spec: ReportSpec, changes: Mapping[str, Any]) -> str:
+    words = ["benchlab", "run", spec.report]
+    for field, value in changes.items():
+        text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
+        words += ["--set", f"{field}={text}"]
+    return shlex.join(words)
+
+
+def _one(asked: Asked, field: str) -> str:
+    """The last value of a field, empty where it has none."""
+    values = asked.get(field, ())
+    return values[-1].strip()[:_LONGEST_FIELD] if values else ""
