@@ -12,7 +12,7 @@ import contextlib
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -66,7 +66,7 @@ class Chosen:
     """
 
     report: str | None = None
-    reports: frozenset[str] | None = None
+    reports: Collection[str] | None = None
     workload: str | None = None
     versions: tuple[str, ...] = ()
     verdict: str | None = None
