@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, date
@@ -16,10 +15,11 @@ from benchlab.cli.options import Json, day, show
 from benchlab.errors import SpecError
 from benchlab.home import find
 from benchlab.language import english
-from benchlab.language.names import title_of
 from benchlab.language.numbers import MISSING, Numbers
 from benchlab.plan.report_type import SIDES
 from benchlab.report.formats.console import console_for, print_table, table_of, text_of
+from benchlab.report.sentences import stored_answer
+from benchlab.results.listing import Chosen
 from benchlab.results.records import CampaignSummary, StoredVerdict
 from benchlab.results.store import open_store
 
@@ -30,8 +30,6 @@ _NONE = (
     "`benchlab plan REPORT` shows what one takes"
 )
 _NO_MATCH = "None of the {count} campaigns in the store has all of that"
-_CHANGES = ("regression", "improvement")
-_ORDER: tuple[str, ...] = (*_CHANGES, "unstable", "inconclusive", "equivalent")
 _STYLE = {"regression": "red", "improvement": "green", "unstable": "yellow"}
 
 
@@ -63,20 +61,18 @@ def list_campaigns(
         known = ", ".join(get_args(Verdict))
         raise SpecError(f"--verdict {verdict!r}: there is no such verdict; known: {known}")
     with open_store(find()) as store:
-        everything = store.summaries()
-    chosen = [
-        one
-        for one in everything
-        if report in (None, one.report)
-        and (version is None or version in one.versions.values())
-        and (verdict is None or verdict in {found.verdict for found in one.verdicts})
-        and (since is None or one.started_at.astimezone(UTC).date() >= since)
-    ]
+        chosen = Chosen(
+            report=report,
+            versions=() if version is None else (version,),
+            verdict=verdict,
+            since=since,
+        )
+        listed, known = store.summaries(chosen, limit=limit or None), store.count()
     show(
-        chosen[: limit or None],
+        listed,
         as_json,
         lambda found: [_to_json(one) for one in found],
-        lambda found, width, colour: _render(found, len(everything), width, colour),
+        lambda found, width, colour: _render(found, known, width, colour),
     )
 
 
@@ -95,53 +91,23 @@ def _render(found: Sequence[CampaignSummary], known: int, width: int, colour: bo
     table = table_of("campaign", "started (UTC)", "took", "versions", "throughput", "p95")
     for one in found:
         ended = one.ended_at
-        throughput, latency = _by_metric(one)
         table.add_row(
             one.id,
             f"{one.started_at.astimezone(UTC):%Y-%m-%d %H:%M}",
             numbers.duration(ended - one.started_at) if ended else "",
             " vs. ".join(one.versions[side] for side in SIDES if side in one.versions),
-            *(_said(one, verdicts, numbers) for verdicts in (throughput, latency)),
+            _said(one, stored_answer.throughput(one)),
+            _said(one, stored_answer.latency(one)),
         )
     print_table(console, table)
     return text_of(console)
 
 
-def _by_metric(one: CampaignSummary) -> tuple[list[StoredVerdict], list[StoredVerdict]]:
-    """The verdicts on throughput, and those on p95 latency: they are kept in turn."""
-    return list(one.verdicts[::2]), list(one.verdicts[1::2])
-
-
-def _said(one: CampaignSummary, verdicts: Sequence[StoredVerdict], numbers: Numbers) -> Text:
+def _said(one: CampaignSummary, verdicts: Sequence[StoredVerdict]) -> Text:
     """Which verdicts there are and how often, with what changed; or why there is none."""
     if not verdicts:
         return Text(one.state if one.state != "complete" else MISSING, style="dim")
-    counted = Counter(found.verdict for found in verdicts)
-    parts = [
-        Text(
-            _words(one, verdict, counted[verdict], verdicts, numbers),
-            style="" if one.measures_noise else _STYLE.get(verdict, ""),
-        )
-        for verdict in _ORDER
-        if counted[verdict]
-    ]
-    return Text(", ").join(parts)
-
-
-def _words(
-    one: CampaignSummary,
-    verdict: str,
-    count: int,
-    verdicts: Sequence[StoredVerdict],
-    numbers: Numbers,
-) -> str:
-    if verdict not in _CHANGES:
-        return english().say(f"answer-{verdict}", count=count)
-    changed = (
-        f"{title_of(found.workload)} {numbers.change(found.estimate_pct)}"
-        for found in verdicts
-        if found.verdict == verdict
+    return Text(", ").join(
+        Text(said.text, style="" if one.measures_noise else _STYLE.get(said.verdict, ""))
+        for said in stored_answer.counted(one, verdicts, english())
     )
-    name = "false-alarm" if one.measures_noise else verdict
-    said = english().say(f"answer-{name}", count=count)
-    return english().say("answer-named", count=said, each=", ".join(changed))

@@ -273,6 +273,7 @@ class CampaignSummary:
     Attributes:
         versions: by side, with what tells builds apart.
         measures_noise: whether it is an A/A campaign.
+        workloads: that it has planned, in the order of its report type.
         verdicts: throughput before p95 latency; empty while no report was published.
     """
 
@@ -281,11 +282,30 @@ class CampaignSummary:
     engine: str
     versions: dict[Side, str]
     measures_noise: bool
+    workloads: tuple[str, ...]
     state: str
     origin: str
     started_at: datetime
     ended_at: datetime | None
     verdicts: tuple[StoredVerdict, ...]
+
+
+@dataclass(frozen=True)
+class ReportSummary:
+    """A report type as an overview has it.
+
+    Attributes:
+        workloads: that any of its campaigns has planned, those of the newest one first.
+        campaigns: how many there are.
+        newest: the campaign that was started last, whatever became of it.
+        decided: by workload, the newest campaign with verdicts on it that is no A/A campaign.
+    """
+
+    report: str
+    workloads: tuple[str, ...]
+    campaigns: int
+    newest: CampaignSummary
+    decided: Mapping[str, CampaignSummary]
 
 
 @dataclass(frozen=True)

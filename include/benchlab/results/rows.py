@@ -20,7 +20,7 @@ from sqlalchemy.schema import CreateColumn
 from benchlab.errors import StoreError
 from benchlab.plan.documents import faults
 from benchlab.plan.plan import Plan
-from benchlab.plan.report_type import RecordedSpec, ReportSpec, Side, SideSpec
+from benchlab.plan.report_type import SIDES, RecordedSpec, ReportSpec, Side, SideSpec
 from benchlab.results.records import (
     Campaign,
     CampaignSummary,
@@ -154,6 +154,22 @@ VERDICTS = sa.Table(
     sa.Column("rule", sa.Integer, nullable=False),
 )
 
+# What lists show of a campaign beside its row, and choose it by. It follows from plan and report
+# type, which never change; a campaign of an older Benchlab gets it when it is first listed.
+SUMMARIES = sa.Table(
+    "summaries",
+    METADATA,
+    sa.Column("campaign", _Key, sa.ForeignKey("campaigns.id"), primary_key=True),
+    sa.Column("form", sa.Integer, nullable=False),
+    sa.Column("engine", _Key, nullable=False),
+    sa.Column("baseline", sa.String(500)),
+    sa.Column("candidate", sa.String(500)),
+    sa.Column("measures_noise", sa.Boolean, nullable=False),
+    sa.Column("workloads", _Document, nullable=False),
+)
+SUMMARY_FORM = 1
+"""Of the rows of :data:`SUMMARIES`; those of another form are written anew."""
+
 # Changes that a person has looked into, so that overviews do not show them as new. A change point
 # is known by the campaign with which it was first seen.
 LOOKED_INTO = sa.Table(
@@ -248,8 +264,8 @@ def campaign_of(row: Any) -> Campaign:
     )
 
 
-def summary_of(row: Any, verdicts: Iterable[Any]) -> CampaignSummary:
-    """A campaign's row, without validating its report type and plan, and the rows of its verdicts.
+def summary_row(row: Any) -> dict[str, Any]:
+    """The row of :data:`SUMMARIES` of a campaign's row, without validating what that has.
 
     Raises:
         StoreError: it cannot be read.
@@ -257,22 +273,37 @@ def summary_of(row: Any, verdicts: Iterable[Any]) -> CampaignSummary:
     try:
         plan, spec = json.loads(row.plan), json.loads(row.spec)
         sides = {side: SideSpec.model_validate(raw).label for side, raw in plan["sides"].items()}
-        return CampaignSummary(
-            id=row.id,
-            report=row.report,
-            engine=plan["engine"],
-            versions=sides,
-            measures_noise=spec.get("sides") == "same" and not plan.get("slowdown_pct"),
-            state=row.state,
-            origin=row.origin,
-            started_at=datetime.fromisoformat(row.started_at),
-            ended_at=datetime.fromisoformat(row.ended_at) if row.ended_at else None,
-            verdicts=tuple(
-                StoredVerdict(**{name: getattr(one, name) for name in _VERDICT}) for one in verdicts
-            ),
-        )
+        planned = dict.fromkeys(trial["workload"] for trial in plan["trials"])
+        return {
+            "campaign": row.id,
+            "form": SUMMARY_FORM,
+            "engine": plan["engine"],
+            **{side: sides.get(side) for side in SIDES},
+            "measures_noise": spec.get("sides") == "same" and not plan.get("slowdown_pct"),
+            "workloads": as_json(plan.get("workloads") or list(planned)),
+        }
     except (ValueError, LookupError, TypeError) as error:
         raise _unreadable(f"campaign {row.id}", error) from error
+
+
+def summary_of(row: Any, verdicts: Iterable[Any]) -> CampaignSummary:
+    """A campaign from the columns of its row and of its summary, and the rows of its verdicts."""
+    labels = {side: getattr(row, side) for side in SIDES}
+    return CampaignSummary(
+        id=row.id,
+        report=row.report,
+        engine=row.engine,
+        versions={side: label for side, label in labels.items() if label is not None},
+        measures_noise=row.measures_noise,
+        workloads=tuple(json.loads(row.workloads)),
+        state=row.state,
+        origin=row.origin,
+        started_at=datetime.fromisoformat(row.started_at),
+        ended_at=datetime.fromisoformat(row.ended_at) if row.ended_at else None,
+        verdicts=tuple(
+            StoredVerdict(**{name: getattr(one, name) for name in _VERDICT}) for one in verdicts
+        ),
+    )
 
 
 def _unreadable(what: str, error: Exception) -> StoreError:

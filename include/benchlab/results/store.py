@@ -17,9 +17,10 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from operator import itemgetter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -29,10 +30,13 @@ from upath import UPath
 from benchlab.errors import StoreError
 from benchlab.home import Home
 from benchlab.plan.rates import Size, StepTime
+from benchlab.results import listing
+from benchlab.results.listing import EVERYTHING, Chosen, Order
 from benchlab.results.records import (
     Campaign,
     CampaignSummary,
     LookedInto,
+    ReportSummary,
     SideFacts,
     StoredVerdict,
     TrialResult,
@@ -46,13 +50,14 @@ from benchlab.results.rows import (
     SCHEMA,
     SCHEMA_VERSION,
     STEP_TIMES,
+    SUMMARIES,
     TRIALS,
     VERDICTS,
     add_missing_columns,
     as_json,
     campaign_of,
     campaign_row,
-    summary_of,
+    summary_row,
     trial_of,
     trial_row,
 )
@@ -149,7 +154,9 @@ class Store:
         """
         with contextlib.suppress(sa.exc.IntegrityError), self.transaction() as connection:
             # Fails where it is stored already, perhaps just now by another process.
-            connection.execute(CAMPAIGNS.insert().values(**campaign_row(campaign)))
+            row = campaign_row(campaign)
+            connection.execute(CAMPAIGNS.insert().values(**row))
+            connection.execute(SUMMARIES.insert().values(**summary_row(SimpleNamespace(**row))))
             return True
         found = self.campaign(campaign.id)
         # What has become known of its dataset, its steps or its price meanwhile is no other plan.
@@ -232,6 +239,19 @@ class Store:
                 log.warning("left out: %s", error)
         return found
 
+    def environments(self, since: date) -> dict[str, tuple[str, dict[str, str]]]:
+        """Of the campaigns started on a day or later, by id: report type and environment.
+
+        Example:
+            ``store.environments(date(2026, 11, 1))["c1"][1].get(SPENT)``
+        """
+        asked = sa.select(CAMPAIGNS.c.id, CAMPAIGNS.c.report, CAMPAIGNS.c.environment)
+        # Times are stored in UTC and in ISO 8601, whose order is that of time.
+        begun = asked.where(CAMPAIGNS.c.started_at >= since.isoformat())
+        with self.transaction() as connection:
+            rows = connection.execute(begun).all()
+        return {row.id: (row.report, json.loads(row.environment)) for row in rows}
+
     def set_facts(self, campaign: str, side: str, facts: SideFacts) -> None:
         """Record what was found on a deployed side, in place of what was recorded before."""
         with self.transaction() as connection:
@@ -276,31 +296,48 @@ class Store:
                     )
                 )
 
-    def summaries(self) -> list[CampaignSummary]:
-        """All campaigns as a list has them, the latest first, without reading any trial.
+    def summaries(
+        self,
+        chosen: Chosen = EVERYTHING,
+        *,
+        order: Order = "started_at",
+        descending: bool = True,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[CampaignSummary]:
+        """Campaigns as a list has them, without reading any plan or trial.
 
         One that cannot be read is left out with a warning in the log, as by :meth:`campaigns`.
 
+        Args:
+            limit, offset: at most so many, after so many others; None: all.
+
         Example:
-            ``store.summaries()[0].verdicts[0].verdict`` is ``regression``.
+            ``store.summaries(Chosen(verdict="regression"), limit=20)[0].verdicts``
         """
-        wanted = ("id", "report", "state", "origin", "started_at", "ended_at", "plan", "spec")
-        chosen = sa.select(*(CAMPAIGNS.c[name] for name in wanted)).order_by(
-            CAMPAIGNS.c.started_at.desc(), CAMPAIGNS.c.id.desc()
-        )
-        decided = sa.select(VERDICTS).order_by(VERDICTS.c.campaign, VERDICTS.c.position)
-        verdicts = defaultdict(list)
-        with self.transaction() as connection:
-            rows = connection.execute(chosen).all()
-            for row in connection.execute(decided):
-                verdicts[row.campaign].append(row)
-        found = []
-        for row in rows:
-            try:
-                found.append(summary_of(row, verdicts[row.id]))
-            except StoreError as error:
-                log.warning("left out: %s", error)
-        return found
+        with listing.connected(self.transaction) as connection:
+            return listing.summaries(
+                connection, chosen, order, descending=descending, limit=limit, offset=offset
+            )
+
+    def count(self, chosen: Chosen = EVERYTHING) -> int:
+        """How many campaigns :meth:`summaries` lists without a limit."""
+        with listing.connected(self.transaction) as connection:
+            return listing.count(connection, chosen)
+
+    def versions(self, chosen: Chosen = EVERYTHING) -> list[str]:
+        """The versions and builds that campaigns have on their sides, as lists show them."""
+        with listing.connected(self.transaction) as connection:
+            return listing.versions(connection, chosen)
+
+    def reports(self) -> list[ReportSummary]:
+        """The report types of which there are campaigns, by name, with their newest verdicts.
+
+        Example:
+            ``store.reports()[0].decided["oltp_insert"].verdicts``
+        """
+        with listing.connected(self.transaction) as connection:
+            return listing.reports(connection)
 
     def look_into(self, campaign: str, workload: str, by: str, note: str) -> None:
         """Record that a person has looked into a change, in place of what was recorded before.

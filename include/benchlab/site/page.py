@@ -24,6 +24,8 @@ from benchlab.site.links import Links
 from benchlab.studies.comparisons import Comparisons
 
 ASSETS = "assets/"
+# Written as files, a campaign with more trials has no page for each.
+MOST_TRIAL_PAGES = 100
 # In the order of the navigation: the place and the message of each part of the site.
 PARTS = {"": "overview", "campaigns/": "campaigns", "history/": "history", "plan/": "plan"}
 # A sign beside each verdict's colour, for those who print or cannot tell the colours apart.
@@ -72,6 +74,14 @@ class Site:
         """Whether the reader may see a report type."""
         return self.reports is None or report in self.reports
 
+    def has_trial_pages(self, trials: int) -> bool:
+        """Whether the trials of a campaign that has planned so many have pages.
+
+        As files only those of small campaigns do: a fleet's hundreds of series are megabytes that
+        nobody asked for, and its report has the figures.
+        """
+        return not self.as_files or trials <= MOST_TRIAL_PAGES
+
 
 @dataclass(frozen=True)
 class Page:
@@ -83,6 +93,7 @@ class Page:
         title: of the window and the heading; in the reader's language.
         template: its template's file.
         values: what the template needs beside what every template has.
+        query: what was asked of it, which its address in another language repeats.
     """
 
     place: str
@@ -90,6 +101,7 @@ class Page:
     title: str
     template: str
     values: Mapping[str, Any]
+    query: Mapping[str, str] = field(default_factory=dict)
 
 
 def render(site: Site, page: Page, *, fragment: bool = False) -> str:

@@ -6,6 +6,7 @@ what it says, and giving back checks against it what EC2 lists.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -165,3 +166,17 @@ def _flat(document: dict[str, Any], prefix: str = "") -> dict[str, Any]:
             _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
         )
     return found
+
+
+def dollars_so_far(state: Path, now: datetime) -> float | None:
+    """About what a campaign's rented hosts have cost until ``now``, as its directory says it.
+
+    None where that is not known: it has rented nothing, from another machine, or a file is damaged.
+    """
+    if (kept := read(state)) is not None and (spending := kept.spending(now)) is not None:
+        return spending.dollars
+    if not (state / fleet_files.SPENT_FILE).exists():
+        return None
+    with contextlib.suppress(TargetError):
+        return spent_before(state)
+    return None

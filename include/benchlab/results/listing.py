@@ -1,0 +1,312 @@
+"""Which campaigns a list has and in what order: chosen, sorted and cut by the database.
+
+A list reads no plan and no trial. It reads :data:`benchlab.results.rows.SUMMARIES`, which is
+written with each campaign; a campaign that an older Benchlab wrote gets its row when it is first
+listed. Where that cannot be written, as in a store that may only be read, the same statements are
+asked of a copy in memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import date, timedelta
+from operator import attrgetter
+from typing import Any, Literal
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from benchlab.errors import StoreError
+from benchlab.results.records import CampaignSummary, ReportSummary
+from benchlab.results.rows import (
+    CAMPAIGNS,
+    METADATA,
+    SUMMARIES,
+    SUMMARY_FORM,
+    VERDICTS,
+    summary_of,
+    summary_row,
+)
+
+log = logging.getLogger(__name__)
+
+Order = Literal["started_at", "id", "report", "state"]
+"""What a list can be sorted by; campaigns that are equal in it by their start."""
+
+Transaction = Callable[[], AbstractContextManager[Connection]]
+
+# Plans are large: so many are in memory at once.
+_BATCH = 50
+# How often another process may be met that writes the same summaries.
+_TRIES = 10
+# Fewer than any database allows as parameters of one statement.
+_AT_ONCE = 500
+_LISTED = tuple(
+    CAMPAIGNS.c[name] for name in ("id", "report", "state", "origin", "started_at", "ended_at")
+)
+_JOINED = sa.join(CAMPAIGNS, SUMMARIES, CAMPAIGNS.c.id == SUMMARIES.c.campaign)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Which campaigns: those that have all of it; None and ``()``: whatever they have.
+
+    Attributes:
+        reports: one of these report types, as where a reader may not see others.
+        versions: each on a side of the campaign, with what tells builds apart.
+        verdict: on any of its workloads, when its report was last published.
+        measures_noise: whether it is an A/A campaign.
+        since, until: the first and the last day on which it was started, in UTC.
+    """
+
+    report: str | None = None
+    reports: Collection[str] | None = None
+    workload: str | None = None
+    versions: tuple[str, ...] = ()
+    verdict: str | None = None
+    state: str | None = None
+    measures_noise: bool | None = None
+    since: date | None = None
+    until: date | None = None
+
+    def conditions(self) -> Iterator[sa.ColumnElement[bool]]:
+        """For the rows of campaigns and their summaries."""
+        if self.report is not None:
+            yield CAMPAIGNS.c.report == self.report
+        if self.reports is not None:
+            yield CAMPAIGNS.c.report.in_(sorted(self.reports))
+        if self.state is not None:
+            yield CAMPAIGNS.c.state == self.state
+        if self.measures_noise is not None:
+            yield SUMMARIES.c.measures_noise.is_(sa.true() if self.measures_noise else sa.false())
+        if self.workload is not None:
+            yield SUMMARIES.c.workloads.contains(json.dumps(self.workload), autoescape=True)
+        for version in self.versions:
+            yield sa.or_(SUMMARIES.c.baseline == version, SUMMARIES.c.candidate == version)
+        if self.verdict is not None:
+            yield sa.exists().where(
+                VERDICTS.c.campaign == CAMPAIGNS.c.id, VERDICTS.c.verdict == self.verdict
+            )
+        # Times are stored in UTC and in ISO 8601, whose order is that of time.
+        if self.since is not None:
+            yield CAMPAIGNS.c.started_at >= self.since.isoformat()
+        if self.until is not None:
+            yield CAMPAIGNS.c.started_at < (self.until + timedelta(days=1)).isoformat()
+
+
+EVERYTHING = Chosen()
+
+
+def count(connection: Connection, chosen: Chosen) -> int:
+    """How many campaigns there are."""
+    counted = sa.select(sa.func.count()).select_from(_JOINED).where(*chosen.conditions())
+    return int(connection.scalar(counted) or 0)
+
+
+def summaries(
+    connection: Connection,
+    chosen: Chosen,
+    order: Order = "started_at",
+    *,
+    descending: bool = True,
+    limit: int | None = None,
+    offset: int = 0,
+) -> list[CampaignSummary]:
+    """One page of the list."""
+    columns = dict.fromkeys((CAMPAIGNS.c[order], CAMPAIGNS.c.started_at, CAMPAIGNS.c.id))
+    page = (
+        _select()
+        .where(*chosen.conditions())
+        .order_by(*(column.desc() if descending else column for column in columns))
+    )
+    if limit is not None or offset:
+        page = page.limit(2**62 if limit is None else limit).offset(offset)
+    return _with_verdicts(connection, connection.execute(page).all())
+
+
+def versions(connection: Connection, chosen: Chosen) -> list[str]:
+    """What campaigns have on their sides, each once, in the order of the text."""
+    found = {
+        label
+        for side in (SUMMARIES.c.baseline, SUMMARIES.c.candidate)
+        for label in connection.scalars(
+            sa.select(side).select_from(_JOINED).where(*chosen.conditions()).distinct()
+        )
+    }
+    return sorted(label for label in found if label is not None)
+
+
+def reports(connection: Connection) -> list[ReportSummary]:
+    """The report types of which there are campaigns, by name."""
+    of_campaigns = sa.select(CAMPAIGNS.c.report, CAMPAIGNS.c.id).select_from(_JOINED)
+    of_verdicts = (
+        sa.select(CAMPAIGNS.c.report, VERDICTS.c.workload, CAMPAIGNS.c.id)
+        .select_from(_JOINED.join(VERDICTS, VERDICTS.c.campaign == CAMPAIGNS.c.id))
+        .where(SUMMARIES.c.measures_noise.is_(sa.false()))
+    )
+    planned = connection.execute(
+        sa.select(
+            CAMPAIGNS.c.report,
+            SUMMARIES.c.workloads,
+            sa.func.count().label("campaigns"),
+            sa.func.max(CAMPAIGNS.c.started_at).label("newest"),
+        )
+        .select_from(_JOINED)
+        .group_by(CAMPAIGNS.c.report, SUMMARIES.c.workloads)
+    ).all()
+    newest = connection.execute(_latest(of_campaigns, CAMPAIGNS.c.report)).all()
+    decided = connection.execute(
+        _latest(of_verdicts, CAMPAIGNS.c.report, VERDICTS.c.workload)
+    ).all()
+    found = _by_id(connection, sorted({row.id for row in (*newest, *decided)}))
+    return [
+        _report(
+            found[last.id],
+            [row for row in planned if row.report == last.report],
+            {row.workload: found[row.id] for row in decided if row.report == last.report},
+        )
+        for last in newest
+    ]
+
+
+def _report(
+    newest: CampaignSummary, planned: Sequence[Any], decided: Mapping[str, CampaignSummary]
+) -> ReportSummary:
+    in_order = sorted(planned, key=attrgetter("newest", "workloads"), reverse=True)
+    workloads = (name for row in in_order for name in json.loads(row.workloads))
+    return ReportSummary(
+        report=newest.report,
+        workloads=tuple(dict.fromkeys((*newest.workloads, *workloads))),
+        campaigns=sum(row.campaigns for row in planned),
+        newest=newest,
+        decided=decided,
+    )
+
+
+@contextlib.contextmanager
+def connected(transaction: Transaction) -> Iterator[Connection]:
+    """A connection for the functions of this module, on which no summary is missing.
+
+    Args:
+        transaction: opens a connection to the store whose statements take effect together.
+    """
+    if _fill(transaction):
+        with transaction() as connection:
+            yield connection
+    else:
+        with _copy(transaction) as connection:
+            yield connection
+
+
+def _fill(transaction: Transaction) -> bool:
+    """Write the summaries that are missing; False where the store does not let itself be written.
+
+    A campaign that cannot be read is left out, with a warning in the log.
+    """
+    last, tries = "", 0
+    while tries < _TRIES:
+        try:
+            with transaction() as connection:
+                ids = connection.scalars(_lacking(last)).all()
+                if not ids:
+                    return True
+                made = list(_derived(connection, ids))
+                connection.execute(SUMMARIES.delete().where(SUMMARIES.c.campaign.in_(ids)))
+                if made:
+                    connection.execute(SUMMARIES.insert(), made)
+            last = ids[-1]
+        except sa.exc.IntegrityError:
+            tries += 1  # another process has just written some of them
+        except StoreError as error:
+            log.info("what lists show of campaigns is not kept: %s", error)
+            return False
+    return False
+
+
+def _lacking(last: str) -> sa.Select[tuple[str]]:
+    """The next campaigns without a summary, after the one with this id."""
+    summary = sa.and_(SUMMARIES.c.campaign == CAMPAIGNS.c.id, SUMMARIES.c.form == SUMMARY_FORM)
+    return (
+        sa.select(CAMPAIGNS.c.id)
+        .where(CAMPAIGNS.c.id > last, ~sa.exists().where(summary))
+        .order_by(CAMPAIGNS.c.id)
+        .limit(_BATCH)
+    )
+
+
+def _derived(connection: Connection, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
+    documents = (CAMPAIGNS.c[name] for name in ("id", "plan", "spec"))
+    for row in connection.execute(sa.select(*documents).where(CAMPAIGNS.c.id.in_(ids))):
+        try:
+            yield summary_row(row)
+        except StoreError as error:
+            log.warning("left out: %s", error)
+
+
+@contextlib.contextmanager
+def _copy(transaction: Transaction) -> Iterator[Connection]:
+    """A database in memory that has of a store what lists need."""
+    with transaction() as connection:
+        listed = connection.execute(sa.select(*_LISTED)).mappings().all()
+        verdicts = connection.execute(sa.select(VERDICTS)).mappings().all()
+        made = [
+            row
+            for ids in _batches([row["id"] for row in listed], _BATCH)
+            for row in _derived(connection, ids)
+        ]
+    copy = sa.create_engine("sqlite://")
+    try:
+        with copy.begin() as connection:
+            METADATA.create_all(connection, tables=[CAMPAIGNS, SUMMARIES, VERDICTS])
+            unread = {column.name: "" for column in CAMPAIGNS.columns if not column.nullable}
+            for table, rows in (
+                (CAMPAIGNS, [{**unread, **row} for row in listed]),
+                (SUMMARIES, made),
+                (VERDICTS, [dict(row) for row in verdicts]),
+            ):
+                if rows:
+                    connection.execute(table.insert(), rows)
+            yield connection
+    finally:
+        copy.dispose()
+
+
+def _select() -> sa.Select[Any]:
+    of_summary = (column for column in SUMMARIES.columns if column.name not in ("campaign", "form"))
+    return sa.select(*_LISTED, *of_summary).select_from(_JOINED)
+
+
+def _latest(chosen: sa.Select[Any], *parts: sa.ColumnElement[Any]) -> sa.Select[Any]:
+    """Of the chosen rows the one of the newest campaign for each value of these columns."""
+    newest_first = (CAMPAIGNS.c.started_at.desc(), CAMPAIGNS.c.id.desc())
+    place = sa.func.row_number().over(partition_by=parts, order_by=newest_first).label("place")
+    placed = chosen.add_columns(place).subquery()
+    return sa.select(placed).where(placed.c.place == 1).order_by(*placed.c[: len(parts)])
+
+
+def _by_id(connection: Connection, ids: Sequence[str]) -> dict[str, CampaignSummary]:
+    rows = [
+        row
+        for some in _batches(ids, _AT_ONCE)
+        for row in connection.execute(_select().where(CAMPAIGNS.c.id.in_(some)))
+    ]
+    return {one.id: one for one in _with_verdicts(connection, rows)}
+
+
+def _with_verdicts(connection: Connection, rows: Sequence[Any]) -> list[CampaignSummary]:
+    verdicts = defaultdict(list)
+    for ids in _batches([row.id for row in rows], _AT_ONCE):
+        decided = sa.select(VERDICTS).where(VERDICTS.c.campaign.in_(ids))
+        for row in connection.execute(decided.order_by(VERDICTS.c.campaign, VERDICTS.c.position)):
+            verdicts[row.campaign].append(row)
+    return [summary_of(row, verdicts[row.id]) for row in rows]
+
+
+def _batches(ids: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    return (ids[begin : begin + size] for begin in range(0, len(ids), size))

@@ -1,0 +1,94 @@
+"""Campaigns that are being measured: how far they are, and what they have cost."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from benchlab.campaign.progress import ProgressLog, ProgressNote, TimeLeft
+from benchlab.errors import StoreError
+from benchlab.results.listing import Chosen
+from benchlab.results.records import SPENT, Campaign
+from benchlab.site.page import Site
+from benchlab.targets.ec2 import rental_file
+
+log = logging.getLogger(__name__)
+
+# A campaign that says nothing for longer than this, and twice one of its trials, may be dead.
+_SILENCE = timedelta(minutes=30)
+
+
+@dataclass(frozen=True)
+class AtWork:
+    """One campaign at work.
+
+    Attributes:
+        step: the last that it noted; None where its progress is not on this machine.
+        at: when that was.
+        left: estimated; None where that is not known.
+        dollars: so far; None where nothing is rented, or it is not known here.
+        is_silent: whether it has noted nothing for so long that it was perhaps interrupted.
+    """
+
+    campaign: Campaign
+    step: ProgressNote | None
+    at: datetime | None
+    left: timedelta | None
+    dollars: float | None
+    is_silent: bool
+
+    @property
+    def planned(self) -> int:
+        """How many trials its plan has."""
+        return len(self.campaign.plan.trials)
+
+    @property
+    def trial(self) -> int | None:
+        """The number of the trial that is measured now; None before and after the trials."""
+        if self.step is None or self.step.done is None or self.step.total is None:
+            return None
+        return min(self.step.done + 1, self.step.total)
+
+    @property
+    def done(self) -> int:
+        """How many of the planned trials are measured, as far as the last step says it."""
+        return (self.step.done or 0) if self.step else 0
+
+
+def all_at_work(site: Site) -> list[AtWork]:
+    """The campaigns at work that the reader may see, the latest first."""
+    running = site.store.summaries(Chosen(reports=site.reports, state="running"))
+    return [at_work(site, campaign) for campaign in _read(site, [one.id for one in running])]
+
+
+def _read(site: Site, ids: list[str]) -> Iterator[Campaign]:
+    for campaign in ids:
+        try:
+            yield site.store.campaign(campaign)
+        except StoreError as error:  # as in lists, it does not keep the others from being shown
+            log.warning("left out: %s", error)
+
+
+def at_work(site: Site, campaign: Campaign) -> AtWork:
+    """How far one campaign is, as of :attr:`Site.now`."""
+    directory = site.home.campaign(campaign.id)
+    steps, _ = ProgressLog(directory / "progress.jsonl").read()
+    estimate = TimeLeft(60 * campaign.plan.minutes)
+    for step in steps:
+        estimate.see(step)
+    last = steps[-1] if steps else None
+    at = datetime.fromtimestamp(last.at, UTC) if last else None
+    seconds = estimate.seconds(site.now.timestamp())
+    spec = campaign.report_type
+    patience = _SILENCE + 2 * timedelta(seconds=spec.seconds + spec.warmup_seconds)
+    said = campaign.environment.get(SPENT)
+    return AtWork(
+        campaign=campaign,
+        step=last,
+        at=at,
+        left=None if seconds is None else timedelta(seconds=seconds),
+        dollars=float(said) if said else rental_file.dollars_so_far(directory, site.now),
+        is_silent=at is not None and site.now - at > patience,
+    )
