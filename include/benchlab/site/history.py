@@ -59,6 +59,11 @@ def workloads(site: Site) -> Page:
     return Page(_PART, _PART, title, "workloads.html.j2", values)
 
 
+def _newest(workload: str, campaign: CampaignSummary) -> StoredVerdict:
+    """What a campaign found of the throughput of a workload."""
+    return next(found for found in campaign.verdicts if found.workload == workload)
+
+
 def history(site: Site, report: str, workload: str, first: str = "", second: str = "") -> Page:
     """The history of one workload of a report type.
 
