@@ -220,6 +220,27 @@ class Store:
                 )
             )
 
+    def report_names(self) -> list[str]:
+        """The report types of which there are campaigns, by name."""
+        with self.transaction() as connection:
+            names = sa.select(CAMPAIGNS.c.report).distinct().order_by(CAMPAIGNS.c.report)
+            return list(connection.scalars(names))
+
+    def started_by(self, report: str, origin: str) -> str | None:
+        """The campaign of a report type that a command or an Airflow run has started, if any.
+
+        Example:
+            ``store.started_by("tpcc_ec2", "Airflow run manual__2026-01-05")``
+        """
+        with self.transaction() as connection:
+            found: str | None = connection.scalar(
+                sa.select(CAMPAIGNS.c.id)
+                .filter_by(report=report, origin=origin)
+                .order_by(CAMPAIGNS.c.started_at.desc())
+                .limit(1)
+            )
+        return found
+
     def campaigns(self, report: str | None = None) -> list[Campaign]:
         """All campaigns, or those of one report type, the earliest first.
 

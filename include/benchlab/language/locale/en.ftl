@@ -726,6 +726,9 @@ site-part-overview = Overview
 site-part-campaigns = Campaigns
 site-part-history = History
 site-part-plan = Plan
+site-problem = Problem { $status }
+site-run = Campaign of a run
+site-run-none = This run has no campaign: its task `plan` has not ended yet, or had nothing to measure. Its log says why. Open this page again once it has ended.
 
 ## Site: overview and campaigns
 
@@ -827,6 +830,7 @@ site-plan-steps = Steps
 site-plan-command = On the command line
 site-plan-start = Start this campaign
 site-plan-start-hint = Triggers its DAG with these values, as you. Hosts are rented only after the approval that the report type asks for.
+site-plan-not-started = It was not started:
 site-plan-free = nothing is rented
 site-plan-unpriced = not known: a price is missing
 site-plan-dollars = about { $dollars } dollars

@@ -769,6 +769,9 @@ site-part-overview = 总览
 site-part-campaigns = 测试活动
 site-part-history = 历史
 site-part-plan = 计划
+site-problem = 错误 { $status }
+site-run = 运行对应的测试活动
+site-run-none = 此次运行没有测试活动：其任务 `plan` 尚未结束，或没有需要测量的内容。原因见其日志。任务结束后请重新打开本页。
 
 ## 网站：总览与测试活动
 
@@ -860,6 +863,7 @@ site-plan-steps = 步骤
 site-plan-command = 命令行
 site-plan-start = 启动此测试
 site-plan-start-hint = 以你的身份用这些值触发其 DAG。需要批准的报告类型在批准之后才会租用主机。
+site-plan-not-started = 未能启动：
 site-plan-free = 不租用任何主机
 site-plan-unpriced = 未知：缺少价格
 site-plan-dollars = 约 { $dollars } 美元
