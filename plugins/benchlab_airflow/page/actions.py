@@ -24,10 +24,10 @@ _LONGEST_NOTE = 500
 def look(
     request: Request,
     reader: ReaderDep,
-    guard: Annotated[str, Form()],
     campaign: Annotated[str, Form(pattern=f"^{ID}$")],
     workload: Annotated[str, Form(max_length=160)],
     done: Annotated[Literal["yes", "no"], Form()],
+    guard: Annotated[str, Form(max_length=500)] = "",
     place: Annotated[str, Form(pattern=r"^[A-Za-z0-9_./-]*$")] = "",
     note: Annotated[str, Form(max_length=_LONGEST_NOTE)] = "",
 ) -> RedirectResponse:
