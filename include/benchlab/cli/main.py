@@ -10,7 +10,7 @@ import importlib
 import io
 import os
 import sys
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -41,6 +41,7 @@ COMMANDS = {
         "reap": "End EC2 fleets that are past their expiry, wherever Benchlab rented.",
     },
     "campaigns": {"campaigns": "List the campaigns in the store, the latest first."},
+    "open": {"open": "Open a campaign's report in the browser."},
     "compare": {
         "compare": "Compare the sides of a stored campaign, or of trials in a file.",
         "calibrate": "Show from A/A campaigns how often verdicts err, how small a change is found, "
@@ -94,10 +95,28 @@ def commands_of(module: str) -> dict[str, Any]:
 app = typer.Typer(
     cls=_Commands,
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     help="Is version B faster or slower than version A, by how much, and can it be trusted?",
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version  # only this option waits for it
+
+        print(f"benchlab {version('benchlab')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="print the version"),
+    ] = False,
+) -> None:
+    """Never more than its options: a command follows."""
 
 
 def _as_in_the_table() -> None:

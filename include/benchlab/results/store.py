@@ -26,7 +26,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine, RowMapping, make_url
 from upath import UPath
 
-from benchlab.errors import StoreError
+from benchlab.errors import StoreError, meaning_of
 from benchlab.home import Home
 from benchlab.plan.rates import Size, StepTime
 from benchlab.results.records import (
@@ -89,7 +89,7 @@ class Store:
                 Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
             self._engine = _connect(url)
         except (OSError, ImportError, sa.exc.ArgumentError) as error:
-            raise StoreError(f"results store {self.shown_url}: {error}") from error
+            raise StoreError(f"results store {self.shown_url}: {meaning_of(error)}") from error
         try:
             self._create_tables()
             self._check_schema()
@@ -415,7 +415,7 @@ class Store:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         except OSError as error:
-            raise StoreError(f"{path}: cannot be written: {error}") from error
+            raise StoreError(f"{path}: cannot be written: {meaning_of(error)}") from error
         return name
 
     def read_bytes(self, name: str) -> bytes:
@@ -428,7 +428,7 @@ class Store:
         try:
             return path.read_bytes()
         except OSError as error:
-            raise StoreError(f"{path}: cannot be read: {error}") from error
+            raise StoreError(f"{path}: cannot be read: {meaning_of(error)}") from error
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Connection]:

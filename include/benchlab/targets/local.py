@@ -14,7 +14,7 @@ from pathlib import Path
 from benchlab import engines, workloads
 from benchlab.engines import builds
 from benchlab.engines.server import PLACE, BaseEngine, Instance
-from benchlab.errors import LockHeldError, TargetError, UnavailableError
+from benchlab.errors import LockHeldError, TargetError, UnavailableError, meaning_of
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
@@ -184,8 +184,8 @@ class Target(BaseTarget):
                     probe.bind((HOST, port))
                 except OSError as error:
                     raise TargetError(
-                        f"ports.{field}: port {port} on {HOST} is busy ({error.strerror}); see who "
-                        f"listens with `ss -ltnp 'sport = :{port}'`, or choose another: "
+                        f"ports.{field}: port {port} on {HOST} is busy ({meaning_of(error)}); "
+                        f"see who listens with `ss -ltnp 'sport = :{port}'`, or choose another: "
                         f"--set ports.{field}=<port>"
                     ) from error
 

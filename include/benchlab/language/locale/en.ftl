@@ -136,6 +136,7 @@ answer-equivalent = { $count } equivalent
 answer-named = { $count } ({ $each })
 answer-change = { $workload } { $change }
 answer-nothing = No workload was measured.
+answer-reasons = Why, and how far it can be trusted
 answer-basis-prior = How much deployments differ was not measured but assumed.
 answer-basis-deployments = How much deployments differ is known from { $deployments } deployments of each side.
 answer-basis-aa-campaigns = How much deployments differ is known from { $campaigns } A/A campaigns.

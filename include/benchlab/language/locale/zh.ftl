@@ -97,6 +97,7 @@ answer-equivalent = { $count } 个持平
 answer-named = { $count }（{ $each }）
 answer-change = { $workload } { $change }
 answer-nothing = 没有测试任何负载。
+answer-reasons = 原因与可信程度
 answer-basis-prior = 部署之间的差异没有测量，是假定的。
 answer-basis-deployments = 部署之间的差异由每一方的 { $deployments } 次部署得知。
 answer-basis-aa-campaigns = 部署之间的差异由 { $campaigns } 次 A/A 测试得知。

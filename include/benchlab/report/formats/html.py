@@ -12,16 +12,8 @@ from markupsafe import Markup, escape
 from benchlab.report.formats import markdown
 from benchlab.report.formats.pages import TOP, Page
 from benchlab.report.model.report import Report
+from benchlab.report.sentences import answer
 from benchlab.report.sentences.wording import PLACE
-
-# A sign beside each verdict's colour, for those who print or cannot tell the colours apart.
-_SIGNS = {
-    "regression": "▼",
-    "improvement": "▲",
-    "equivalent": "=",
-    "inconclusive": "?",
-    "unstable": "!",
-}
 
 
 def render(report: Report, pictures: Mapping[str, bytes], page: Page = TOP) -> str:
@@ -46,5 +38,5 @@ def _inline(svg: str, description: str) -> Markup:
 def _template() -> jinja2.Template:
     made = markdown.environment(autoescape=True)
     made.filters["place"] = lambda text, html: Markup(escape(text).replace(PLACE, html, 1))
-    made.globals["signs"] = _SIGNS
+    made.globals["signs"] = answer.SIGNS
     return made.get_template("report.html.j2")

@@ -24,6 +24,14 @@ _ORDER: tuple[Verdict, ...] = (
     *("regression", "improvement", "unstable", "inconclusive", "equivalent"),
 )
 _CHANGES = ("regression", "improvement")
+SIGNS = {
+    "regression": "▼",
+    "improvement": "▲",
+    "equivalent": "=",
+    "inconclusive": "?",
+    "unstable": "!",
+}
+"""A sign beside each verdict's colour, for those who print or cannot tell the colours apart."""
 # The weakest first: it is the one to know of.
 _BASES: tuple[Basis, ...] = ("prior", "deployments", "A/A campaigns")
 
