@@ -138,10 +138,16 @@ def _words(
     if verdict not in _CHANGES:
         return english().say(f"answer-{verdict}", count=count)
     changed = (
-        f"{title_of(found.workload)} {numbers.change(found.estimate_pct)}"
+        f"{title_of(found.workload)} {_change(found, numbers)}"
         for found in verdicts
         if found.verdict == verdict
     )
     name = "false-alarm" if one.measures_noise else verdict
     said = english().say(f"answer-{name}", count=count)
     return english().say("answer-named", count=said, each=", ".join(changed))
+
+
+def _change(found: StoredVerdict, numbers: Numbers) -> str:
+    low, high = found.low_pct, found.high_pct
+    within = None if low is None or high is None else (low, high)
+    return numbers.estimate(found.estimate_pct, 0, within)

@@ -120,5 +120,11 @@ def _contents(
     if report in imported.ids():
         return published_bundle.make(imported.get(report), chosen), "figures.csv"
     made = Comparer(home, store).outcome(store.campaign(report))
-    files = bundle.make(made.campaign, made.comparison, made.trials, languages=(chosen.code,))
+    files = bundle.make(
+        made.campaign,
+        made.comparison,
+        made.trials,
+        languages=(chosen.code,),
+        read_object=store.read_bytes,
+    )
     return files, "comparison.csv"

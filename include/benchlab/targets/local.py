@@ -153,7 +153,8 @@ class Target(BaseTarget):
     def environment(self) -> dict[str, str]:
         engine = engines.by_name()[self.plan.engine]
         self.home.root.mkdir(parents=True, exist_ok=True)
-        file_system = self.executor.run(["stat", "-f", "-c", "%T", str(self.home.root)]).stdout
+        shown = self.executor.run(["df", "--output=fstype", str(self.home.root)]).stdout
+        file_system = shown.split()[-1]
         facts = self.engine_facts(engine, engine.caveat) | {
             **machine(),
             "kernel": platform.release(),

@@ -105,7 +105,7 @@ def line(
     return Line(
         workload=workload,
         metric=metric,
-        change=numbers.estimate(found.estimate_pct, threshold_pct),
+        change=numbers.estimate(found.estimate_pct, threshold_pct, found.ci95_pct),
         interval=numbers.interval(found.ci95_pct, threshold_pct),
         p=numbers.p_value(found.p_adjusted).removeprefix("= "),
         verdict=verdict,
@@ -134,7 +134,7 @@ def _sized(report: Report, changed: Iterable[tuple[str, Decision]]) -> Iterable[
     """Each change with its size, the largest first."""
     limit = report.spec.threshold_pct
     for title, found in sorted(changed, key=lambda one: -abs(one[1].estimate_pct or 0)):
-        estimate = report.numbers.estimate(found.estimate_pct, limit)
+        estimate = report.numbers.estimate(found.estimate_pct, limit, found.ci95_pct)
         yield report.language.say("answer-change", workload=title, change=estimate)
 
 
