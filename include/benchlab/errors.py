@@ -183,7 +183,7 @@ class EvidenceError(BenchlabError):
     """An evidence bundle cannot be made or read; the text names the bundle or the file in it."""
 
 
-def meaning_of(error: Exception) -> str:
+def meaning_of(error: BaseException) -> str:
     """What an error of the operating system means, in plain English, without its number.
 
     Example:

@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from benchlab.errors import BenchlabError
+from benchlab.errors import BenchlabError, meaning_of
 
 _GIVE_BACK = (
     "End a campaign wherever it runs, remove its data, and give its hosts and the machine back."
@@ -129,7 +129,10 @@ for _declared in COMMANDS.values():
 
 
 def main() -> NoReturn:
-    """Entry point: a ``BenchlabError`` is printed without a traceback; exit code 1."""
+    """Entry point: a ``BenchlabError`` is printed without a traceback; exit code 1.
+
+    So is what a disk, a file or the network refuses anywhere.
+    """
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A character that the terminal's encoding lacks is written as an escape, without an error.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -141,6 +144,10 @@ def main() -> NoReturn:
         sys.exit(1)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"error: {where}{meaning_of(error)}", file=sys.stderr)
         sys.exit(1)
     sys.exit(0)
 

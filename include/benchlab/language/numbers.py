@@ -58,18 +58,19 @@ class Numbers:
         """A change that a verdict rests on, in percent, signed.
 
         It has as many decimals as its interval ``within`` leaves a meaning: two if that is not
-        known. It gets more where rounding would move it across zero or the threshold: -1.996 % is
-        not printed as -2.00 % beside a verdict that calls it smaller than 2 %.
+        known. It gets more where rounding would move it across the threshold, or across zero where
+        its interval has zero outside: -1.996 % is not printed as -2.00 % beside a verdict that
+        calls it smaller than 2 %.
         """
         if value is None:
             return MISSING
-        return self._percent(_on_its_side(value, threshold, _meant(within)), signed=True)
+        return self._percent(_on_its_side(value, threshold, within), signed=True)
 
     def size(
         self, value: float, threshold: float, within: tuple[float, float] | None = None
     ) -> str:
         """Like :meth:`estimate`, without the sign."""
-        return self._percent(abs(_on_its_side(value, threshold, _meant(within))))
+        return self._percent(abs(_on_its_side(value, threshold, within)))
 
     def interval(self, bounds: tuple[float, float] | None, threshold: float) -> str:
         """An interval of changes in percent; see :meth:`estimate`."""
@@ -155,11 +156,17 @@ def _meant(within: tuple[float, float] | None) -> int:
     return 0 if half >= 10 else 1 if half >= 1 else 2
 
 
-def _on_its_side(value: float, threshold: float, least: int) -> Decimal:
-    """Rounded to decimals, or more if needed to stay on its side of zero and threshold."""
-    for decimals in range(least, _MOST_DECIMALS + 1):
+def _on_its_side(value: float, threshold: float, within: tuple[float, float] | None) -> Decimal:
+    """Rounded to what its interval leaves a meaning, but not across threshold or zero.
+
+    Zero does not matter to an estimate whose interval has it inside.
+    """
+    low, high = within or (value, value)
+    either = low < value < high and low < 0 < high
+    for decimals in range(_meant(within), _MOST_DECIMALS + 1):
         rounded = round(value, decimals)
         same_size = (abs(rounded) >= threshold) == (abs(value) >= threshold)
-        if same_size and (rounded > 0, rounded < 0) == (value > 0, value < 0):
+        same_sign = (rounded > 0, rounded < 0) == (value > 0, value < 0)
+        if same_size and (same_sign or (either and rounded == 0)):
             return _rounded(value, decimals)
     return Decimal(value).quantize(Decimal(1).scaleb(-_MOST_DECIMALS), ROUND_DOWN)

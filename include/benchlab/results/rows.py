@@ -154,6 +154,15 @@ VERDICTS = sa.Table(
     sa.Column("rule", sa.Integer, nullable=False),
 )
 
+# What people say of a campaign.
+REMARKS = sa.Table(
+    "remarks",
+    METADATA,
+    sa.Column("campaign", _Key, sa.ForeignKey("campaigns.id"), primary_key=True),
+    sa.Column("note", _Document, nullable=False),
+    sa.Column("tags", _Document, nullable=False),
+)
+
 # Double: MySQL's FLOAT would round a throughput to six digits.
 SAMPLES = _of_trial(
     "samples",

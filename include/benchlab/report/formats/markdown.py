@@ -11,8 +11,6 @@ from functools import cache
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
-from markupsafe import escape as escape_html
 
 from benchlab.language import REFERENCE, Language, templates
 from benchlab.language.names import items
@@ -26,8 +24,6 @@ from benchlab.report.sentences import answer, method, setting, trust, wording
 
 # Characters with a meaning in a line of Markdown or of a table; "_" within a word has none.
 _SPECIAL = re.compile(r"[\\`*\[\]|~#]|(?<![^\W_])_|_(?![^\W_])")
-# A command or a name in a sentence, as in `tiup`: no character in it has a meaning within code.
-_CODE = re.compile(r"`([A-Za-z0-9_ ./:=,@%+-]+)`")
 _IN_MARKUP = re.compile(r"[<>&\[\]`*~|]")
 _LONGEST_VALUE = 60
 
@@ -51,13 +47,10 @@ def values(report: Report, page: Page) -> dict[str, Any]:
 
 
 def escape(value: object) -> str:
-    """Text of which nothing is taken for Markdown or HTML, but names in backquotes for code."""
+    """Text of which nothing is taken for Markdown or HTML."""
     text = " ".join(str(value).split())
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    parts = _CODE.split(text)  # every second one is code
-    parts[::2] = (_SPECIAL.sub(lambda match: "\\" + match.group(), part) for part in parts[::2])
-    parts[1::2] = (f"`{part}`" for part in parts[1::2])
-    return "".join(parts)
+    return _SPECIAL.sub(lambda match: "\\" + match.group(), text)
 
 
 def _in_front_matter(text: str) -> str:
@@ -77,7 +70,7 @@ def environment(*, autoescape: bool) -> jinja2.Environment:
     made = templates.environment(
         "benchlab.report.formats", autoescape=autoescape, keep_trailing_newline=not autoescape
     )
-    made.filters.update(shown=_shown, prose=_prose)
+    made.filters["shown"] = _shown
     made.globals.update(
         answer=answer, wording=wording, trust=trust, method=method, setting=setting,
         figures=figures, hosts=hosts, hardware=hardware, probed=probed, software=software,
@@ -85,11 +78,6 @@ def environment(*, autoescape: bool) -> jinja2.Environment:
         REFERENCE=REFERENCE,
     )  # fmt: skip
     return made
-
-
-def _prose(text: str) -> Markup:
-    """A sentence in HTML, with names in backquotes as code."""
-    return Markup(_CODE.sub(r"<code>\1</code>", str(escape_html(text))))
 
 
 def _shown(value: object, language: Language, short: bool) -> str:
