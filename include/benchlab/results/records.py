@@ -291,6 +291,7 @@ class CampaignSummary:
 
 
 @dataclass(frozen=True)
+<<<<<<< HEAD
 class ReportSummary:
     """A report type as an overview has it.
 
@@ -306,6 +307,18 @@ class ReportSummary:
     campaigns: int
     newest: CampaignSummary
     decided: Mapping[str, CampaignSummary]
+=======
+class Remarks:
+    """What people say of a campaign; reports do not have it.
+
+    Attributes:
+        note: a text; empty: none.
+        tags: words by which campaigns are found again, sorted.
+    """
+
+    note: str = ""
+    tags: tuple[str, ...] = ()
+>>>>>>> cli
 
 
 @dataclass(frozen=True)

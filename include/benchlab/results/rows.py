@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from sqlalchemy.engine import RowMapping
 from sqlalchemy.schema import CreateColumn
 
@@ -154,6 +154,7 @@ VERDICTS = sa.Table(
     sa.Column("rule", sa.Integer, nullable=False),
 )
 
+<<<<<<< HEAD
 # What lists show of a campaign beside its row, and choose it by. It follows from plan and report
 # type, which never change; a campaign of an older Benchlab gets it when it is first listed.
 SUMMARIES = sa.Table(
@@ -180,6 +181,15 @@ LOOKED_INTO = sa.Table(
     sa.Column("by", sa.String(255), nullable=False),
     sa.Column("at", sa.String(40), nullable=False),
     sa.Column("note", _Document, nullable=False),
+=======
+# What people say of a campaign.
+REMARKS = sa.Table(
+    "remarks",
+    METADATA,
+    sa.Column("campaign", _Key, sa.ForeignKey("campaigns.id"), primary_key=True),
+    sa.Column("note", _Document, nullable=False),
+    sa.Column("tags", _Document, nullable=False),
+>>>>>>> cli
 )
 
 # Double: MySQL's FLOAT would round a throughput to six digits.
@@ -307,8 +317,8 @@ def summary_of(row: Any, verdicts: Iterable[Any]) -> CampaignSummary:
 
 
 def _unreadable(what: str, error: Exception) -> StoreError:
-    why = faults(error) if isinstance(error, ValidationError) else [str(error)]
-    return StoreError(f"{what} cannot be read; use the Benchlab that measured it: {'; '.join(why)}")
+    why = "; ".join(faults(error))
+    return StoreError(f"{what} cannot be read; use the Benchlab that measured it: {why}")
 
 
 def trial_row(result: TrialResult) -> dict[str, Any]:

@@ -17,11 +17,11 @@ import threading
 import time
 from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import asyncssh
 
-from benchlab.errors import TargetError, UnreachableError
+from benchlab.errors import TargetError, UnreachableError, meaning_of
 from benchlab.hosts.fleet import FleetHost
 
 # sshd lets in ten sessions per connection (MaxSessions); two are left for probing the link.
@@ -367,7 +367,7 @@ class Link:
 
     def _why(self, error: Exception | None) -> str:
         if isinstance(error, OSError) and (error.errno or 0) > 0:
-            return os.strerror(cast(int, error.errno))  # its text is an address, not a reason
+            return meaning_of(error)  # its text is an address, not a reason
         if isinstance(error, TimeoutError):
             return "it does not answer"
         if isinstance(error, asyncssh.ChannelOpenError):
