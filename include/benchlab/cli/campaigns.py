@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
-from collections.abc import Sequence
-from dataclasses import asdict
-=======
 import re
 import sys
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
->>>>>>> cli
 from datetime import UTC, date
 from typing import Annotated, Any, get_args
 
@@ -26,20 +20,13 @@ from benchlab.cli.options import CampaignId, Json, day, show
 from benchlab.errors import SpecError
 from benchlab.home import find
 from benchlab.language import english
-<<<<<<< HEAD
+from benchlab.language.names import plain
 from benchlab.language.numbers import MISSING, Numbers
 from benchlab.plan.report_type import SIDES
 from benchlab.report.formats.console import console_for, print_table, table_of, text_of
 from benchlab.report.sentences import stored_answer
 from benchlab.results.listing import Chosen
-from benchlab.results.records import CampaignSummary, StoredVerdict
-=======
-from benchlab.language.names import plain, title_of
-from benchlab.language.numbers import MISSING, Numbers
-from benchlab.plan.report_type import SIDES
-from benchlab.report.formats.console import console_for, print_table, table_of, text_of
 from benchlab.results.records import CampaignSummary, Remarks, StoredVerdict
->>>>>>> cli
 from benchlab.results.store import open_store
 
 app = typer.Typer()
@@ -50,9 +37,6 @@ _NONE = (
     "No campaign was measured yet: `benchlab run sysbench_local` measures one on this machine, "
     "`benchlab plan REPORT` shows what one takes"
 )
-<<<<<<< HEAD
-_NO_MATCH = "None of the {count} campaigns in the store has all of that"
-=======
 _NO_MATCH = "No campaign in the store has all of that; `benchlab campaigns` lists all {count}"
 _HEADINGS = (
     *("campaign", "started (UTC)", "took", "compared", "throughput", "p95"),
@@ -61,9 +45,6 @@ _HEADINGS = (
 # Columns of a terminal from which on the list is a table.
 _TABLE_FROM = 100
 _TAG = r"[\w.-]{1,50}"
-_CHANGES = ("regression", "improvement")
-_ORDER: tuple[str, ...] = (*_CHANGES, "unstable", "inconclusive", "equivalent")
->>>>>>> cli
 _STYLE = {"regression": "red", "improvement": "green", "unstable": "yellow"}
 
 
@@ -101,36 +82,20 @@ def list_campaigns(
         known = ", ".join(get_args(Verdict))
         raise SpecError(f"--verdict {verdict!r}: there is no such verdict; known: {known}")
     with open_store(find()) as store:
-<<<<<<< HEAD
         chosen = Chosen(
             report=report,
             versions=() if version is None else (version,),
             verdict=verdict,
             since=since,
+            tag=tag,
         )
         listed, known = store.summaries(chosen, limit=limit or None), store.count()
-=======
-        everything, remarks = store.summaries(), store.remarks()
-    chosen = [
-        one
-        for one in everything
-        if report in (None, one.report)
-        and (version is None or version in one.versions.values())
-        and (verdict is None or verdict in {found.verdict for found in one.verdicts})
-        and (since is None or one.started_at.astimezone(UTC).date() >= since)
-        and (tag is None or tag in remarks.get(one.id, Remarks()).tags)
-    ]
->>>>>>> cli
+        remarks = store.remarks()
     show(
         listed,
         as_json,
-<<<<<<< HEAD
-        lambda found: [_to_json(one) for one in found],
-        lambda found, width, colour: _render(found, known, width, colour),
-=======
         lambda found: [_to_json(one, remarks) for one in found],
-        lambda found, width, colour: _render(found, remarks, len(everything), width, colour),
->>>>>>> cli
+        lambda found, width, colour: _render(found, remarks, known, width, colour),
     )
 
 
@@ -222,19 +187,6 @@ def _render(
     if not found:
         return f"{_NO_MATCH.format(count=known) if known else _NONE}.\n"
     console, numbers = console_for(width, colour), Numbers(english())
-<<<<<<< HEAD
-    table = table_of("campaign", "started (UTC)", "took", "versions", "throughput", "p95")
-    for one in found:
-        ended = one.ended_at
-        table.add_row(
-            one.id,
-            f"{one.started_at.astimezone(UTC):%Y-%m-%d %H:%M}",
-            numbers.duration(ended - one.started_at) if ended else "",
-            " vs. ".join(one.versions[side] for side in SIDES if side in one.versions),
-            _said(one, stored_answer.throughput(one)),
-            _said(one, stored_answer.latency(one)),
-        )
-=======
     rows = [_row(one, remarks.get(one.id, Remarks()), numbers) for one in found]
     # What nobody has remarked has no column.
     headings = _HEADINGS if any(row[-1] for row in rows) else _HEADINGS[:-1]
@@ -245,12 +197,10 @@ def _render(
     table = table_of(*headings)
     for row in rows:
         table.add_row(*row[: len(headings)])
->>>>>>> cli
     print_table(console, table)
     return text_of(console)
 
 
-<<<<<<< HEAD
 def _said(one: CampaignSummary, verdicts: Sequence[StoredVerdict]) -> Text:
     """Which verdicts there are and how often, with what changed; or why there is none."""
     if not verdicts:
@@ -259,7 +209,8 @@ def _said(one: CampaignSummary, verdicts: Sequence[StoredVerdict]) -> Text:
         Text(said.text, style="" if one.measures_noise else _STYLE.get(said.verdict, ""))
         for said in stored_answer.counted(one, verdicts, english())
     )
-=======
+
+
 def _row(one: CampaignSummary, remarks: Remarks, numbers: Numbers) -> list[Text]:
     """The cells of a campaign below :data:`_HEADINGS`."""
     ended = one.ended_at
@@ -268,7 +219,8 @@ def _row(one: CampaignSummary, remarks: Remarks, numbers: Numbers) -> list[Text]
         Text(f"{one.started_at.astimezone(UTC):%Y-%m-%d %H:%M}"),
         Text(numbers.duration(ended - one.started_at) if ended else ""),
         Text(" vs. ".join(one.versions[side] for side in SIDES if side in one.versions)),
-        *(_said(one, verdicts, numbers) for verdicts in _by_metric(one)),
+        _said(one, stored_answer.throughput(one)),
+        _said(one, stored_answer.latency(one)),
         Text(plain("; ".join(filter(None, (" ".join(remarks.tags), remarks.note))))),
     ]
 
@@ -279,50 +231,3 @@ def _print_folded(console: Console, headings: Sequence[str], row: Sequence[Text]
     for heading, cell in list(zip(headings, row, strict=False))[3:]:
         if cell:
             console.print(Padding(Text(f"{heading}: ").append_text(cell), (0, 0, 0, 2)))
-
-
-def _by_metric(one: CampaignSummary) -> tuple[list[StoredVerdict], list[StoredVerdict]]:
-    """The verdicts on throughput, and those on p95 latency: they are kept in turn."""
-    return list(one.verdicts[::2]), list(one.verdicts[1::2])
-
-
-def _said(one: CampaignSummary, verdicts: Sequence[StoredVerdict], numbers: Numbers) -> Text:
-    """Which verdicts there are and how often, with what changed; or why there is none."""
-    if not verdicts:
-        return Text(one.state if one.state != "complete" else MISSING, style="dim")
-    counted = Counter(found.verdict for found in verdicts)
-    parts = [
-        Text(
-            _words(one, verdict, counted[verdict], verdicts, numbers),
-            style="" if one.measures_noise else _STYLE.get(verdict, ""),
-        )
-        for verdict in _ORDER
-        if counted[verdict]
-    ]
-    return Text(", ").join(parts)
-
-
-def _words(
-    one: CampaignSummary,
-    verdict: str,
-    count: int,
-    verdicts: Sequence[StoredVerdict],
-    numbers: Numbers,
-) -> str:
-    if verdict not in _CHANGES:
-        return english().say(f"answer-{verdict}", count=count)
-    changed = (
-        f"{title_of(found.workload)} {_change(found, numbers)}"
-        for found in verdicts
-        if found.verdict == verdict
-    )
-    name = "false-alarm" if one.measures_noise else verdict
-    said = english().say(f"answer-{name}", count=count)
-    return english().say("answer-named", count=said, each=", ".join(changed))
-
-
-def _change(found: StoredVerdict, numbers: Numbers) -> str:
-    low, high = found.low_pct, found.high_pct
-    within = None if low is None or high is None else (low, high)
-    return numbers.estimate(found.estimate_pct, 0, within)
->>>>>>> cli

@@ -291,7 +291,6 @@ class CampaignSummary:
 
 
 @dataclass(frozen=True)
-<<<<<<< HEAD
 class ReportSummary:
     """A report type as an overview has it.
 
@@ -307,7 +306,9 @@ class ReportSummary:
     campaigns: int
     newest: CampaignSummary
     decided: Mapping[str, CampaignSummary]
-=======
+
+
+@dataclass(frozen=True)
 class Remarks:
     """What people say of a campaign; reports do not have it.
 
@@ -318,7 +319,6 @@ class Remarks:
 
     note: str = ""
     tags: tuple[str, ...] = ()
->>>>>>> cli
 
 
 @dataclass(frozen=True)

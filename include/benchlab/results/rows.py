@@ -154,7 +154,6 @@ VERDICTS = sa.Table(
     sa.Column("rule", sa.Integer, nullable=False),
 )
 
-<<<<<<< HEAD
 # What lists show of a campaign beside its row, and choose it by. It follows from plan and report
 # type, which never change; a campaign of an older Benchlab gets it when it is first listed.
 SUMMARIES = sa.Table(
@@ -181,7 +180,8 @@ LOOKED_INTO = sa.Table(
     sa.Column("by", sa.String(255), nullable=False),
     sa.Column("at", sa.String(40), nullable=False),
     sa.Column("note", _Document, nullable=False),
-=======
+)
+
 # What people say of a campaign.
 REMARKS = sa.Table(
     "remarks",
@@ -189,7 +189,6 @@ REMARKS = sa.Table(
     sa.Column("campaign", _Key, sa.ForeignKey("campaigns.id"), primary_key=True),
     sa.Column("note", _Document, nullable=False),
     sa.Column("tags", _Document, nullable=False),
->>>>>>> cli
 )
 
 # Double: MySQL's FLOAT would round a throughput to six digits.
