@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -67,7 +68,7 @@ def plan(report_file: str) -> list[str]:
 
     from airflow.sdk.configuration import conf
 
-    from benchlab import home, workloads
+    from benchlab import home
     from benchlab.campaign import planning, report_types
     from benchlab.campaign.stages import CampaignRun
     from benchlab.engines import builds
@@ -84,17 +85,6 @@ def plan(report_file: str) -> list[str]:
         spec = trigger_form.chosen(
             report_type, context["params"], own_command=driving_process() is not None
         )
-        if spec.target != report_type.target:
-            raise SpecError(
-                f"target: the DAG of {report_type.report} gives back what {report_type.target} "
-                f"has; for {spec.target} take another report type"
-            )
-        if workloads.workload_of(spec) is not workloads.workload_of(report_type):
-            raise SpecError(
-                f"workloads: the DAG of {report_type.report} has the tasks of "
-                f"{', '.join(report_type.workloads)}; for {', '.join(spec.workloads)} take another "
-                "report type"
-            )
         refuse_unmappable(spec, conf.getint("core", "max_map_length"))
         here = home.find()
         with open_store(here) as store:
@@ -123,7 +113,8 @@ def plan(report_file: str) -> list[str]:
                 log.info("%s", note)
                 work.note("plan", "versions", note=note)
     titles = [trial.title for trial in work.plan.trials]
-    log.info("%s: %s trials, about %s minutes", campaign, len(titles), work.plan.minutes)
+    dollars = f", {work.plan.dollars:.2f} dollars" if work.plan.dollars is not None else ""
+    log.info("%s: %s trials, about %s minutes%s", campaign, len(titles), work.plan.minutes, dollars)
     return titles
 
 
@@ -419,13 +410,17 @@ def _skipped_without_campaign(context: Context) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _final_errors(*kinds: type[BenchlabError]) -> Iterator[None]:
-    """Fail the task at once for errors that a retry would meet again.
+    """Fail the task at once for errors that a retry would meet again, and log what they say.
 
-    A lost link may come back, and a mirror may answer the next time.
+    A lost link may come back, and a mirror may answer the next time. Airflow's UI shows an
+    exception in one line, which the window cuts off, above the calls that led to it.
     """
     try:
         yield
     except BenchlabError as error:
         if isinstance(error, kinds) and not isinstance(error, (FetchError, UnreachableError)):
-            raise AirflowFailException(str(error)) from error
+            for line in str(error).splitlines():
+                for shown in textwrap.wrap(line, 100):
+                    log.error("%s", shown)
+            raise AirflowFailException(str(error)) from None
         raise
