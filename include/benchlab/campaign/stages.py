@@ -134,12 +134,12 @@ class CampaignRun(StoredCampaign):
                 f"campaign id {campaign!r}: letters, digits, `_`, `.` and `-` only, at most 150 of "
                 "them, the first a letter or digit: it names files"
             )
-        planning.refuse_undecided(home, spec)
         engine, reason = chosen or planning.choose_engine(spec, home)
         planning.refuse_unpublished(home, spec, engine)
         spec = builds.pinned(home, spec, access)
         basis = planning.known(home, spec, engine, store, access)
         planned = planning.plan(home, spec, engine, campaign, basis)
+        planning.refuse_undecided(home, spec)
         gates.load_all(home.configs / "quality")  # not after hours of loading data
         record = Campaign(
             id=campaign,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import runpy
 import sys
 import tempfile
@@ -95,8 +96,8 @@ def _section(dag: DAG) -> str:
     limited = f"All but {', '.join(unlimited)} have" if unlimited else "Every one has"
     parts = [
         f"## {dag.dag_id}",
-        f"**{dag.description}**" if dag.description else "",
-        (dag.doc_md or "").strip(),
+        f"**{dag.dag_display_name}**",
+        re.sub(r"\A# .*\n", "", dag.doc_md or "").strip(),  # its title is the one above
         f"Schedule: {_schedule(dag)}; {dag.max_active_runs} run at a time.",
         "### Form" if fields else "",
         _table(header, fields) if fields else "",
