@@ -16,6 +16,7 @@ not be measured, and green whatever was found.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,9 @@ TRIAL_LIMIT = timedelta(hours=26)
 TRIAL_RETRIES = (2 + recovery.MOST) * recovery.TRIES
 LOCAL_RETRIES = 2 * (recovery.TRIES - 1)
 WAIT_FOR_MACHINE = timedelta(hours=12)
+
+# Their logs end in what a person wants, and not in one long line of Python.
+QUIET: Mapping[str, Any] = {"show_return_value_in_logs": False}
 
 # A repetition with nothing to do is skipped; the tasks after it are not.
 EVEN_IF_SKIPPED = TriggerRule.NONE_FAILED
@@ -96,8 +100,8 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str, *, check_topology: b
         with _shown_as("report", "Report"):
             reported = [
                 task(stages.validate, trigger_rule=EVEN_IF_SKIPPED)(),
-                task(stages.compare)(),
-                task(stages.publish)(),
+                task(stages.compare, **QUIET)(),
+                task(stages.publish, **QUIET)(),
             ]
         chain(
             planned,
@@ -158,7 +162,7 @@ def _registered() -> XComArg:
 def _judged(planned: PlanOperator) -> XComArg:
     # A teardown of the plan: when a run is marked failed, even while it waits for an approval,
     # everything else is skipped, and a skipped leaf would make the run green.
-    verdict = task(stages.verdict, **notify.of_verdict())()
+    verdict = task(stages.verdict, **QUIET, **notify.of_verdict())()
     return verdict.as_teardown(setups=planned, on_failure_fail_dagrun=True)
 
 

@@ -42,9 +42,11 @@ log = logging.getLogger(__name__)
 
 Place = Literal["first", "second"]
 PLACES: tuple[Place, ...] = get_args(Place)
-# Before anything is measured, trying again does not help against these.
+# Characters in a line of a log that Airflow's UI does not cut off at the edge of a window.
+SHOWN = 100
 ANSWER = "answer"
 """The XCom of ``compare`` with the answer of the campaign in one sentence."""
+# Before anything is measured, trying again does not help against these.
 _UNFIT = (SpecError, UnavailableError, TargetError)
 
 
@@ -340,7 +342,10 @@ def publish() -> list[str]:
 
     with _final_errors(*_UNFIT), _campaign() as work:
         paths = [str(path) for path in work.publish() if path.name in PAGES]
-        return [*paths, *(at for place, at in work.published().items() if place != FILES)]
+        found = [*paths, *(at for place, at in work.published().items() if place != FILES)]
+    for place in found:
+        log.info("%s", place)
+    return found
 
 
 def verdict() -> str | None:
@@ -357,6 +362,8 @@ def verdict() -> str | None:
                 work.store.finish(work.campaign.id, "failed")
             raise
     said: str | None = get_current_context()["ti"].xcom_pull(task_ids="compare", key=ANSWER)
+    for line in textwrap.wrap(said or "nothing was compared", SHOWN):
+        log.info("%s", line)
     return said
 
 
@@ -420,7 +427,7 @@ def _final_errors(*kinds: type[BenchlabError]) -> Iterator[None]:
     except BenchlabError as error:
         if isinstance(error, kinds) and not isinstance(error, (FetchError, UnreachableError)):
             for line in str(error).splitlines():
-                for shown in textwrap.wrap(line, 100):
+                for shown in textwrap.wrap(line, SHOWN):
                     log.error("%s", shown)
             raise AirflowFailException(str(error)) from None
         raise

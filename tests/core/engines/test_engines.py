@@ -115,6 +115,8 @@ def started(side: Side, directory: Path, campaign: str) -> BaseEngine:
     vars(engine).update(server_command=lambda: (command, {}), wait_until_ready=lambda: None)
     engine.data.mkdir(parents=True, exist_ok=True)
     engine.start()
+    while not any(engine.data.iterdir()):  # before anybody ends it
+        time.sleep(0.005)
     return engine
 
 
@@ -133,10 +135,7 @@ def test_a_sides_data_are_its_own_whatever_was_interrupted(
     second = started("candidate", tmp_path, campaign)
     assert second.place == first.place
     for engine in (first, second):
-        side = engine.instance.side
-        while not (found := [path.name for path in engine.data.iterdir()]):
-            time.sleep(0.005)
-        assert found == [side]
+        assert [path.name for path in engine.data.iterdir()] == [engine.instance.side]
     second.stop()
 
 
