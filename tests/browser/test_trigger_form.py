@@ -37,6 +37,8 @@ def test_what_is_filled_in_is_what_is_measured(page: Page, airflow: Airflow) -> 
 
     run = RunPage(page)
     assert run.end() == "Success"
+    run.open("")
+    expect(page.get_by_text(re.compile("^1 workload: 1 "))).to_be_visible()  # the run's note
     run.open("tasks/trials/mapped")
     names = page.get_by_role("link", name=re.compile("^round "))
     expect(names).to_have_count(4)

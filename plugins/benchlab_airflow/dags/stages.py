@@ -46,6 +46,8 @@ PLACES: tuple[Place, ...] = get_args(Place)
 SHOWN = 100
 ANSWER = "answer"
 """The XCom of ``compare`` with the answer of the campaign in one sentence."""
+NO_CAMPAIGN = "no_campaign"
+"""The XCom of ``plan`` with the reason why a run by the calendar measures nothing."""
 # Before anything is measured, trying again does not help against these.
 _UNFIT = (SpecError, UnavailableError, TargetError)
 
@@ -411,7 +413,7 @@ def _skipped_without_campaign(context: Context) -> Iterator[None]:
         yield
     except NoCampaignError as reason:
         log.warning("no campaign: %s", reason)
-        context["ti"].xcom_push(key="no_campaign", value=str(reason))
+        context["ti"].xcom_push(key=NO_CAMPAIGN, value=str(reason))
         raise AirflowSkipException(str(reason)) from reason
 
 

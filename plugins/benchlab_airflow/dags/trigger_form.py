@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 
 from airflow.sdk import Param
-from jsonschema.validators import validator_for
+from airflow.sdk.exceptions import ParamValidationError
 from pydantic import BaseModel
 
 from benchlab import home, language, targets, workloads
@@ -192,8 +192,8 @@ def _faults(spec: ReportSpec, params: Mapping[str, Any], *, own_command: bool) -
             yield f"{name}: the form of {spec.report} has no such field"
     try:
         changes = overrides(spec, right)
-    except SpecError as fault:
-        yield f"{offered['overrides'].schema['title']} (overrides): {fault}"
+    except SpecError as error:
+        yield f"{offered['overrides'].schema['title']} (overrides): {error}"
         return
     known = {_NESTED.get(name, name) for name in offered}
     for name in () if own_command else changes:
@@ -202,25 +202,32 @@ def _faults(spec: ReportSpec, params: Mapping[str, Any], *, own_command: bool) -
                 f"{name}: unknown key, or one that cannot be changed in the form; change it in "
                 "the report type's file"
             )
-    for side, fault in overrides_module.version_faults(spec, changes).items():
-        yield f"{offered[side].schema['title']} ({side}): {fault.removeprefix(f'{side}: ')}"
+    for side, said in overrides_module.version_faults(spec, changes).items():
+        yield f"{offered[side].schema['title']} ({side}): {said.removeprefix(f'{side}: ')}"
 
 
 def _fault(schema: Mapping[str, Any], value: Any) -> str | None:
     """Why a field does not take a value, in the form's own words; None: it does."""
-    check = validator_for(schema)
     is_list = schema.get("type") == "array" and isinstance(value, list)
     if is_list and not any(str(item).strip() for item in value):
         return "nothing is chosen; at least one is needed"
-    if check(schema).is_valid(value):
+    if _takes(schema, value):
         return None
     wrong = [value]
     if is_list:
-        wrong = [item for item in value if not check(schema["items"]).is_valid(item)]
+        wrong = [item for item in value if not _takes(schema["items"], item)]
         if not wrong:
             return f"{value}: names one twice"
     shown = ", ".join("nothing" if item is None else repr(item)[:80] for item in wrong)
     return f"found {shown}; allowed: {allowed(schema['items'] if is_list else schema)}"
+
+
+def _takes(schema: Mapping[str, Any], value: Any) -> bool:
+    try:
+        Param(schema=schema).resolve(value)
+    except ParamValidationError:
+        return False
+    return True
 
 
 def _refuse_another_dag(own: ReportSpec, asked: ReportSpec) -> None:

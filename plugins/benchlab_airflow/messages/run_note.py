@@ -3,7 +3,8 @@
 A task cannot write a note: Airflow 3.3 gives it no way. This listener can: the scheduler calls it
 when a run ends, with the run as it is about to store it. A note that a person wrote stays.
 
-Only the scheduler calls it, though every process of Airflow loads this module.
+Every process of Airflow loads this module with its plugin, so what it needs is imported where it is
+used.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ LONGEST = 1000
 
 @hookimpl
 def on_dag_run_success(dag_run: DagRun) -> None:
-    """Write the answer of a campaign that was measured."""
+    """Write what was found, or why there was nothing to measure."""
     _note(dag_run)
 
 
@@ -37,18 +38,19 @@ def _note(dag_run: DagRun) -> None:
 
 
 def _answer(dag_run: DagRun) -> str | None:
-    """What the task ``compare`` has said; None if the run has no such task, or it said nothing."""
+    """What the campaign found, or why a run by the calendar has none; None if nothing is said."""
     from airflow.models.xcom import XComModel
     from sqlalchemy.orm import object_session
 
-    from benchlab_airflow.dags.stages import ANSWER
+    from benchlab_airflow.dags.stages import ANSWER, NO_CAMPAIGN
 
     session = object_session(dag_run)
     if session is None:
         return None
-    found = session.scalars(
-        XComModel.get_many(
-            run_id=dag_run.run_id, dag_ids=dag_run.dag_id, task_ids="compare", key=ANSWER, limit=1
+    for task, key in (("compare", ANSWER), ("plan", NO_CAMPAIGN)):
+        asked = XComModel.get_many(
+            run_id=dag_run.run_id, dag_ids=dag_run.dag_id, task_ids=task, key=key, limit=1
         )
-    ).first()
-    return None if found is None else str(XComModel.deserialize_value(found))
+        if (found := session.scalars(asked).first()) is not None:
+            return str(XComModel.deserialize_value(found))
+    return None
