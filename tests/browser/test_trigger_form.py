@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import urllib.error
+import urllib.request
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import DAG, Airflow, RunPage, TriggerForm
@@ -84,6 +87,19 @@ def test_the_form_refuses_what_cannot_be_measured(page: Page) -> None:
     ):
         expect(form.dialog).to_contain_text(said)
     expect(page).to_have_url(re.compile(f"/dags/{DAG}$"))
+
+
+def test_who_is_not_logged_in_does_not_learn_what_the_form_takes(airflow: Airflow) -> None:
+    """Airflow answers first, whatever the form holds."""
+    asked = urllib.request.Request(  # noqa: S310 - the address of these services
+        f"{airflow.url}/api/v2/dags/{DAG}/dagRuns",
+        data=b'{"logical_date": null, "conf": {"rounds": 0}}',
+        headers={"Content-Type": "application/json"},
+    )
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(asked)  # noqa: S310
+    assert refused.value.code == 401
+    assert b"Rounds" not in refused.value.read()
 
 
 def test_what_only_the_plan_can_see_ends_the_run_and_names_the_field(page: Page) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-_TRIGGER = re.compile(r"/api/v2/dags/(?P<dag_id>[A-Za-z0-9_.-]+)/dagRuns/?")
+_TRIGGER = re.compile(r"/api/v2/dags/(?P<dag_id>[A-Za-z0-9_.-]+)/dagRuns/?$")
 
 
 class RefuseFaultyForms:
@@ -38,14 +38,13 @@ class RefuseFaultyForms:
         from starlette.responses import JSONResponse
 
         asked = _TRIGGER.search(scope["path"]) if scope["type"] == "http" else None
-        if asked is None or scope["method"] != "POST" or asked.end() != len(scope["path"]):
+        request = Request(scope, receive) if asked and scope["method"] == "POST" else None
+        # Who may not trigger it is left to Airflow, which says what is missing.
+        if asked is None or request is None or not await _may_trigger(request, asked["dag_id"]):
             await self._app(scope, receive, send)
             return
-        request = Request(scope, receive)
         body = await request.body()
-        fault = None
-        if await _may_trigger(request, asked["dag_id"]):  # otherwise Airflow says what is missing
-            fault = await asyncio.to_thread(refusal, asked["dag_id"], body)
+        fault = await asyncio.to_thread(refusal, asked["dag_id"], body)
         if fault is None:
             await self._app(scope, _again(body, receive), send)
         else:
