@@ -74,6 +74,8 @@ def test_what_is_filled_in_is_what_is_measured(page: Page, airflow: Airflow) -> 
 def test_the_form_refuses_what_cannot_be_measured(page: Page) -> None:
     """Every field is named at once, as it was filled in, and no run begins."""
     form = TriggerForm(page)
+    suggested = form.row("Candidate version").locator("datalist option")
+    expect(suggested.and_(page.locator("[value='11.4.5']"))).to_be_attached()
     form.field("Candidate version").fill("banana")
     form.field("Client threads").fill("abc\n4")
     form.field("Rounds").fill("0")
@@ -91,13 +93,13 @@ def test_the_form_refuses_what_cannot_be_measured(page: Page) -> None:
 
 def test_who_is_not_logged_in_does_not_learn_what_the_form_takes(airflow: Airflow) -> None:
     """Airflow answers first, whatever the form holds."""
-    asked = urllib.request.Request(  # noqa: S310 - the address of these services
+    asked = urllib.request.Request(
         f"{airflow.url}/api/v2/dags/{DAG}/dagRuns",
         data=b'{"logical_date": null, "conf": {"rounds": 0}}',
         headers={"Content-Type": "application/json"},
     )
     with pytest.raises(urllib.error.HTTPError) as refused:
-        urllib.request.urlopen(asked)  # noqa: S310
+        urllib.request.urlopen(asked)
     assert refused.value.code == 401
     assert b"Rounds" not in refused.value.read()
 
