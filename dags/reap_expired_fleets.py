@@ -24,6 +24,7 @@ from benchlab_airflow.operators import reaping
 
 with DAG(
     dag_id="reap_expired_fleets",
+    dag_display_name="Reaper: end expired EC2 fleets",
     description="Ends EC2 fleets that are past their expiry",
     doc_md=__doc__,
     schedule=timedelta(minutes=15),
@@ -31,6 +32,6 @@ with DAG(
     catchup=False,
     max_active_runs=1,
     tags=["benchlab", "ec2"],
-    default_args={"retries": 2, "execution_timeout": timedelta(minutes=30)},
+    default_args={"owner": "benchlab", "retries": 2, "execution_timeout": timedelta(minutes=30)},
 ) as dag:
     task(reaping.reap, **notify.of_reaper())()

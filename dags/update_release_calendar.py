@@ -20,6 +20,7 @@ from benchlab_airflow.operators import calendar_updating
 
 with DAG(
     dag_id="update_release_calendar",
+    dag_display_name="Release calendar: add new releases",
     description="Adds new releases of TiDB to the release calendar",
     doc_md=__doc__,
     schedule=timedelta(days=1),
@@ -27,6 +28,6 @@ with DAG(
     catchup=False,
     max_active_runs=1,
     tags=["benchlab"],
-    default_args={"retries": 2, "execution_timeout": timedelta(minutes=10)},
+    default_args={"owner": "benchlab", "retries": 2, "execution_timeout": timedelta(minutes=10)},
 ) as dag:
     task(calendar_updating.update)()

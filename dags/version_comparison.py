@@ -1,8 +1,9 @@
 """Version comparison: is version B faster or slower than version A, by how much?
 
-There is one Airflow DAG per report type, that is, per file in `configs/reports/`. A run is a
-campaign and yields one report. Trigger it as it is, or with other versions, workloads, threads or
-rounds. If the form offers published plans, choose one to repeat the measurement of a document.
+There is one DAG per report type, that is, per file in `configs/reports/`. A run is a campaign and
+yields one report. Trigger it as it is, or with other versions, workloads, threads or rounds.
+
+### What a run does
 
 1. **plan** reads the report type and the trigger form, resolves version rules to versions, and
    orders the trials. A plan that costs more than `budget.limit` is refused. A campaign that would
@@ -20,13 +21,29 @@ rounds. If the form offers published plans, choose one to repeat the measurement
    TPC-C, **check_consistency** checks each side once more: a database that broke its own
    consistency makes the run red, and the report says so.
 7. **validate**, **compare** and **publish** write the report. The log of **compare** has the table
-   with the verdicts, the log of **publish** the paths of the files.
+   with the verdicts, the log of **publish** the links of the report.
 8. **give_back** gives everything back, whatever happened: it ends every process of the campaign and
    terminates what was rented. To end a campaign, mark its run as failed; **give_back** still runs.
 
 If a run is red, something could not be measured or given back: **verdict** and **give_back** say
 what. A regression is a finding, not a failure: its run is green.
 
+A report type that does not validate appears as a DAG `invalid_spec_<name>` that shows the error. If
+a campaign began by it before, its own DAG stays, without a schedule: nothing new can be started by
+it, and a run that is under way gives back what it has.
+"""
+
+import gc
+
+# Airflow's own objects stay; without this, the collector looks at all of them again while this file
+# is parsed, which takes a third of the time.
+gc.freeze()
+
+from airflow.sdk import DAG  # noqa: E402, F401 - Airflow reads only files that name it and a dag
+
+from benchlab_airflow.dags import report_dags  # noqa: E402
+
+BY_THE_CALENDAR = """
 ### By the calendar
 
 A report type with a `schedule` runs by itself: on the day of each release in
@@ -52,21 +69,7 @@ minutes). The day of a release counts as future until it ends.
   `schedule.measure_again`, or with *Measure again* in the form of a backfill
   (`--dag-run-conf '{"measure_again": true}'`), pairs are measured again. A run that is started by
   hand is never skipped, and an A/A campaign is never skipped because of an earlier one.
-
-A report type that does not validate appears as a DAG `invalid_spec_<name>` that shows the error. If
-a campaign began by it before, its own DAG stays, without a schedule: nothing new can be started by
-it, and a run that is under way gives back what it has.
 """
-
-import gc
-
-# Airflow's own objects stay; without this, the collector looks at all of them again while this file
-# is parsed, which takes a third of the time.
-gc.freeze()
-
-from airflow.sdk import DAG  # noqa: E402, F401 - Airflow reads only files that name it and a dag
-
-from benchlab_airflow.dags import report_dags  # noqa: E402
 
 ON_EC2 = """
 ### Five steps to your AWS account
@@ -98,5 +101,5 @@ data and the snapshots on them, the key pair and the security group. Results, ra
 reports are not on the fleet and stay; so do dataset snapshots on S3.
 """
 
-for _dag in report_dags.build_all(__doc__, {"ec2": ON_EC2}):
+for _dag in report_dags.build_all(__doc__, {"ec2": ON_EC2}, by_the_calendar=BY_THE_CALENDAR):
     globals()[_dag.dag_id] = _dag

@@ -1,4 +1,5 @@
-"""Registers with Airflow: timetables, the benchmark site, and for SQLite serialized writes.
+"""Registers with Airflow: timetables, the benchmark site, a listener that writes notes of runs, and
+middlewares of its API server: one that refuses faulty forms, and for SQLite one that serializes writes.
 
 Airflow stores the name of a DAG's timetable, and loads only timetables that a plugin registers.
 """
@@ -6,15 +7,21 @@ Airflow stores the name of a DAG's timetable, and loads only timetables that a p
 from airflow.plugins_manager import AirflowPlugin
 
 from benchlab_airflow.calendar.timetables import ReleaseTimetable, WeeklyTimetable
+from benchlab_airflow.dags import form_refusal
 from benchlab_airflow.local import one_write
+from benchlab_airflow.messages import run_note
 from benchlab_airflow.page import navigation
 
 
 class BenchlabPlugin(AirflowPlugin):
-    """Both timetables, the site and, if Airflow's database is SQLite, the middleware."""
+    """The timetables, the site, and the middlewares that this installation needs."""
 
     name = "benchlab"
+    listeners = [run_note]  # noqa: RUF012 - as Airflow declares it
     timetables = [ReleaseTimetable, WeeklyTimetable]  # noqa: RUF012 - as Airflow declares it
-    fastapi_root_middlewares = one_write.middlewares()
     fastapi_apps = navigation.apps()
     external_views = navigation.views()
+    fastapi_root_middlewares = [  # noqa: RUF012 - as Airflow declares it
+        *form_refusal.middlewares(),
+        *one_write.middlewares(),
+    ]

@@ -33,8 +33,11 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 
 TAIL_LINES = 12
+# Colours and cursor movements of a terminal (ECMA-48, "CSI").
+_ESCAPE_CODE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 # What the errors of the operating system mean to a person.
 _MEANINGS = {
     errno.ENOENT: "it does not exist",
@@ -125,7 +128,8 @@ class CommandError(BenchlabError):
         host: where it ran.
         command: as a shell would read it; never contains a secret.
         exit_code: None when Benchlab ended it.
-        output: what it printed (stdout and stderr); the last lines go into the message.
+        output: what it printed (stdout and stderr), kept without escape codes; the last lines go
+            into the message.
         hint: what to do, where that is known.
     """
 
@@ -138,7 +142,7 @@ class CommandError(BenchlabError):
         hint: str = "",
     ) -> None:
         self.host, self.command, self.exit_code = host, command, exit_code
-        self.output = output
+        self.output = output = _ESCAPE_CODE.sub("", output)
         ended = "was ended" if exit_code is None else f"ended with exit code {exit_code}"
         message = f"on {host}: `{command}` {ended}"
         if tail := "\n".join(output.strip().splitlines()[-TAIL_LINES:]):

@@ -241,6 +241,53 @@ def test_the_page_of_a_renting_dag_tells_what_an_operator_fears(dags: dict[str, 
             assert (part in dags[report]["doc"]) == (report in RENTING)
 
 
+@pytest.mark.parametrize("report", REPORTS)
+def test_hours_price_and_schedule_are_known_before_the_click(
+    dags: dict[str, Any], report: str
+) -> None:
+    """On the DAG's page; what unpausing does is said where there is a schedule, and only there."""
+    page = dags[report]["doc"]
+    assert "a run takes about **" in page
+    assert ("dollars**" in page) == (report in RENTING)
+    assert ("arms the schedule" in page) == (dags[report]["schedule"] is not None)
+
+
+FIRST_FIELD = """
+import version_comparison as file
+from airflow.sdk import DAG
+for name, dag in vars(file).items():
+    if isinstance(dag, DAG) and dag.dag_id == name:
+        first = next(iter(dag.params))
+        text = dag.params.get_param(first).schema["description_md"]
+        say(name, "a run takes about" in text, "arms the schedule" in text)
+"""
+
+
+def test_the_form_begins_with_what_the_page_says(
+    airflow_env: dict[str, str], dags: dict[str, Any]
+) -> None:
+    """Beside the box that unpauses the DAG."""
+    said = {name: rest for name, *rest in map(str.split, told(FIRST_FIELD, airflow_env))}
+    assert said == {
+        report: ["True", str(dags[report]["schedule"] is not None)] for report in REPORTS
+    }
+
+
+@pytest.mark.parametrize("report", REPORTS)
+def test_the_form_shows_the_versions_of_its_report_type(
+    airflow_env: dict[str, str], report: str
+) -> None:
+    """Where it is known which engine is deployed; and suggests releases of the calendar."""
+    fields, _, own = form(airflow_env, report)
+    names = [own["engine"]] if own["engine"] != "auto" else list(own["engines"])
+    known = {release.version.text for release in report_types.calendar(home.find()).releases}
+    for side in ("baseline", "candidate"):
+        field = fields[side]
+        assert known & set(field["examples"])
+        assert ("nightly" in field["examples"]) == (len(names) == 1)
+        assert ("previous" in field["examples"]) == (len(names) == 1 and side == "baseline")
+
+
 @pytest.mark.parametrize("report", [name for name in REPORTS if name not in ON_A_FLEET])
 def test_on_one_machine_there_is_no_field_of_a_fleet(
     airflow_env: dict[str, str], report: str

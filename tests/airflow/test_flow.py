@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import math
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -425,9 +426,85 @@ def test_the_choices_of_a_form_are_checked_again(airflow_env: dict[str, str]) ->
     ]
     said = by_api(airflow_env, *wrong, report="sysbench_ec2")
     for sent, answer in zip(wrong, said, strict=True):
-        assert answer.startswith(f"SpecError: {next(iter(sent))}: "), (sent, answer)
+        assert re.match(rf"SpecError: [A-Z][A-Za-z ]+ \({next(iter(sent))}\): ", answer), (
+            sent,
+            answer,
+        )
     (nothing_to_choose,) = by_api(airflow_env, {"published": "/etc/hosts"}, report="tpcc_local")
     assert nothing_to_choose.startswith("SpecError: published: ")
+
+
+def test_every_faulty_field_of_a_form_is_named_at_once(airflow_env: dict[str, str]) -> None:
+    """By the title that the form shows, with what was found and what is allowed."""
+    code = BY_API.replace("REPORT", "sysbench_local").replace("OWN", "False")
+    sent = {
+        "rounds": 0,
+        "seconds": -5,
+        "threads": ["abc", "4", ""],
+        "workloads": [],
+        "baseline": "kiwi",
+        "candidate": " banana ",
+        "threshold_pct": 0,
+        "overrides": ["rouns=2"],
+    }
+    said = run_python(
+        f"say = print\n{code.replace('SENT', repr([sent]))}", airflow_env
+    ).splitlines()
+    found = said[next(n for n, line in enumerate(said) if line.startswith("SpecError: ")) :]
+    assert [line[:75] for line in found] == [
+        line[:75]
+        for line in (
+            "SpecError: Workloads (workloads): nothing is chosen; at least one is needed",
+            "Client threads (threads): found 'abc'; allowed: a whole number from 1 to 10,000",
+            "Rounds (rounds): found 0; allowed: a whole number from 1 to 1,000",
+            "Seconds a trial (seconds): found -5; allowed: a whole number from 1 to 86,400",
+            "Threshold (%) (threshold_pct): found 0; allowed: a number above 0 to 50",
+            "rouns: unknown key, or one that cannot be changed in the form; change it in ",
+            "Baseline version (baseline): 'kiwi' is not a version of any engine of this ",
+            "Candidate version (candidate): 'banana' is not a version of any engine of this ",
+        )
+    ]
+
+
+def test_no_number_of_the_form_is_put_right_without_a_word(airflow_env: dict[str, str]) -> None:
+    """Airflow's form moves a number within the limits that it sees, and the run would begin."""
+    code = """
+import version_comparison as file
+from airflow.sdk import DAG
+for name, dag in vars(file).items():
+    if isinstance(dag, DAG):
+        for field in dag.params:
+            say(name, field, {"minimum", "maximum"} & set(dag.params.get_param(field).schema))
+"""
+    said = told(code, airflow_env)
+    assert "sysbench_local rounds set()" in said
+    assert [line for line in said if not line.endswith(" set()")] == []
+
+
+REFUSED = """
+import json
+from benchlab_airflow.dags import form_refusal
+for dag_id, body in SENT:
+    say(repr(form_refusal.refusal(dag_id, body)))
+"""
+
+
+def test_a_faulty_form_is_refused_before_airflow_makes_a_run_of_it(
+    airflow_env: dict[str, str],
+) -> None:
+    """What only a run can tell, and what is no form of ours, is left to Airflow."""
+    sent = [
+        ("sysbench_local", b'{"conf": {"rounds": 0}}'),
+        ("sysbench_hosts", b'{"conf": {}}'),
+        ("sysbench_local", b'{"conf": {"rounds": 2}}'),
+        ("sysbench_local", b'{"logical_date": null}'),
+        ("sysbench_local", b"[1"),
+        ("reap_expired_fleets", b'{"conf": {"rounds": 0}}'),
+    ]
+    said = told(REFUSED.replace("SENT", repr(sent)), airflow_env)
+    assert "Rounds (rounds): found 0" in said[0]
+    assert "no host_key" in said[1]
+    assert said[2:] == ["None"] * 4
 
 
 TEXTS = ("{{ 7 * 7 }}", "{% raw %}", "{# x #}", "[1, 2]", "{'a': 1}", "None", "1e3", "x.sh")

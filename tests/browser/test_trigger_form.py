@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import urllib.error
+import urllib.request
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import DAG, Airflow, RunPage, TriggerForm
@@ -37,6 +40,8 @@ def test_what_is_filled_in_is_what_is_measured(page: Page, airflow: Airflow) -> 
 
     run = RunPage(page)
     assert run.end() == "Success"
+    run.open("")
+    expect(page.get_by_text(re.compile("^1 workload: 1 "))).to_be_visible()  # the run's note
     run.open("tasks/trials/mapped")
     names = page.get_by_role("link", name=re.compile("^round "))
     expect(names).to_have_count(4)
@@ -67,23 +72,47 @@ def test_what_is_filled_in_is_what_is_measured(page: Page, airflow: Airflow) -> 
 
 
 def test_the_form_refuses_what_cannot_be_measured(page: Page) -> None:
-    """No rounds: put right to one. No threads: refused, naming the field, and no run begins."""
+    """Every field is named at once, as it was filled in, and no run begins."""
     form = TriggerForm(page)
+    suggested = form.row("Candidate version").locator("datalist option")
+    expect(suggested.and_(page.locator("[value='11.4.5']"))).to_be_attached()
+    form.field("Candidate version").fill("banana")
+    form.field("Client threads").fill("abc\n4")
     form.field("Rounds").fill("0")
-    form.field("Client threads").fill("0\n4")
-    expect(form.field("Rounds")).to_have_value("1")
+    form.field("Seconds a trial").fill("-5")
     form.trigger()
-    expect(form.dialog).to_contain_text("Invalid input for param threads: '0'")
+    for said in (
+        "Candidate version (candidate): 'banana' is not a version",
+        "Client threads (threads): found 'abc'; allowed: a whole number from 1 to 10,000",
+        "Rounds (rounds): found 0; allowed: a whole number from 1 to 1,000",
+        "Seconds a trial (seconds): found -5",
+    ):
+        expect(form.dialog).to_contain_text(said)
     expect(page).to_have_url(re.compile(f"/dags/{DAG}$"))
 
 
+def test_who_is_not_logged_in_does_not_learn_what_the_form_takes(airflow: Airflow) -> None:
+    """Airflow answers first, whatever the form holds."""
+    asked = urllib.request.Request(
+        f"{airflow.url}/api/v2/dags/{DAG}/dagRuns",
+        data=b'{"logical_date": null, "conf": {"rounds": 0}}',
+        headers={"Content-Type": "application/json"},
+    )
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(asked)
+    assert refused.value.code == 401
+    assert b"Rounds" not in refused.value.read()
+
+
 def test_what_only_the_plan_can_see_ends_the_run_and_names_the_field(page: Page) -> None:
-    """A misspelt other field: the run is red before anything is started, and its log says why."""
+    """A series without a release: the run is red before anything is taken, and its log says why."""
     form = TriggerForm(page)
-    form.open("Campaign and other fields")
-    form.field("Other fields").fill("rouns=2")
+    form.choose("Engine", "mariadb")
+    form.field("Candidate version").fill("newest 9.9")
     form.trigger()
     run = RunPage(page)
     assert run.end() == "Failed"
     run.open("tasks/plan")
-    expect(page.get_by_text(re.compile("rouns: unknown key")).first).to_be_visible()
+    expect(
+        page.get_by_text(re.compile("newest 9.9 on .*: there is none in the calendar")).first
+    ).to_be_visible()

@@ -119,9 +119,13 @@ class Calendar:
         return found
 
     def why_skipped(self, dag: str, run: str) -> str:
-        """What its plan says."""
-        path = f"/api/v2/dags/{dag}/dagRuns/{run}/taskInstances/plan/xcomEntries/no_campaign"
-        return str(self.api.call("GET", path)["value"])
+        """What its plan says, and the run's note."""
+        path = f"/api/v2/dags/{dag}/dagRuns/{run}"
+        said = str(
+            self.api.call("GET", f"{path}/taskInstances/plan/xcomEntries/no_campaign")["value"]
+        )
+        assert self.api.call("GET", path)["note"] == said
+        return said
 
 
 @pytest.fixture(scope="module")

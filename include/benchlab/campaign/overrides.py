@@ -30,18 +30,11 @@ def override(spec: ReportSpec, overrides: Mapping[str, Any]) -> ReportSpec:
     Raises:
         SpecError: an unknown key or a bad value.
     """
+    if faults := version_faults(spec, overrides):
+        raise SpecError("\n".join(faults.values()))
     dotted = {key: value for key, value in overrides.items() if key not in SIDES}
-    sides = {key: str(overrides[key]) for key in SIDES if key in overrides}
-    # Versions first: a version decides the engine, a rule does not.
-    for key, version in sorted(sides.items(), key=lambda item: versions.is_rule(item[1])):
-        wanted = dotted.get("engine", spec.engine)
-        engine = _owner(spec, key, version, wanted)
-        if wanted not in ("auto", engine):
-            raise SpecError(
-                f"{key}: {version!r} is a version of {engine}, and the engine of this campaign is "
-                f"{wanted}: both sides have to be of one engine"
-            )
-        dotted["engine"] = engine
+    for key, version in _versions(overrides):
+        dotted["engine"] = engine = _owner(spec, key, version, dotted.get("engine", spec.engine))
         dotted[f"engines.{engine}.{key}.version"] = version
         if (own := getattr(spec.engines[engine], key)) and own.version != version:
             dotted[f"engines.{engine}.{key}.builds"] = {}  # they are of the other version
@@ -53,6 +46,28 @@ def override(spec: ReportSpec, overrides: Mapping[str, Any]) -> ReportSpec:
             "can be changed here, and its version"
         )
     return fit.check(changed, where="override")
+
+
+def version_faults(spec: ReportSpec, overrides: Mapping[str, Any]) -> dict[str, str]:
+    """Why a side cannot have the version that it is given, a sentence for each such side.
+
+    Example:
+        ``version_faults(spec, {"candidate": "banana"})["candidate"]`` says how versions are written
+    """
+    found = dict[str, str]()
+    wanted = overrides.get("engine", spec.engine)
+    for key, version in _versions(overrides):
+        try:
+            wanted = _owner(spec, key, version, wanted)
+        except SpecError as fault:
+            found[key] = str(fault)
+    return found
+
+
+def _versions(overrides: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The sides that are given a version; rules last: a version decides the engine, a rule not."""
+    sides = [(key, str(overrides[key])) for key in SIDES if key in overrides]
+    return sorted(sides, key=lambda item: versions.is_rule(item[1]))
 
 
 def _sources(spec: ReportSpec) -> set[tuple[object, ...]]:
@@ -91,6 +106,11 @@ def parse_assignments(assignments: list[str]) -> dict[str, Any]:
 
 
 def _owner(spec: ReportSpec, side: str, version: str, wanted: str) -> str:
+    """The engine whose version it is; ``wanted`` is the one that is chosen already, or ``auto``.
+
+    Raises:
+        SpecError: it is no version of an engine of the report type, or of another one.
+    """
     if versions.is_rule(version):
         if wanted != "auto" or len(spec.engines) == 1:
             return wanted if wanted != "auto" else next(iter(spec.engines))
@@ -100,8 +120,14 @@ def _owner(spec: ReportSpec, side: str, version: str, wanted: str) -> str:
         )
     for name in spec.engines:
         if name in engines.by_name() and engines.by_name()[name].owns(version):
-            return name
+            if wanted in ("auto", name):
+                return name
+            raise SpecError(
+                f"{side}: {version!r} is a version of {name}, and the engine of this campaign is "
+                f"{wanted}: both sides have to be of one engine"
+            )
     raise SpecError(
         f"{side}: {version!r} is not a version of any engine of this report type "
-        f"({', '.join(spec.engines)}); TiDB's are written v6.5.0, MariaDB's 10.11.5"
+        f"({', '.join(spec.engines)}), and no version rule; TiDB's are written v6.5.0, MariaDB's "
+        f"10.11.5, and rules are: {', '.join(versions.RULES)}"
     )

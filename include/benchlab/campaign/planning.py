@@ -10,7 +10,8 @@ from benchlab.errors import SpecError, TargetError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.plan import plan as planning
-from benchlab.plan import pricing, rates
+from benchlab.plan import pricing, rates, versions
+from benchlab.plan import releases as calendars
 from benchlab.plan.plan import Host, Plan
 from benchlab.plan.pricing import PriceList
 from benchlab.plan.report_type import ReportSpec
@@ -115,17 +116,55 @@ def _hosts_and_prices(home: Home, spec: ReportSpec) -> tuple[Topology | None, Pr
     return topology, pricing.load(home.prices) if topology else None
 
 
+def undecided(home: Home, spec: ReportSpec) -> list[str]:
+    """What a campaign needs and its topology leaves open, a sentence for each.
+
+    Raises:
+        SpecError: the topology does not validate.
+    """
+    topology = targets.load_topology(home, spec)
+    if topology is None or spec.target in targets.PLANNED_ONLY:
+        return []
+    found = targets.by_name()[spec.target].undecided(spec, topology)
+    return [f"topology {spec.topology}: {what}" for what in found]
+
+
 def refuse_undecided(home: Home, spec: ReportSpec) -> None:
     """Refuse a topology that leaves something open, before a person is asked to approve.
 
     Raises:
         SpecError: names everything that is to be decided.
     """
-    topology = targets.load_topology(home, spec)
-    if topology is None:
-        return
-    if undecided := targets.by_name()[spec.target].undecided(spec, topology):
-        raise SpecError("\n".join(f"topology {spec.topology}: {what}" for what in undecided))
+    if left_open := undecided(home, spec):
+        raise SpecError("\n".join(left_open))
+
+
+def refuse_unpublished(home: Home, spec: ReportSpec, engine: str) -> None:
+    """Refuse versions that do not exist, before anything is stored, taken or rented.
+
+    A release of the calendar is there. For any other version, the place that the engine fetches it
+    from is asked; where it does not answer, the version is not refused.
+
+    Example:
+        ``refuse_unpublished(home, spec, "mariadb")`` refuses MariaDB 99.9.9.
+
+    Raises:
+        SpecError: names each side with its version, and the newest release that is known.
+    """
+    owner = engines.by_name()[engine]
+    known = calendars.load(home.releases).owned(owner.owns) if home.releases.is_file() else ()
+    released = {release.version.text for release in known}
+    newest = versions.newest(known)
+    hint = f"; the newest in the release calendar is {newest.version.text}" if newest else ""
+    faults = []
+    for side in spec.measured_sides:
+        chosen = spec.side(engine, side)
+        if chosen.builds or not chosen.is_resolved or chosen.version in released:
+            continue
+        if why := owner.not_published(chosen.version, home.servers):
+            faults.append(f"{side}: {chosen.version}: {why}{hint}")
+    if faults:
+        raise SpecError("\n".join(faults))
 
 
 def choose_engine(spec: ReportSpec, home: Home, *, to_run: bool = True) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchlab import engines
-from benchlab.campaign import fit
+from benchlab.campaign import fit, planning
 from benchlab.engines import builds
 from benchlab.errors import NoReleaseError, SpecError, UnavailableError
 from benchlab.home import Home
@@ -22,11 +22,12 @@ from benchlab.plan import topology as topologies
 from benchlab.plan.builds import Nightly
 from benchlab.plan.documents import read_text
 from benchlab.plan.last_measured import Measured
+from benchlab.plan.plan import Plan
 from benchlab.plan.releases import Calendar
 from benchlab.plan.report_type import SIDES, ReportSpec, SideSpec
 from benchlab.plan.resolution import ORDINARY, Resolved
 from benchlab.plan.schedule import OnRelease, Turn
-from benchlab.plan.versions import NIGHTLY, Release
+from benchlab.plan.versions import MEASURED, NEWEST, NIGHTLY, PREVIOUS, Release
 from benchlab.results.records import Campaign
 
 # A run of a day may begin after its midnight, having waited for another.
@@ -118,6 +119,29 @@ def resolve(
     known = calendar(home)
     nightly_of = functools.cache(lambda engine, on: _nightly(spec, engine, on, known, to_run))
     return _resolve(known, spec, on, turn, measured, nightly_of)
+
+
+def estimate(home: Home, spec: ReportSpec, on: date) -> Plan:
+    """The plan of a report type as it stands, for its time and price; nobody is asked anything.
+
+    A release stands in for what only a run can name: a nightly, and a version that was measured.
+    With ``engine: auto`` the first engine is taken.
+
+    Example:
+        ``estimate(home, spec, date.today()).dollars``
+
+    Raises:
+        SpecError: the topology, the prices or the calendar do not allow one.
+    """
+    engine = spec.deployable_engines[0]
+    changes: dict[str, Any] = {"engine": engine}
+    for side in spec.measured_sides:
+        version = getattr(spec.engines[engine], side).version
+        for rules, release in (((NIGHTLY,), NEWEST), (MEASURED, PREVIOUS[0])):
+            if version in rules:
+                changes[f"engines.{engine}.{side}.version"] = release
+    resolved = resolve(home, spec.with_overrides(changes), on, to_run=False).spec
+    return planning.plan(home, resolved, engine, spec.report)
 
 
 def hashed(home: Home, spec: ReportSpec) -> ReportSpec:

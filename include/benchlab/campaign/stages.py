@@ -127,8 +127,8 @@ class CampaignRun(StoredCampaign):
             chosen: the result of :func:`planning.choose_engine`; None: calls it.
 
         Raises:
-            SpecError: the id, the topology or the gates are not valid, or the campaign has ended
-                and its target rents hosts.
+            SpecError: the id, the topology or the gates are not valid, a version does not exist,
+                or the campaign has ended and its target rents hosts.
             UnavailableError: a version or a build cannot be had on this machine.
             StoreError: the store has another campaign of this id, or cannot be written.
         """
@@ -138,6 +138,7 @@ class CampaignRun(StoredCampaign):
                 "them, the first a letter or digit: it names files"
             )
         engine, reason = chosen or planning.choose_engine(spec, home)
+        planning.refuse_unpublished(home, spec, engine)
         spec = builds.pinned(home, spec, access)
         basis = planning.known(home, spec, engine, store, access)
         planned = planning.plan(home, spec, engine, campaign, basis)

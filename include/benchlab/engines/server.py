@@ -118,6 +118,17 @@ class BaseEngine(Database):
         return None
 
     @classmethod
+    def not_published(cls, version: str, servers: Path) -> str | None:
+        """Why nobody can have a version, as a sentence: where it would come from has none.
+
+        It may ask over the network, for a few seconds.
+
+        Returns:
+            None where there is such a version, and where nobody can say.
+        """
+        return None
+
+    @classmethod
     @abstractmethod
     def install(cls, executor: Executor, version: str, servers: Path) -> None:
         """Fetch the version unless it is here.

@@ -193,6 +193,18 @@ def of_types(releases: Sequence[Release], types: Iterable[ReleaseType]) -> tuple
     )
 
 
+def newest_of_series(releases: Iterable[Release]) -> tuple[Release, ...]:
+    """The newest release that is meant for use of each series, the newest series first."""
+    found: dict[tuple[int, int], Release] = {}
+    for release in releases:
+        there = found.get(release.version.series)
+        if release.kind in FINAL and (
+            there is None or there.version.numbers < release.version.numbers
+        ):
+            found[release.version.series] = release
+    return tuple(found[series] for series in sorted(found, reverse=True))
+
+
 def newest_before(releases: Iterable[Release], candidate: str) -> Release | None:
     """The newest release that is older than a candidate, which may be a build.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from benchlab import engines
 from benchlab.errors import BenchlabError, SpecError, TargetError
@@ -19,6 +19,7 @@ from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import Fleet, FleetHost, on_all
 from benchlab.hosts.lock import Holder
 from benchlab.hosts.ssh.executor import SSHExecutor
+from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.steps import GIB
 from benchlab.plan.topology import HostsTopology
 from benchlab.targets import fleet_files, owned_hosts
@@ -81,16 +82,25 @@ class Target(FleetTarget):
     def _topology(self) -> HostsTopology:
         return cast(HostsTopology, self.named_topology)
 
+    @classmethod
+    def undecided(cls, spec: ReportSpec, topology: Any) -> list[str]:
+        """See :class:`BaseTarget`: hosts are known by their keys before the first login."""
+        unknown = [host for host in topology.hosts if host.host_key is None]
+        if not unknown:
+            return []
+        addresses = " ".join(host.ssh_address or host.address for host in unknown)
+        missing = (
+            f"no host_key for {', '.join(host.name for host in unknown)}; print them with "
+            f"`ssh-keyscan -t ed25519 {addresses}`, compare each with what the host itself says "
+            "(`cat /etc/ssh/ssh_host_ed25519_key.pub`), and write them into the topology"
+        )
+        return [missing]
+
     @cached_property
     def _named_hosts(self) -> Fleet:
-        if unknown := [host for host in self._topology.hosts if host.host_key is None]:
-            addresses = " ".join(host.ssh_address or host.address for host in unknown)
-            raise SpecError(
-                f"topology {self.spec.topology}: no host_key for "
-                f"{', '.join(host.name for host in unknown)}; print them with `ssh-keyscan -t "
-                f"ed25519 {addresses}`, compare each with what the host itself says "
-                "(`cat /etc/ssh/ssh_host_ed25519_key.pub`), and write them into the topology"
-            )
+        # The topology may have been edited since the plan.
+        if unknown := self.undecided(self.spec, self._topology):
+            raise SpecError(f"topology {self.spec.topology}: {unknown[0]}")
         return self._topology.fleet()
 
     def _refuse_if_held(self) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import runpy
 import sys
 import tempfile
@@ -95,8 +96,8 @@ def _section(dag: DAG) -> str:
     limited = f"All but {', '.join(unlimited)} have" if unlimited else "Every one has"
     parts = [
         f"## {dag.dag_id}",
-        f"**{dag.description}**" if dag.description else "",
-        (dag.doc_md or "").strip(),
+        f"**{dag.dag_display_name}**",
+        re.sub(r"\A# .*\n", "", dag.doc_md or "").strip(),  # its title is the one above
         f"Schedule: {_schedule(dag)}; {dag.max_active_runs} run at a time.",
         "### Form" if fields else "",
         _table(header, fields) if fields else "",
@@ -119,6 +120,8 @@ def _schedule(dag: DAG) -> str:
 
 
 def _fields(dag: DAG) -> Iterator[tuple[str, ...]]:
+    from benchlab_airflow.dags import trigger_form
+
     for name, param in dag.params.items():
         schema = param.schema
         yield (
@@ -126,28 +129,9 @@ def _fields(dag: DAG) -> Iterator[tuple[str, ...]]:
             schema.get("title", ""),
             schema.get("section", ""),
             "" if param.value is None else f"`{json.dumps(param.value, ensure_ascii=False)}`",
-            _allowed(schema),
-            param.description or "",
+            trigger_form.allowed(schema),
+            " ".join((param.description or schema.get("description_md", "")).split()),
         )
-
-
-def _allowed(schema: dict[str, Any]) -> str:
-    """The values that a field's JSON schema allows, for people."""
-    if "enum" in schema:
-        return ", ".join("empty" if value is None else f"`{value}`" for value in schema["enum"])
-    if schema.get("type") == "boolean":
-        return "`true`, `false`"
-    if schema.get("type") == "array":
-        items = schema["items"]
-        items = items.get("anyOf", [items])[0]
-        return f"a list; each {_allowed(items)}" if "enum" not in items else _allowed(items)
-    low = schema.get("minimum", schema.get("exclusiveMinimum"))
-    if low is not None:
-        above = "above " if "exclusiveMinimum" in schema else ""
-        return f"{above}{low:,} to {schema['maximum']:,}"
-    if "pattern" in schema:
-        return f"`{schema['pattern']}`"
-    return "text" if "type" in schema else "any"
 
 
 def _tasks(dag: DAG) -> Iterator[tuple[str, ...]]:

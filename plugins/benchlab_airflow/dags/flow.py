@@ -16,6 +16,7 @@ not be measured, and green whatever was found.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from benchlab.errors import SpecError
 from benchlab.plan.report_type import MAX_REPEATS, ReportSpec
 from benchlab.plan.steps import Preparation
 from benchlab_airflow.calendar import timetables
-from benchlab_airflow.dags import stages, trigger_form
+from benchlab_airflow.dags import about, stages, trigger_form
 from benchlab_airflow.messages import notify
 from benchlab_airflow.operators.approval import CampaignApproval
 from benchlab_airflow.operators.plan_operator import PlanOperator
@@ -43,6 +44,9 @@ TRIAL_LIMIT = timedelta(hours=26)
 TRIAL_RETRIES = (2 + recovery.MOST) * recovery.TRIES
 LOCAL_RETRIES = 2 * (recovery.TRIES - 1)
 WAIT_FOR_MACHINE = timedelta(hours=12)
+
+# Their logs end in what a person wants, and not in one long line of Python.
+QUIET: Mapping[str, Any] = {"show_return_value_in_logs": False}
 
 # A repetition with nothing to do is skipped; the tasks after it are not.
 EVEN_IF_SKIPPED = TriggerRule.NONE_FAILED
@@ -70,7 +74,7 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str, *, check_topology: b
     # The most that a form may ask for; those beyond the campaign's limit find nothing to do.
     repeats = range(1, MAX_REPEATS + 1)
     check_again = task(stages.check_consistency, trigger_rule=EVEN_IF_SKIPPED)
-    form = trigger_form.form(spec)
+    form = trigger_form.form(spec, about.before_the_click(spec))
     with _dag(spec, doc_md) as dag:
         planned = PlanOperator(
             task_id="plan",
@@ -79,19 +83,32 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str, *, check_topology: b
             retry_delay=timedelta(minutes=2),  # it asks mirrors, which may be out of reach
             **notify.of_failure(),
         )
-        registered = _registered()
+        approval = [CampaignApproval(task_id="approve", retries=0)] if target.rents else []
+        with _shown_as("prepare", "Prepare both sides"):
+            registered = _registered()
+            prepared = [
+                registered,
+                task(stages.provision)(),
+                *_prepare(together=target.loads_together, has_conditions=has_conditions),
+            ]
+        with _shown_as("measure", "Measure"):
+            measured = [
+                _trials("trials", planned.output, attempt=1, deferrable=target.deferrable),
+                *(_repeat(number, deferrable=target.deferrable) for number in repeats),
+                *([check_again()] if has_conditions else []),
+            ]
+        with _shown_as("report", "Report"):
+            reported = [
+                task(stages.validate, trigger_rule=EVEN_IF_SKIPPED)(),
+                task(stages.compare, **QUIET)(),
+                task(stages.publish, **QUIET)(),
+            ]
         chain(
             planned,
-            *([CampaignApproval(task_id="approve", retries=0)] if target.rents else []),
-            registered,
-            task(stages.provision)(),
-            *_prepare(together=target.loads_together, has_conditions=has_conditions),
-            _trials("trials", planned.output, attempt=1, deferrable=target.deferrable),
-            *(_repeat(number, deferrable=target.deferrable) for number in repeats),
-            *([check_again()] if has_conditions else []),
-            task(stages.validate, trigger_rule=EVEN_IF_SKIPPED)(),
-            task(stages.compare)(),
-            task(stages.publish)(),
+            *approval,
+            *prepared,
+            *measured,
+            *reported,
             # Side by side: a teardown that can fail the run is a leaf, and a task before it is not.
             # With verdict before give_back, a failed verdict would make a green run.
             [_given_back(spec.target, registered), _judged(planned)],
@@ -107,7 +124,8 @@ def _dag(spec: ReportSpec, doc_md: str) -> DAG:
     on_fleet = targets.by_name()[spec.target].topology is not None
     return DAG(
         dag_id=spec.report,
-        description=spec.title,
+        dag_display_name=spec.title,
+        description=about.description(spec),
         doc_md=doc_md,
         schedule=timetables.timetable_of(home.find(), spec),
         # The timetable decides which past moments are run; Airflow would run all of them.
@@ -117,12 +135,18 @@ def _dag(spec: ReportSpec, doc_md: str) -> DAG:
         max_active_runs=1,
         tags=["benchlab", spec.target, *(["scheduled"] if spec.schedule else [])],
         default_args={
+            "owner": "benchlab",
             "retries": 1,
             # If the link to a host is down for half a minute, that costs a try, not the campaign.
             "retry_delay": timedelta(seconds=30 if on_fleet else 5),
             "execution_timeout": STAGE_LIMIT,
         },
     )
+
+
+def _shown_as(group_id: str, title: str) -> TaskGroup:
+    """A group that only folds the graph: its tasks keep their own ids."""
+    return TaskGroup(group_id, group_display_name=title, prefix_group_id=False)
 
 
 def _registered() -> XComArg:
@@ -138,7 +162,7 @@ def _registered() -> XComArg:
 def _judged(planned: PlanOperator) -> XComArg:
     # A teardown of the plan: when a run is marked failed, even while it waits for an approval,
     # everything else is skipped, and a skipped leaf would make the run green.
-    verdict = task(stages.verdict, **notify.of_verdict())()
+    verdict = task(stages.verdict, **QUIET, **notify.of_verdict())()
     return verdict.as_teardown(setups=planned, on_failure_fail_dagrun=True)
 
 

@@ -12,12 +12,16 @@ from airflow.sdk.exceptions import AirflowFailException
 from benchlab import home
 from benchlab.campaign import report_types
 from benchlab.errors import BenchlabError
-from benchlab_airflow.dags import flow
+from benchlab_airflow.dags import about, flow
 
 log = logging.getLogger(__name__)
 
 
-def build_all(doc_md: str | None, on_target: Mapping[str, str] | None = None) -> Iterator[DAG]:
+def build_all(
+    doc_md: str | None,
+    on_target: Mapping[str, str] | None = None,
+    by_the_calendar: str = "",
+) -> Iterator[DAG]:
     """The DAGs of all report types; a broken one does not affect the others.
 
     A report type whose file or topology broke after a campaign began keeps its DAG as well, so that
@@ -29,17 +33,22 @@ def build_all(doc_md: str | None, on_target: Mapping[str, str] | None = None) ->
     ['sysbench_ec2', 'sysbench_local', ...]
 
     Args:
-        doc_md: the page of every DAG.
+        doc_md: what the page of every DAG says after its own head.
         on_target: text to append to it, by target.
+        by_the_calendar: text to append where the report type has a schedule.
     """
     asked = get_parsing_context().dag_id
     for path in report_types.report_files(home.find()):
         try:
             spec = report_types.load(path)
             if asked in (None, spec.report):
-                yield flow.build(
-                    spec, path, (doc_md or "") + (on_target or {}).get(spec.target, "")
+                parts = (
+                    about.page(spec),
+                    doc_md,
+                    by_the_calendar if spec.schedule else "",
+                    (on_target or {}).get(spec.target),
                 )
+                yield flow.build(spec, path, "\n\n".join(filter(None, parts)))
         except BenchlabError as error:
             yield from _broken(path, str(error), doc_md)
         except Exception as error:  # noqa: BLE001 - whatever one file brings up, the others stay

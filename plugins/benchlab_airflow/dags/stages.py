@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import re
+import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -41,9 +42,13 @@ log = logging.getLogger(__name__)
 
 Place = Literal["first", "second"]
 PLACES: tuple[Place, ...] = get_args(Place)
-# Before anything is measured, trying again does not help against these.
+# Characters in a line of a log that Airflow's UI does not cut off at the edge of a window.
+SHOWN = 100
 ANSWER = "answer"
 """The XCom of ``compare`` with the answer of the campaign in one sentence."""
+NO_CAMPAIGN = "no_campaign"
+"""The XCom of ``plan`` with the reason why a run by the calendar measures nothing."""
+# Before anything is measured, trying again does not help against these.
 _UNFIT = (SpecError, UnavailableError, TargetError)
 
 
@@ -67,7 +72,7 @@ def plan(report_file: str) -> list[str]:
 
     from airflow.sdk.configuration import conf
 
-    from benchlab import home, workloads
+    from benchlab import home
     from benchlab.campaign import planning, report_types
     from benchlab.campaign.stages import CampaignRun
     from benchlab.engines import builds
@@ -84,17 +89,6 @@ def plan(report_file: str) -> list[str]:
         spec = trigger_form.chosen(
             report_type, context["params"], own_command=driving_process() is not None
         )
-        if spec.target != report_type.target:
-            raise SpecError(
-                f"target: the DAG of {report_type.report} gives back what {report_type.target} "
-                f"has; for {spec.target} take another report type"
-            )
-        if workloads.workload_of(spec) is not workloads.workload_of(report_type):
-            raise SpecError(
-                f"workloads: the DAG of {report_type.report} has the tasks of "
-                f"{', '.join(report_type.workloads)}; for {', '.join(spec.workloads)} take another "
-                "report type"
-            )
         refuse_unmappable(spec, conf.getint("core", "max_map_length"))
         here = home.find()
         with open_store(here) as store:
@@ -123,7 +117,8 @@ def plan(report_file: str) -> list[str]:
                 log.info("%s", note)
                 work.note("plan", "versions", note=note)
     titles = [trial.title for trial in work.plan.trials]
-    log.info("%s: %s trials, about %s minutes", campaign, len(titles), work.plan.minutes)
+    dollars = f", {work.plan.dollars:.2f} dollars" if work.plan.dollars is not None else ""
+    log.info("%s: %s trials, about %s minutes%s", campaign, len(titles), work.plan.minutes, dollars)
     return titles
 
 
@@ -349,7 +344,10 @@ def publish() -> list[str]:
 
     with _final_errors(*_UNFIT), _campaign() as work:
         paths = [str(path) for path in work.publish() if path.name in PAGES]
-        return [*paths, *(at for place, at in work.published().items() if place != FILES)]
+        found = [*paths, *(at for place, at in work.published().items() if place != FILES)]
+    for place in found:
+        log.info("%s", place)
+    return found
 
 
 def verdict() -> str | None:
@@ -366,6 +364,8 @@ def verdict() -> str | None:
                 work.store.finish(work.campaign.id, "failed")
             raise
     said: str | None = get_current_context()["ti"].xcom_pull(task_ids="compare", key=ANSWER)
+    for line in textwrap.wrap(said or "nothing was compared", SHOWN):
+        log.info("%s", line)
     return said
 
 
@@ -413,19 +413,23 @@ def _skipped_without_campaign(context: Context) -> Iterator[None]:
         yield
     except NoCampaignError as reason:
         log.warning("no campaign: %s", reason)
-        context["ti"].xcom_push(key="no_campaign", value=str(reason))
+        context["ti"].xcom_push(key=NO_CAMPAIGN, value=str(reason))
         raise AirflowSkipException(str(reason)) from reason
 
 
 @contextlib.contextmanager
 def _final_errors(*kinds: type[BenchlabError]) -> Iterator[None]:
-    """Fail the task at once for errors that a retry would meet again.
+    """Fail the task at once for errors that a retry would meet again, and log what they say.
 
-    A lost link may come back, and a mirror may answer the next time.
+    A lost link may come back, and a mirror may answer the next time. Airflow's UI shows an
+    exception in one line, which the window cuts off, above the calls that led to it.
     """
     try:
         yield
     except BenchlabError as error:
         if isinstance(error, kinds) and not isinstance(error, (FetchError, UnreachableError)):
-            raise AirflowFailException(str(error)) from error
+            for line in str(error).splitlines():
+                for shown in textwrap.wrap(line, SHOWN):
+                    log.error("%s", shown)
+            raise AirflowFailException(str(error)) from None
         raise

@@ -8,9 +8,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -23,6 +24,7 @@ from benchlab.campaign import overrides as overrides_module
 from benchlab.campaign import report_types
 from benchlab.errors import SpecError
 from benchlab.home import ID
+from benchlab.plan import versions
 from benchlab.plan.report_type import SIDES, Budget, ReportSpec, Side
 
 OWN_PLAN = "none"
@@ -43,7 +45,11 @@ _ASSIGNMENTS = [
     {"type": "null"},
 ]
 _LIST: Mapping[str, Any] = {"type": "array", "minItems": 1, "uniqueItems": True}
-_LIMITS = ("type", "enum", "minimum", "exclusiveMinimum", "maximum")
+# Airflow's form puts a number beyond `minimum` or `maximum` right without a word. Below `allOf` it
+# does not see them, and what was typed is refused.
+_LIMITS = ("minimum", "exclusiveMinimum", "maximum")
+# Series of which the newest release is suggested as a version.
+_SUGGESTED_SERIES = 15
 
 # Fields of the form that a report type has elsewhere, and those that do not change the plan.
 _NESTED = {
@@ -64,11 +70,15 @@ _OTHERS = re.compile(
 )
 
 
-def form(spec: ReportSpec) -> dict[str, Param]:
+def form(spec: ReportSpec, before: str = "") -> dict[str, Param]:
     """The trigger form of a report type; its defaults are the report type's own values.
 
     The fields that most campaigns change come first; the rest is folded into sections. A field with
     nothing to choose is left out.
+
+    Args:
+        before: Markdown that the form begins with, at its first field: Airflow's form has no other
+            place for it.
     """
     fields: dict[str, Param | None] = {
         "published": _published(spec),
@@ -106,7 +116,10 @@ def form(spec: ReportSpec) -> dict[str, Param]:
         **_folded("Method", _method(spec)),
         **_folded("Campaign and other fields", _campaign(spec)),
     }
-    return {name: param for name, param in fields.items() if param is not None}
+    found = {name: param for name, param in fields.items() if param is not None}
+    first = next(iter(found.values())).schema
+    first["description_md"] = "\n\n".join(filter(None, (before, first["description_md"])))
+    return found
 
 
 def chosen(
@@ -121,13 +134,13 @@ def chosen(
             write the report type's file as well, so that every field can be changed.
 
     Raises:
-        SpecError: a value is invalid, or does not fit the others; a field cannot be changed here;
-            or the budget is more than that of the report type's or the plan's file.
+        SpecError: values are invalid, each named by its field, or do not fit each other; a field
+            cannot be changed here; the budget is more than that of the report type's or the plan's
+            file; or what is asked for is of another DAG.
     """
-    _refuse_unoffered(report_type, params)
+    if faults := [*_faults(report_type, params, own_command=own_command)]:
+        raise SpecError("\n".join(faults))
     changes = overrides(report_type, params)
-    if not own_command:
-        _refuse_unlisted(report_type, changes)
     name = params.get("published") or OWN_PLAN
     plan = report_type
     if name != OWN_PLAN:
@@ -136,31 +149,98 @@ def chosen(
     made = overrides_module.override(plan, changes)
     if not own_command:
         _refuse_raised(plan.budget, made.budget)
+    _refuse_another_dag(report_type, made)
     return made
 
 
-def _refuse_unoffered(spec: ReportSpec, params: Mapping[str, Any]) -> None:
+def allowed(schema: Mapping[str, Any]) -> str:
+    """The values that a field takes, for people: ``a whole number from 1 to 1,000``."""
+    if "allowed" in schema:
+        return str(schema["allowed"])
+    if "enum" in schema:
+        return ", ".join("empty" if value is None else f"`{value}`" for value in schema["enum"])
+    if schema.get("type") == "boolean":
+        return "`true`, `false`"
+    if "anyOf" in schema:
+        return allowed(schema["anyOf"][0])
+    if schema.get("type") == "array":
+        items = schema.get("items", {})
+        return allowed(items) if "enum" in items else f"a list; each {allowed(items)}"
+    limits = _limits(schema)
+    low = limits.get("minimum", limits.get("exclusiveMinimum"))
+    if low is not None:
+        number = "a whole number" if schema["type"] == "integer" else "a number"
+        above = "above" if "exclusiveMinimum" in limits else "from"
+        return f"{number} {above} {low:,} to {limits['maximum']:,}"
+    return "text" if "type" in schema else "any"
+
+
+def _limits(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    return next(iter(schema.get("allOf", ())), schema)
+
+
+def _faults(spec: ReportSpec, params: Mapping[str, Any], *, own_command: bool) -> Iterator[str]:
+    """What is wrong with a form, a sentence for each field, with its title as the form has it."""
     offered = form(spec)
+    right = dict(params)
     for name, param in offered.items():
-        if name in params:
-            try:
-                param.resolve(params[name])
-            except ParamValidationError as error:
-                why = str(error).splitlines()[0]
-                raise SpecError(f"{name}: the form does not take this: {why}") from error
+        if name in params and (fault := _fault(param.schema, params[name])):
+            yield f"{param.schema['title']} ({name}): {fault}"
+            del right[name]
     for name in ("published", "campaign", "topology", "snapshots"):
         if params.get(name) and name not in offered:
-            raise SpecError(f"{name}: the form of {spec.report} has no such field")
-
-
-def _refuse_unlisted(spec: ReportSpec, changes: Mapping[str, Any]) -> None:
-    known = {_NESTED.get(name, name) for name in form(spec)}
-    for name in changes:
+            yield f"{name}: the form of {spec.report} has no such field"
+    try:
+        changes = overrides(spec, right)
+    except SpecError as error:
+        yield f"{offered['overrides'].schema['title']} (overrides): {error}"
+        return
+    known = {_NESTED.get(name, name) for name in offered}
+    for name in () if own_command else changes:
         if name not in known and not _OTHERS.fullmatch(name):
-            raise SpecError(
+            yield (
                 f"{name}: unknown key, or one that cannot be changed in the form; change it in "
                 "the report type's file"
             )
+    for side, said in overrides_module.version_faults(spec, changes).items():
+        yield f"{offered[side].schema['title']} ({side}): {said.removeprefix(f'{side}: ')}"
+
+
+def _fault(schema: Mapping[str, Any], value: Any) -> str | None:
+    """Why a field does not take a value, in the form's own words; None: it does."""
+    is_list = schema.get("type") == "array" and isinstance(value, list)
+    if is_list and not any(str(item).strip() for item in value):
+        return "nothing is chosen; at least one is needed"
+    if _takes(schema, value):
+        return None
+    wrong = [value]
+    if is_list:
+        wrong = [item for item in value if not _takes(schema["items"], item)]
+        if not wrong:
+            return f"{value}: names one twice"
+    shown = ", ".join("nothing" if item is None else repr(item)[:80] for item in wrong)
+    return f"found {shown}; allowed: {allowed(schema['items'] if is_list else schema)}"
+
+
+def _takes(schema: Mapping[str, Any], value: Any) -> bool:
+    try:
+        Param(schema=schema).resolve(value)
+    except ParamValidationError:
+        return False
+    return True
+
+
+def _refuse_another_dag(own: ReportSpec, asked: ReportSpec) -> None:
+    if asked.target != own.target:
+        raise SpecError(
+            f"target: the DAG of {own.report} gives back what {own.target} has; for "
+            f"{asked.target} take another report type"
+        )
+    if workloads.workload_of(asked) is not workloads.workload_of(own):
+        raise SpecError(
+            f"workloads: the DAG of {own.report} has the tasks of {', '.join(own.workloads)}; for "
+            f"{', '.join(asked.workloads)} take another report type"
+        )
 
 
 def _refuse_raised(own: Budget | None, asked: Budget | None) -> None:
@@ -225,7 +305,11 @@ def _own(
     """A field of the model, with the model's own limits."""
     known = _properties(type(model))[name]
     limits = {key: known[key] for key in _LIMITS if key in known}
-    return Param(getattr(model, name), title=title, description=description, **limits, **schema)
+    kinds = {key: known[key] for key in ("type", "enum") if key in known}
+    within = {"allOf": [limits]} if limits else {}
+    return Param(
+        getattr(model, name), title=title, description=description, **kinds, **within, **schema
+    )
 
 
 @cache
@@ -233,7 +317,9 @@ def _properties(model: type[BaseModel]) -> Any:
     return model.model_json_schema()["properties"]
 
 
-def _choice(value: str | None, shown: Mapping[str, str], title: str, description: str) -> Param:
+def _choice(
+    value: str | None, shown: Mapping[str, str], title: str, description: str | None
+) -> Param:
     """A field that takes one of the keys of ``shown``, which says what the form shows for each."""
     return Param(
         value,
@@ -264,32 +350,65 @@ def _workloads(spec: ReportSpec) -> list[str]:
 
 
 def _version(spec: ReportSpec, side: Side) -> Param:
-    sides = {name: getattr(entry, side) for name, entry in spec.engines.items()}
+    """The report type's own version; none where it depends on the machine which engine it is."""
+    sides = {name: getattr(spec.engines[name], side) for name in spec.deployable_engines}
     own = ", ".join(f"{found.label} ({name})" for name, found in sides.items() if found)
+    value = next(iter(sides.values())) if len(sides) == 1 else None
     return Param(
-        None,
+        value and value.version,
         title=f"{side.capitalize()} version",
-        description=f"Empty: as in the report type, {own}. A version rule, such as newest 8.5, "
-        "names the one of the run's day.",
+        description_md=(
+            "A version, or a version rule, which names the one of the run's day. Empty: as in the "
+            f"report type, {own}. Type to see suggestions."
+        ),
         type=["null", "string"],
+        examples=_suggested(spec, side),
     )
+
+
+def _suggested(spec: ReportSpec, side: Side) -> list[str]:
+    """Versions and version rules, for the form's drop-down; any other text can be typed as well.
+
+    The newest release of a series of long-term support is its newest patch.
+    """
+    rules = [rule for rule in versions.RULES if side == "baseline" or rule not in versions.RELATIVE]
+    with contextlib.suppress(SpecError):  # a faulty calendar must not take the form away
+        newest = versions.newest_of_series(report_types.releases_of(home.find(), spec))
+        released = [release.version.text for release in newest[:_SUGGESTED_SERIES]]
+        return [*released, *(rules if len(spec.deployable_engines) == 1 else ())]
+    return rules
 
 
 def _published(spec: ReportSpec) -> Param | None:
     """The published plans of this report type, if it has any."""
-    titles = {
-        path.stem: plan.published.document
-        for path, plan in report_types.published_plans(home.find(), spec.report).items()
-        if plan.published is not None
-    }
-    if not titles:
+    found = report_types.published_plans(home.find(), spec.report)
+    plans = {path.stem: plan for path, plan in found.items() if plan.published is not None}
+    if not plans:
         return None
-    return _choice(
+    titles = {name: plan.published.document for name, plan in plans.items() if plan.published}
+    param = _choice(
         OWN_PLAN,
         {OWN_PLAN: "none: the report type's own plan", **titles},
         "Published plan",
-        "Take a published document's plan as it was; fields that you change below are changed in "
-        "it, those you leave keep the document's value.",
+        None,
+    )
+    param.schema["description_md"] = (
+        "Take a published document's plan as it was. Airflow cannot fill in the fields below: a "
+        "field that you leave as it is has the document's value, one that you change is changed in "
+        "its plan.\n\n" + "\n".join(f"- {_values(plan)}" for plan in plans.values())
+    )
+    return param
+
+
+def _values(plan: ReportSpec) -> str:
+    """What a published plan would fill in: ``v5.1.1 against v5.2.0; threads 150, 300; ...``"""
+    entry = plan.engines[plan.deployable_engines[0]]
+    sides = " against ".join(side.label for side in (entry.baseline, entry.candidate) if side)
+    dataset = " x ".join(f"{value:,} {name}" for name, value in plan.dataset.model_dump().items())
+    return (
+        f"**{sides}**: {', '.join(plan.workloads)}; threads {', '.join(map(str, plan.threads))}; "
+        f"rounds {plan.rounds}; {plan.seconds} s a trial, {plan.warmup_seconds} s warm-up; "
+        f"{dataset.replace('_', ' ')}; {plan.placement}"
     )
 
 
@@ -429,11 +548,13 @@ def _campaign(spec: ReportSpec) -> dict[str, Param]:
             "finished is resumed.",
             type=["null", "string"],
             pattern=f"^{ID}$",
+            allowed="letters, digits, `_`, `.` and `-`, the first a letter or digit",
         ),
         "overrides": Param(
             [],
             title="Other fields",
             description="Any other field of the report type, one a line: ports.entry=23390",
             anyOf=_ASSIGNMENTS,
+            allowed="one `field=value` a line",
         ),
     }

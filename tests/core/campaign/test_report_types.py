@@ -142,6 +142,15 @@ def test_an_override_takes_effect_or_is_refused(overrides: dict[str, Any], messa
     assert message in str(caught.value)
 
 
+def test_both_sides_faults_are_named_at_once() -> None:
+    """A person puts both right before the next try."""
+    with pytest.raises(SpecError) as caught:
+        overrides_module.override(both(), {"baseline": "banana", "candidate": "kiwi"})
+    baseline, candidate = str(caught.value).splitlines()
+    assert baseline.startswith("baseline: 'banana' is not a version of any engine")
+    assert candidate.startswith("candidate: 'kiwi' is not a version of any engine")
+
+
 def test_a_version_against_itself_must_be_declared_an_aa_campaign() -> None:
     """With `sides: same` the same override is accepted."""
     spec = overrides_module.override(both(), {"sides": "same", "baseline": "11.4.5"})

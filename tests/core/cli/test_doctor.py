@@ -39,9 +39,16 @@ def said(here: Here, what: str) -> Check:
 
 
 def decide(here: Here) -> None:
-    """Decide what the topology of these tests leaves open."""
-    path = here.home.configs / "topologies" / "ec2_published.yaml"
-    path.write_text(path.read_text().replace("tiup: null", "tiup: image"))
+    """Decide what the topologies of these tests leave open."""
+    key = (
+        "host_key: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHlbv0QUGMJSz0nYHlDJ8cWJ7gMFEnmiqXWmDwFCWKzS"
+    )
+    for name, before, after in (
+        ("ec2_published", "tiup: null", "tiup: image"),
+        ("hosts_published", ", roles:", f", {key}, roles:"),
+    ):
+        path = here.home.configs / "topologies" / f"{name}.yaml"
+        path.write_text(path.read_text().replace(before, after))
 
 
 def test_a_report_type_that_a_run_would_refuse_is_reported(here: Here) -> None:
@@ -51,6 +58,7 @@ def test_a_report_type_that_a_run_would_refuse_is_reported(here: Here) -> None:
     assert found.detail.startswith(
         "cannot run yet: topology ec2_published: tiup: not decided; write the https address"
     )
+    assert "no host_key for host-1" in said(here, "report type sysbench_hosts").detail
     decide(here)
     found = said(here, "report type sysbench_ec2")
     assert found.good

@@ -115,6 +115,8 @@ def started(side: Side, directory: Path, campaign: str) -> BaseEngine:
     vars(engine).update(server_command=lambda: (command, {}), wait_until_ready=lambda: None)
     engine.data.mkdir(parents=True, exist_ok=True)
     engine.start()
+    while not any(engine.data.iterdir()):  # before anybody ends it
+        time.sleep(0.005)
     return engine
 
 
@@ -133,10 +135,7 @@ def test_a_sides_data_are_its_own_whatever_was_interrupted(
     second = started("candidate", tmp_path, campaign)
     assert second.place == first.place
     for engine in (first, second):
-        side = engine.instance.side
-        while not (found := [path.name for path in engine.data.iterdir()]):
-            time.sleep(0.005)
-        assert found == [side]
+        assert [path.name for path in engine.data.iterdir()] == [engine.instance.side]
     second.stop()
 
 
@@ -411,11 +410,12 @@ def test_a_tidb_that_cannot_be_executed_is_not_taken(servers: Path) -> None:
 def test_a_version_that_maven_does_not_have_is_an_error_that_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the versions that were tried, and Maven's own words."""
+    """With the versions that were tried, and the line in which Maven says why, in plain text."""
 
     def answer(command: Any, stdin: str) -> str:
         if command[0] == "mvn":
-            raise CommandError("fake", "mvn", 1, "Could not find artifact")
+            said = "\x1b[0m[ERROR] Could not find artifact\n[ERROR] Re-run Maven with -e"
+            raise CommandError("fake", "mvn", 1, said)
         return ""
 
     program(tmp_path / "mvn")
@@ -424,6 +424,51 @@ def test_a_version_that_maven_does_not_have_is_an_error_that_says_so(
         mariadb.Engine.install(fakes.FakeExecutor(answer), "10.99.0", tmp_path / "servers")
     for part in ("10.99.0", "10.2.11, 10.11.5, 11.4.5", "Could not find artifact"):
         assert part in str(caught.value)
+    assert "\x1b" not in str(caught.value)
+    assert "Re-run" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("script", "is_refused"),
+    [
+        ("echo '[ERROR] Could not find artifact a:b:pom:99.9.9 in central'; exit 1", True),
+        ("echo '[ERROR] a:b:pom:99.9.9 was not found in central before'; exit 1", True),
+        ("echo '[ERROR] Could not transfer artifact: Unknown host'; exit 1", False),
+        ("true", False),
+    ],
+)
+def test_only_a_repository_that_answers_says_that_a_version_does_not_exist(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, is_refused: bool
+) -> None:
+    """Without a network nobody knows; what is installed is there whatever Maven says."""
+    program(tmp_path / "bin" / "mvn", script)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    servers = tmp_path / "servers"
+    said = mariadb.Engine.not_published("99.9.9", servers)
+    assert said == ("there is no MariaDB 99.9.9 on Maven Central" if is_refused else None)
+    program(servers / "mariadb" / "99.9.9" / "bin" / "mariadbd")
+    assert mariadb.Engine.not_published("99.9.9", servers) is None
+
+
+@pytest.mark.parametrize(
+    ("script", "is_refused"),
+    [
+        ("echo 'v6.5.0    2022-12-29  linux/amd64'", True),
+        ("echo 'Error: dial tcp: lookup mirror: no such host' >&2; exit 1", False),
+    ],
+)
+def test_only_a_mirror_that_answers_says_that_a_version_does_not_exist(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, is_refused: bool
+) -> None:
+    """A nightly is not in its list, and is no version that does not exist."""
+    program(tmp_path / "bin" / "tiup", script)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    monkeypatch.setenv("TIUP_HOME", str(tmp_path))
+    monkeypatch.delenv("BENCHLAB_TIDB_HOME", raising=False)
+    said = tidb.Engine.not_published("v99.9.9", tmp_path)
+    assert said == ("TiUP's mirror has no TiDB v99.9.9" if is_refused else None)
+    assert tidb.Engine.not_published("v6.5.0", tmp_path) is None
+    assert tidb.Engine.not_published("v9.0.0-alpha-nightly", tmp_path) is None
 
 
 # ---------------------------------------------------------------- what all share

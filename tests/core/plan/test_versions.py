@@ -224,6 +224,14 @@ def test_a_baseline_is_older_than_its_candidate(known: list[Release], on: date, 
             assert found.version.numbers < candidate.version.numbers
 
 
+def test_the_newest_of_each_series_is_its_newest_patch() -> None:
+    """The newest series first; a pre-release is none."""
+    newest = [release.version.text for release in versions.newest_of_series(TIDB)]
+    assert newest.index("v8.5.7") < newest.index("v7.5.7") < newest.index("v6.5.12")
+    assert len({versions.parse(text).series for text in newest}) == len(newest)
+    assert not any(versions.parse(text).is_prerelease for text in newest)
+
+
 @FEW
 @given(releases_of_one_engine(), days)
 def test_a_patch_of_an_old_series_is_not_the_newest(known: list[Release], on: date) -> None:

@@ -105,6 +105,16 @@ class Engine(TiDB, BaseEngine):
         return Availability(True, f"would be fetched with TiUP ({tiup})")
 
     @classmethod
+    def not_published(cls, version: str, servers: Path) -> str | None:
+        """See :class:`BaseEngine`; TiUP's mirror is asked, once per process."""
+        if _program(version) is not None or is_nightly(version) or (tiup := _tiup()) is None:
+            return None
+        offered = _on_mirror(tiup)
+        if isinstance(offered, str) or version in offered:
+            return None
+        return f"TiUP's mirror has no TiDB {version}"
+
+    @classmethod
     def published(cls) -> Mirror | None:
         """What TiUP's mirror has, with its days; None without ``tiup`` on this machine.
 

@@ -28,7 +28,7 @@ def render(
 
     Args:
         reason: why this engine was chosen.
-        not_runnable: the sentence of a target that can only be planned for.
+        not_runnable: why a campaign by this plan would be refused; None: it would not.
         sensitivity: lines on how small a slowdown it finds.
     """
     parts = [

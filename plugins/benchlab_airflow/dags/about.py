@@ -1,0 +1,92 @@
+"""What Airflow's UI says of a report type: its DAG's description, page, and what to know before one
+starts a run.
+
+>>> description(report_type)
+'v6.1.0 against v6.5.0: 4 workloads x 3 thread counts x 6 rounds on own hosts'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from benchlab import home, targets
+from benchlab.campaign import report_types
+from benchlab.errors import SpecError
+from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.schedule import OnRelease
+from benchlab.report.formats.plan_text import duration
+
+_WHAT_TO_DO = (
+    "**To start it**: *Trigger*, look over the form, *Trigger* again. The log of **verdict** ends "
+    "in the answer, the log of **publish** in the links of the report. **To end it early**: mark "
+    "the run as failed; **give_back** still runs. `docs/GUIDE.md` explains fields and rules."
+)
+PLACES = {"local": "this machine", "ec2": "rented EC2 hosts", "hosts": "own hosts"}
+
+
+def description(spec: ReportSpec) -> str:
+    """What a report type compares, in one line."""
+    pairs = (
+        " against ".join(
+            dict.fromkeys(side.label for side in (entry.baseline, entry.candidate) if side)
+        )
+        for entry in (spec.engines[name] for name in spec.deployable_engines)
+    )
+    counts = {
+        "workload": len(spec.workloads),
+        "thread count": len(spec.threads),
+        "round": spec.rounds,
+    }
+    size = " x ".join(f"{count} {what}{'s' * (count != 1)}" for what, count in counts.items())
+    return f"{' or '.join(pairs)}: {size} on {PLACES.get(spec.target, spec.target)}"
+
+
+def before_the_click(spec: ReportSpec) -> str:
+    """Hours, dollars and what the schedule does, as a list in Markdown."""
+    return "\n".join(f"- {said}" for said in (*_time_and_price(spec), *_schedule(spec)))
+
+
+def page(spec: ReportSpec) -> str:
+    """The head of the DAG's page: what it measures and costs, and what to do."""
+    return "\n\n".join(
+        (
+            f"# {spec.title}",
+            f"It measures {description(spec)}.",
+            before_the_click(spec),
+            _WHAT_TO_DO,
+        )
+    )
+
+
+def _time_and_price(spec: ReportSpec) -> Iterator[str]:
+    try:
+        plan = report_types.estimate(home.find(), spec, datetime.now(UTC).date())
+    except SpecError as error:  # the DAG is there for what it has begun; the plan refuses the rest
+        yield f"How long it takes is not known: {error}"
+        return
+    price = f" and **{plan.dollars:.0f} dollars**" if plan.dollars else ""
+    yield f"As the form stands, a run takes about **{duration(plan.minutes)}**{price}."
+    if spec.budget is not None and targets.by_name()[spec.target].rents:
+        yield (
+            f"Above {spec.budget.approve_above:g} dollars it waits for a person's approval in "
+            f"**approve**, before anything is rented; above {spec.budget.limit:g} it is refused. "
+            "The log of **plan** has the figures of the form that was filled in."
+        )
+
+
+def _schedule(spec: ReportSpec) -> Iterator[str]:
+    if spec.schedule is None:
+        return
+    when = (
+        f"on the day of each new release ({', '.join(spec.schedule.types)})"
+        if isinstance(spec.schedule, OnRelease)
+        else f"by the cron expression `{spec.schedule.cron}` (UTC)"
+    )
+    rents = ", and rents hosts each time" if targets.by_name()[spec.target].rents else ""
+    yield (
+        "**This DAG has a schedule.** While it is not paused, it also runs by itself "
+        f"{when}{rents}. A run that you trigger waits while the DAG is paused. So *Unpause ... on "
+        "trigger* starts your run **and arms the schedule**: pause the DAG again when your run has "
+        "ended, if you want that run only."
+    )

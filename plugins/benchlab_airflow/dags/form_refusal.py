@@ -1,0 +1,121 @@
+"""Lets Airflow's API server refuse a faulty form at once, in the form's own words.
+
+Airflow itself checks a form against its JSON schema, one field at a time, and answers in the
+schema's words, such as a regular expression. This middleware reads a form before Airflow does, as
+the task ``plan`` would, and answers with every fault at once. So nothing is stored, and the person
+is still at the form. ``plan`` reads it again: a backfill and `airflow dags trigger` do not come
+here.
+See docs/adr/0030.
+
+Every process of Airflow loads this module with its plugin, so what it needs is imported where it is
+used.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_TRIGGER = re.compile(r"/api/v2/dags/(?P<dag_id>[A-Za-z0-9_.-]+)/dagRuns/?$")
+
+
+class RefuseFaultyForms:
+    """ASGI middleware: answers 400 to a trigger whose form ``plan`` would refuse."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        from starlette.requests import Request
+        from starlette.responses import JSONResponse
+
+        asked = _TRIGGER.search(scope["path"]) if scope["type"] == "http" else None
+        request = Request(scope, receive) if asked and scope["method"] == "POST" else None
+        # Who may not trigger it is left to Airflow, which says what is missing.
+        if asked is None or request is None or not await _may_trigger(request, asked["dag_id"]):
+            await self._app(scope, receive, send)
+            return
+        body = await request.body()
+        fault = await asyncio.to_thread(refusal, asked["dag_id"], body)
+        if fault is None:
+            await self._app(scope, _again(body, receive), send)
+        else:
+            await JSONResponse({"detail": fault}, status_code=400)(scope, receive, send)
+
+
+def refusal(dag_id: str, body: bytes) -> str | None:
+    """Why ``plan`` would refuse this request's form, a line for each fault; None: it would not.
+
+    What is no form of a report type is left to Airflow.
+
+    Example:
+        ``refusal("sysbench_local", b'{"conf": {"rounds": 0}}')`` names the field and its limits.
+    """
+    from benchlab import home
+    from benchlab.campaign import planning, report_types
+    from benchlab.errors import SpecError
+    from benchlab_airflow.dags import trigger_form
+
+    here = home.find()
+    path = here.configs / "reports" / f"{dag_id}.yaml"
+    if not path.is_file() or (params := _params(body)) is None:
+        return None
+    try:
+        report_type = report_types.load(path)
+        planning.refuse_undecided(here, trigger_form.chosen(report_type, params))
+    except SpecError as fault:
+        return str(fault)
+    return None
+
+
+def _params(body: bytes) -> Mapping[str, Any] | None:
+    """The form in a request; None if there is none."""
+    try:
+        conf = json.loads(body)["conf"]
+    except (ValueError, LookupError, TypeError):
+        return None
+    return conf if isinstance(conf, dict) else None
+
+
+async def _may_trigger(request: Request, dag_id: str) -> bool:
+    """Whether Airflow knows who asks, and lets them trigger this DAG."""
+    from airflow.api_fastapi.core_api.security import (
+        DagAccessEntity,
+        bearer_scheme,
+        get_user,
+        requires_access_dag,
+    )
+    from fastapi import HTTPException
+
+    may = requires_access_dag("POST", DagAccessEntity.RUN, dag_id)
+    try:
+        user = await get_user(request, None, await bearer_scheme(request))
+        await asyncio.to_thread(may, request, user)
+    except HTTPException:
+        return False
+    return True
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """What gives a request's body, which has been read, once more."""
+    unread = [body]
+
+    async def read() -> Message:
+        if unread:
+            return {"type": "http.request", "body": unread.pop(), "more_body": False}
+        return await receive()
+
+    return read
+
+
+def middlewares() -> list[dict[str, Any]]:
+    """For a plugin's ``fastapi_root_middlewares``."""
+    return [{"name": "Refuse faulty forms", "middleware": RefuseFaultyForms}]

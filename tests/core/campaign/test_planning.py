@@ -1,0 +1,65 @@
+"""What is refused when a campaign is planned, before anything is stored, taken or rented."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchlab import engines
+from benchlab.campaign import planning, report_types
+from benchlab.campaign.stages import CampaignRun
+from benchlab.errors import SpecError
+from benchlab.home import find
+from benchlab.plan.report_type import ReportSpec
+from benchlab.results.store import open_store
+from tests.builders import installation
+
+
+def report(name: str, **changes: Any) -> ReportSpec:
+    """A report type of this installation, with other values."""
+    return report_types.load(report_types.find_report(find(), name)).with_overrides(changes)
+
+
+def test_a_version_that_does_not_exist_is_refused_before_anything_is_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its side; a release of the calendar is not asked for, and so needs no network."""
+    asked = []
+
+    def nobody_has(version: str, servers: Path) -> str:
+        asked.append(version)
+        return f"there is no {version}"
+
+    monkeypatch.setattr(engines.by_name()["mariadb"], "not_published", nobody_has)
+    here = installation.Here(tmp_path).home
+    wanted = {"engine": "mariadb", "engines.mariadb.candidate.version": "99.9.9"}
+    with open_store(here) as store:
+        with pytest.raises(SpecError) as caught:
+            CampaignRun.create(here, store, report("sysbench_local", **wanted), "c1", "a test")
+        assert store.campaign_ids() == []
+    assert asked == ["99.9.9"]
+    assert str(caught.value).startswith("candidate: 99.9.9: there is no 99.9.9; the newest in the")
+
+
+def test_what_a_topology_leaves_open_is_known_when_it_is_planned() -> None:
+    """Host keys of owned hosts, and how rented ones get TiUP; this machine needs nothing."""
+    (owned,) = planning.undecided(find(), report("sysbench_hosts"))
+    assert owned.startswith("topology hosts_published: no host_key for host-1")
+    (rented,) = planning.undecided(find(), report("sysbench_ec2"))
+    assert rented.startswith("topology ec2_published: tiup: ")
+    assert planning.undecided(find(), report("sysbench_local")) == []
+
+
+@pytest.mark.parametrize("path", report_types.report_files(find()), ids=lambda path: path.stem)
+def test_every_report_type_has_an_estimate_and_nobody_is_asked(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A nightly and what was measured included; its price where hosts are rented."""
+    monkeypatch.setenv("PATH", "/nowhere")
+    spec = report_types.load(path)
+    plan = report_types.estimate(find(), spec, date(2026, 1, 1))
+    assert plan.minutes > 0
+    assert (plan.dollars is not None) == (spec.target == "ec2")
