@@ -22,7 +22,6 @@ from benchlab.results.records import Campaign, GateResult
 from benchlab.results.rows import (
     CAMPAIGNS,
     GATES,
-    METADATA,
     SAMPLES,
     TRIALS,
     VERDICTS,
@@ -113,11 +112,7 @@ def _gates(configs: Path) -> tuple[GateResult, ...]:
     known = gates.of_campaign(gates.load_all(configs / "quality"), "tps", fleet=False)
     return tuple(
         GateResult(
-            gate.id,
-            "pass",
-            gate.max if gate.max is not None else gate.min,
-            gate.sentence,
-            gate.kind,
+            gate.id, "pass", (gate.min or 0) / 2 + (gate.max or 0) / 2, gate.sentence, gate.kind
         )
         for gate in gates.of_table(known, "trials")
     )
@@ -147,7 +142,11 @@ def _copy(
     if table is SAMPLES:
         factor = sa.case(
             *(
-                (table.c.trial.like(f"%-candidate-{workload}-t%"), change)
+                (
+                    table.c.metric.in_(("tps", "qps"))
+                    & table.c.trial.like(f"%-candidate-{workload}-t%"),
+                    change,
+                )
                 for workload, change in changes.items()
             ),
             else_=1.0,
