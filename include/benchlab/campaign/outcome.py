@@ -51,13 +51,12 @@ class Comparer:
     Attributes:
         campaigns: all campaigns of a report type, the earliest first, as of the first call; later
             ones are not seen.
-        states: likewise, the state of each, by its id.
     """
 
     def __init__(self, home: Home, store: Store) -> None:
         self.home, self.store = home, store
         self.campaigns = functools.cache(store.campaigns)
-        self.states = functools.cache(store.states)
+        self._state_keys = functools.cache(self._keys_of_states)
         self._outlines: dict[str, list[Outline]] = {}
         self._alike: dict[str, list[Outline]] = {}
         self._squares: dict[str, calibration.Shown] = {}
@@ -88,24 +87,25 @@ class Comparer:
         One that cannot be read is left out with a warning in the log.
         """
         if report not in self._outlines:
-            states = self.states(report)
-            keys = {name: key_of(FORM, state) for name, state in states.items()}
+            keys = self._state_keys(report)
             kept = self.store.kept.read(OUTLINE.part, keys)
-            found = (
-                OUTLINE.from_json(kept[name]) if name in kept else self._outline(name, keys[name])
-                for name in states
-            )
-            self._outlines[report] = [one for one in found if one is not None]
+            new = list(self._new_outlines(name for name in keys if name not in kept))
+            self._keep(OUTLINE, new, keys, {one.id: one for one in new})
+            found = {name: OUTLINE.from_json(raw) for name, raw in kept.items()}
+            found |= {one.id: one for one in new}
+            self._outlines[report] = [found[name] for name in keys if name in found]
         return self._outlines[report]
 
-    def _outline(self, name: str, key: str) -> Outline | None:
-        try:
-            made = outline_of(self.store.campaign(name))
-        except StoreError as error:
-            log.warning("left out: %s", error)
-            return None
-        self._keep(OUTLINE, made, key, made)
-        return made
+    def _keys_of_states(self, report: str) -> dict[str, str]:
+        """What the figures of each campaign follow from, by its id, the earliest first."""
+        return {name: key_of(FORM, state) for name, state in self.store.states(report).items()}
+
+    def _new_outlines(self, names: Iterable[str]) -> Iterator[Outline]:
+        for name in names:
+            try:
+                yield outline_of(self.store.campaign(name))
+            except StoreError as error:
+                log.warning("left out: %s", error)
 
     def calibration(self, campaign: Campaign | Outline) -> Calibration:
         """What other A/A campaigns of the same report type and setting show."""
@@ -134,7 +134,8 @@ class Comparer:
                 for other in self.outlines(own.report)
                 if other.calibrates and not aa_campaigns.unlike(own.setting, other.setting)
             ]
-        return [other for other in self._alike[setting] if other.id != campaign.id]
+        alike = self._alike[setting]
+        return [other for other in alike if other.id != own.id] if own.calibrates else alike
 
     def calibration_gates(
         self, found: Outcome
@@ -189,21 +190,32 @@ class Comparer:
         for one in campaigns:
             if one.id not in found:
                 found[one.id] = make(one)
-                self._keep(form, one, keys.get(one.id), found[one.id])
+                self._keep(form, [one], keys, found)  # each at once: there may be many
         return found
 
-    def _keep(self, form: Form[T], campaign: Outline, key: str | None, made: T) -> None:
+    def _keep(
+        self,
+        form: Form[T],
+        campaigns: Iterable[Outline],
+        keys: Mapping[str, str],
+        made: Mapping[str, T],
+    ) -> None:
         # What a running campaign shows changes with its next trial; of one that began after the
         # states were read, it is not known what it follows from.
-        if campaign.state != "running" and key is not None:
-            self.store.kept.write(form.part, campaign.id, key, form.to_json(made))
+        documents = {
+            one.id: (keys[one.id], form.to_json(made[one.id]))
+            for one in campaigns
+            if one.state != "running" and one.id in keys
+        }
+        if documents:
+            self.store.kept.write(form.part, documents)
 
     def keys(self, campaigns: Iterable[Outline], *rules: object) -> dict[str, str]:
         """What the figures of campaigns follow from, and the rules by which they are judged."""
         return {
-            one.id: key_of(FORM, state, *rules)
+            one.id: key_of(state, *rules) if rules else state
             for one in campaigns
-            if (state := self.states(one.report).get(one.id)) is not None
+            if (state := self._state_keys(one.report).get(one.id)) is not None
         }
 
     def _shown(self, campaign: Outline) -> compare.Shown:

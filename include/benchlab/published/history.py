@@ -97,18 +97,16 @@ def history_of(
     >>> history_of("point_select", PublishedReports(store).all()[0], []).measured  # doctest: +SKIP
     ()
     """
-    measured = [
-        MeasuredChange(compared.campaign, found)
-        for compared in campaigns
-        for found in compared.workloads
-    ]
+    compared = list(campaigns)
     there = {found.name for report in reports for found in report.workloads}
-    there |= {change.found.name for change in measured}
+    there |= {found for one in compared for found in one.verdicts}
     name = workloads.full_name(workload, there)
     if name is None:
         known = ", ".join(sorted(there)) or "no campaign and no published report is in the store"
         raise SpecError(f"workload {workload!r}: nothing is known of it; known: {known}")
-    of_workload = [change for change in measured if change.found.name == name]
+    of_workload = [
+        MeasuredChange(one.campaign, one.verdicts[name]) for one in compared if name in one.verdicts
+    ]
     return History(
         workload=name,
         published=tuple(sorted(_published(name, reports), key=_by_version)),

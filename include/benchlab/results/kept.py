@@ -52,18 +52,27 @@ class Kept:
             log.info("what was computed before is not read: %s", error)
             return {}
 
-    def write(self, part: str, name: str, key: str, document: object) -> None:
-        """Keep a document in place of the one before; if that fails, it is only logged."""
-        text = json.dumps(document, ensure_ascii=False)
-        try:
-            with self._transaction() as connection:
-                connection.execute(KEPT.delete().filter_by(name=name, part=part))
-                connection.execute(
-                    KEPT.insert().values(name=name, part=part, seal=_seal(key, text), document=text)
-                )
-        except (sa.exc.IntegrityError, StoreError) as error:
-            # Another process has just kept the same, or the store cannot be written.
-            log.info("%s of %s: not kept: %s", part, name, error)
+    def write(self, part: str, documents: Mapping[str, tuple[str, object]]) -> None:
+        """Keep documents in place of those before; if that fails, it is only logged.
+
+        Args:
+            documents: by name, each with its key.
+        """
+        rows = [
+            {"name": name, "part": part, "seal": _seal(key, text), "document": text}
+            for name, (key, document) in sorted(documents.items())
+            for text in [json.dumps(document, ensure_ascii=False)]
+        ]
+        for begin in range(0, len(rows), _AT_ONCE):
+            some = rows[begin : begin + _AT_ONCE]
+            named = KEPT.c.name.in_([row["name"] for row in some])
+            try:
+                with self._transaction() as connection:
+                    connection.execute(KEPT.delete().where(KEPT.c.part == part, named))
+                    connection.execute(KEPT.insert(), some)
+            except (sa.exc.IntegrityError, StoreError) as error:
+                # Another process has just kept the same, or the store cannot be written.
+                log.info("%s of %d: not kept: %s", part, len(some), error)
 
     def _rows(self, part: str, names: Mapping[str, str]) -> Iterator[Any]:
         wanted = list(names)

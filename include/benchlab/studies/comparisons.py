@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -33,18 +33,18 @@ class ComparedCampaign:
     """A campaign with its verdicts.
 
     Attributes:
-        workloads: in the order of its report type.
+        verdicts: by workload, in the order of its report type.
         estimates: by workload, of its throughput, as a logarithm; workloads with fewer than two
             complete rounds have none.
     """
 
     campaign: Outline
-    workloads: tuple[WorkloadVerdict, ...]
+    verdicts: Mapping[str, WorkloadVerdict]
     estimates: Mapping[str, Estimate]
 
     def workload(self, name: str) -> WorkloadVerdict:
         """One workload's verdict; the campaign has planned it."""
-        return next(found for found in self.workloads if found.name == name)
+        return self.verdicts[name]
 
     def standard_error(self, workload: str) -> float | None:
         """The standard error of a workload's mean log ratio; None where it is not known."""
@@ -52,7 +52,7 @@ class ComparedCampaign:
         return found.error if found and math.isfinite(found.error) else None
 
 
-_Decided = tuple[Sequence[WorkloadVerdict], Mapping[str, Estimate]]
+_Decided = tuple[Mapping[str, WorkloadVerdict], Mapping[str, Estimate]]
 
 
 class Comparisons(Comparer):
@@ -95,8 +95,7 @@ class Comparisons(Comparer):
             keys |= self.keys([one], RULE, self.rules, self._calibration_key(one))
         decided = self.kept_or_made(VERDICTS, keys, new, self._decide)
         for one in new:
-            workloads, shown = decided[one.id]
-            self._compared[one.id] = ComparedCampaign(one, tuple(workloads), shown)
+            self._compared[one.id] = ComparedCampaign(one, *decided[one.id])
         return {one.id: self._compared[one.id] for one in campaigns}
 
     def _decide(self, campaign: Outline) -> _Decided:
@@ -111,9 +110,10 @@ class Comparisons(Comparer):
             calibration=known,
         )
         shown = estimates(figures, "throughput", known)
-        return [found.alone for found in judged], {
-            workload: one.versions for workload, one in shown.items()
-        }
+        return (
+            {found.name: found.alone for found in judged},
+            {workload: one.versions for workload, one in shown.items()},
+        )
 
     def _calibration_key(self, campaign: Outline) -> str:
         """The key of the A/A campaigns that calibrate it, as they are now."""
@@ -127,10 +127,26 @@ class Comparisons(Comparer):
 # How verdicts are kept
 
 
+class _Read(Mapping[str, WorkloadVerdict]):
+    """Verdicts by workload, each read from its JSON when it is asked for: usually one is."""
+
+    def __init__(self, raw: Mapping[str, Any]) -> None:
+        self._raw = raw
+
+    def __getitem__(self, workload: str) -> WorkloadVerdict:
+        return _verdict_from_json(self._raw[workload])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._raw)
+
+    def __len__(self) -> int:
+        return len(self._raw)
+
+
 def _decided_to_json(decided: _Decided) -> dict[str, Any]:
-    workloads, shown = decided
+    verdicts, shown = decided
     return {
-        "workloads": [_verdict_to_json(one) for one in workloads],
+        "verdicts": {name: _verdict_to_json(one) for name, one in verdicts.items()},
         "estimates": {
             name: [one.mean, one.variance.value, one.variance.df] for name, one in shown.items()
         },
@@ -142,7 +158,7 @@ def _decided_from_json(raw: Any) -> _Decided:
         name: Estimate(mean, Variance(value, df))
         for name, (mean, value, df) in raw["estimates"].items()
     }
-    return [_verdict_from_json(one) for one in raw["workloads"]], shown
+    return _Read(raw["verdicts"]), shown
 
 
 def _verdict_to_json(found: WorkloadVerdict) -> dict[str, Any]:

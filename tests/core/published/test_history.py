@@ -75,7 +75,8 @@ def measured(change: float, campaign: str = "c1") -> ComparedCampaign:
 
 def compared(made: Campaign, results: Sequence[TrialResult]) -> ComparedCampaign:
     """A campaign with the verdicts on these results."""
-    return ComparedCampaign(outline_of(made), compare(made.plan, results, 2.0).workloads, {})
+    found = {one.name: one for one in compare(made.plan, results, 2.0).workloads}
+    return ComparedCampaign(outline_of(made), found, {})
 
 
 def test_published_and_measured_are_kept_apart() -> None:

@@ -61,7 +61,7 @@ def everything(weeks: Weeks) -> dict[str, Any]:
     views = long_views(Comparisons(weeks.home, weeks.store), REPORT)
     return {
         "outlines": [one.to_json() for one in made.outlines(REPORT)],
-        "compared": {name: repr(one.workloads) for name, one in compared.items()},
+        "compared": {name: repr(dict(one.verdicts)) for name, one in compared.items()},
         "errors": {
             name: {workload: repr(found) for workload, found in one.estimates.items()}
             for name, one in compared.items()
@@ -70,13 +70,13 @@ def everything(weeks: Weeks) -> dict[str, Any]:
     }
 
 
-def itself(weeks: Weeks) -> dict[str, tuple[WorkloadVerdict, ...]]:
+def itself(weeks: Weeks) -> dict[str, dict[str, WorkloadVerdict]]:
     """The verdicts of all campaigns, each compared from its own trials."""
     return {
-        one.id: tuple(
-            found.alone
+        one.id: {
+            found.name: found.alone
             for found in Comparer(weeks.home, weeks.store).outcome(one).comparison.workloads
-        )
+        }
         for one in weeks.store.campaigns(REPORT)
     }
 
@@ -189,7 +189,7 @@ def test_what_is_kept_is_what_would_be_computed_again(
     assert everything(weeks) == kept, "now it is kept again"
     made = Comparisons(weeks.home, weeks.store)
     compared = made.all_compared(made.outlines(REPORT))
-    verdicts = {name: found.workloads for name, found in compared.items()}
+    verdicts = {name: dict(found.verdicts) for name, found in compared.items()}
     assert verdicts == itself(weeks), "and it is what each campaign says of itself"
 
 
@@ -214,7 +214,7 @@ def test_another_rule_decides_all_campaigns_anew(
     monkeypatch.setattr(comparisons, "RULE", comparisons.RULE + 1)
     monkeypatch.setattr(comparisons, "judge", lambda *_, **__: ())
     made = Comparisons(weeks.home, weeks.store)
-    assert made.compared(weeks.store.campaign("week-000")).workloads == ()
+    assert made.compared(weeks.store.campaign("week-000")).verdicts == {}
 
 
 @pytest.mark.parametrize(

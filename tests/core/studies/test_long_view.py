@@ -320,8 +320,8 @@ def test_a_comparison_is_what_the_campaign_itself_says(weeks: Weeks) -> None:
     made = Comparisons(weeks.home, weeks.store)
     for campaign in (weeks.store.campaign(name) for name in ids):
         itself = Comparer(weeks.home, weeks.store).outcome(campaign).comparison
-        found = made.compared(campaign).workloads
-        assert found == tuple(one.alone for one in itself.workloads)
+        found = made.compared(campaign).verdicts
+        assert list(found.values()) == [one.alone for one in itself.workloads]
     assert itself.calibration.campaigns == tuple(ids[1:6])
 
 

@@ -59,7 +59,7 @@ def kept_or_found(
     if (raw := kept.read(_PART, {name: key}).get(name)) is not None:
         return _from_json(raw)
     found = find(made, threshold_pct, noise_sd)
-    kept.write(_PART, name, key, asdict(found))
+    kept.write(_PART, {name: (key, asdict(found))})
     return found
 
 
