@@ -24,6 +24,8 @@ yields one report. Trigger it as it is, or with other versions, workloads, threa
    with the verdicts, the log of **publish** the links of the report.
 8. **give_back** gives everything back, whatever happened: it ends every process of the campaign and
    terminates what was rented. To end a campaign, mark its run as failed; **give_back** still runs.
+9. **long_view** extends the long view by the campaign and reports change points and drift. It comes
+   after **verdict** and changes nothing of the run's state.
 
 If a run is red, something could not be measured or given back: **verdict** and **give_back** say
 what. A regression is a finding, not a failure: its run is green.

@@ -1,5 +1,6 @@
-"""Registers with Airflow: timetables, the benchmark site, a listener that writes notes of runs, and
-middlewares of its API server: one that refuses faulty forms, and for SQLite one that serializes writes.
+"""Registers with Airflow: timetables, the benchmark site, and what writes the notes of runs.
+
+Beside them middlewares of its API server: one refuses faulty forms, one serializes SQLite's writes.
 
 Airflow stores the name of a DAG's timetable, and loads only timetables that a plugin registers.
 """

@@ -29,6 +29,7 @@ from tests.bench import (
     parsing,
     plans,
     restore,
+    store,
     tpcc,
 )
 from tests.bench.machine import alone
@@ -37,7 +38,7 @@ from tests.bench.row import Row, table
 # In the order in which they run: what is quick comes first.
 MEASURES = (
     *("plans", "command-line", "parsing", "compare", "dag-file", "restore", "fleet", "tpcc"),
-    *("noise", "campaign"),
+    *("store", "noise", "campaign"),
 )
 
 
@@ -96,6 +97,7 @@ def _measure(name: str, home: Home, work: Path, quick: bool) -> list[Row]:
         "restore": lambda: restore.measure(work, quick),
         "fleet": lambda: fleet.measure(home, work, quick),
         "tpcc": lambda: tpcc.measure(home, work, quick),
+        "store": lambda: store.measure(home, work, quick),
         "noise": lambda: noise.measure(home, work, quick),
     }
     with alone(home):

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import shutil
-import subprocess
-import tempfile
-import time
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,10 +13,14 @@ from upath import UPath
 from benchlab.engines.mariadb import Engine
 from benchlab.engines.server import Instance
 from benchlab.errors import StoreError
+from benchlab.home import Home
 from benchlab.hosts.executor import LocalExecutor
 from benchlab.hosts.samples import HostFigures
+from benchlab.results.listing import Chosen
 from benchlab.results.store import Store
-from tests.builders import campaigns
+from benchlab.studies.comparisons import Comparisons
+from tests import postgresql as server
+from tests.builders import campaigns, weekly
 from tests.ports import free_port
 
 PASSWORD = "s3cret/with@signs"
@@ -57,52 +57,10 @@ def mysql(servers: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
 @pytest.fixture(scope="module")
 def postgresql() -> Iterator[str]:
     """A real PostgreSQL that holds a store; its URL."""
-    # Not in pytest's folder, which every other run of pytest makes private to this account again.
-    with (
-        tempfile.TemporaryDirectory(prefix="benchlab-postgresql-") as directory,
-        _postgresql_in(Path(directory)) as url,
-    ):
-        yield url
-
-
-@contextmanager
-def _postgresql_in(directory: Path) -> Iterator[str]:
-    programs = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-    if not programs:
+    if (programs := server.programs()) is None:
         pytest.skip("PostgreSQL's server is not installed: `make setup-dev` installs it")
-    port = free_port()
-    # The server refuses to run as root.
-    as_user: list[str] = []
-    if (Path("/proc/self").stat().st_uid) == 0:
-        as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
-        shutil.chown(directory, "postgres", "postgres")
-    data = directory / "data"
-    subprocess.run(
-        [*as_user, programs[-1] / "initdb", "-D", data, "-A", "trust", "-U", "bench"],
-        check=True,
-        capture_output=True,
-        cwd=directory,
-    )
-    log = (directory / "log").open("w")
-    server = subprocess.Popen(
-        [
-            *(*as_user, str(programs[-1] / "postgres"), "-D", str(data), "-p", str(port)),
-            *("-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories="),
-        ],
-        cwd=directory,
-        stdout=log,
-        stderr=subprocess.STDOUT,
-    )
-    try:
-        ready = [str(programs[-1] / "pg_isready"), "-h", "127.0.0.1", "-p", str(port)]
-        while subprocess.run(ready, check=False, capture_output=True).returncode != 0:
-            assert server.poll() is None, (directory / "log").read_text()
-            time.sleep(0.05)
-        yield f"postgresql+psycopg2://bench@127.0.0.1:{port}/postgres"
-    finally:
-        server.terminate()
-        server.wait(30)
-        log.close()
+    with server.running(programs) as url:
+        yield url
 
 
 @pytest.fixture(params=["mysql", "postgresql"])
@@ -148,6 +106,36 @@ def test_a_store_of_an_older_benchlab_gets_its_new_columns(url: str, tmp_path: P
     with Store(url, UPath(tmp_path)) as store:
         store.add_trial(made.id, new)
         assert store.trials(made.id) == [old, new]
+
+
+def test_two_that_read_an_older_store_at_once_see_the_same(url: str, tmp_path: Path) -> None:
+    """Both keep what lists and the long view need; neither fails, and nothing is kept twice."""
+    with Store(url, UPath(tmp_path / "objects")) as store:
+        weeks = weekly.Weeks(Home(weekly.ROOT, tmp_path), store)
+        for week in range(4):
+            weeks.add(report=f"report-{tmp_path.name}", change=0.01 * week)
+            weeks.add_aa(0.001 * week, report=f"report-{tmp_path.name}")
+        with store.transaction() as connection:
+            for table in ("summaries", "kept"):
+                connection.exec_driver_sql(f"DELETE FROM {table}")
+        found: list[object] = []
+
+        def look() -> None:
+            with Store(url, store.objects) as own:
+                listed = own.summaries(Chosen(report=f"report-{tmp_path.name}"))
+                made = Comparisons(weeks.home, own)
+                compared = made.all_compared(made.outlines(f"report-{tmp_path.name}"))
+                found.append((listed, compared))
+
+        both = [threading.Thread(target=look) for _ in range(2)]
+        for thread in both:
+            thread.start()
+        for thread in both:
+            thread.join()
+        look()
+        assert len(found) == 3
+        assert found[0] == found[1] == found[2]
+        assert len(found[0][0]) == 8  # type: ignore[index]
 
 
 def test_long_documents_are_not_cut(url: str, tmp_path: Path) -> None:

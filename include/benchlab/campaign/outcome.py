@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+import json
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchlab.analysis.gates import gates
 from benchlab.analysis.gates.gates import Gate
-from benchlab.analysis.verdict import compare
-from benchlab.analysis.verdict.aa_campaigns import can_calibrate, figures_of, is_alike
-from benchlab.analysis.verdict.calibration import Calibration, calibrate
+from benchlab.analysis.verdict import aa_campaigns, calibration, compare
+from benchlab.analysis.verdict.aa_campaigns import figures_of
+from benchlab.analysis.verdict.calibration import Calibration
 from benchlab.analysis.verdict.calibration_checks import calibration_checks
 from benchlab.analysis.verdict.compare import Comparison
 from benchlab.analysis.verdict.decision import MetricKind
 from benchlab.analysis.verdict.rounds import Rounds
+from benchlab.campaign.kept_figures import DOUBTS, FIGURES, FORM, SQUARES, Doubted, Form, T
+from benchlab.campaign.outline import Outline, outline_of
+from benchlab.errors import StoreError
 from benchlab.home import Home
+from benchlab.results.kept import key_of
 from benchlab.results.records import Campaign, GateResult, TrialResult, inconsistencies
 from benchlab.results.store import Store
+
+log = logging.getLogger(__name__)
+
+OUTLINE = Form[Outline]("outline", Outline.to_json, Outline.from_json)
 
 
 @dataclass(frozen=True)
@@ -32,6 +42,9 @@ class Outcome:
 class Comparer:
     """Compares campaigns of one store; reads gates and A/A campaigns, which they share, once.
 
+    What a campaign that has ended shows does not change: it is kept in the store
+    (:mod:`benchlab.results.kept`), for the verdicts of other campaigns and for studies of many.
+
     Example:
         ``Comparer(home, store).outcome(store.campaign("c1")).comparison.workloads``
 
@@ -43,8 +56,12 @@ class Comparer:
     def __init__(self, home: Home, store: Store) -> None:
         self.home, self.store = home, store
         self.campaigns = functools.cache(store.campaigns)
-        self._figures: dict[str, list[Rounds]] = {}
+        self._state_keys = functools.cache(self._keys_of_states)
+        self._outlines: dict[str, list[Outline]] = {}
+        self._alike: dict[str, list[Outline]] = {}
+        self._squares: dict[str, calibration.Shown] = {}
         self._calibrations: dict[tuple[str, ...], Calibration] = {}
+        self._last: tuple[str, compare.Shown] | None = None
 
     def outcome(self, campaign: Campaign) -> Outcome:
         """The comparison of a campaign, from the trials that the store has now.
@@ -64,38 +81,161 @@ class Comparer:
         )
         return Outcome(campaign, trials, comparison)
 
-    def calibration(self, campaign: Campaign) -> Calibration:
+    def outlines(self, report: str) -> list[Outline]:
+        """The outlines of :attr:`campaigns`, without reading their plans.
+
+        One that cannot be read is left out with a warning in the log.
+        """
+        if report not in self._outlines:
+            keys = self._state_keys(report)
+            kept = self.store.kept.read(OUTLINE.part, keys)
+            new = list(self._new_outlines(name for name in keys if name not in kept))
+            self._keep(OUTLINE, new, keys, {one.id: one for one in new})
+            found = {name: OUTLINE.from_json(raw) for name, raw in kept.items()}
+            found |= {one.id: one for one in new}
+            self._outlines[report] = [found[name] for name in keys if name in found]
+        return self._outlines[report]
+
+    def _keys_of_states(self, report: str) -> dict[str, str]:
+        """What the figures of each campaign follow from, by its id, the earliest first."""
+        return {name: key_of(FORM, state) for name, state in self.store.states(report).items()}
+
+    def _new_outlines(self, names: Iterable[str]) -> Iterator[Outline]:
+        for name in names:
+            try:
+                yield outline_of(self.store.campaign(name))
+            except StoreError as error:
+                log.warning("left out: %s", error)
+
+    def calibration(self, campaign: Campaign | Outline) -> Calibration:
         """What other A/A campaigns of the same report type and setting show."""
-        known = tuple(other.id for other in self.calibrating(campaign))
+        others = self.calibrating(campaign)
+        known = tuple(other.id for other in others)
         if known not in self._calibrations:
-            self._calibrations[known] = calibrate({name: self._figures[name] for name in known})
+            unread = [other for other in others if other.id not in self._squares]
+            self._squares |= self.kept_or_made(
+                SQUARES,
+                self.keys(unread),
+                unread,
+                lambda one: calibration.shown_by(self.figures([one])[one.id]),
+            )
+            self._calibrations[known] = calibration.pooled(
+                {name: self._squares[name] for name in known}
+            )
         return self._calibrations[known]
 
-    def calibrating(self, campaign: Campaign) -> list[Campaign]:
-        """The A/A campaigns by which a campaign is calibrated; their figures are then known."""
-        alike = [
-            other
-            for other in self.campaigns(campaign.plan.report)
-            if other.id != campaign.id and can_calibrate(other) and is_alike(campaign, other)
-        ]
-        for other in alike:
-            if other.id not in self._figures:
-                self._figures[other.id] = figures_of(self.store, other)
-        return alike
+    def calibrating(self, campaign: Campaign | Outline) -> list[Outline]:
+        """The A/A campaigns by which a campaign is calibrated, the earliest first."""
+        own = outline_of(campaign)
+        setting = json.dumps(own.setting, sort_keys=True)
+        if setting not in self._alike:
+            self._alike[setting] = [
+                other
+                for other in self.outlines(own.report)
+                if other.calibrates and not aa_campaigns.unlike(own.setting, other.setting)
+            ]
+        alike = self._alike[setting]
+        return [other for other in alike if other.id != own.id] if own.calibrates else alike
 
     def calibration_gates(
         self, found: Outcome
     ) -> Iterator[tuple[str, MetricKind, tuple[GateResult, ...]]]:
         """What the gates of the table ``calibration`` find, by workload and kind of metric."""
         others = self.calibrating(found.campaign)
+        figures = self.figures(others)
         rows = calibration_checks(
             figures_of(self.store, found.campaign),
             found.campaign.started_at,
-            {other.started_at: self._figures[other.id] for other in others},
+            {other.started_at: figures[other.id] for other in others},
         )
         chosen = gates.of_table(self.gates, "calibration")
         for workload, kind, columns in rows:
             yield workload, kind, gates.evaluate(chosen, columns)
+
+    # What is kept of campaigns that have ended
+
+    def figures(self, campaigns: Sequence[Outline]) -> dict[str, Sequence[Rounds]]:
+        """The figures that count, by campaign."""
+        keys = self.keys(campaigns)
+        return self.kept_or_made(FIGURES, keys, campaigns, self._figures_of)
+
+    def _figures_of(self, campaign: Outline) -> Sequence[Rounds]:
+        if self._last is not None and self._last[0] == campaign.id:
+            return self._last[1].workloads
+        return figures_of(self.store, self.store.campaign(campaign.id))
+
+    def doubts(self, campaigns: Sequence[Outline]) -> dict[str, Doubted]:
+        """Why their verdicts are not what their intervals say, by campaign."""
+
+        def made(one: Outline) -> Doubted:
+            found = self._shown(one).doubts
+            return found.unstable, found.not_equivalent
+
+        return self.kept_or_made(DOUBTS, self.keys(campaigns, self.rules), campaigns, made)
+
+    def kept_or_made(
+        self,
+        form: Form[T],
+        keys: Mapping[str, str],
+        campaigns: Iterable[Outline],
+        make: Callable[[Outline], T],
+    ) -> dict[str, T]:
+        """One part of what is kept of campaigns, by their ids; what is missing is made and kept.
+
+        Args:
+            keys: what it follows from, by campaign.
+        """
+        kept = self.store.kept.read(form.part, keys)
+        found = {name: form.from_json(raw) for name, raw in kept.items()}
+        for one in campaigns:
+            if one.id not in found:
+                found[one.id] = make(one)
+                self._keep(form, [one], keys, found)  # each at once: there may be many
+        return found
+
+    def _keep(
+        self,
+        form: Form[T],
+        campaigns: Iterable[Outline],
+        keys: Mapping[str, str],
+        made: Mapping[str, T],
+    ) -> None:
+        # What a running campaign shows changes with its next trial; of one that began after the
+        # states were read, it is not known what it follows from.
+        documents = {
+            one.id: (keys[one.id], form.to_json(made[one.id]))
+            for one in campaigns
+            if one.state != "running" and one.id in keys
+        }
+        if documents:
+            self.store.kept.write(form.part, documents)
+
+    def keys(self, campaigns: Iterable[Outline], *rules: object) -> dict[str, str]:
+        """What the figures of campaigns follow from, and the rules by which they are judged."""
+        return {
+            one.id: key_of(state, *rules) if rules else state
+            for one in campaigns
+            if (state := self._state_keys(one.report).get(one.id)) is not None
+        }
+
+    def _shown(self, campaign: Outline) -> compare.Shown:
+        """What its trials show; of the campaign that was asked for last it is remembered."""
+        if self._last is None or self._last[0] != campaign.id:
+            whole = self.store.campaign(campaign.id)
+            shown = compare.shown_by(
+                whole.plan,
+                self.store.trials(campaign.id),
+                campaign.threshold_pct,
+                inconsistencies(whole.facts),
+                gates=self.gates,
+            )
+            self._last = campaign.id, shown
+        return self._last[1]
+
+    @functools.cached_property
+    def rules(self) -> str:
+        """The key of the definitions of all gates."""
+        return key_of(*(gate.model_dump_json() for gate in self.gates))
 
     @functools.cached_property
     def gates(self) -> tuple[Gate, ...]:

@@ -9,13 +9,13 @@ from typing import Annotated
 
 import typer
 
+from benchlab.campaign.outline import Outline
 from benchlab.cli.options import Json, show
 from benchlab.errors import SpecError
 from benchlab.home import find
 from benchlab.published import history, history_chart, history_text
 from benchlab.published.reading.model import PublishedReport
 from benchlab.published.store import PublishedReports
-from benchlab.results.records import Campaign
 from benchlab.results.store import Store, open_store
 from benchlab.studies.comparisons import Comparisons
 from benchlab.studies.long_view.view import LongView, long_view
@@ -46,10 +46,11 @@ def show_history(
         reports, faults = PublishedReports(store).all()
         for fault in faults:
             print(f"left out: {fault}", file=sys.stderr)
-        campaigns, made = _campaigns(store, report), Comparisons(home, store)
+        made = Comparisons(home, store)
+        campaigns = _campaigns(store, made, report)
         if not workload:
             raise SpecError(_no_workload(report, campaigns, [] if report else reports))
-        compared = [(campaign, made.compared(campaign).comparison) for campaign in campaigns]
+        compared = made.all_compared(campaigns).values()
         found = history.history_of(workload, reports, compared)
         views = _long_views(campaigns, found.workload, made)
     if picture is not None:
@@ -62,28 +63,28 @@ def show_history(
     )
 
 
-def _campaigns(store: Store, report: str | None) -> list[Campaign]:
-    found = store.campaigns()[::-1]
-    chosen = [campaign for campaign in found if report in (None, campaign.plan.report)]
-    if report is not None and not chosen:
-        known = (
-            ", ".join(sorted({campaign.plan.report for campaign in found})) or "the store is empty"
-        )
-        raise SpecError(f"--report {report!r}: there is no campaign of it; known: {known}")
-    return chosen
+def _campaigns(store: Store, made: Comparisons, report: str | None) -> list[Outline]:
+    """The campaigns of all report types or of one, the latest first."""
+    known = [found.report for found in store.reports()]
+    if report is not None and report not in known:
+        there = ", ".join(known) or "the store is empty"
+        raise SpecError(f"--report {report!r}: there is no campaign of it; known: {there}")
+    chosen = known if report is None else [report]
+    found = [campaign for name in chosen for campaign in made.outlines(name)]
+    return sorted(found, key=lambda campaign: (campaign.started_at, campaign.id), reverse=True)
 
 
 def _no_workload(
-    report: str | None, campaigns: list[Campaign], reports: Sequence[PublishedReport]
+    report: str | None, campaigns: list[Outline], reports: Sequence[PublishedReport]
 ) -> str:
-    there = {trial.workload for campaign in campaigns for trial in campaign.plan.trials}
+    there = {workload for campaign in campaigns for workload in campaign.threads}
     there |= {workload.name for page in reports for workload in page.workloads}
     of = f" of {report}" if report else ""
     return f"history: name a workload{of}: {', '.join(sorted(there)) or 'the store is empty'}"
 
 
-def _long_views(campaigns: list[Campaign], workload: str, made: Comparisons) -> list[LongView]:
+def _long_views(campaigns: list[Outline], workload: str, made: Comparisons) -> list[LongView]:
     """The long views of all report types that have something to show, by report type."""
-    reports = sorted({campaign.plan.report for campaign in campaigns})
+    reports = sorted({campaign.report for campaign in campaigns})
     views = (long_view(made, report, workload) for report in reports)
     return [view for view in views if view.chains or view.left_out]

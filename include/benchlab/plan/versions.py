@@ -7,6 +7,7 @@ as of a day, from the releases of the calendar (releases.py).
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -253,6 +254,7 @@ def is_same(one: str, other: str) -> bool:
     return _spelt_alike(one) == _spelt_alike(other)
 
 
+@functools.lru_cache(maxsize=4096)  # a long view asks for the same few hundred very often
 def order(text: str) -> tuple[tuple[int, ...], bool, str]:
     """A sort key for versions: a pre-release before its release, a hotfix or a build after it.
 

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from benchlab import workloads
-from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison
+from benchlab.analysis.verdict.compare import WorkloadVerdict
+from benchlab.campaign.outline import Outline
 from benchlab.errors import SpecError
 from benchlab.plan import versions
-from benchlab.plan.report_type import SIDES
 from benchlab.published.audit import audit, check_drift, recompute
 from benchlab.published.reading import stated
 from benchlab.published.reading.model import PublishedReport, Workload
-from benchlab.results.records import Campaign
+from benchlab.studies.comparisons import ComparedCampaign
 
 
 @dataclass(frozen=True)
@@ -51,18 +51,18 @@ class PublishedChange:
 class MeasuredChange(NamedTuple):
     """A campaign and what it found about the workload."""
 
-    campaign: Campaign
-    found: WorkloadComparison
+    campaign: Outline
+    found: WorkloadVerdict
 
     @property
     def baseline(self) -> str:
         """Its baseline, with what tells builds of one version apart."""
-        return self.campaign.plan.sides["baseline"].label
+        return self.campaign.labels["baseline"]
 
     @property
     def candidate(self) -> str:
         """Its candidate, likewise."""
-        return self.campaign.plan.sides["candidate"].label
+        return self.campaign.labels["candidate"]
 
 
 @dataclass(frozen=True)
@@ -83,13 +83,13 @@ class History:
 def history_of(
     workload: str,
     reports: Sequence[PublishedReport],
-    campaigns: Iterable[tuple[Campaign, Comparison]],
+    campaigns: Iterable[ComparedCampaign],
 ) -> History:
     """Collect what is known about a workload.
 
     Args:
         workload: its name; ``oltp_`` may be left out.
-        campaigns: each with its comparison.
+        campaigns: with their verdicts.
 
     Raises:
         SpecError: no page and no campaign has it; the message lists the known workloads.
@@ -97,18 +97,16 @@ def history_of(
     >>> history_of("point_select", PublishedReports(store).all()[0], []).measured  # doctest: +SKIP
     ()
     """
-    measured = [
-        MeasuredChange(campaign, found)
-        for campaign, comparison in campaigns
-        for found in comparison.workloads
-    ]
+    compared = list(campaigns)
     there = {found.name for report in reports for found in report.workloads}
-    there |= {change.found.name for change in measured}
+    there |= {found for one in compared for found in one.verdicts}
     name = workloads.full_name(workload, there)
     if name is None:
         known = ", ".join(sorted(there)) or "no campaign and no published report is in the store"
         raise SpecError(f"workload {workload!r}: nothing is known of it; known: {known}")
-    of_workload = [change for change in measured if change.found.name == name]
+    of_workload = [
+        MeasuredChange(one.campaign, one.verdicts[name]) for one in compared if name in one.verdicts
+    ]
     return History(
         workload=name,
         published=published_changes(name, reports),
@@ -180,7 +178,7 @@ def _highest(workload: Workload) -> dict[str, float]:
 
 
 def _compares(change: MeasuredChange) -> bool:
-    return set(change.campaign.plan.sides) == set(SIDES)
+    return change.campaign.has_both_sides
 
 
 def _by_time(change: MeasuredChange) -> tuple[object, ...]:

@@ -44,19 +44,19 @@ def to_json(found: History, views: Sequence[LongView] = ()) -> dict[str, Any]:
 
 
 def _measured_json(change: MeasuredChange) -> dict[str, Any]:
-    campaign, plan, found = change.campaign, change.campaign.plan, change.found
+    campaign, found = change.campaign, change.found
     return {
         "campaign": campaign.id,
-        "report": plan.report,
+        "report": campaign.report,
         "state": campaign.state,
         "started_at": campaign.started_at.isoformat(),
-        "engine": plan.engine,
-        "target": plan.target,
+        "engine": campaign.engine,
+        "target": campaign.target,
         "baseline": change.baseline,
         "candidate": change.candidate,
         "aa": campaign.is_aa,
-        "slowdown_pct": plan.slowdown_pct,
-        "threshold_pct": campaign.report_type.threshold_pct,
+        "slowdown_pct": campaign.slowdown_pct,
+        "threshold_pct": campaign.threshold_pct,
         "metric": found.metric,
         "rounds_used": found.rounds_used,
         "estimate_pct": found.estimate_pct,
@@ -124,10 +124,10 @@ def _measured(changes: Sequence[MeasuredChange]) -> Table:
     )
     for change in changes:
         campaign, found = change.campaign, change.found
-        threshold_pct = campaign.report_type.threshold_pct
+        threshold_pct = campaign.threshold_pct
         apart: list[str] = [found.verdict, *["A/A"] * campaign.is_aa]
-        if campaign.plan.slowdown_pct:
-            apart.append(f"slowed by {campaign.plan.slowdown_pct:g}%")
+        if campaign.slowdown_pct:
+            apart.append(f"slowed by {campaign.slowdown_pct:g}%")
         if campaign.state != "complete":
             apart.append(campaign.state)
         table.add_row(

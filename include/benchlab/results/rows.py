@@ -190,6 +190,21 @@ REMARKS = sa.Table(
     sa.Column("note", _Document, nullable=False),
     sa.Column("tags", _Document, nullable=False),
 )
+# What was computed from all this and takes long (:mod:`benchlab.results.kept`). `name` is the id of
+# a campaign, or what else a document is about.
+KEPT = sa.Table(
+    "kept",
+    METADATA,
+    sa.Column("name", _Key, primary_key=True),
+    sa.Column("part", sa.String(32), primary_key=True),
+    sa.Column("seal", sa.String(64), nullable=False),
+    sa.Column("document", _Document, nullable=False),
+)
+# How many trials a campaign has and how many of them are valid, without reading any of them.
+STATE_OF_TRIALS = sa.Index("trials_by_validity", TRIALS.c.campaign, TRIALS.c.valid)
+
+DERIVED = (SUMMARIES, KEPT)
+"""Tables that a store is read without, if it cannot be written."""
 
 # Double: MySQL's FLOAT would round a throughput to six digits.
 SAMPLES = _of_trial(
@@ -208,14 +223,16 @@ GATES = _of_trial(
 )
 
 
-def add_missing_columns(connection: sa.Connection) -> None:
-    """Add the new columns to the tables of a store that an older Benchlab made.
+def create_tables(connection: sa.Connection) -> None:
+    """Create what a store has to have, with columns that a store of an older Benchlab lacks.
 
     Columns that are added must be nullable: existing rows have no value for them.
     """
+    tables = [table for table in METADATA.sorted_tables if table not in DERIVED]
+    METADATA.create_all(connection, tables=tables)
     found = sa.inspect(connection)
     names = connection.dialect.identifier_preparer
-    for table in METADATA.sorted_tables:
+    for table in tables:
         there = {column["name"] for column in found.get_columns(table.name)}
         for column in table.columns:
             if column.name not in there:
@@ -223,6 +240,12 @@ def add_missing_columns(connection: sa.Connection) -> None:
                 connection.exec_driver_sql(
                     f"ALTER TABLE {names.format_table(table)} ADD COLUMN {definition}"
                 )
+
+
+def create_derived(connection: sa.Connection) -> None:
+    """Create :data:`DERIVED`, and the index without which the state of all trials takes long."""
+    METADATA.create_all(connection, tables=DERIVED)
+    STATE_OF_TRIALS.create(connection, checkfirst=True)
 
 
 def campaign_row(campaign: Campaign) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from benchlab.errors import StoreError, meaning_of
 from benchlab.home import Home
 from benchlab.plan.rates import Size, StepTime
 from benchlab.results import listing
+from benchlab.results.kept import Kept
 from benchlab.results.listing import EVERYTHING, Chosen, Order
 from benchlab.results.records import (
     Campaign,
@@ -44,7 +45,9 @@ from benchlab.results.records import (
 )
 from benchlab.results.rows import (
     CAMPAIGNS,
+    DERIVED,
     GATES,
+    KEPT,
     LOOKED_INTO,
     METADATA,
     REMARKS,
@@ -55,10 +58,11 @@ from benchlab.results.rows import (
     SUMMARIES,
     TRIALS,
     VERDICTS,
-    add_missing_columns,
     as_json,
     campaign_of,
     campaign_row,
+    create_derived,
+    create_tables,
     summary_row,
     trial_of,
     trial_row,
@@ -105,6 +109,9 @@ class Store:
             ) from None  # its text may contain the password
         self.shown_url = parsed.render_as_string(hide_password=True)
         self.objects = objects
+        # What was computed, and takes long to be computed again.
+        self.kept = Kept(self.transaction)
+        self._keeps = False  # only until its tables are found; not where it may only be read
         try:
             if parsed.get_backend_name() == "sqlite" and parsed.database:
                 _make_folder(Path(parsed.database).parent)
@@ -136,12 +143,19 @@ class Store:
         for tries_left in reversed(range(len(METADATA.tables) + 1)):
             try:
                 with self.transaction() as connection:
-                    METADATA.create_all(connection)
-                    add_missing_columns(connection)
-                return
+                    create_tables(connection)
+                break
             except StoreError:
                 if not tries_left:
                     raise
+        for _ in range(len(DERIVED) + 2):
+            try:
+                with self.transaction() as connection:
+                    create_derived(connection)
+                self._keeps = True
+                return
+            except StoreError as error:
+                log.info("results store %s: nothing computed is kept: %s", self.shown_url, error)
 
     def close(self) -> None:
         """Close the database connections."""
@@ -170,7 +184,9 @@ class Store:
             # Fails where it is stored already, perhaps just now by another process.
             row = campaign_row(campaign)
             connection.execute(CAMPAIGNS.insert().values(**row))
-            connection.execute(SUMMARIES.insert().values(**summary_row(SimpleNamespace(**row))))
+            if self._keeps:
+                summary = summary_row(SimpleNamespace(**row))
+                connection.execute(SUMMARIES.insert().values(**summary))
             return True
         found = self.campaign(campaign.id)
         # What has become known of its dataset, its steps or its price meanwhile is no other plan.
@@ -286,6 +302,29 @@ class Store:
         with self.transaction() as connection:
             rows = connection.execute(begun).all()
         return {row.id: (row.report, json.loads(row.environment)) for row in rows}
+
+    def states(self, report: str) -> dict[str, str]:
+        """What tells apart all states in which each campaign of a report type ever was, by its id.
+
+        The same text means that no trial was added or became invalid, and that the campaign was not
+        resumed: trials are added, and some of them become invalid, but never the reverse. The
+        earliest campaign comes first. No trial is read.
+        """
+        columns = ("id", "started_at", "state", "ended_at")
+        chosen = sa.select(*(CAMPAIGNS.c[name] for name in columns)).where(
+            CAMPAIGNS.c.report == report
+        )
+        valid = sa.func.sum(sa.case((TRIALS.c.valid.is_(sa.true()), 1), else_=0))
+        counted = (
+            sa.select(TRIALS.c.campaign, sa.func.count(), valid)
+            .where(TRIALS.c.campaign.in_(sa.select(CAMPAIGNS.c.id).filter_by(report=report)))
+            .group_by(TRIALS.c.campaign)
+        )
+        with self.transaction() as connection:
+            trials = {name: (number, int(good)) for name, number, good in
+                      connection.execute(counted)}  # fmt: skip
+            rows = connection.execute(chosen.order_by(CAMPAIGNS.c.started_at, CAMPAIGNS.c.id)).all()
+        return {row.id: as_json([*row[1:], *trials.get(row.id, (0, 0))]) for row in rows}
 
     def set_facts(self, campaign: str, side: str, facts: SideFacts) -> None:
         """Record what was found on a deployed side, in place of what was recorded before."""
@@ -457,6 +496,8 @@ class Store:
 
     def _update(self, connection: Connection, campaign: str, **values: Any) -> None:
         connection.execute(CAMPAIGNS.update().where(CAMPAIGNS.c.id == campaign).values(**values))
+        if self._keeps:
+            connection.execute(KEPT.delete().filter_by(name=campaign))
 
     # Trials
 
@@ -582,6 +623,7 @@ class Store:
             for table in reversed(METADATA.sorted_tables):
                 if "campaign" in table.c:
                     connection.execute(table.delete().where(table.c.campaign == campaign))
+            connection.execute(KEPT.delete().where(KEPT.c.name == campaign))
             connection.execute(CAMPAIGNS.delete().where(CAMPAIGNS.c.id == campaign))
 
     @contextlib.contextmanager

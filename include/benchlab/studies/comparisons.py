@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 from benchlab import engines
-from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison, rounds_of
+from benchlab.analysis.verdict.compare import WorkloadVerdict, judge
+from benchlab.analysis.verdict.decision import RULE, Decision
 from benchlab.analysis.verdict.estimates import estimates
-from benchlab.analysis.verdict.paired import Estimate
-from benchlab.analysis.verdict.usable_trials import usable_trials
+from benchlab.analysis.verdict.heterogeneity import Moved
+from benchlab.analysis.verdict.paired import Estimate, Variance
 from benchlab.campaign import report_types
+from benchlab.campaign.kept_figures import Form, said_from_json, said_to_json
 from benchlab.campaign.outcome import Comparer
+from benchlab.campaign.outline import Outline, outline_of
 from benchlab.home import Home
 from benchlab.plan import versions
+from benchlab.results.kept import key_of
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
 
@@ -25,20 +30,21 @@ ReleaseDays = Mapping[object, date]
 
 @dataclass(frozen=True)
 class ComparedCampaign:
-    """A campaign with its comparison.
+    """A campaign with its verdicts.
 
     Attributes:
+        verdicts: by workload, in the order of its report type.
         estimates: by workload, of its throughput, as a logarithm; workloads with fewer than two
             complete rounds have none.
     """
 
-    campaign: Campaign
-    comparison: Comparison
+    campaign: Outline
+    verdicts: Mapping[str, WorkloadVerdict]
     estimates: Mapping[str, Estimate]
 
-    def workload(self, name: str) -> WorkloadComparison:
-        """One workload's comparison; the campaign has planned it."""
-        return next(found for found in self.comparison.workloads if found.name == name)
+    def workload(self, name: str) -> WorkloadVerdict:
+        """One workload's verdict; the campaign has planned it."""
+        return self.verdicts[name]
 
     def standard_error(self, workload: str) -> float | None:
         """The standard error of a workload's mean log ratio; None where it is not known."""
@@ -46,8 +52,14 @@ class ComparedCampaign:
         return found.error if found and math.isfinite(found.error) else None
 
 
+_Decided = tuple[Mapping[str, WorkloadVerdict], Mapping[str, Estimate]]
+
+
 class Comparisons(Comparer):
     """Compares campaigns, each once; what is written to the store later is not seen.
+
+    The verdicts of a campaign that has ended are kept with what they follow from: its trials, the
+    decision rule, the gates, and the A/A campaigns that calibrate it.
 
     Example:
         ``Comparisons(home, store).compared(campaign).workload("oltp_insert").verdict``
@@ -56,6 +68,7 @@ class Comparisons(Comparer):
     def __init__(self, home: Home, store: Store) -> None:
         super().__init__(home, store)
         self._compared: dict[str, ComparedCampaign] = {}
+        self._calibration_keys: dict[tuple[str, ...], str] = {}
 
     def release_days(self, report: str) -> ReleaseDays:
         """The releases of the engines that a report type was measured with.
@@ -66,17 +79,117 @@ class Comparisons(Comparer):
         calendar = report_types.calendar(self.home)
         return {
             versions.order(release.version.text): release.day
-            for engine in sorted({made.plan.engine for made in self.campaigns(report)})
+            for engine in sorted({outline.engine for outline in self.outlines(report)})
             for release in calendar.owned(engines.by_name()[engine].owns)
         }
 
-    def compared(self, campaign: Campaign) -> ComparedCampaign:
+    def compared(self, campaign: Campaign | Outline) -> ComparedCampaign:
         """A campaign's comparison. Raises as :meth:`outcome`."""
-        if campaign.id not in self._compared:
-            found = self.outcome(campaign)
-            used, _ = usable_trials(campaign.plan, found.trials)
-            calibration = found.comparison.calibration
-            shown = estimates(rounds_of(campaign.plan, used), "throughput", calibration)
-            versions = {workload: one.versions for workload, one in shown.items()}
-            self._compared[campaign.id] = ComparedCampaign(campaign, found.comparison, versions)
-        return self._compared[campaign.id]
+        return self.all_compared([outline_of(campaign)])[campaign.id]
+
+    def all_compared(self, campaigns: Sequence[Outline]) -> dict[str, ComparedCampaign]:
+        """The comparisons of several campaigns, by id and in their order. Raises likewise."""
+        new = [one for one in campaigns if one.id not in self._compared]
+        keys: dict[str, str] = {}
+        for one in new:
+            keys |= self.keys([one], RULE, self.rules, self._calibration_key(one))
+        decided = self.kept_or_made(VERDICTS, keys, new, self._decide)
+        for one in new:
+            self._compared[one.id] = ComparedCampaign(one, *decided[one.id])
+        return {one.id: self._compared[one.id] for one in campaigns}
+
+    def _decide(self, campaign: Outline) -> _Decided:
+        known = self.calibration(campaign)
+        unstable, not_equivalent = self.doubts([campaign])[campaign.id]
+        figures = self.figures([campaign])[campaign.id]
+        judged = judge(
+            figures,
+            campaign.threshold_pct,
+            doubts=unstable,
+            not_equivalent=not_equivalent,
+            calibration=known,
+        )
+        shown = estimates(figures, "throughput", known)
+        return (
+            {found.name: found.alone for found in judged},
+            {workload: one.versions for workload, one in shown.items()},
+        )
+
+    def _calibration_key(self, campaign: Outline) -> str:
+        """The key of the A/A campaigns that calibrate it, as they are now."""
+        others = self.calibrating(campaign)
+        ids = tuple(other.id for other in others)
+        if ids not in self._calibration_keys:
+            self._calibration_keys[ids] = key_of(*ids, *self.keys(others).values())
+        return self._calibration_keys[ids]
+
+
+# How verdicts are kept
+
+
+class _Read(Mapping[str, WorkloadVerdict]):
+    """Verdicts by workload, each read from its JSON when it is asked for: usually one is."""
+
+    def __init__(self, raw: Mapping[str, Any]) -> None:
+        self._raw = raw
+
+    def __getitem__(self, workload: str) -> WorkloadVerdict:
+        return _verdict_from_json(self._raw[workload])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._raw)
+
+    def __len__(self) -> int:
+        return len(self._raw)
+
+
+def _decided_to_json(decided: _Decided) -> dict[str, Any]:
+    verdicts, shown = decided
+    return {
+        "verdicts": {name: _verdict_to_json(one) for name, one in verdicts.items()},
+        "estimates": {
+            name: [one.mean, one.variance.value, one.variance.df] for name, one in shown.items()
+        },
+    }
+
+
+def _decided_from_json(raw: Any) -> _Decided:
+    shown = {
+        name: Estimate(mean, Variance(value, df))
+        for name, (mean, value, df) in raw["estimates"].items()
+    }
+    return _Read(raw["verdicts"]), shown
+
+
+def _verdict_to_json(found: WorkloadVerdict) -> dict[str, Any]:
+    return {
+        **vars(found),
+        **_reasons_to_json(found),
+        "p95": {**vars(found.p95), **_reasons_to_json(found.p95)},
+        "heterogeneous": [vars(one) for one in found.heterogeneous],
+    }
+
+
+def _verdict_from_json(raw: Mapping[str, Any]) -> WorkloadVerdict:
+    return WorkloadVerdict(
+        **{
+            **_decision(raw),
+            "p95": Decision(**_decision(raw["p95"])),
+            "heterogeneous": tuple(Moved(**one) for one in raw["heterogeneous"]),
+        }
+    )
+
+
+def _reasons_to_json(decision: Decision) -> dict[str, Any]:
+    return {"reasons": [said_to_json(reason) for reason in decision.reasons]}
+
+
+def _decision(raw: Mapping[str, Any]) -> dict[str, Any]:
+    intervals = {
+        name: None if raw[name] is None else tuple(raw[name])
+        for name in ("ci95_pct", "rounds_ci95_pct")
+    }
+    return {**raw, **intervals, "reasons": tuple(said_from_json(one) for one in raw["reasons"])}
+
+
+VERDICTS = Form[_Decided]("verdicts", _decided_to_json, _decided_from_json)

@@ -1,5 +1,5 @@
 """The campaign as tasks: plan, approve, register, provision, prepare, trials, repeat, validate,
-compare, publish, verdict, give back.
+compare, publish, verdict, give back, long view.
 
 If the workload has consistency conditions, as TPC-C has, they are checked before the snapshot and
 after the last trial.
@@ -12,6 +12,9 @@ the machine and `give_back`, its teardown, gives it back. Whatever fails in betw
 somebody marks the run as failed, `give_back` ends every process of the campaign and gives back its
 hosts. `verdict` is a leaf beside it and decides the run's state: a run is red if something could
 not be measured, and green whatever was found.
+
+`long_view` comes after `verdict`: it extends the long view by the campaign and reports change
+points and drift. The run's state does not depend on it.
 """
 
 from __future__ import annotations
@@ -43,6 +46,8 @@ TRIAL_LIMIT = timedelta(hours=26)
 # gives up first: then what it has measured is published.
 TRIAL_RETRIES = (2 + recovery.MOST) * recovery.TRIES
 LOCAL_RETRIES = 2 * (recovery.TRIES - 1)
+# Usually seconds; if the gates were edited, what is kept of years of campaigns is computed again.
+LONG_VIEW_LIMIT = timedelta(hours=2)
 WAIT_FOR_MACHINE = timedelta(hours=12)
 
 # Their logs end in what a person wants, and not in one long line of Python.
@@ -103,6 +108,7 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str, *, check_topology: b
                 task(stages.compare, **QUIET)(),
                 task(stages.publish, **QUIET)(),
             ]
+        judged = _judged(planned)
         chain(
             planned,
             *approval,
@@ -111,8 +117,9 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str, *, check_topology: b
             *reported,
             # Side by side: a teardown that can fail the run is a leaf, and a task before it is not.
             # With verdict before give_back, a failed verdict would make a green run.
-            [_given_back(spec.target, registered), _judged(planned)],
+            [_given_back(spec.target, registered), judged],
         )
+        judged >> _long_view(planned)
     # Last: every task that is made in a DAG with params copies them all, where nobody asks for
     # them, and Airflow validates each copy whenever it serializes the task, which takes longer than
     # everything else here together.
@@ -164,6 +171,13 @@ def _judged(planned: PlanOperator) -> XComArg:
     # everything else is skipped, and a skipped leaf would make the run green.
     verdict = task(stages.verdict, **QUIET, **notify.of_verdict())()
     return verdict.as_teardown(setups=planned, on_failure_fail_dagrun=True)
+
+
+def _long_view(planned: PlanOperator) -> XComArg:
+    # A teardown that cannot fail the run: Airflow ignores it when it looks for the leaves that
+    # decide the run's state, so that `verdict` decides as if nothing came after it.
+    task_ = task(notify.long_view, execution_timeout=LONG_VIEW_LIMIT, retries=1)
+    return task_().as_teardown(setups=planned)
 
 
 def _given_back(target: str, registered: XComArg) -> XComArg:

@@ -1,4 +1,4 @@
-"""Task callbacks that send messages about events through Airflow's own notifiers.
+"""What sends messages about events through Airflow's own notifiers: task callbacks, and a task.
 
 Pass :func:`of_verdict`, :func:`of_failure` or :func:`of_reaper` to tasks, as keyword arguments::
 
@@ -8,21 +8,22 @@ They run after the task's state is decided and do not change it. A message that 
 error in the task's log and a note in the campaign's progress.
 :mod:`benchlab.report.notifications.notices` keeps track of what each notifier has sent.
 
-Airflow ends callbacks after ``[core] task_success_overtime`` seconds.
+Airflow ends callbacks after ``[core] task_success_overtime`` seconds. What may take longer is the
+task :func:`long_view`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
-from airflow.sdk import BaseNotifier
+from airflow.sdk import BaseNotifier, get_current_context
 from airflow.sdk.configuration import conf
-from airflow.sdk.exceptions import AirflowException
+from airflow.sdk.exceptions import AirflowException, AirflowSkipException
 from airflow.sdk.log import redact
 
 from benchlab import home
@@ -31,6 +32,8 @@ from benchlab.plan.report_type import FILES, SIDES
 from benchlab_airflow.dags import stages
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from airflow.sdk import Context
 
     from benchlab.campaign.stored import StoredCampaign
@@ -39,17 +42,16 @@ if TYPE_CHECKING:
     from benchlab.report.notifications.notifiers import Notifier
     from benchlab.report.notifications.text import Links, Message
     from benchlab.results.store import Store
+    from benchlab.studies.long_view.view import LongView
 
     # An event, and a function that makes the message about those parts that have not been sent.
     Found = tuple[Event, Callable[[Event], Message]]
-    Find = Callable[[Store | None, Sequence[Notifier]], Iterator[Found]]
+    Find = Callable[[Store | None], Iterator[Found]]
     Say = Callable[[str, str], None]
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-# Change points over some years of campaigns take longer than Airflow's default allows.
-LEAST_OVERTIME_S = 300
 # Short, so that a callback finishes before Airflow ends it. SMTP's timeout is in its Connection.
 SLACK_TIMEOUT_S = 10
 MOST_EARLIER_FAILURES = 3
@@ -79,7 +81,7 @@ class CampaignNotifier(BaseNotifier):
     """Reports a campaign.
 
     Args:
-        judged: report its verdicts, as far as it has been measured, and change points and drift.
+        judged: report its verdicts, as far as it has been measured.
         failed: report that this task failed, and why.
     """
 
@@ -89,21 +91,10 @@ class CampaignNotifier(BaseNotifier):
 
     def notify(self, context: Context) -> None:
         """Send the campaign's events, and note in its progress whether that succeeded."""
-        from benchlab.campaign.progress import ProgressLog
-
         here, campaign = home.find(), stages.campaign_id(context)
-        directory = here.campaign(campaign)
+        say = _noting(here.campaign(campaign))
 
-        def say(phase: str, note: str) -> None:
-            note = str(redact(note))
-            _log(phase, note)
-            if directory.is_dir():  # a campaign that could not be planned has none
-                try:
-                    ProgressLog(directory / "progress.jsonl").note("notify", phase, note)
-                except OSError as error:  # a full disk may be what is to be reported
-                    log.error("not noted in the campaign's progress: %s", error)
-
-        def find(store: Store | None, notifiers: Sequence[Notifier]) -> Iterator[Found]:
+        def find(store: Store | None) -> Iterator[Found]:
             # A failure is reported even if nothing can be added to it.
             work = _made(say, lambda: _stored(here, store, campaign))
             links = [*(_made(say, lambda: _report(work)) or ()), _run(context)]
@@ -111,7 +102,7 @@ class CampaignNotifier(BaseNotifier):
                 earlier = _made(say, lambda: _earlier(work, task)) or []
                 yield _failure(context, campaign, earlier, links)
             if self.judged and work:
-                yield from _judged(work, links, notifiers, failed=self.failed)
+                yield from _judged(work, links, failed=self.failed)
 
         task = context["ti"].task_id
         _send_all(here, find, say)
@@ -136,7 +127,69 @@ class ReaperNotifier(BaseNotifier):
         links = [_run(context)]
         events_found = [(event, lambda e: text.of_reasons(e, links)) for event in found if event]
         if events_found:
-            _send_all(home.find(), lambda *_: iter(events_found), _log)
+            _send_all(home.find(), lambda _: iter(events_found), _log)
+
+
+def long_view() -> str:
+    """The task `long_view`: extend the long view by the campaign; report change points and drift.
+
+    What the long view needs of each campaign is kept in the store, so that whoever looks at it
+    later finds it there. Returns what was found, in one sentence.
+    """
+    from benchlab.studies.comparisons import Comparisons
+    from benchlab.studies.long_view import view
+    from benchlab_airflow.connections import open_store
+
+    context, here = get_current_context(), home.find()
+    campaign = stages.campaign_id(context)
+    with open_store(here) as store:
+        work = _stored(here, store, campaign)
+        if work is None or work.campaign.state != "complete" or set(work.plan.sides) != set(SIDES):
+            raise AirflowSkipException(
+                f"{campaign}: the long view has complete campaigns of two versions only"
+            )
+        views = view.long_views(Comparisons(here, store), work.plan.report)
+        found = [] if work.campaign.is_aa else list(_changed(work, context, views))
+    _send_all(here, lambda _: iter(found), _noting(here.campaign(campaign)))
+    chains = [chain for one in views.values() for chain in one.chains]
+    changes, drifts = sum(len(chain.changes) for chain in chains), [one.drift for one in chains]
+    said = (
+        f"{len(views)} workloads in {len(chains)} chains: {changes} change points, "
+        f"{sum(drift is not None for drift in drifts)} slow drifts"
+    )
+    log.info("long view of %s: %s", work.plan.report, said)
+    return said
+
+
+def _changed(
+    work: StoredCampaign, context: Context, views: Mapping[str, LongView]
+) -> Iterator[Found]:
+    """Change points and drift that are recent."""
+    from benchlab.report.model import report as model
+    from benchlab.report.notifications import text
+    from benchlab.studies.long_view import view
+
+    if events := view.change_events(work.plan.report, work.campaign.id, views):
+        made, links = work.outcome(), [*_report(work), _run(context)]
+        report = model.build(made.campaign, made.comparison, made.trials)
+        for event in events:
+            yield event, lambda parts: text.of_changes(parts, report, links)
+
+
+def _noting(directory: Path) -> Say:
+    """Says it in the task's log and in the campaign's progress."""
+    from benchlab.campaign.progress import ProgressLog
+
+    def say(phase: str, note: str) -> None:
+        note = str(redact(note))
+        _log(phase, note)
+        if directory.is_dir():  # a campaign that could not be planned has none
+            try:
+                ProgressLog(directory / "progress.jsonl").note("notify", phase, note)
+            except OSError as error:  # a full disk may be what is to be reported
+                log.error("not noted in the campaign's progress: %s", error)
+
+    return say
 
 
 def _send_all(here: Home, find: Find, say: Say) -> None:
@@ -155,7 +208,7 @@ def _send_all(here: Home, find: Find, say: Say) -> None:
             # None if it cannot be reached, which may be the failure to report.
             store = _made(say, lambda: stack.enter_context(open_store(here)))
             notices = notifications.Notices(store) if store else None
-            for event, message in find(store, configured):
+            for event, message in find(store):
                 notifications.tell(notices, configured, event, _sending(message), say)
     except Exception as error:  # noqa: BLE001 - it is said, and changes nothing of the task
         _say_why(error, say)
@@ -249,14 +302,10 @@ def _failure(context: Context, campaign: str, earlier: Sequence[str], links: Lin
     return event, lambda parts: text.of_reasons(parts, links)
 
 
-def _judged(
-    work: StoredCampaign, links: Links, notifiers: Sequence[Notifier], *, failed: bool
-) -> Iterator[Found]:
-    """The verdicts of a campaign, then the changes over campaigns, which take longer."""
+def _judged(work: StoredCampaign, links: Links, *, failed: bool) -> Iterator[Found]:
+    """The verdicts of a campaign."""
     from benchlab.report.model import report as model
     from benchlab.report.notifications import events, text
-    from benchlab.studies.comparisons import Comparisons
-    from benchlab.studies.long_view import view
 
     made = work.outcome()
     record = made.campaign
@@ -265,18 +314,6 @@ def _judged(
     report = model.build(record, made.comparison, made.trials)
     for event in events.of_comparison(record, made.comparison, failed=failed):
         yield event, lambda parts: text.of_verdicts(parts, report, links)
-    wanted = {kind for notifier in notifiers for kind in notifier.events}
-    if {"change_point", "drift"} & wanted and record.state == "complete" and not record.is_aa:
-        if (allowed := conf.getfloat("core", "task_success_overtime")) < LEAST_OVERTIME_S:
-            log.warning(
-                "[core] task_success_overtime is %g s: Airflow may end this before it has "
-                "reported change points; set it to %d",
-                allowed,
-                LEAST_OVERTIME_S,
-            )
-        views = view.long_views(Comparisons(work.home, work.store), record.plan.report)
-        for event in view.change_events(record.plan.report, record.id, views):
-            yield event, lambda parts: text.of_changes(parts, report, links)
 
 
 def _words(error: object) -> str:

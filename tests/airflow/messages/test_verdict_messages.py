@@ -24,7 +24,11 @@ from airflow.sdk import DAG, task
 from benchlab_airflow.messages import notify
 from benchlab_airflow.dags import stages
 with DAG("judging", params={"campaign": "c1"}) as dag:
-    task(stages.verdict, **notify.of_verdict())()
+    begun = task(lambda: None, task_id="plan")()
+    judged = task(stages.verdict, **notify.of_verdict())().as_teardown(
+        setups=begun, on_failure_fail_dagrun=True
+    )
+    judged >> task(notify.long_view)().as_teardown(setups=begun)
 """
 
 RUN = """
@@ -34,6 +38,34 @@ settings.DAGS_FOLDER = "{dags}"
 sys.path.insert(0, settings.DAGS_FOLDER)
 import judging
 print("judging ended:", judging.dag.test().state)
+"""
+
+ENDS = """
+from airflow.sdk import DAG, task
+def fails():
+    raise RuntimeError("on purpose")
+def ends():
+    pass
+def judging(verdict, long_view):
+    with DAG(f"{verdict.__name__}_{long_view.__name__}") as dag:
+        begun = task(ends, task_id="plan")()
+        judged = task(verdict, task_id="verdict")()
+        judged.as_teardown(setups=begun, on_failure_fail_dagrun=True)
+        judged >> task(long_view, task_id="long_view")().as_teardown(setups=begun)
+    return dag
+first, second = judging(fails, ends), judging(ends, fails)
+"""
+
+ENDED = """
+import sys
+from airflow import settings
+settings.DAGS_FOLDER = "{dags}"
+sys.path.insert(0, settings.DAGS_FOLDER)
+import ending
+for dag in (ending.first, ending.second):
+    run = dag.test()
+    states = sorted((ti.task_id, str(ti.state)) for ti in run.get_task_instances())
+    print(dag.dag_id, "ended:", run.state, dict(states))
 """
 
 ATTACHED = """
@@ -107,6 +139,18 @@ def test_a_run_tells_of_its_verdicts_and_is_green_though_a_notifier_fails(
         assert secret not in output
 
 
+def test_the_verdict_decides_the_run_whatever_becomes_of_the_long_view(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """By Airflow's own rule: it runs after a verdict that failed, and its failure is its own."""
+    (tmp_path / "ending.py").write_text(ENDS)
+    output = warm.run(ENDED.format(dags=tmp_path), airflow_env).stdout
+    red = "{'long_view': 'success', 'plan': 'success', 'verdict': 'failed'}"
+    assert f"fails_ends ended: failed {red}" in output
+    green = "{'long_view': 'failed', 'plan': 'success', 'verdict': 'success'}"
+    assert f"ends_fails ended: success {green}" in output
+
+
 AGAIN = """
 from benchlab.report.notifications import events
 from benchlab.studies.long_view import view
@@ -117,8 +161,10 @@ def find(report, campaign, views):
     return events.of_changes(report, campaign, {next(reversed(views)): [change]})
 view.change_events = find
 
+notify.get_current_context = lambda: context("long_view")
 for _ in range(3):
     call(notify.of_verdict(), "success", "verdict")
+    notify.long_view()
     say(len(progress()))
 say(progress()[0])
 """

@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,13 +17,15 @@ from matplotlib.text import Text
 from benchlab.analysis.trend.chain import Ratio, chain
 from benchlab.analysis.trend.change_points import ChangePoint
 from benchlab.analysis.trend.drift import Drift
-from benchlab.analysis.verdict.compare import Comparison, compare
+from benchlab.analysis.verdict.compare import compare
+from benchlab.campaign.outline import outline_of
 from benchlab.errors import SpecError
 from benchlab.published import history_chart, history_text
 from benchlab.published.history import history_of
 from benchlab.published.reading.model import PublishedReport
-from benchlab.results.records import Campaign
+from benchlab.results.records import Campaign, TrialResult
 from benchlab.results.store import open_store
+from benchlab.studies.comparisons import ComparedCampaign
 from benchlab.studies.long_view import chart
 from benchlab.studies.long_view.selection import AaFigure, NoiseOfCampaigns
 from benchlab.studies.long_view.view import ChainView, Link, LongView
@@ -64,11 +66,17 @@ def published(
     )
 
 
-def measured(change: float, campaign: str = "c1") -> tuple[Campaign, Comparison]:
+def measured(change: float, campaign: str = "c1") -> ComparedCampaign:
     """A campaign that found this change, as a share."""
     made = campaigns.campaign(id=campaign, workloads=[POINT], threads=[4], rounds=4)
     results = campaigns.results_of(made.plan, campaigns.known_change({POINT: change}, 0.001))
-    return made, compare(made.plan, results, 2.0)
+    return compared(made, results)
+
+
+def compared(made: Campaign, results: Sequence[TrialResult]) -> ComparedCampaign:
+    """A campaign with the verdicts on these results."""
+    found = {one.name: one for one in compare(made.plan, results, 2.0).workloads}
+    return ComparedCampaign(outline_of(made), found, {})
 
 
 def test_published_and_measured_are_kept_apart() -> None:
@@ -133,7 +141,7 @@ def test_a_campaign_of_one_version_is_named_and_left_out() -> None:
         id="alone", sides="single", engines={"mariadb": {"baseline": {"version": "10.2.11"}}},
         workloads=[POINT], threads=[4],
     )  # fmt: skip
-    alone = made, compare(made.plan, [], 2.0)
+    alone = compared(made, [])
     found = history_of(POINT, [], [measured(0.1), alone])
     assert [change.campaign.id for change in found.measured] == ["c1"]
     assert "Left out: alone: one version alone" in history_text.render(found, 160, colour=False)
@@ -275,13 +283,13 @@ def test_a_change_point_leads_to_its_campaigns(here: Here, weeks: Weeks) -> None
 @pytest.mark.parametrize("width", [40, 80])
 def test_what_is_copied_is_not_broken_on_a_narrow_terminal(width: int) -> None:
     """Ids and verdicts stay whole; the table becomes wider than the terminal before."""
-    made, comparison = measured(0.1, campaign="sysbench_local-20261122T104955")
-    found = history_of(POINT, [published("v7.1.0", "v7.0.0")], [(made, comparison)])
+    made = measured(0.1, campaign="sysbench_local-20261122T104955")
+    found = history_of(POINT, [published("v7.1.0", "v7.0.0")], [made])
     text = history_text.render(found, width, colour=False)
-    names = made.id, "improvement", "10.11.5 vs. 10.2.11", "sysbench-v7.1.0-vs-v7.0.0-en"
+    names = made.campaign.id, "improvement", "10.11.5 vs. 10.2.11", "sysbench-v7.1.0-vs-v7.0.0-en"
     for whole in (*names, "findings", "+15.00%", "2024-01-02"):
         assert whole in text
-    assert "-20261122" not in text.replace(made.id, "")
+    assert "-20261122" not in text.replace(made.campaign.id, "")
 
 
 def test_history_without_a_workload_names_those_that_there_are(here: Here, weeks: Weeks) -> None:

@@ -113,6 +113,7 @@ class StepModel:
         for index, before in enumerate(self._links):
             if before:
                 self._of_levels[index, list(before)] -= 1 / len(before)
+        self._steps: dict[int, Array] = {}
         self._unmeasured = self._columns_of_unmeasured()
         self.boundaries = tuple(
             index
@@ -123,8 +124,9 @@ class StepModel:
 
     def step(self, place: int) -> Array:
         """The column of a step at one of the boundaries."""
-        column: Array = self._of_levels[:, place:].sum(axis=1)
-        return column
+        if place not in self._steps:
+            self._steps[place] = self._of_levels[:, place:].sum(axis=1)
+        return self._steps[place]
 
     def slope(self, begin: int, end: int) -> Array:
         """The column of a change in equal parts at every new candidate of ``begin`` .. ``end``.

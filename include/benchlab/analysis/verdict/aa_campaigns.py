@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from benchlab.analysis.verdict.compare import rounds_of
@@ -9,6 +10,8 @@ from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.analysis.verdict.usable_trials import usable_trials
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
+
+Differences = dict[str, tuple[Any, Any]]
 
 # What two campaigns must have in common for their deployments to be alike.
 # Versions, rounds and seconds may differ: they change no deployment.
@@ -42,20 +45,27 @@ def is_alike(one: Campaign, other: Campaign) -> bool:
     return not differences(one, other)
 
 
-def differences(one: Campaign, other: Campaign) -> dict[str, tuple[Any, Any]]:
+def differences(one: Campaign, other: Campaign) -> Differences:
     """What keeps one campaign from calibrating the other: both values, by name."""
-    named = {
-        "report type": (one.plan.report, other.plan.report),
-        "engine": (one.plan.engine, other.plan.engine),
-        **{
-            field: (getattr(one.report_type, field), getattr(other.report_type, field))
-            for field in ALIKE
-        },
-        "client": (one.environment.get("client_program"), other.environment.get("client_program")),
-        **{
-            field: (one.environment[field], other.environment[field])
-            for field in MACHINE
-            if field in one.environment and field in other.environment
-        },
+    return unlike(setting_of(one), setting_of(other))
+
+
+def setting_of(campaign: Campaign) -> dict[str, Any]:
+    """What campaigns have in common whose deployments are alike, by name."""
+    environment = campaign.environment
+    return {
+        "report type": campaign.plan.report,
+        "engine": campaign.plan.engine,
+        **{field: getattr(campaign.report_type, field) for field in ALIKE},
+        "client": environment.get("client_program"),
+        **{field: environment[field] for field in MACHINE if field in environment},
     }
-    return {name: (ours, theirs) for name, (ours, theirs) in named.items() if ours != theirs}
+
+
+def unlike(one: Mapping[str, Any], other: Mapping[str, Any]) -> Differences:
+    """In what two settings differ: both values, by name."""
+    return {
+        name: (ours, other.get(name))
+        for name, ours in one.items()
+        if not (name in MACHINE and name not in other) and ours != other.get(name)
+    }

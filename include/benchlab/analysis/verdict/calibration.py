@@ -25,6 +25,8 @@ MIN_CAMPAIGNS = 3
 """With fewer the interval rests on the prior more than on them, and is said to."""
 
 Key = tuple[str, str, frozenset[int], MetricKind]
+Shown = Mapping[Key, Squares]
+"""What one A/A campaign shows, by workload, metric, thread counts and kind of metric."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +40,14 @@ class Calibration:
 
     campaigns: tuple[str, ...] = ()
     found: Mapping[Key, Sequence[Squares]] = field(default_factory=dict)
+    _sums: dict[Key, Squares] = field(default_factory=dict, compare=False, repr=False)
 
     def squares(self, rounds: Rounds, kind: MetricKind) -> Squares:
         """Those of a workload with the same thread counts; zeros where there are none."""
-        return together(self.found.get(_key(rounds, kind), ()))
+        key = _key(rounds, kind)
+        if key not in self._sums:  # the same calibration serves many campaigns
+            self._sums[key] = together(self.found.get(key, ()))
+        return self._sums[key]
 
     def deployment(self, rounds: Rounds, kind: MetricKind) -> float | None:
         """The variance of its deployments; None where no A/A campaign has it."""
@@ -66,20 +72,26 @@ def calibrate(campaigns: Mapping[str, Sequence[Rounds]]) -> Calibration:
     Example:
         ``calibrate({"aa-1": rounds_1, "aa-2": rounds_2}).count(rounds_1[0])`` is 2.
     """
+    return pooled({campaign: shown_by(workloads) for campaign, workloads in campaigns.items()})
+
+
+def shown_by(workloads: Sequence[Rounds]) -> Shown:
+    """What one A/A campaign shows of its workloads."""
+    return {
+        _key(rounds, kind): squares(deployments, about_zero=True)
+        for rounds in workloads
+        for kind in KINDS
+        if sum(map(len, deployments := rounds.by_deployment(kind))) >= 2
+    }
+
+
+def pooled(campaigns: Mapping[str, Shown]) -> Calibration:
+    """What several A/A campaigns, by id, show together."""
     found: dict[Key, list[Squares]] = {}
-    used = []
-    for campaign, workloads in campaigns.items():
-        shown = {
-            _key(rounds, kind): squares(deployments, about_zero=True)
-            for rounds in workloads
-            for kind in KINDS
-            if sum(map(len, deployments := rounds.by_deployment(kind))) >= 2
-        }
+    for shown in campaigns.values():
         for key, one in shown.items():
             found.setdefault(key, []).append(one)
-        if shown:
-            used.append(campaign)
-    return Calibration(tuple(used), found)
+    return Calibration(tuple(name for name, shown in campaigns.items() if shown), found)
 
 
 def _key(rounds: Rounds, kind: MetricKind) -> Key:

@@ -21,7 +21,7 @@ from benchlab.analysis.verdict.by_side import loses_by_side
 from benchlab.analysis.verdict.calibration import NO_CALIBRATION, Calibration
 from benchlab.analysis.verdict.cell_gates import CellGates, cell_gates
 from benchlab.analysis.verdict.decision import KINDS, Decision, Measurement, MetricKind
-from benchlab.analysis.verdict.doubts import WorkloadGates, doubts
+from benchlab.analysis.verdict.doubts import Doubts, WorkloadGates, doubts
 from benchlab.analysis.verdict.estimates import Basis, WorkloadEstimate, estimates
 from benchlab.analysis.verdict.heterogeneity import Moved, moved
 from benchlab.analysis.verdict.paired import percent
@@ -65,7 +65,7 @@ class CellComparison:
 
 
 @dataclass(frozen=True)
-class WorkloadComparison(Decision):
+class WorkloadVerdict(Decision):
     """One workload: the decisions on its throughput and on its p95 latency.
 
     Attributes:
@@ -81,12 +81,25 @@ class WorkloadComparison(Decision):
     name: str
     metric: str
     arithmetic_mean_pct: float | None
-    cells: tuple[CellComparison, ...]
     p95: Decision
     basis: Basis
     deployments: int
     aa_campaigns: int
     heterogeneous: tuple[Moved, ...]
+
+
+@dataclass(frozen=True)
+class WorkloadComparison(WorkloadVerdict):
+    """One workload with the figures of its cells."""
+
+    cells: tuple[CellComparison, ...]
+
+    @property
+    def alone(self) -> WorkloadVerdict:
+        """Without its cells."""
+        return WorkloadVerdict(
+            **{name: value for name, value in vars(self).items() if name != "cells"}
+        )
 
 
 @dataclass(frozen=True)
@@ -124,6 +137,24 @@ class Comparison:
         return tuple(dict.fromkeys(g.gate for g in self.all_gates if g.gate not in evaluated))
 
 
+@dataclass(frozen=True)
+class Shown:
+    """What a campaign's own trials show, before it is known how much deployments differ.
+
+    Attributes:
+        used, excluded: the trials whose figures count, and the others.
+        workloads: the figures that count.
+        cells: the gates of cells, of these figures.
+        doubts: why verdicts are not what their intervals say.
+    """
+
+    used: tuple[TrialResult, ...]
+    excluded: tuple[Exclusion, ...]
+    workloads: tuple[Rounds, ...]
+    cells: tuple[CellGates, ...]
+    doubts: Doubts
+
+
 def compare(
     plan: Plan,
     results: Sequence[TrialResult],
@@ -146,28 +177,41 @@ def compare(
     Example:
         ``compare(campaign.plan, store.trials(campaign.id), 2.0).workloads[0].verdict``
     """
+    shown = shown_by(plan, results, threshold_pct, unsound, gates=gates)
+    measured = {result.trial.id for result in shown.used}
+    in_order = sorted(results, key=lambda result: (result.trial.index, result.attempt))
+    return Comparison(
+        workloads=judge(
+            shown.workloads,
+            threshold_pct,
+            doubts=shown.doubts.unstable,
+            not_equivalent=shown.doubts.not_equivalent,
+            calibration=calibration,
+        ),
+        excluded=shown.excluded,
+        repeated_pairs=len({result.trial.pair for result in results if result.attempt > 1}),
+        missing=tuple(trial.id for trial in plan.trials if trial.id not in measured),
+        gates=tuple(gate for result in in_order for gate in result.gates),
+        cells=shown.cells,
+        checks=shown.doubts.gates,
+        calibration=calibration or NO_CALIBRATION,
+    )
+
+
+def shown_by(
+    plan: Plan,
+    results: Sequence[TrialResult],
+    threshold_pct: float,
+    unsound: Mapping[Side, Sequence[Said]] | None = None,
+    *,
+    gates: Sequence[Gate] = (),
+) -> Shown:
+    """What a campaign's own trials show. The arguments are those of :func:`compare`."""
     used, excluded = usable_trials(plan, results)
     workloads = rounds_of(plan, used)
     cells = [cell for rounds in workloads for cell in cell_gates(rounds, gates)]
     doubted = doubts(plan, results, used, workloads, cells, gates, threshold_pct, unsound or {})
-    measured = {result.trial.id for result in used}
-    in_order = sorted(results, key=lambda result: (result.trial.index, result.attempt))
-    return Comparison(
-        workloads=judge(
-            workloads,
-            threshold_pct,
-            doubts=doubted.unstable,
-            not_equivalent=doubted.not_equivalent,
-            calibration=calibration,
-        ),
-        excluded=tuple(excluded),
-        repeated_pairs=len({result.trial.pair for result in results if result.attempt > 1}),
-        missing=tuple(trial.id for trial in plan.trials if trial.id not in measured),
-        gates=tuple(gate for result in in_order for gate in result.gates),
-        cells=tuple(cells),
-        checks=doubted.gates,
-        calibration=calibration or NO_CALIBRATION,
-    )
+    return Shown(tuple(used), tuple(excluded), tuple(workloads), tuple(cells), doubted)
 
 
 def verdicts_of(comparison: Comparison) -> list[StoredVerdict]:

@@ -45,7 +45,10 @@ def print_table(console: Console, table: Table) -> None:
     """Print a table: wider than the console if not even its single words fit."""
     unbounded = console.options.update(max_width=_UNBOUNDED)
     sizes = [_size(console, unbounded, column) for column in table.columns]
-    between = console.measure(table, options=unbounded).maximum - sum(most for _, most in sizes)
+    # Of a table without rows: measuring all of a long one again takes as long as printing it.
+    bare = table_of(*(str(column.header) for column in table.columns))
+    headings = sum(_size(console, unbounded, column)[1] for column in bare.columns)
+    between = console.measure(bare, options=unbounded).maximum - headings
     spare = console.width - between - sum(least for least, _ in sizes)
     usual, console.width = console.width, console.width - min(0, spare)
     # Rich itself would break words of some columns while others have room.

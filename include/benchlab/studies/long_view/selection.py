@@ -15,8 +15,10 @@ that is measured today says nothing new about today.
 
 from __future__ import annotations
 
+import functools
+import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -24,20 +26,19 @@ from typing import Any
 from benchlab.analysis.trend.chain import Age, Ratio
 from benchlab.analysis.trend.lines import lines
 from benchlab.analysis.verdict import aa_campaigns
+from benchlab.campaign.outline import Outline, differences, parameters_of
 from benchlab.language import english
 from benchlab.plan import schedule
-from benchlab.plan.report_type import SIDES, Side, SideSpec
+from benchlab.plan.report_type import SIDES, ReportSpec, Side
 from benchlab.plan.versions import order
-from benchlab.results.records import Campaign
 from benchlab.studies.bisection import run
 from benchlab.studies.comparisons import ComparedCampaign, ReleaseDays
-
-# Compared beside thread counts and the parameters of both sides.
-_MEASURED = ("restore", "seconds", "warmup_seconds")
 
 MIN_CAMPAIGNS = 5
 """So many A/A campaigns show how far campaigns scatter."""
 
+ReportTypes = Callable[[str], ReportSpec]
+"""The report type of a campaign, as it was run."""
 Differences = Mapping[str, tuple[Any, Any]]
 """How two settings differ: by name, the value of the one and of the other."""
 
@@ -87,9 +88,10 @@ class Chained:
 
 def select_chains(
     workload: str,
-    campaigns: Iterable[Campaign],
+    campaigns: Iterable[Outline],
     compared: Mapping[str, ComparedCampaign],
     days: ReleaseDays,
+    report_types: ReportTypes,
 ) -> tuple[list[Chained], dict[str, str]]:
     """Sort the campaigns of a report type that have a workload.
 
@@ -97,17 +99,14 @@ def select_chains(
         campaigns: of two sides.
         compared: by id, all of them that are complete.
         days: of the engine's releases.
+        report_types: asked for that of the newest campaign of each setting.
 
     Returns:
         The chains, the newest setting first and in each setting the line `newest` first; and by id,
         in order of time, why other campaigns are in no chain and show no noise.
     """
     of_workload = sorted(
-        (
-            campaign
-            for campaign in campaigns
-            if any(trial.workload == workload for trial in campaign.plan.trials)
-        ),
+        (campaign for campaign in campaigns if workload in campaign.threads),
         key=lambda campaign: (campaign.at, campaign.id),
     )
     reasons: dict[str, str] = {}
@@ -120,10 +119,9 @@ def select_chains(
             ratios.append(_ratio(found, workload, days))
     ratios.sort(key=lambda ratio: ratio.order, reverse=True)
     chains: list[Chained] = []
-    newer: ComparedCampaign | None = None
-    for group in _by_setting(ratios, compared, workload):
-        newest = compared[group[0].campaign]
-        differs = _differences(newest, newer, workload) if newer else {}
+    newer: _Newest | None = None
+    for newest, group in _by_setting(ratios, compared, workload, report_types):
+        differs = newer.differences(newest.campaign) if newer else {}
         noise = _noise(newest, compared.values(), workload)
         found_lines, why_not = lines(group)
         reasons.update(why_not)
@@ -133,9 +131,8 @@ def select_chains(
     return chains, {campaign: reasons[campaign] for campaign in in_order if campaign in reasons}
 
 
-def _versions(campaign: Campaign) -> tuple[str, str]:
-    baseline, candidate = (campaign.plan.sides[side].label for side in SIDES)
-    return baseline, candidate
+def _versions(campaign: Outline) -> tuple[str, str]:
+    return campaign.labels["baseline"], campaign.labels["candidate"]
 
 
 def _ratio(found: ComparedCampaign, workload: str, days: ReleaseDays) -> Ratio:
@@ -154,7 +151,7 @@ def _ratio(found: ComparedCampaign, workload: str, days: ReleaseDays) -> Ratio:
     )
 
 
-def _place(campaign: Campaign, days: ReleaseDays) -> datetime:
+def _place(campaign: Outline, days: ReleaseDays) -> datetime:
     if campaign.planned_for is not None:
         return campaign.planned_for
     baseline, candidate = (days.get(order(version)) for version in _versions(campaign))
@@ -164,16 +161,16 @@ def _place(campaign: Campaign, days: ReleaseDays) -> datetime:
 
 
 def _why_left_out(
-    campaign: Campaign, found: ComparedCampaign | None, workload: str, days: ReleaseDays
+    campaign: Outline, found: ComparedCampaign | None, workload: str, days: ReleaseDays
 ) -> str | None:
     """Why a campaign neither is in a chain nor shows the noise; None: it does."""
-    slowdown_pct = campaign.plan.slowdown_pct
+    slowdown_pct = campaign.slowdown_pct
     if found is None:
         return f"{campaign.state}, not complete"
     if slowdown_pct:
         return f"its candidate was slowed down by {slowdown_pct:g}% on purpose"
     if campaign.is_aa:
-        if not aa_campaigns.can_calibrate(campaign):
+        if not campaign.calibrates:
             return "an A/A campaign restored from a dataset snapshot: deployments do not differ"
         return None if workload in found.estimates else "an A/A campaign without two whole rounds"
     if why := _why_no_versions(campaign, workload, days):
@@ -188,7 +185,7 @@ def _why_left_out(
     return None
 
 
-def _why_no_versions(campaign: Campaign, workload: str, days: ReleaseDays) -> str | None:
+def _why_no_versions(campaign: Outline, workload: str, days: ReleaseDays) -> str | None:
     """Why it does not show what a newer version has changed."""
     baseline, candidate = map(order, _versions(campaign))
     if campaign.origin == run.ORIGIN and not (campaign.planned_for or candidate in days):
@@ -197,8 +194,7 @@ def _why_no_versions(campaign: Campaign, workload: str, days: ReleaseDays) -> st
         return "compares a version with itself"
     if candidate < baseline and not _came_later(candidate, baseline, days):
         return "its candidate is older than its baseline"
-    ours, theirs = (_parameters(campaign, side, workload) for side in SIDES)
-    if unlike := _unlike(ours, theirs):
+    if unlike := campaign.unlike.get(workload):
         return f"its sides differ in more than their versions: {', '.join(unlike)}"
     return None
 
@@ -208,87 +204,87 @@ def _came_later(version: Age, other: Age, days: ReleaseDays) -> bool:
     return version in days and other in days and days[version] > days[other]
 
 
+class _Newest:
+    """The newest campaign of a setting, and how older ones differ from it in one workload."""
+
+    def __init__(self, found: ComparedCampaign, workload: str, report_types: ReportTypes) -> None:
+        self.campaign, self._workload = found.campaign, workload
+        self._spec = functools.cache(functools.partial(report_types, found.campaign.id))
+        self._given = functools.cache(self._named)
+        self._known: dict[str, Differences] = {}
+
+    def differences(self, one: Outline) -> Differences:
+        """How the setting of a campaign differs."""
+        # Most campaigns have the setting of the one before them.
+        own = (one.setting, one.measured, one.threads[self._workload], one.labels, one.versions)
+        named = [one.named(side, self._workload) for side in SIDES]
+        key = json.dumps([own, named], sort_keys=True)
+        if key not in self._known:
+            self._known[key] = {
+                **aa_campaigns.unlike(one.setting, self.campaign.setting),
+                **differences(self._measured(one), self._measured(self.campaign)),
+                **self._otherwise_given(one),
+            }
+        return self._known[key]
+
+    def _measured(self, campaign: Outline) -> dict[str, Any]:
+        return {"threads": list(campaign.threads[self._workload]), **campaign.measured}
+
+    def _otherwise_given(self, one: Outline) -> Differences:
+        """The parameters of a plan that this report type would give its versions otherwise.
+
+        By name, with the version where not both versions have another value.
+        """
+        unlike = {
+            one.labels[side]: differences(
+                one.named(side, self._workload), self._given(side, one.versions[side])
+            )
+            for side in SIDES
+        }
+        first, *others = unlike.values()
+        if all(first == other for other in others):
+            return first
+        return {
+            f"{name} of {version}": values
+            for version, found in unlike.items()
+            for name, values in found.items()
+        }
+
+    def _named(self, side: Side, version: str) -> dict[str, Any]:
+        """What the report type would give a version, by name."""
+        given = self._spec().side(self.campaign.engine, side, version=version)
+        return {
+            **parameters_of(given),
+            **self.campaign.by_workload.get(self._workload, {}),
+        }
+
+
 def _by_setting(
-    ratios: Iterable[Ratio], compared: Mapping[str, ComparedCampaign], workload: str
-) -> list[list[Ratio]]:
-    groups: dict[str, list[Ratio]] = {}
+    ratios: Iterable[Ratio],
+    compared: Mapping[str, ComparedCampaign],
+    workload: str,
+    report_types: ReportTypes,
+) -> list[tuple[_Newest, list[Ratio]]]:
+    groups: list[tuple[_Newest, list[Ratio]]] = []
     for ratio in ratios:
         own = compared[ratio.campaign]
-        alike = (name for name in groups if not _differences(own, compared[name], workload))
-        groups.setdefault(next(alike, ratio.campaign), []).append(ratio)
-    return list(groups.values())
+        alike = (group for newest, group in groups if not newest.differences(own.campaign))
+        group = next(alike, None)
+        if group is None:
+            group = []
+            groups.append((_Newest(own, workload, report_types), group))
+        group.append(ratio)
+    return groups
 
 
 def _noise(
-    newest: ComparedCampaign, compared: Iterable[ComparedCampaign], workload: str
+    newest: _Newest, compared: Iterable[ComparedCampaign], workload: str
 ) -> NoiseOfCampaigns:
     figures = [
         AaFigure(other.campaign.id, other.campaign.at, other.estimates[workload].mean)
         for other in compared
-        if aa_campaigns.can_calibrate(other.campaign)
+        if other.campaign.calibrates
         and workload in other.estimates
-        and not _differences(other, newest, workload)
+        and not newest.differences(other.campaign)
     ]
     return NoiseOfCampaigns(tuple(sorted(figures, key=lambda found: (found.at, found.campaign))))
-
-
-def _differences(one: ComparedCampaign, newer: ComparedCampaign, workload: str) -> Differences:
-    """How the setting of a campaign differs from that of a newer one."""
-    return {
-        **aa_campaigns.differences(one.campaign, newer.campaign),
-        **_unlike(_measured(one, workload), _measured(newer, workload)),
-        **_otherwise_given(one.campaign, newer.campaign, workload),
-    }
-
-
-def _measured(found: ComparedCampaign, workload: str) -> dict[str, Any]:
-    campaign = found.campaign
-    return {
-        "threads": sorted({t.threads for t in campaign.plan.trials if t.workload == workload}),
-        **{field: getattr(campaign.report_type, field) for field in _MEASURED},
-        "auto_inc": campaign.client.auto_inc,
-    }
-
-
-def _otherwise_given(one: Campaign, newer: Campaign, workload: str) -> Differences:
-    """The parameters of a plan that the newer report type would give its versions otherwise.
-
-    By name, with the version where not both versions have another value.
-    """
-    unlike = {}
-    for side in SIDES:
-        planned = one.plan.sides[side]
-        given = newer.report_type.side(newer.plan.engine, side, version=planned.version)
-        unlike[planned.label] = _unlike(
-            _named(planned, one, workload), _named(given, newer, workload)
-        )
-    first, *others = unlike.values()
-    if all(first == other for other in others):
-        return first
-    return {
-        f"{name} of {version}": values
-        for version, found in unlike.items()
-        for name, values in found.items()
-    }
-
-
-def _parameters(campaign: Campaign, side: Side, workload: str) -> dict[str, Any]:
-    """The parameters of one side by name, without those by version."""
-    effective = campaign.report_type.side(campaign.plan.engine, side, by_version=False)
-    return _named(effective, campaign, workload)
-
-
-def _named(side: SideSpec, campaign: Campaign, workload: str) -> dict[str, Any]:
-    """The parameters of a side of a campaign, and those of the workload, by name."""
-    by_workload = campaign.report_type.engines[campaign.plan.engine].by_workload.get(workload, {})
-    return side.parameters | {
-        f"{component} {name}": value
-        for components in (side.components, by_workload)
-        for component, items in components.items()
-        for name, value in items.items()
-    }
-
-
-def _unlike(one: Mapping[str, Any], other: Mapping[str, Any]) -> Differences:
-    found = {name: (one.get(name), other.get(name)) for name in {**one, **other}}
-    return {name: (ours, theirs) for name, (ours, theirs) in found.items() if ours != theirs}

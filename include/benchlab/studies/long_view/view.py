@@ -12,20 +12,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from benchlab.analysis.trend import change_points
-from benchlab.analysis.trend import drift as drift_module
-from benchlab.analysis.trend import suspects as suspects_module
 from benchlab.analysis.trend.chain import Chain, Point, chain
 from benchlab.analysis.trend.change_points import ChangePoint
 from benchlab.analysis.trend.drift import Drift
 from benchlab.analysis.trend.lines import NEWEST
 from benchlab.analysis.trend.suspects import Suspect
 from benchlab.analysis.verdict.paired import percent, percents
-from benchlab.home import Home
-from benchlab.plan.report_type import SIDES
+from benchlab.campaign.outline import Outline
 from benchlab.report.notifications.events import Event, WorkloadChange, of_changes
 from benchlab.report.publish.destinations import PublicationRecord
-from benchlab.results.records import Campaign
 from benchlab.studies.comparisons import ComparedCampaign, Comparisons
+from benchlab.studies.long_view import trend
 from benchlab.studies.long_view.selection import (
     Chained,
     Differences,
@@ -139,21 +136,23 @@ def long_view(comparisons: Comparisons, report: str, workload: str) -> LongView:
         ``long_view(Comparisons(home, store), "sysbench_ec2", "oltp_insert").chains``
     """
     campaigns = _of_two_sides(comparisons, report)
-    compared = {
-        campaign.id: comparisons.compared(campaign)
-        for campaign in campaigns
-        if campaign.state == "complete"
-    }
+    compared = comparisons.all_compared([one for one in campaigns if one.state == "complete"])
     days = comparisons.release_days(report)
-    chains, left_out = select_chains(workload, campaigns, compared, days)
-    views = (_chain_view(comparisons.home, chained, compared, workload) for chained in chains)
+    chains, left_out = select_chains(
+        workload,
+        campaigns,
+        compared,
+        days,
+        lambda name: comparisons.store.campaign(name).report_type,
+    )
+    views = (_chain_view(comparisons, chained, compared, workload) for chained in chains)
     return LongView(report, workload, tuple(views), left_out)
 
 
 def long_views(comparisons: Comparisons, report: str) -> dict[str, LongView]:
     """The long view of every workload of a report type; empty where there is no campaign."""
     campaigns = _of_two_sides(comparisons, report)
-    workloads = dict.fromkeys(name for one in campaigns for name in one.plan.workloads_in_order)
+    workloads = dict.fromkeys(name for one in campaigns for name in one.threads)
     return {workload: long_view(comparisons, report, workload) for workload in workloads}
 
 
@@ -217,19 +216,22 @@ def change_events(report: str, campaign: str, views: Mapping[str, LongView]) -> 
     return of_changes(report, campaign, found)
 
 
-def _of_two_sides(comparisons: Comparisons, report: str) -> list[Campaign]:
-    campaigns = comparisons.campaigns(report)
-    return [campaign for campaign in campaigns if set(campaign.plan.sides) == set(SIDES)]
+def _of_two_sides(comparisons: Comparisons, report: str) -> list[Outline]:
+    return [campaign for campaign in comparisons.outlines(report) if campaign.has_both_sides]
 
 
 def _chain_view(
-    home: Home, chained: Chained, compared: Mapping[str, ComparedCampaign], workload: str
+    comparisons: Comparisons,
+    chained: Chained,
+    compared: Mapping[str, ComparedCampaign],
+    workload: str,
 ) -> ChainView:
     made, noise = chain(chained.ratios), chained.noise
     newest = compared[chained.ratios[-1].campaign]
-    threshold = newest.campaign.report_type.threshold_pct
-    changes = change_points.find(made, threshold, noise.sd)
-    beside = [campaign for found in changes for campaign in (found.before, found.campaign)]
+    threshold = newest.campaign.threshold_pct
+    found = trend.kept_or_found(comparisons.store.kept, made, workload, threshold, noise.sd)
+    beside = [campaign for change in found.changes for campaign in (change.before, change.campaign)]
+    home = comparisons.home
     records = {name: PublicationRecord(home.campaign(name) / "published") for name in beside}
     intervals = {
         ratio.campaign: compared[ratio.campaign].workload(workload).ci95_pct
@@ -238,16 +240,16 @@ def _chain_view(
     return ChainView(
         line=chained.line,
         links=_links(made, intervals, noise.sd),
-        changes=tuple(changes),
-        suspects=suspects_module.find(made, changes, threshold, noise.sd),
+        changes=found.changes,
+        suspects=found.suspects,
         addresses={name: tuple(record.addresses().values()) for name, record in records.items()},
-        drift=drift_module.find(made, changes, threshold, noise.sd),
+        drift=found.drift,
         noise=noise,
         differs=chained.differs,
         threshold_pct=threshold,
         metric=newest.workload(workload).metric,
-        minutes=newest.campaign.plan.minutes,
-        dollars=newest.campaign.plan.dollars,
+        minutes=newest.campaign.minutes,
+        dollars=newest.campaign.dollars,
     )
 
 

@@ -1,0 +1,178 @@
+"""What questions over many campaigns ask of each, without its plan, its facts and its trials.
+
+A plan has hundreds of trials, and a store a thousand plans. What is compared between campaigns fits
+in a few lines, which are read instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel
+
+from benchlab.analysis.verdict import aa_campaigns
+from benchlab.plan.report_type import SIDES, ReportSpec, Side, SideSpec
+from benchlab.results.records import Campaign
+
+# Compared beside thread counts and the parameters of both sides.
+_MEASURED = ("restore", "seconds", "warmup_seconds")
+
+
+@dataclass(frozen=True)
+class Outline:
+    """One campaign; fields of a :class:`Campaign`, its plan or its report type mean the same here.
+
+    Attributes:
+        is_aa, calibrates: whether it is an A/A campaign, and whether it calibrates others.
+        labels, versions: of its sides, with and without what tells builds apart.
+        threads: the thread counts of each workload, in ascending order; the workloads are in the
+            order of the report type.
+        setting: what it has in common with campaigns whose deployments are alike.
+        measured: how it was measured, as far as campaigns that are chained have that in common.
+        parameters: of each side by name, as planned, without those of a workload.
+        by_workload: the parameters of a workload alone.
+        unlike: by workload, the parameters in which its sides differ whatever their versions are.
+    """
+
+    id: str
+    report: str
+    engine: str
+    target: str
+    state: str
+    origin: str
+    started_at: datetime
+    planned_for: datetime | None
+    is_aa: bool
+    calibrates: bool
+    slowdown_pct: float
+    threshold_pct: float
+    minutes: float
+    dollars: float | None
+    labels: Mapping[Side, str]
+    versions: Mapping[Side, str]
+    threads: Mapping[str, tuple[int, ...]]
+    setting: Mapping[str, Any]
+    measured: Mapping[str, Any]
+    parameters: Mapping[Side, Mapping[str, Any]]
+    by_workload: Mapping[str, Mapping[str, Any]]
+    unlike: Mapping[str, tuple[str, ...]]
+
+    @property
+    def at(self) -> datetime:
+        """The time as of which its versions were chosen, by which campaigns are ordered."""
+        return self.planned_for or self.started_at
+
+    @property
+    def has_both_sides(self) -> bool:
+        """Whether it compares something."""
+        return set(self.labels) == set(SIDES)
+
+    def named(self, side: Side, workload: str) -> dict[str, Any]:
+        """The parameters of a side and those of a workload, by name."""
+        return {**self.parameters[side], **self.by_workload.get(workload, {})}
+
+    def to_json(self) -> dict[str, Any]:
+        """As it is kept."""
+        times = {name: at and at.isoformat() for name, at in self._times.items()}
+        return {**asdict(self), **times}
+
+    @property
+    def _times(self) -> dict[str, datetime | None]:
+        return {"started_at": self.started_at, "planned_for": self.planned_for}
+
+    @classmethod
+    def from_json(cls, raw: Mapping[str, Any]) -> Outline:
+        """The inverse of :meth:`to_json`."""
+        tuples = {
+            field: {name: tuple(values) for name, values in raw[field].items()}
+            for field in ("threads", "unlike")
+        }
+        planned_for = raw["planned_for"] and datetime.fromisoformat(raw["planned_for"])
+        started_at = datetime.fromisoformat(raw["started_at"])
+        return cls(**{**raw, **tuples, "started_at": started_at, "planned_for": planned_for})
+
+
+def outline_of(campaign: Campaign | Outline) -> Outline:
+    """The outline of a campaign: ``outline_of(store.campaign("c1")).threads["oltp_insert"]``."""
+    if isinstance(campaign, Outline):
+        return campaign
+    plan, spec = campaign.plan, campaign.report_type
+    workloads = plan.workloads_in_order
+    by_workload = {
+        name: _items(components)
+        for name, components in spec.engines[plan.engine].by_workload.items()
+    }
+    parameters = {side: parameters_of(planned) for side, planned in plan.sides.items()}
+    return Outline(
+        id=campaign.id,
+        report=plan.report,
+        engine=plan.engine,
+        target=plan.target,
+        state=campaign.state,
+        origin=campaign.origin,
+        started_at=campaign.started_at,
+        planned_for=campaign.planned_for,
+        is_aa=campaign.is_aa,
+        calibrates=aa_campaigns.can_calibrate(campaign),
+        slowdown_pct=plan.slowdown_pct,
+        threshold_pct=spec.threshold_pct,
+        minutes=plan.minutes,
+        dollars=plan.dollars,
+        labels={side: planned.label for side, planned in plan.sides.items()},
+        versions={side: planned.version for side, planned in plan.sides.items()},
+        threads={name: tuple(sorted(plan.threads_in_order(name))) for name in workloads},
+        setting=_plain(aa_campaigns.setting_of(campaign)),
+        measured={
+            **{field: getattr(spec, field) for field in _MEASURED},
+            "auto_inc": campaign.client.auto_inc,
+        },
+        parameters=parameters,
+        by_workload=by_workload,
+        unlike=_sides_apart(spec, campaign, by_workload),
+    )
+
+
+def parameters_of(side: SideSpec) -> dict[str, Any]:
+    """The parameters of a side by name, those of a component with its name before theirs."""
+    return {**side.parameters, **_items(side.components)}
+
+
+def _items(components: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        f"{component} {name}": value
+        for component, items in components.items()
+        for name, value in items.items()
+    }
+
+
+def _plain(setting: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+        for name, value in setting.items()
+    }
+
+
+def _sides_apart(
+    spec: ReportSpec, campaign: Campaign, by_workload: Mapping[str, Mapping[str, Any]]
+) -> dict[str, tuple[str, ...]]:
+    """By workload, the names of what the sides differ in; workloads without any are left out."""
+    if set(campaign.plan.sides) != set(SIDES):
+        return {}
+    ours, theirs = (
+        parameters_of(spec.side(campaign.plan.engine, side, by_version=False)) for side in SIDES
+    )
+    found = {}
+    for workload in campaign.plan.workloads_in_order:
+        own = by_workload.get(workload, {})
+        if apart := tuple(differences({**ours, **own}, {**theirs, **own})):
+            found[workload] = apart
+    return found
+
+
+def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """In what two mappings differ: both values, None where there is none."""
+    found = {name: (one.get(name), other.get(name)) for name in {**one, **other}}
+    return {name: (ours, theirs) for name, (ours, theirs) in found.items() if ours != theirs}

@@ -1,0 +1,93 @@
+"""What was computed from the store, kept beside it while everything that it follows from is same.
+
+A document is kept with the *key* of what it was computed from, whatever its maker puts into that:
+one that is asked for with another key is not there. Nothing rests on these documents. Where one is
+missing or damaged, or the store cannot be written, what it says is computed again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from benchlab.errors import StoreError
+from benchlab.results.rows import KEPT
+
+log = logging.getLogger(__name__)
+
+# Fewer than any database allows as parameters of one statement.
+_AT_ONCE = 500
+
+
+class Kept:
+    """The documents of a store: ``store.kept.read("figures", {"c1": key}).get("c1")``.
+
+    Args:
+        transaction: opens a connection to the store whose statements take effect together.
+    """
+
+    def __init__(self, transaction: Callable[[], AbstractContextManager[Connection]]) -> None:
+        self._transaction = transaction
+
+    def read(self, part: str, keys: Mapping[str, str]) -> dict[str, Any]:
+        """The documents of one part that were computed from this, by name.
+
+        Args:
+            keys: by name, usually a campaign's id.
+        """
+        try:
+            return {
+                row.name: json.loads(row.document)
+                for row in self._rows(part, keys)
+                if row.seal == _seal(keys[row.name], row.document)
+            }
+        except StoreError as error:
+            log.info("what was computed before is not read: %s", error)
+            return {}
+
+    def write(self, part: str, documents: Mapping[str, tuple[str, object]]) -> None:
+        """Keep documents in place of those before; if that fails, it is only logged.
+
+        Args:
+            documents: by name, each with its key.
+        """
+        rows = [
+            {"name": name, "part": part, "seal": _seal(key, text), "document": text}
+            for name, (key, document) in sorted(documents.items())
+            for text in [json.dumps(document, ensure_ascii=False)]
+        ]
+        for begin in range(0, len(rows), _AT_ONCE):
+            some = rows[begin : begin + _AT_ONCE]
+            named = KEPT.c.name.in_([row["name"] for row in some])
+            try:
+                with self._transaction() as connection:
+                    connection.execute(KEPT.delete().where(KEPT.c.part == part, named))
+                    connection.execute(KEPT.insert(), some)
+            except (sa.exc.IntegrityError, StoreError) as error:
+                # Another process has just kept the same, or the store cannot be written.
+                log.info("%s of %d: not kept: %s", part, len(some), error)
+
+    def _rows(self, part: str, names: Mapping[str, str]) -> Iterator[Any]:
+        wanted = list(names)
+        with self._transaction() as connection:
+            for begin in range(0, len(wanted), _AT_ONCE):
+                named = KEPT.c.name.in_(wanted[begin : begin + _AT_ONCE])
+                yield from connection.execute(sa.select(KEPT).where(KEPT.c.part == part, named))
+
+
+def key_of(*parts: object) -> str:
+    """The key of something that follows from all of this: its hash, of their texts in order."""
+    text = "\n".join(map(str, parts))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _seal(key: str, document: str) -> str:
+    """Both in one: a document that was cut or changed is as if it were computed from another."""
+    return key_of(key, document)

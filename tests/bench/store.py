@@ -1,0 +1,176 @@
+"""A store of 1,000 campaigns with 300,000 trials: how long pages and commands take."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from benchlab.campaign.outcome import Comparer
+from benchlab.home import Home
+from benchlab.results.listing import Chosen
+from benchlab.results.store import Store, open_store
+from benchlab.studies.comparisons import Comparisons
+from benchlab.studies.long_view.view import long_view
+from tests import postgresql
+from tests.bench import big_store
+from tests.bench.row import Row, ratio
+
+CAMPAIGNS, FEWER, TIMES = 1000, 10, 5
+WORKLOAD = big_store.SLOWER_WORKLOAD
+# Seconds on the server, in a process that has been asked before.
+PAGES = {"list": 0.2, "overview": 0.3, "comparison": 0.3, "history": 0.5}
+# CPU seconds of a command beside those of its import, and what it may have in memory.
+COMMANDS = {"campaigns": 0.5, "compare": 1.0, "history": 2.0}
+TARGET_GB = 0.3
+_IMPORTS = "import benchlab.cli.{0}, sqlalchemy.dialects.sqlite, numpy, scipy.special"
+
+
+def measure(home: Home, work: Path, quick: bool) -> list[Row]:
+    """SQLite always, and PostgreSQL where its server is installed."""
+    count = 50 if quick else CAMPAIGNS
+    rows = []
+    for kind, url in _databases(work):
+        if url is None:
+            rows.append(Row.not_measured(f"store on {kind}", "its server is not installed"))
+            continue
+        with url as found:
+            rows += _measure(home, work / "store", kind, found, count)
+    return rows
+
+
+def _databases(work: Path) -> Iterator[tuple[str, contextlib.AbstractContextManager[str] | None]]:
+    yield "SQLite", _sqlite(work / "store")
+    programs = postgresql.programs()
+    yield "PostgreSQL", None if programs is None else postgresql.running(programs)
+
+
+@contextlib.contextmanager
+def _sqlite(directory: Path) -> Iterator[str]:
+    """Two gigabytes, which are not left behind."""
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / "results.db"
+    path.unlink(missing_ok=True)
+    try:
+        yield f"sqlite:///{path}"
+    finally:
+        shutil.rmtree(directory)
+
+
+def _measure(home: Home, directory: Path, kind: str, url: str, count: int) -> list[Row]:
+    """Of a tenth of the campaigns first, to see how much the others add."""
+    directory.mkdir(parents=True, exist_ok=True)
+    own = Home(home.project, directory)
+    with _environment(url):
+        fewer, _ = _pages(own, url, 0, count // FEWER)
+        more, first = _pages(own, url, count // FEWER, count)
+        commands = [
+            row
+            for name, target in COMMANDS.items()
+            for row in _command(kind, name, target, count, _arguments(own, name))
+        ]
+    pages = [
+        row
+        for name, target in PAGES.items()
+        for row in (
+            Row(
+                name=f"{kind}, {count:,} campaigns: {name}",
+                compared="seconds of a page, on the server",
+                figure=statistics.median(more[name]),
+                unit="s",
+                target=target,
+                seconds={name: more[name]},
+            ),
+            ratio(
+                f"{kind}: {name}",
+                (f"{count:,} campaigns", more[name]),
+                (f"{count // FEWER:,}", fewer[name]),
+            ),
+        )
+    ]
+    kept = Row(
+        name=f"{kind}: nothing kept",
+        compared="CPU milliseconds for each campaign of the first long view",
+        figure=1000 * first / (count - count // FEWER),
+        unit="ms",
+    )
+    return [*pages, kept, *commands]
+
+
+@contextlib.contextmanager
+def _environment(url: str) -> Iterator[None]:
+    before = os.environ.get("BENCHLAB_STORE_URL")
+    os.environ["BENCHLAB_STORE_URL"] = url
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["BENCHLAB_STORE_URL"]
+        else:
+            os.environ["BENCHLAB_STORE_URL"] = before
+
+
+def _pages(home: Home, url: str, there: int, count: int) -> tuple[dict[str, list[float]], float]:
+    """Seconds of every page, and CPU seconds of the first long view of what was added."""
+    big_store.fill(url, home.objects, home.configs, there, count)
+    with open_store(home) as store:
+        began = time.process_time()
+        long_view(Comparisons(home, store), big_store.REPORT, WORKLOAD)
+        first = time.process_time() - began
+        pages = _asked(home, store)
+        return {name: [_seconds(ask) for _ in range(TIMES)] for name, ask in pages.items()}, first
+
+
+def _asked(home: Home, store: Store) -> Mapping[str, Callable[[], object]]:
+    chosen = Chosen(workload=WORKLOAD, verdict="equivalent")
+    last = store.campaign_ids()[0]
+    return {
+        "list": lambda: (store.summaries(chosen, limit=50, offset=50), store.count(chosen)),
+        "overview": store.reports,
+        "comparison": lambda: Comparer(home, store).outcome(store.campaign(last)),
+        "history": lambda: long_view(Comparisons(home, store), big_store.REPORT, WORKLOAD),
+    }
+
+
+def _seconds(ask: Callable[[], object]) -> float:
+    began = time.monotonic()
+    ask()
+    return time.monotonic() - began
+
+
+def _arguments(home: Home, command: str) -> list[str]:
+    with open_store(home) as store:
+        return {
+            "campaigns": [],
+            "compare": [store.campaign_ids()[0]],
+            "history": [WORKLOAD],
+        }[command]
+
+
+def _command(
+    kind: str, name: str, target: float, count: int, arguments: list[str]
+) -> Iterator[Row]:
+    whole, peak = _child("-m", "benchlab.cli.main", name, *arguments)
+    imported, _ = _child("-c", _IMPORTS.format(name))
+    what = f"{kind}, {count:,} campaigns: benchlab {name}"
+    yield Row(
+        what, "CPU seconds over its import", whole - imported, "s", target,
+        seconds={"whole": [whole], "import": [imported]},
+    )  # fmt: skip
+    yield Row(what, "memory at most", peak, "GB", TARGET_GB)
+
+
+def _child(*arguments: str) -> tuple[float, float]:
+    """CPU seconds and gigabytes of a Python process."""
+    process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, arguments)
+    return used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e9
