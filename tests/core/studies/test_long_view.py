@@ -177,10 +177,11 @@ def test_what_is_left_out_is_named_with_the_reason(weeks: Weeks) -> None:
     weeks.add(candidate="10.11.99", origin=ORIGIN, by_hand=True)
     weeks.add("10.11.5", "10.2.11")
     weeks.add(engines=_sides_of(candidate={"innodb_buffer_pool_size": "16M"}))
+    weeks.add(rounds=1, deployments=1)
     found = view_of(weeks)
     assert [link.point.ratio.campaign for link in found.chains[0].links] == ["week-000"]
     reasons = found.left_out
-    assert list(reasons) == [f"week-00{n}" for n in (1, 2, 3, 4, 5, 7, 8, 9)]
+    assert list(reasons) == [f"week-00{n}" for n in (1, 2, 3, 4, 5, 7, 8, 9)] + ["week-010"]
     for campaign, said in (
         ("week-001", "failed, not complete"),
         ("week-002", "slowed down by 10% on purpose"),
@@ -190,6 +191,7 @@ def test_what_is_left_out_is_named_with_the_reason(weeks: Weeks) -> None:
         ("week-007", "by a bisection"),
         ("week-008", "older than its baseline"),
         ("week-009", "more than their versions: innodb_buffer_pool_size"),
+        ("week-010", "one complete round"),
     ):
         assert said in reasons[campaign]
     assert [figure.campaign for figure in found.chains[0].noise.figures] == ["week-006"]
