@@ -70,15 +70,6 @@ def test_the_error_of_a_level_has_that_of_its_baseline(weeks: Weeks) -> None:
     assert second / first == pytest.approx(math.sqrt(2))
 
 
-def test_a_level_whose_error_is_not_known_has_no_interval(weeks: Weeks) -> None:
-    """One round shows no error, and what is chained to it has no known error either."""
-    weeks.add("10.2.11", "10.11.5", rounds=1)
-    weeks.add("10.11.5", "11.4.5")
-    weeks.add("10.2.11", "11.5.99")
-    links = only_chain(weeks).links
-    assert [link.level_ci95 is None for link in links] == [True, True, False]
-
-
 @pytest.mark.parametrize("origin", ["Airflow run backfill__2022-11-28", ORIGIN])
 def test_a_campaign_stands_at_the_day_that_it_was_planned_for(weeks: Weeks, origin: str) -> None:
     """Not at the day when it was measured, long after later versions were."""
