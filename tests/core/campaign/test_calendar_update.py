@@ -92,7 +92,7 @@ def test_a_calendar_that_cannot_be_written_is_named(here: Here) -> None:
     """Here because something else has the name of its part."""
     here.home.releases.with_name("releases.csv.part").mkdir()
     said = with_tiup(here, "update", "--from", "tiup")
-    assert f"error: {here.home.releases}: cannot be written: Is a directory" in said
+    assert f"error: {here.home.releases}: cannot be written: it is a directory" in said
 
 
 def test_another_table_is_refused(tmp_path: Path) -> None:

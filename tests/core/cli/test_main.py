@@ -541,7 +541,9 @@ def test_no_advice_ends_the_campaign_of_somebody_else(here: Here) -> None:
     """A machine that is taken is waited for; to end what is at work there is for its owner."""
     lock = MachineLock(here.path / "lock")
     lock.acquire("theirs", "benchlab run", here.home.root, os.getpid())
-    said = here.refused("run", here.report(), "--campaign", "ours")
+    done = here.run("run", here.report(), "--campaign", "ours")
+    assert done.returncode == 1
+    said = done.stderr.splitlines()[-1]
     assert "Wait for it, as `benchlab run --wait` does" in said
     assert "only if it is yours" in said
     assert MachineLock(here.path / "lock").holder() is not None

@@ -331,7 +331,7 @@ def test_a_comparison_is_markdown_for_github(stored: Here) -> None:
     assert "1 regression (Update Index -20" in page
     (table,) = re.findall(r"<table>.*?</table>", page, re.DOTALL)
     rows = table.split("<tr>")[2:]
-    assert len(rows) == 2 * 3
+    assert len(rows) == 2 * 2
     assert {row.count("<td>") for row in rows} == {6}
     assert "<td>▼ regression</td>" in table
     assert "<details>" in page

@@ -303,7 +303,7 @@ def test_history_without_a_workload_names_those_that_there_are(here: Here, weeks
 def test_a_step_that_was_not_measured_has_a_mark() -> None:
     """And the version from which the level was taken is named; without such a step nothing is."""
     bridged = printed(view_of(3, bridged=True))
-    assert "v8.0.0 vs. v7.5.1 0.00% -1.00% to +1.00% 0.00% * " in bridged
+    assert "v8.0.0 vs. v7.5.1 0.0% -1.0% to +1.0% 0.00% * " in bridged
     assert "* The baseline had not been a candidate" in bridged
     assert "v7.5.1 from v7.5.0" in bridged
     assert "levels with such a step have no interval" in bridged

@@ -193,7 +193,10 @@ def test_every_number_in_the_tables_is_the_comparison_s() -> None:
         for row, cell in zip(table[1:], workload.cells, strict=True):
             columns = ("qps", "tps", "p95_ms")
             values = [cell.sides[side].means[column] for side in SIDES for column in columns]
-            longer = 100 * (values[5] / values[2] - 1)
+            before, after = values[2], values[5]
+            assert before is not None
+            assert after is not None
+            longer = 100 * (after / before - 1)
             assert row[0] == str(cell.threads)
             for text, value in zip(row[1:], [*values, cell.improvement_pct, longer], strict=True):
                 assert value is not None

@@ -121,7 +121,7 @@ def test_the_sender_of_a_mail_may_be_named(tmp_path: Path) -> None:
         ),
         ({**MAIL, "to": []}, "to: needs at least 1"),
         ({**MAIL, "channel": "#perf"}, "channel: unknown key"),
-        ({"by": "pager", "connection": "x"}, "notifiers.0: Input tag 'pager' found using 'by'"),
+        ({"by": "pager", "connection": "x"}, "notifiers.0: must be of one of the kinds 'slack'"),
         ("slack", "notifiers.0: "),
     ],
 )

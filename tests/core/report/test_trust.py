@@ -267,7 +267,7 @@ def test_every_format_says_p95_and_what_moved() -> None:
         made.plan, tps, lambda t: t.threads * (1.2 if t.side == "candidate" else 1.0)
     )
     report = model.build(made, compare(made.plan, measured, 2.0), measured, data_docs=True)
-    latency = "p95 latency of 10.11.5 is longer by 20.00% than that of 10.2.11 (regression;"
+    latency = "p95 latency of 10.11.5 is longer by 20.0% than that of 10.2.11 (regression;"
     moved = "At 8 threads, throughput changed by -"
     pages = (
         markdown.render(report),

@@ -70,15 +70,6 @@ def test_the_error_of_a_level_has_that_of_its_baseline(weeks: Weeks) -> None:
     assert second / first == pytest.approx(math.sqrt(2))
 
 
-def test_a_level_whose_error_is_not_known_has_no_interval(weeks: Weeks) -> None:
-    """One round shows no error, and what is chained to it has no known error either."""
-    weeks.add("10.2.11", "10.11.5", rounds=1)
-    weeks.add("10.11.5", "11.4.5")
-    weeks.add("10.2.11", "11.5.99")
-    links = only_chain(weeks).links
-    assert [link.level_ci95 is None for link in links] == [True, True, False]
-
-
 @pytest.mark.parametrize("origin", ["Airflow run backfill__2022-11-28", ORIGIN])
 def test_a_campaign_stands_at_the_day_that_it_was_planned_for(weeks: Weeks, origin: str) -> None:
     """Not at the day when it was measured, long after later versions were."""
@@ -177,10 +168,11 @@ def test_what_is_left_out_is_named_with_the_reason(weeks: Weeks) -> None:
     weeks.add(candidate="10.11.99", origin=ORIGIN, by_hand=True)
     weeks.add("10.11.5", "10.2.11")
     weeks.add(engines=_sides_of(candidate={"innodb_buffer_pool_size": "16M"}))
+    weeks.add(rounds=1, deployments=1)
     found = view_of(weeks)
     assert [link.point.ratio.campaign for link in found.chains[0].links] == ["week-000"]
     reasons = found.left_out
-    assert list(reasons) == [f"week-00{n}" for n in (1, 2, 3, 4, 5, 7, 8, 9)]
+    assert list(reasons) == [f"week-00{n}" for n in (1, 2, 3, 4, 5, 7, 8, 9)] + ["week-010"]
     for campaign, said in (
         ("week-001", "failed, not complete"),
         ("week-002", "slowed down by 10% on purpose"),
@@ -190,6 +182,7 @@ def test_what_is_left_out_is_named_with_the_reason(weeks: Weeks) -> None:
         ("week-007", "by a bisection"),
         ("week-008", "older than its baseline"),
         ("week-009", "more than their versions: innodb_buffer_pool_size"),
+        ("week-010", "one complete round"),
     ):
         assert said in reasons[campaign]
     assert [figure.campaign for figure in found.chains[0].noise.figures] == ["week-006"]

@@ -13,7 +13,7 @@ from typing import Any
 from benchlab.analysis.verdict.decision import RULE
 from benchlab.report.bundle import DATA_DOCS
 from benchlab.report.evidence.archive import FaultyFileError
-from benchlab.report.evidence.contents import REPORT, Bundle
+from benchlab.report.evidence.contents import RAW, REPORT, Bundle
 from benchlab.report.evidence.document import parsed
 from benchlab.report.evidence.manifest import CHARTS_BY, TEXT_BY, Manifest
 from benchlab.report.evidence.trials import first_difference
@@ -40,6 +40,8 @@ _DECISIONS = "decisions by another rule"
 # What a rule decides: keys of report.json and columns of tables, by the place in a file.
 _DECIDED = re.compile(r"\b(?:rule|ci95_pct|p_adjusted|(?:p95_)?verdict|reasons|calibration)\b")
 _PICTURE = re.compile(r"<svg.*?</svg>", re.DOTALL)
+# The series of trials in a page.
+_SERIES = re.compile(r'<details class="seconds">.*?</details>\n', re.DOTALL)
 
 
 def compare(bundle: Bundle, again: Mapping[str, bytes], findings: Findings) -> None:
@@ -59,6 +61,8 @@ def compare(bundle: Bundle, again: Mapping[str, bytes], findings: Findings) -> N
     """
     published = {name.removeprefix(REPORT): name for name in bundle.names(REPORT)}
     rule = _rule(bundle, published.get(FIGURES))
+    faulty = (found.file for found in findings.differences)
+    whole = not any(name.startswith(RAW) for name in (*bundle.missing, *faulty))
     docs = [name for name in published if name.startswith(f"{DATA_DOCS}/")]
     if docs:
         findings.notes.append(
@@ -67,7 +71,8 @@ def compare(bundle: Bundle, again: Mapping[str, bytes], findings: Findings) -> N
         )
     for name in sorted((published.keys() | again.keys()) - set(docs)):
         content = bundle.read(published[name]) if name in published else None
-        _Compared(name, bundle.manifest, rule, findings).compare(content, again.get(name))
+        of_page = _Compared(name, bundle.manifest, rule, findings, whole)
+        of_page.compare(content, again.get(name))
 
 
 def _rule(bundle: Bundle, name: str | None) -> object:
@@ -80,9 +85,16 @@ def _rule(bundle: Bundle, name: str | None) -> object:
 
 
 class _Compared:
-    """One file of a report, by its path, to be compared with the one rendered again."""
+    """One file of a report, by its path, to be compared with the one rendered again.
 
-    def __init__(self, name: str, said: Manifest, rule: object, findings: Findings) -> None:
+    Args:
+        whole: whether the bundle has everything that is kept of trials, as far as it was verified.
+    """
+
+    def __init__(
+        self, name: str, said: Manifest, rule: object, findings: Findings, whole: bool
+    ) -> None:
+        self.whole = whole
         self.name, self.file, self.findings = name, f"{REPORT}{name}", findings
         self.same, self.same_charts = said.same(TEXT_BY), said.same(CHARTS_BY)
         self.version = said.made_with.get("benchlab", "unknown")
@@ -123,6 +135,10 @@ class _Compared:
             why = f"{self.file}: another Benchlab ({self.version}) wrote it, and this one writes it"
             self.findings.cannot_verify(_PAGES, f"{why} otherwise")
             return
+        if not self.whole:  # then it is known already why the series differ
+            published, again = _SERIES.sub("", published), _SERIES.sub("", again)
+            if published == again:
+                return
         if not self.same_charts:
             published, again = _PICTURE.sub("", published), _PICTURE.sub("", again)
         if (line := first_difference(published, again)) is None:

@@ -33,13 +33,14 @@ def render(
     """
     parts = [
         _head(plan, reason),
+        _trials(spec, plan),
+        # What a reader looks for comes last, where a long list of trials ends.
+        _published(spec.published, plan) if spec.published else iter(()),
         _steps(plan),
         _needs(spec, plan),
         iter(sensitivity),
         iter([f"warning: {warning}" for warning in plan.warnings]),
-        _published(spec.published, plan) if spec.published else iter(()),
         iter((f"cannot be run: {not_runnable}",)) if not_runnable else iter(()),
-        _trials(spec, plan),
     ]
     blocks = ["\n".join(part) for part in parts]
     return "\n\n".join(block for block in blocks if block)

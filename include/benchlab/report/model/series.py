@@ -99,7 +99,7 @@ def _columns(
     """
     if name is None:
         return None
-    with contextlib.suppress(BenchlabError, ValueError, LookupError, csv.Error):
+    with contextlib.suppress(BenchlabError, ValueError, LookupError, OverflowError, csv.Error):
         content = read_object(name)
         if len(content) > _MOST_BYTES:
             return None

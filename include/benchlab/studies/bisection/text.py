@@ -210,7 +210,9 @@ def _table(found: Bisection) -> Table:
         table.add_row(
             f"{pair.candidate} vs. {pair.baseline}",
             numbers.estimate(
-                change.pct if change else None, found.spec.threshold_pct, change and change.ci95_pct
+                change.pct if change else None,
+                found.spec.threshold_pct,
+                change.ci95_pct if change else None,
             ),
             numbers.interval(change.ci95_pct if change else None, found.spec.threshold_pct),
             Text(pair.verdict, style=_COLOUR.get(pair.verdict, "")),

@@ -153,7 +153,7 @@ def test_a_raw_output_that_is_gone_is_said_with_the_reason(
     said = json.loads(files_of(content)["manifest.json"])
     (missing,) = said["missing"]
     assert missing["file"] == f"raw/{gone}"
-    assert missing["reason"] == "the object store does not have it: No such file or directory"
+    assert missing["reason"] == "the object store does not have it: it does not exist"
     found = verified(content)
     assert (found.outcome, found.differences) == ("not verified", ())
     assert found.checked["raw outputs"] == 5
