@@ -52,3 +52,13 @@ def told(code: str, env: dict[str, str], **more: str) -> list[str]:
     """The lines that the code says with `say`; log lines, which are on stdout too, are left out."""
     text = run_python(f'say = lambda *words: print("SAID", *words)\n{code}', env, **more)
     return [line.removeprefix("SAID ") for line in text.splitlines() if line.startswith("SAID ")]
+
+
+# Code with which a test runs a DAG of its own folder as `make demo` does.
+ONE_RUN = """
+import os, subprocess, sys
+def one_run(dag, folder):
+    command = [sys.executable, "-m", "benchlab_airflow.local.one_run", dag, "2026-01-01"]
+    env = {**os.environ, "AIRFLOW__CORE__DAGS_FOLDER": folder}
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+"""

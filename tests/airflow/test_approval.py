@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.airflow.conftest import PROJECT, told
+from tests.airflow.conftest import ONE_RUN, PROJECT, told
 
 # A campaign of sysbench_ec2 that is planned, and the task that asks for it.
 ASK = """
@@ -184,10 +184,7 @@ for dag in report_dags.build_all(""):
     globals()[dag.dag_id] = dag
 """
 RUN = """
-import subprocess, sys
-done = subprocess.run(["airflow", "dags", "test", "sysbench_ec2", "2026-01-01"],
-                      capture_output=True, text=True, check=False)
-say(done.returncode)
+say(one_run("sysbench_ec2", os.environ["DAGS"]).returncode)
 from airflow.utils.session import create_session
 from airflow.models.taskinstance import TaskInstance
 import json
@@ -202,7 +199,7 @@ def test_after_a_rejection_no_task_runs(ask: dict[str, str], tmp_path: Path) -> 
     folder = tmp_path / "dags"
     folder.mkdir()
     (folder / "rejected.py").write_text(REJECTED_DAG)
-    exit_code, states = told(RUN, ask, AIRFLOW__CORE__DAGS_FOLDER=str(folder))
+    exit_code, states = told(ONE_RUN + RUN, ask, DAGS=str(folder))
     assert exit_code == "1"
     found = json.loads(states)
     assert found.pop("plan") == "success"

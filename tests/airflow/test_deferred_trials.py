@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.airflow.conftest import told
+from tests.airflow.conftest import ONE_RUN, told
 
 OPERATOR = """
 import json, time
@@ -210,9 +210,7 @@ with DAG("waiting", default_args={"retry_delay": timedelta(0)}) as dag:
     flow._trials("trials", plan(), 1, deferrable=True)
 """
 RUN = """
-import subprocess
-done = subprocess.run(["airflow", "dags", "test", "waiting", "2026-01-01"],
-                      capture_output=True, text=True, check=False)
+done = one_run("waiting", os.environ["DAGS"])
 print(done.stdout)
 say(done.returncode)
 with create_session() as session:
@@ -225,7 +223,7 @@ def test_a_trial_has_its_name_also_while_it_waits(
 ) -> None:
     """Through Airflow: deferred under the name that was planned, measured under its own."""
     (tmp_path / "waiting.py").write_text(LABELS + WAITING_DAG)
-    lines = told(LABELS + RUN, airflow_env, AIRFLOW__CORE__DAGS_FOLDER=str(tmp_path))
+    lines = told(ONE_RUN + LABELS + RUN, airflow_env, DAGS=str(tmp_path))
     # `airflow dags test` takes mapped tasks in any order.
     waiting, measured, code, ended = lines
     assert waiting in ("['planned 1', '1']", "['0', 'planned 2']")

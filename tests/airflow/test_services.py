@@ -21,6 +21,7 @@ from airflow._shared.module_loading.file_discovery import find_path_from_directo
 from benchlab_airflow.local import services
 from benchlab_airflow.local.airflow_home import AirflowHome
 from benchlab_airflow.local.services import TAG, Services, ServicesError
+from tests.airflow.conftest import told
 
 PROJECT = Path(__file__).parents[2]
 
@@ -293,3 +294,26 @@ def test_what_is_no_port_is_refused(port: str, capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit):
         services.main(["up", f"--port={port}"])
     assert f"{port!r} is no port" in capsys.readouterr().err
+
+
+def test_a_task_imports_nothing_of_benchlab_again(airflow_env: dict[str, str]) -> None:
+    """Its process has all that the scheduler imported, up to the campaign that it opens."""
+    code = """
+import sys
+from benchlab_airflow.local import service
+service.import_for_tasks()
+known = set(sys.modules)
+from airflow.dag_processing.dagbag import DagBag
+bag = DagBag(DAG_FILE)
+assert bag.dag_ids, bag.import_errors
+from benchlab import engines, home, targets, workloads
+from benchlab.campaign.stages import CampaignRun
+from benchlab_airflow.connections import open_store
+for family in (engines, targets, workloads):
+    family.by_name()
+for name in set(sys.modules) - known:
+    if name.startswith("benchlab"):
+        say(name)
+"""
+    dag_file = str(PROJECT / "dags" / "version_comparison.py")
+    assert told(code.replace("DAG_FILE", repr(dag_file)), airflow_env) == []

@@ -78,7 +78,11 @@ class Cloud:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.hosts.cloud_server", *arguments],
                 cwd=ROOT,
-                env={**first_boot.inherited(), "BENCHLAB_TEST_CLOUD_KEY": self._key.hex()},
+                env={
+                    **first_boot.inherited(),
+                    "BENCHLAB_TEST_CLOUD_KEY": self._key.hex(),
+                    "MOTO_EC2_LOAD_DEFAULT_AMIS": "false",
+                },
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,

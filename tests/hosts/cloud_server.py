@@ -35,9 +35,11 @@ from multiprocessing.connection import Client
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
+from zlib import crc32
 
 from moto.backends import get_backend
 from moto.core.models import DEFAULT_ACCOUNT_ID
+from moto.ec2.models.amis import Ami
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 
@@ -54,6 +56,15 @@ SPOT_QUOTAS = ("L-34B43A08", "L-88CF9481", "L-3819A6DF", "L-7212CCBC", "L-E3A001
 SPOT = "InstanceMarketOptions.MarketType"
 # Of the root volume of moto's images.
 ROOT_GIB = 15
+IMAGE: dict[str, Any] = {
+    "name": "debian-12-amd64",
+    "architecture": "x86_64",
+    "virtualization_type": "hvm",
+    "hypervisor": "xen",
+    "root_device_type": "ebs",
+    "root_device_name": "/dev/xvda",
+    "public": True,
+}
 PARAMETER = "/aws/service/debian/release/12/latest/amd64"
 # Whose credentials a campaign has.
 CALLER = f"arn:aws:iam::{DEFAULT_ACCOUNT_ID}:user/benchlab"
@@ -158,9 +169,11 @@ class Server:
         ec2.create_route(main.id, "0.0.0.0/0", gateway_id=gateway.id)
 
     def image_of(self, region: str) -> str:
-        """Any of those that moto knows in a region; ids are of one region."""
-        known = self.ec2(region).amis.items()
-        return min(str(name) for name, ami in known if ami.architecture == "x86_64")
+        """The image of a region; ids are of one region. moto's own are a thousand in each."""
+        ec2, name = self.ec2(region), f"ami-{crc32(region.encode()):017x}"
+        if name not in ec2.amis:
+            ec2.amis[name] = Ami(ec2, name, **IMAGE)
+        return name
 
     def instances(self, region: str) -> list[Any]:
         """moto's instances."""
@@ -622,6 +635,7 @@ class Server:
         self.unknown.clear()
         self.quota, self.spot_quota, self.volume = QUOTA, QUOTA, None
         self.caller, self.denied = CALLER, set()
+        self.image_of(self.region)
         self._open(self.region)
         return {}
 
@@ -736,6 +750,9 @@ def main(folder: str, region: str, network: str = "", hosts: str = "") -> None:
         def date_time_string(self, timestamp: float | None = None) -> str:
             """The header `Date` of every answer."""
             return super().date_time_string(time.time() + application.ahead.total_seconds())
+
+        def log_request(self, code: object = "-", size: object = "-") -> None:
+            """Writing them down would take longer than many of them."""
 
     server = make_server("127.0.0.1", 0, application, threaded=True, request_handler=Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()

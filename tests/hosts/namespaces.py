@@ -52,6 +52,9 @@ mount -t overlay -o "lowerdir=/,upperdir=$root/upper,workdir=$root/work" overlay
 cd "$root/merged"
 mount -t proc proc proc
 mount --bind "$FOLDER/boot_id" proc/sys/kernel/random/boot_id
+# The machine's caches are no host's: emptied for one, all others would read everything anew.
+: > "$root/drop_caches"
+mount --bind "$root/drop_caches" proc/sys/vm/drop_caches
 mount -t sysfs sysfs sys
 mount --rbind /dev dev
 for directory in run tmp dev/shm; do
@@ -61,7 +64,8 @@ mkdir -p "./$PROJECT"
 mount --bind "$PROJECT" "./$PROJECT"
 mount -o remount,bind,ro "./$PROJECT"
 chmod 755 run
-rm -f etc/resolv.conf etc/hosts etc/hostname
+# Greetings are programs that every login runs.
+rm -rf etc/resolv.conf etc/hosts etc/hostname etc/update-motd.d
 : > etc/resolv.conf
 cp "$FOLDER/hosts" etc/hosts
 echo "$NAME" > etc/hostname

@@ -23,7 +23,7 @@ PLACE = Path("usr/local/lib/standin-tiup")
 
 _PROGRAM = """\
 #!/bin/sh
-PYTHONPATH={packages} exec /usr/bin/python3 -W ignore /{place}/standin_tiup.py "$@"
+PYTHONPATH={packages} exec /usr/bin/python3 -S -W ignore /{place}/standin_tiup.py "$@"
 """
 
 

@@ -4,27 +4,25 @@
 
 Tests only. On the first TiKV host a real MariaDB keeps the data, inside that TiKV's data
 directory; TiDB servers hand connections on to it; the status routes answer over HTTP. It runs
-with Debian's python3 and its standard library, for it is copied to hosts that have no more.
+with Debian's python3 and its standard library, for it is copied to hosts that have no more. Every
+start of a side starts five of it: what only one of them needs is imported where it is used.
 """
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import getpass
 import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
-import urllib.request
-import uuid
-from asyncio import StreamReader, StreamWriter
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from socketserver import StreamRequestHandler, ThreadingTCPServer
 from typing import Any
 
 PLACEHOLDER = "space_placeholder_file"
@@ -240,50 +238,57 @@ class Routes:
 def serve_http(port: int, routes: Routes) -> None:
     """Answer in a thread of its own."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            found = routes.answer(self.path)
-            text = found and self.path == "/metrics"
+    class Handler(StreamRequestHandler):
+        def handle(self) -> None:
+            path = self.rfile.readline().decode().split()[1]
+            while self.rfile.readline().strip():
+                pass  # its headers
+            found = routes.answer(path)
+            text = found and path == "/metrics"
             body = (found if text else json.dumps(found)).encode()
-            self.send_response(404 if found is None else 200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            status = "404 Not Found" if found is None else "200 OK"
+            head = f"HTTP/1.0 {status}\r\nContent-Length: {len(body)}\r\n\r\n"
+            self.wfile.write(head.encode() + body)
 
-        def log_message(self, *arguments: object) -> None:
-            return
+    class Server(ThreadingTCPServer):
+        allow_reuse_address = daemon_threads = True
 
-    server = ThreadingHTTPServer(("0.0.0.0", port), Handler)  # noqa: S104 - inside a namespace
+    server = Server(("0.0.0.0", port), Handler)  # noqa: S104 - inside a namespace
     threading.Thread(target=server.serve_forever, daemon=True).start()
 
 
-async def forward(port: int, backend: str) -> None:
+def forward(port: int, backend: str) -> None:
     """Hand every connection on to the backend, for ever; a statement of the mariadb client comes
     in one piece.
     """
     host, _, backend_port = backend.rpartition(":")
 
-    async def pump(reader: StreamReader, writer: StreamWriter) -> None:
+    def pump(source: socket.socket, sink: socket.socket) -> None:
         with contextlib.suppress(OSError):
-            while data := await reader.read(65536):
+            while data := source.recv(65536):
                 if asked := CHECKSUM.fullmatch(data):
                     call = b"\x03CALL mysql.admin_checksum('%s', '%s')" % asked.groups()
                     data = len(call).to_bytes(3, "little") + b"\0" + call
-                writer.write(data)
-                await writer.drain()
-        writer.close()
+                sink.sendall(data)
+        with contextlib.suppress(OSError):
+            sink.shutdown(socket.SHUT_RDWR)  # also ends the other direction
 
-    async def connected(reader: StreamReader, writer: StreamWriter) -> None:
-        try:
-            onward = await asyncio.open_connection(host, int(backend_port))
-        except OSError:
-            writer.close()
-            return
-        await asyncio.gather(pump(reader, onward[1]), pump(onward[0], writer))
+    def connected(client: socket.socket) -> None:
+        with (
+            client,
+            contextlib.suppress(OSError),
+            socket.create_connection((host, int(backend_port))) as onward,
+        ):
+            for one in (client, onward):
+                one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            back = threading.Thread(target=pump, args=[onward, client], daemon=True)
+            back.start()
+            pump(client, onward)
+            back.join()
 
-    server = await asyncio.start_server(connected, "0.0.0.0", port)  # noqa: S104 - see above
-    async with server:
-        await server.serve_forever()
+    with socket.create_server(("0.0.0.0", port), backlog=1024) as listener:  # noqa: S104 - see above
+        while True:
+            threading.Thread(target=connected, args=[listener.accept()[0]], daemon=True).start()
 
 
 def note_start(conf: dict[str, Any], identity: str) -> None:
@@ -297,6 +302,8 @@ def note_start(conf: dict[str, Any], identity: str) -> None:
 
 
 def _get(url: str) -> Any:
+    import urllib.request
+
     try:
         with urllib.request.urlopen(url, timeout=2) as answer:
             return json.load(answer)
@@ -307,7 +314,7 @@ def _get(url: str) -> Any:
 def main() -> None:
     """Serve until SIGTERM."""
     conf = json.loads(Path("conf/standin.json").read_text())
-    identity = uuid.uuid4().hex
+    identity = os.urandom(16).hex()
     Path("pid").write_text(str(os.getpid()))
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda number, frame: ended.set())
@@ -318,8 +325,8 @@ def main() -> None:
         database = Database(conf["mariadb"], Path(conf["data_dir"]))
         database.start()
     if conf["component"] == "tidb":
-        forwarding = forward(conf["port"], conf["backend"])
-        threading.Thread(target=asyncio.run, args=[forwarding], daemon=True).start()
+        place = (conf["port"], conf["backend"])
+        threading.Thread(target=forward, args=place, daemon=True).start()
     serve_http(conf["status_port"], Routes(conf, identity))
     while not ended.wait(1):
         if database and database.process.poll() is not None:

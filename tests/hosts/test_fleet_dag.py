@@ -171,7 +171,7 @@ def test_a_fleet_with_a_dataset_that_loses_a_spot_host_in_a_trial_goes_on(
     """
     machine, cloud = airflow.rented.machine, airflow.rented.cloud
     dataset = {"snapshots": "s3://datasets/dag", "table_size": 2000, "tables": 3}
-    run = airflow.trigger("interrupted", topology=SPOT_TOPOLOGY, seconds=10, **dataset)
+    run = airflow.trigger("interrupted", topology=SPOT_TOPOLOGY, seconds=5, **dataset)
     machine.wait_for("interrupted", "run")
     cloud.take_away(airflow.rented.instance("tikv-2"))
     assert airflow.ended(run) == "success", airflow.story(run, "interrupted")
@@ -251,7 +251,7 @@ def test_a_run_that_is_marked_failed_gives_everything_back(airflow: Airflow) -> 
     through a forward by SSH.
     """
     machine = airflow.rented.machine
-    run = airflow.trigger_dag(TPCC_DAG, "marked", warehouses=1, client="embedded", seconds=120)
+    run = airflow.trigger_dag(TPCC_DAG, "marked", warehouses=1, client="embedded", seconds=30)
     machine.wait_for("marked", "run")
     # Not at the very moment at which Airflow sets the task aside: that would be lost.
     wait(

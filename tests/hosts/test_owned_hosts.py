@@ -177,7 +177,7 @@ def test_a_campaign_measures_and_leaves_the_hosts_as_they_were(owned: Owned) -> 
 def test_a_killed_campaign_is_given_back_and_leaves_nothing(owned: Owned) -> None:
     """Its process was SIGKILLed in a trial: until it is given back its hosts stay held."""
     machine = owned.machine
-    run = machine.start(*owned.start("killed", seconds=120))
+    run = machine.start(*owned.start("killed", seconds=20))
     machine.wait_for("killed", "run")
     os.kill(run.pid, signal.SIGKILL)
     run.communicate(timeout=LIMIT_S)

@@ -304,7 +304,7 @@ supervisor.rpcinterface_factory=supervisor.rpcinterface:make_main_rpcinterface
     programs = [
         f"""
 [program:{name}]
-command={python} -m airflow {command}
+command={python} -m benchlab_airflow.local.service {command}
 autorestart=true
 startsecs=3
 startretries=3
