@@ -236,16 +236,18 @@ def _shared(
 def deployment_variance(known: Squares) -> Array:
     """How much deployments of a workload differ, for simulations: what its squares leave over.
 
-    By the method of moments, together with the prior: (4 * prior + sum of x^2 - N s^2 / n) / (4 +
-    N).
+    By the method of moments: (4 * level + sum of x^2 - N s^2 / n) / (4 + N), where the level is what
+    the other workloads leave over together with the prior, in the same way.
     """
     import numpy as np
 
     s2 = known.within / np.maximum(known.within_df, 1)
-    excess = known.between - known.between_df * s2 * known.inverse_rounds
-    return np.asarray(
-        np.maximum(PRIOR_DF * PRIOR_VARIANCE + excess, 0) / (PRIOR_DF + known.between_df)
-    )
+    count = known.between_df
+    excess = known.between - count * s2 * known.inverse_rounds
+    others = np.sum(excess, -1, keepdims=excess.ndim > 0) - excess
+    others_count = np.sum(count, -1, keepdims=count.ndim > 0) - count
+    level = np.maximum(PRIOR_DF * PRIOR_VARIANCE + others, 0) / (PRIOR_DF + others_count)
+    return np.asarray(np.maximum(PRIOR_DF * level + excess, 0) / (PRIOR_DF + count))
 
 
 def moderated(s2: Array, df: Array) -> tuple[Array, Array]:
