@@ -1,6 +1,6 @@
 """Simulates the decision rule, its promises, other rules and the long view: ``make study``.
 
-``python -m tests.study promises``, ``rules`` or ``long-view`` simulates a part alone.
+``python -m tests.study promises``, ``reach``, ``rules`` or ``long-view`` simulates a part alone.
 
 Writes the tables of docs/statistics.md and the pictures docs/statistics.svg and
 docs/long_view.svg. The seed is fixed: the same rule gives the same bytes. It fails, naming them,
@@ -16,14 +16,19 @@ from pathlib import Path
 
 from benchlab import home
 from benchlab.errors import BenchlabError
-from tests.study import long_view, long_view_page, page, picture, promises
+from tests.study import long_view, long_view_page, page, picture, promises, reach
 from tests.study.figures import study
 from tests.study.promises import Kept
 
 
 def main(arguments: Sequence[str]) -> int:
     """Simulate and write; returns the exit code."""
-    parts = {"promises": _promises, "rules": _rules, "long-view": _long_view}
+    parts = {
+        "promises": _promises,
+        "reach": _reach,
+        "rules": _rules,
+        "long-view": _long_view,
+    }
     if unknown := set(arguments) - set(parts):
         print(
             f"error: no such part: {min(unknown)}; there are: {', '.join(parts)}", file=sys.stderr
@@ -52,6 +57,18 @@ def _promises(docs: Path) -> list[Kept]:
     # Read again: somebody may have written in it meanwhile.
     text.write_text(page.replaced(text.read_text(), page.promises(found), *between))
     return promises.broken(found)
+
+
+def _reach(docs: Path) -> list[Kept]:
+    text = docs / "statistics.md"
+    for what, simulate, between in (
+        ("rule", reach.sharing, (page.BEGIN_SHARING, page.END_SHARING)),
+        ("prior, a side", reach.priors, (page.BEGIN_PRIORS, page.END_PRIORS)),
+    ):
+        page.parts(text.read_text(), *between)
+        table = page.reached(simulate(), what)
+        text.write_text(page.replaced(text.read_text(), table, *between))
+    return []
 
 
 def _rules(docs: Path) -> list[Kept]:

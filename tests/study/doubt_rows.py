@@ -115,7 +115,7 @@ def _lost(share: float, throughputs: Array, rng: np.random.Generator) -> Iterato
 
 
 @dataclasses.dataclass(frozen=True)
-class _Storms:
+class Storms:
     """Deadlocks of the workloads that write.
 
     Attributes:
@@ -173,11 +173,11 @@ def _plain(throughputs: Array, rng: np.random.Generator) -> Iterator[TrialResult
         yield campaigns.trial_result(trial, tps=float(throughputs[_place(trial)]))
 
 
-def _row(
+def row(
     world: str,
     counted: str,
     results: Results,
-    before: float,
+    before: float | None,
     bound: float,
     *,
     at_most: bool = True,
@@ -186,6 +186,7 @@ def _row(
     of: slice = slice(None),
     by_campaign: bool = False,
 ) -> Row:
+    """A row: so many workloads, or campaigns, have this verdict."""
     count = partial(
         _count,
         verdict or counted,
@@ -203,29 +204,29 @@ _MIXED[0] = np.log([1.1, 0.9, 1.1, 0.9, 1.1, 0.9])
 _FIRST, _SECOND = slice(0, 1), slice(1, 2)
 
 ROWS: tuple[Row, ...] = (
-    _row("stalls in 5 % of the candidate's trials, rejected", "equivalent",
+    row("stalls in 5 % of the candidate's trials, rejected", "equivalent",
          partial(_stalls, (0.0, 0.05)), 39.4, 5.0),
-    _row("stalls in 5 % of the candidate's trials, rejected", "unstable",
+    row("stalls in 5 % of the candidate's trials, rejected", "unstable",
          partial(_stalls, (0.0, 0.05)), 38.0, 75.0, at_most=False, by_campaign=True),
-    _row("stalls in 5 % of either side's trials, rejected", "unstable",
+    row("stalls in 5 % of either side's trials, rejected", "unstable",
          partial(_stalls, (0.05, 0.05)), 84.0, 5.0, by_campaign=True),
-    _row("0.1 % of the trials lost", "unstable", partial(_lost, 0.001), 7.4, 5.0),
-    _row("0.3 % of the trials lost", "unstable", partial(_lost, 0.003), 19.0, 5.0),
-    _row("1 % of the trials lost", "unstable", partial(_lost, 0.01), 40.0, 5.0),
-    _row("storms of errors in single trials, alike", "unstable",
-         _Storms(30, 0.2), 42.0, 5.0, by_campaign=True),
-    _row("storms of errors in blocks, alike", "unstable",
-         _Storms(10, 1.0, block_sd=1.0), 80.0, 5.0, by_campaign=True),
-    _row("storms of errors, 20 times as many on one side", "unstable",
-         _Storms(30, 0.5, candidate=20), 92.0, 75.0, at_most=False, of=_SECOND),
-    _row("client capped at 87 % of the baseline, server -10 %", "equivalent",
+    row("0.1 % of the trials lost", "unstable", partial(_lost, 0.001), 7.4, 5.0),
+    row("0.3 % of the trials lost", "unstable", partial(_lost, 0.003), 19.0, 5.0),
+    row("1 % of the trials lost", "unstable", partial(_lost, 0.01), 40.0, 5.0),
+    row("storms of errors in single trials, alike", "unstable",
+         Storms(30, 0.2), 42.0, 5.0, by_campaign=True),
+    row("storms of errors in blocks, alike", "unstable",
+         Storms(10, 1.0, block_sd=1.0), 80.0, 5.0, by_campaign=True),
+    row("storms of errors, 20 times as many on one side", "unstable",
+         Storms(30, 0.5, candidate=20), 92.0, 75.0, at_most=False, of=_SECOND),
+    row("client capped at 87 % of the baseline, server -10 %", "equivalent",
          partial(_capped, 0.87, True), 100.0, 2.0, change=_SLOWER),
-    _row("client capped at 87 % of the baseline, server -10 %", "unstable",
+    row("client capped at 87 % of the baseline, server -10 %", "unstable",
          partial(_capped, 0.87, True), 0.0, 95.0, at_most=False, change=_SLOWER),
-    _row("the same, the client's CPU not known", "equivalent",
+    row("the same, the client's CPU not known", "equivalent",
          partial(_capped, 0.87, False), 100.0, 2.0, change=_SLOWER),
-    _row("saturated servers, a client with room", "unstable",
+    row("saturated servers, a client with room", "unstable",
          partial(_capped, 2.0, True), 0.0, 1.0),
-    _row("+-10 % across the thread counts", "equivalent", _plain, 32.0, 5.0,
+    row("+-10 % across the thread counts", "equivalent", _plain, 32.0, 5.0,
          change=_MIXED, of=_FIRST),
 )  # fmt: skip

@@ -18,7 +18,7 @@ from benchlab.plan import order
 from benchlab.plan.report_type import SIDES, ReportSpec
 from tests.study.bounds import Row
 from tests.study.figures import Share
-from tests.study.rules import ALPHA, THRESHOLD_PCT
+from tests.study.rules import ALPHA, THRESHOLD_PCT, adjusted
 from tests.study.worlds import NOISE, ROUNDS, THREADS, WORKLOADS, Array, draw, one_workload
 
 WAVE = 0.05
@@ -87,23 +87,22 @@ def _by_rounds(throughputs: Array) -> NDArray[np.float64]:
     """
     rounds = np.log(throughputs[..., 1] / throughputs[..., 0]).mean(axis=-1)
     p = np.asarray(stats.ttest_1samp(rounds, 0, axis=-1).pvalue)
-    in_order = np.argsort(p, axis=1)
-    times = np.arange(p.shape[1], 0, -1)
-    holm = np.maximum.accumulate(np.take_along_axis(p, in_order, 1) * times, axis=1)
-    adjusted = np.take_along_axis(holm, np.argsort(in_order, axis=1), 1)
     percent = 100 * np.expm1(rounds.mean(axis=-1))
-    change = (adjusted < ALPHA) & (np.abs(percent) >= THRESHOLD_PCT)
+    change = (adjusted(p) < ALPHA) & (np.abs(percent) >= THRESHOLD_PCT)
     return np.where(change, np.sign(percent), 0.0)
 
 
-def _row(
+def row(
     world: str,
     interleave: Interleave,
     periods: tuple[float, float],
-    before: float,
-    bound: float,
+    before: float | None = None,
+    bound: float = 5.0,
     change_pct: float = 0.0,
+    wanted: float | None = None,
+    why: str = "",
 ) -> Row:
+    """A row: the wave has a period of so many trials, from least to most."""
     found = bool(change_pct)
     return Row(
         world=f"{world}, the rounds alone",
@@ -112,18 +111,20 @@ def _row(
         bound=bound,
         at_most=not found,
         count=partial(_called, interleave, periods, change_pct),
-        campaigns=300,
+        campaigns=600,
+        wanted=wanted,
+        why=why,
     )
 
 
 ROWS = (
-    _row("noise with a period of two pairs of blocks", "blocks", (24, 24), 10.8, 1.5),
-    _row("noise with a period of 20 to 28 trials", "blocks", (20, 28), 9.9, 5.0),
-    _row(
+    row("noise with a period of two pairs of blocks", "blocks", (24, 24), 10.8, 1.5),
+    row("noise with a period of 20 to 28 trials", "blocks", (20, 28), 9.9, 5.0),
+    row(
         *("noise with a period of about one pair, sides in turn by trials", "trials", (11, 13)),
         *(9.9, 5.0),
     ),
-    _row(
+    row(
         *("noise with a period of one pair, sides in turn by trials", "trials", (12, 12)),
         *(23.6, 90.0, _CHANGE_PCT),
     ),

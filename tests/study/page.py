@@ -25,6 +25,10 @@ BEGIN = "<!-- written by `make study`; edits are replaced -->"
 END = "<!-- end of what `make study` writes -->"
 BEGIN_PROMISES = "<!-- promises, written by `make study`; edits are replaced -->"
 END_PROMISES = "<!-- end of the promises that `make study` writes -->"
+BEGIN_SHARING = "<!-- sharing, written by `make study`; edits are replaced -->"
+END_SHARING = "<!-- end of sharing that `make study` writes -->"
+BEGIN_PRIORS = "<!-- priors, written by `make study`; edits are replaced -->"
+END_PRIORS = "<!-- end of priors that `make study` writes -->"
 
 
 def with_figures(page: str, shares: Mapping[Key, Share]) -> str:
@@ -65,10 +69,41 @@ def promises(found: Sequence[Kept]) -> str:
     lines = [f"| {' | '.join(head)} |\n", "| --- | --- | ---: | ---: | ---: |\n"]
     for one in found:
         row = one.row
-        bound = f"{'≤' if row.at_most else '≥'} {row.bound:g}{'' if one.holds else ' **broken**'}"
-        cells = (row.world, row.counted, f"{row.before:.1f}", _cell(one.share), bound)
+        before = "–" if row.before is None else f"{row.before:.1f}"
+        bound = f"{'≤' if row.at_most else '≥'} {row.bound:g}{_standing(one)}"
+        cells = (row.world, row.counted, before, _cell(one.share), bound)
         lines.append(f"| {' | '.join(cells)} |\n")
+    return f"{''.join(lines)}\n{_short(found)}"
+
+
+def _standing(one: Kept) -> str:
+    """What a reader should know of a bound beside its number."""
+    if not one.holds:
+        return " **broken**"
+    wanted = f" (wanted: {one.row.wanted:g})" if one.row.wanted is not None else ""
+    return f"{wanted}{' within its error' if one.row.is_beyond(one.share) else ''}"
+
+
+def _short(found: Sequence[Kept]) -> str:
+    """The promises that fall short of what was wanted, each with the reason."""
+    lines = [
+        "**Wanted, and not promised.** The bounds that fall short of what was wanted, and why:\n\n"
+    ]
+    for one in found:
+        row = one.row
+        if row.wanted is not None:
+            lines.append(
+                f"- {row.world}: {row.counted} in {_cell(one.share)}, where "
+                f"{row.wanted:g} were wanted: {row.why}.\n"
+            )
     return "".join(lines)
+
+
+def reached(shares: Mapping[tuple[str, str], Share], what: str) -> str:
+    """A table of :mod:`tests.study.reach`: a line for each rule, a column for what is counted."""
+    names = list(dict.fromkeys(name for name, _ in shares))
+    columns = list(dict.fromkeys(column for _, column in shares))
+    return _table(what, columns, {name: (name,) for name in names}, shares)
 
 
 def tables(shares: Mapping[Key, Share]) -> str:

@@ -86,7 +86,12 @@ def ours(
 
 
 def calibrations(
-    world: World, aa_campaigns: int, campaigns: int, rng: np.random.Generator, rounds: int = ROUNDS
+    world: World,
+    aa_campaigns: int,
+    campaigns: int,
+    rng: np.random.Generator,
+    rounds: int = ROUNDS,
+    deployments: int = 1,
 ) -> list[Calibration | None]:
     """A calibration for each of so many campaigns, from A/A campaigns drawn from the same world.
 
@@ -95,7 +100,7 @@ def calibrations(
 
     Args:
         aa_campaigns: how many each is from; with 0 there is none.
-        rounds: of each of them.
+        rounds, deployments: of each of them.
     """
     if not aa_campaigns:
         return [None] * campaigns
@@ -104,8 +109,9 @@ def calibrations(
     group = max(2, aa_campaigns // 2)
     found: list[Calibration | None] = []
     while len(found) < campaigns:
-        measured = in_one_column(draw(world, aa_campaigns, rng, rounds=rounds))
-        found += [calibrate(as_aa_campaigns(measured))] * group
+        drawn = draw(world, aa_campaigns, rng, rounds=rounds, deployments=deployments)
+        measured = as_aa_campaigns(in_one_column(drawn), deployments)
+        found += [calibrate(measured)] * group
     return found[:campaigns]
 
 
@@ -143,6 +149,14 @@ OTHERS: dict[str, Callable[[Array], Found]] = {
     "Mann-Whitney, unpaired rounds": mann_whitney,
     "pooled cells": pooled_cells,
 }
+
+
+def adjusted(p: Array) -> Array:
+    """p values adjusted by Holm (1979) over the last axis, of shape (campaigns, workloads)."""
+    in_order = np.argsort(p, axis=1)
+    times = np.arange(p.shape[1], 0, -1)
+    holm = np.maximum.accumulate(np.take_along_axis(p, in_order, 1) * times, axis=1)
+    return np.asarray(np.take_along_axis(holm, np.argsort(in_order, axis=1), 1))
 
 
 def _percentages_of_one_round(throughputs: Array) -> Array:

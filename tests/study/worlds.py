@@ -6,7 +6,7 @@ All noise is in logarithms, where 0.01 is about 1 %.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ class World:
         deployment_sd: of a side of a workload; it stays as it is for a whole deployment.
         alike: a side's deployment does the same to all its workloads.
         scales: by workload, how many times as much it scatters, in all of the above but drift.
+        deployment_scales: by workload, how many times as much its deployments differ, beside that.
         side_bias: what the candidate has on the baseline whatever is compared, as a logarithm: the
             port, the host or the path of a side.
         second_bias: what the side that is prepared second has on the other one.
@@ -54,6 +55,7 @@ class World:
     deployment_sd: float = 0.0
     alike: bool = False
     scales: tuple[float, ...] = (1.0,) * len(WORKLOADS)
+    deployment_scales: tuple[float, ...] = (1.0,) * len(WORKLOADS)
     side_bias: float = 0.0
     second_bias: float = 0.0
 
@@ -64,6 +66,12 @@ TAILS = World("heavy tails", tails=3)
 DEPLOYMENT = World("deployment", deployment_sd=0.007)
 TOGETHER = World("all together", drift_sd=0.03, tails=3, deployment_sd=0.007)
 WORLDS = (NOISE, DRIFT, TAILS, DEPLOYMENT, TOGETHER)
+
+
+def unlike(how: str, scales: Sequence[float]) -> World:
+    """The world of deployments, with workloads that scatter so many times as much each."""
+    name = f"workloads of unlike noise, {how}"
+    return replace(DEPLOYMENT, name=name, scales=tuple(map(float, scales)))
 
 
 def draw(
@@ -104,7 +112,8 @@ def draw(
 def _deployed(world: World, campaigns: int, deployments: int, rng: np.random.Generator) -> Array:
     """What each deployment does to its rounds, of the shape that `draw` has, one row for each."""
     workloads = 1 if world.alike else len(WORKLOADS)
-    return world.deployment_sd * rng.standard_normal((campaigns, workloads, deployments, 1, 2))
+    scales = world.deployment_sd * np.array(world.deployment_scales)[:, None, None, None]
+    return scales * rng.standard_normal((campaigns, workloads, deployments, 1, 2))
 
 
 def _seconds(campaigns: int, deployments: int, rng: np.random.Generator) -> Array:
@@ -161,6 +170,6 @@ def as_rounds(throughputs: Array, deployments: int = 1) -> list[Rounds]:
     ]
 
 
-def as_aa_campaigns(throughputs: Array) -> dict[str, Sequence[Rounds]]:
+def as_aa_campaigns(throughputs: Array, deployments: int = 1) -> dict[str, Sequence[Rounds]]:
     """A/A campaigns, from several at once, as ``calibration.calibrate`` takes them."""
-    return {f"aa-{index}": as_rounds(campaign) for index, campaign in enumerate(throughputs)}
+    return {f"aa-{index}": as_rounds(one, deployments) for index, one in enumerate(throughputs)}

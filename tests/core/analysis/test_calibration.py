@@ -84,12 +84,13 @@ def expected(count: int, squares: float) -> tuple[float, float]:
     """
     within = sum((d - statistics.fmean(D)) ** 2 for d in D) + count * 20e-6
     s2, df = within / (3 + 3 * count), 3 + 3 * count
-    tau2 = 2 * 0.007**2
+    tau2 = 2 * 0.01**2
     u0 = tau2 + s2 / 4
     f0 = min(8, u0**2 / (tau2**2 / 4 + (s2 / 4) ** 2 / df))
     seen = squares / u0
     level = (f0 + seen) / (f0 + count)
-    return math.sqrt(u0 * (f0 * level + seen) / (f0 + count)), f0 + count
+    shared = (f0 * level + seen) / (f0 + count)
+    return math.sqrt(u0 * max(shared, seen / max(count, 1))), f0 + count
 
 
 def judged(calibration: Calibration | None = None) -> WorkloadComparison:

@@ -54,7 +54,7 @@ GOOD_COLUMNS = {
 Case = tuple[Campaign, Comparison, list[TrialResult]]
 
 
-def case_of(change: float = 0.0316, **fields: Any) -> Case:
+def case_of(change: float = 0.0616, **fields: Any) -> Case:
     """A campaign with a known change, its trials scattered by less than a percent."""
     made = campaigns.tpcc_campaign(**fields)
     known, scatter = campaigns.known_change({"tpcc": change}, 0.004, base=6200), random.Random(1)

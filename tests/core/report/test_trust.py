@@ -203,7 +203,7 @@ def test_five_aa_campaigns_of_the_store_calibrate_a_campaign(store: Store) -> No
     made = add(store, campaign(), -0.04)
     alone = compare(made.plan, store.trials(made.id), 2.0, calibration=calibration_for(store, made))
     assert alone.workloads[0].basis == "prior"
-    assert "±0.7% a side is assumed" in said(made, alone, store)
+    assert "±1% a side is assumed" in said(made, alone, store)
     assert "The rounds of this deployment alone" in said(made, alone, store)
     for number, change in enumerate(CHANGES):
         add(store, aa(number), change)

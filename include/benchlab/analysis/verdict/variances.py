@@ -7,31 +7,36 @@ a round within a deployment and tau^2 that of deployments, x has the variance
 
 and the estimate, the mean of D deployments' means, has U / D. Three sources show U of a workload:
 
-* the prior: where nothing is known, a side's deployment is taken to shift it by 0.7 % (standard
+* the prior: where nothing is known, a side's deployment is taken to shift it by 1 % (standard
   deviation), as if that were known from 4 deployments. With the rounds' own s^2 the expected
-  variance is U0 = 2 * 0.007^2 + s^2 / n, its degrees of freedom f0 those of Satterthwaite (1946),
-  at most 8, so that what was seen outweighs it soon, and no more than the workloads' squares are
-  alike (Smyth 2004);
+  variance is U0 = 2 * 0.01^2 + s^2 / n, its degrees of freedom f0 those of Satterthwaite (1946), at
+  most 8, so that what was seen outweighs it soon;
 * the campaign's own deployments: sum of (x_j - mean)^2, D - 1 degrees of freedom;
 * the N deployments of A/A campaigns: sum of x_k^2, N degrees of freedom. It is taken about zero,
-  which is the truth there; a bias of one side is then part of the variance.
+  which is the truth there; a bias of one side is then part of the variance. Where they had m rounds
+  and not n, their mean square is moved by s^2 (1/n - 1/m), which is known as well as s^2 is
+  (Satterthwaite again).
 
-A square says little of its own workload and much of all: machines differ in how alike their
-deployments are, and workloads of one machine less. So each sum is divided by what was expected, A =
-sum x^2 / U0, and the campaign's workloads together have the level (an empirical Bayes estimate, as
-in Morris 1983; as the ratio is relative, the noisiest workload does not decide for the others)
+Each sum is divided by what was expected, A = sum x^2 / U0, with f degrees of freedom of both kinds
+together. The workloads of a campaign together have the level L (an empirical Bayes estimate, as in
+Morris 1983; as the ratio is relative, the noisiest workload does not decide for the others), which
+each of them takes with a weight d: as many degrees of freedom as the workloads' squares are alike
+(Smyth 2004), at most 16 and what L has itself; f0 where nothing was seen.
 
-    L = (f0 + sum of A) / (f0 + sum of degrees of freedom)
-    U = U0 * (f0 L + A) / (f0 + D - 1 + N),    f0 + D - 1 + N degrees of freedom.
+    L = (mean f0 + sum of A) / (mean f0 + sum of f)
+    U = U0 * max((d L + A) / (d + f), A / f),    d + f degrees of freedom.
+
+No workload's variance becomes smaller by what others show: five squares do not tell workloads that
+are alike from those that are not, and the intervals of the noisiest would be too narrow.
 
 s^2 is pooled over the rounds of the campaign and of its A/A campaigns. Were those made in a quieter
-period (F test of their rounds' variances over all workloads, at 10 %), their squares are multiplied
-by F before they count. s^2 is moderated over workloads as limma does (Smyth 2004: a scaled inverse
-chi-square prior by the moments of log s^2), with a prior that weighs 2 degrees of freedom at most,
-never makes a workload's own variance smaller, and counts for half its degrees of freedom: without
-these three, intervals of the noisiest of unlike workloads held the truth in 88 to 92 %. Where no
-deployment has two rounds, s^2 cannot be told from tau^2, and the mean squares of the deployments
-are moderated and taken as they are.
+period (F test at 10 % over all workloads: of their rounds' variances, then of their deployments'
+where the campaign has several), their squares are multiplied by F before they count. s^2 is
+moderated over workloads as limma does (Smyth 2004: a scaled inverse chi-square prior by the moments
+of log s^2), with a prior that weighs 2 degrees of freedom at most, never makes a workload's own
+variance smaller, and counts for half its degrees of freedom. Where no deployment has two rounds,
+s^2 cannot be told from tau^2, and the mean squares of the deployments are moderated and taken as
+they are. docs/statistics.md has what each of these choices costs.
 """
 
 from __future__ import annotations
@@ -46,11 +51,12 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-PRIOR_SIDE_SD = 0.007
+PRIOR_SIDE_SD = 0.01
 PRIOR_VARIANCE = 2 * PRIOR_SIDE_SD**2
 """Of the log ratio of two sides, one deployment each."""
 PRIOR_DF = 4.0
 _MOST_PRIOR_DF = 8.0
+_MOST_ALIKE = 16.0
 _MOST_MODERATION = 2.0
 _QUIETER = 0.9
 LEAST_SD = 1e-4
@@ -84,8 +90,8 @@ class Estimated:
     Attributes:
         versions: of an estimate about the versions: rounds and deployments.
         rounds: of the same about these deployments; NaN where no deployment has two rounds.
-        quieter: how much more the campaign's rounds scatter than those of its A/A campaigns; 1
-            where that may be chance.
+        quieter: how much more the campaign scatters than its A/A campaigns, as a ratio of
+            variances; 1 where that may be chance.
     """
 
     versions: Array
@@ -154,53 +160,94 @@ def estimated(own: Squares, known: Squares, deployments: Array) -> Estimated:
     """
     import numpy as np
 
-    quieter = _quieter(own, known)
+    quieter = _quieter(own.within, own.within_df, known.within, known.within_df)
     within, df = own.within + quieter * known.within, own.within_df + known.within_df
     shown = df > 0
     s2, s2_df = moderated(within / np.where(shown, df, 1), df)
-    expected = PRIOR_VARIANCE + s2 * own.inverse_rounds
-    spread = PRIOR_VARIANCE**2 / PRIOR_DF + (s2 * own.inverse_rounds) ** 2 / s2_df
-    f0 = np.minimum(expected**2 / spread, _MOST_PRIOR_DF)
-    seen = own.between / expected
-    seen = seen + quieter * known.between / (PRIOR_VARIANCE + s2 * known.inverse_rounds)
-    seen_df = own.between_df + known.between_df
-    compared = shown & (seen_df > 0)
-    if compared.sum() > 1:
-        ratios = np.maximum(seen[..., compared] / seen_df[compared], LEAST_SD**2)
-        f0 = np.minimum(f0, _alike(ratios, seen_df[compared], _MOST_PRIOR_DF)[0])
-    prior = (f0 * shown).sum(-1, keepdims=True) / max(shown.sum(), 1)
-    level = (prior + (seen * shown).sum(-1, keepdims=True)) / np.maximum(
-        prior + (seen_df * shown).sum(), 1
+    expected, f0 = _expected(s2 * own.inverse_rounds, s2_df)
+    aa, aa_df = _in_other_rounds(known, quieter, own.inverse_rounds, s2, s2_df)
+    apart = _quieter(own.between, own.between_df, aa * aa_df, aa_df)
+    between, between_df = own.between + apart * aa * aa_df, own.between_df + aa_df
+    alone_df = own.between_df + known.between_df
+    factor, factor_df = _shared(
+        between / expected, between_df, f0, shown=shown, seen=shown & (alone_df > 0)
     )
-    factor = (f0 * level + seen) / (f0 + seen_df)
-
-    between, between_df = own.between + known.between, np.maximum(seen_df, 0)
-    alone, alone_df = moderated(between / np.where(between_df > 0, between_df, 1), between_df)
+    alone, moderated_df = moderated(between / np.where(alone_df > 0, alone_df, 1), alone_df)
     own_s2, own_df = moderated(
         own.within / np.where(own.within_df > 0, own.within_df, 1), own.within_df
     )
     return Estimated(
         versions=np.where(shown, factor * expected, alone) / deployments,
-        versions_df=np.where(shown, f0 + seen_df, alone_df),
+        versions_df=np.where(shown, factor_df, moderated_df),
         rounds=np.where(own.within_df > 0, own_s2, np.nan) * own.inverse_rounds / deployments,
         rounds_df=own_df,
-        quieter=quieter,
+        quieter=quieter * apart,
     )
+
+
+def _expected(of_rounds: Array, df: Array) -> tuple[Array, Array]:
+    """U0 and its degrees of freedom, from s^2 / n and those of s^2."""
+    import numpy as np
+
+    expected = PRIOR_VARIANCE + of_rounds
+    spread = PRIOR_VARIANCE**2 / PRIOR_DF + of_rounds**2 / df
+    return expected, np.minimum(expected**2 / spread, _MOST_PRIOR_DF)
+
+
+def _in_other_rounds(
+    known: Squares, quieter: Array, inverse_rounds: Array, s2: Array, s2_df: Array
+) -> tuple[Array, Array]:
+    """The mean squares of A/A campaigns, had they had so many rounds, with degrees of freedom."""
+    import numpy as np
+
+    more = s2 * (inverse_rounds - known.inverse_rounds)
+    square = quieter * known.between / np.maximum(known.between_df, 1) + more
+    # Deployments differ by something, and at least by what their rounds do.
+    square = np.where(more < 0, np.maximum(square, s2 * inverse_rounds), square)
+    theirs = PRIOR_VARIANCE + s2 * known.inverse_rounds
+    spread = theirs**2 + known.between_df * more**2 / s2_df
+    return square, known.between_df * (theirs + more) ** 2 / spread
+
+
+def _shared(
+    squares: Array, df: Array, f0: Array, *, shown: NDArray[np.bool_], seen: NDArray[np.bool_]
+) -> tuple[Array, Array]:
+    """U / U0 of each workload and its degrees of freedom, from what all of them show.
+
+    Args:
+        squares: sums of squares, divided by what was expected: A.
+        shown: the workloads of which it is known what was expected.
+        seen: those of them that have squares.
+    """
+    import numpy as np
+
+    df = np.broadcast_to(df, squares.shape)
+    prior = (f0 * shown).sum(-1, keepdims=True) / max(shown.sum(), 1)
+    level_df = prior + (df * shown).sum(-1, keepdims=True)
+    level = (prior + (squares * shown).sum(-1, keepdims=True)) / np.maximum(level_df, 1)
+    weight, own = f0, squares / np.where(seen, df, 1)
+    if seen.sum() > 1:
+        ratios = np.maximum(own[..., seen], LEAST_SD**2)
+        alike, _ = _alike(ratios, df[..., seen], _MOST_ALIKE)
+        weight = np.where(seen, np.minimum(alike, level_df), f0)
+    return np.maximum((weight * level + squares) / (weight + df), own), weight + df
 
 
 def deployment_variance(known: Squares) -> Array:
     """How much deployments of a workload differ, for simulations: what its squares leave over.
 
-    By the method of moments, together with the prior: (4 * prior + sum of x^2 - N s^2 / n) / (4 +
-    N).
+    By the method of moments: (4 * level + sum of x^2 - N s^2 / n) / (4 + N), where the level is what
+    the other workloads leave over together with the prior, in the same way.
     """
     import numpy as np
 
     s2 = known.within / np.maximum(known.within_df, 1)
-    excess = known.between - known.between_df * s2 * known.inverse_rounds
-    return np.asarray(
-        np.maximum(PRIOR_DF * PRIOR_VARIANCE + excess, 0) / (PRIOR_DF + known.between_df)
-    )
+    count = known.between_df
+    excess = known.between - count * s2 * known.inverse_rounds
+    others = np.sum(excess, -1, keepdims=excess.ndim > 0) - excess
+    others_count = np.sum(count, -1, keepdims=count.ndim > 0) - count
+    level = np.maximum(PRIOR_DF * PRIOR_VARIANCE + others, 0) / (PRIOR_DF + others_count)
+    return np.asarray(np.maximum(PRIOR_DF * level + excess, 0) / (PRIOR_DF + count))
 
 
 def moderated(s2: Array, df: Array) -> tuple[Array, Array]:
@@ -238,7 +285,7 @@ def _alike(variances: Array, df: Array, most: float) -> tuple[Array, Array]:
     from scipy.special import digamma, polygamma
 
     z = np.log(variances) - digamma(df / 2) + np.log(df / 2)
-    excess = z.var(-1, ddof=1, keepdims=True) - polygamma(1, df / 2).mean()
+    excess = z.var(-1, ddof=1, keepdims=True) - polygamma(1, df / 2).mean(-1, keepdims=True)
     least = float(polygamma(1, most / 2))
     return 2 * _inverse_trigamma(np.maximum(excess, least)), z.mean(-1, keepdims=True)
 
@@ -254,16 +301,20 @@ def _inverse_trigamma(values: Array) -> Array:
     return found
 
 
-def _quieter(own: Squares, known: Squares) -> Array:
-    """How much more the campaign's rounds scatter than those of the A/A campaigns, or 1."""
+def _quieter(own: Array, own_df: Array, known: Array, known_df: Array) -> Array:
+    """How much larger the campaign's mean squares are than those of A/A campaigns, or 1.
+
+    Args:
+        own, known: sums of squares.
+    """
     import numpy as np
     from scipy.special import fdtri
 
-    both = (own.within_df > 0) & (known.within_df > 0)
-    if not both.any():
-        return np.ones((*own.within.shape[:-1], 1))
-    own_df, known_df = own.within_df[both], known.within_df[both]
-    least = np.maximum(known.within[both] / known_df, LEAST_SD**2)
-    ratio = (own.within[..., both] / own_df / least).mean(-1, keepdims=True)
-    limit = fdtri(float(own_df.sum()), float(known_df.sum()), _QUIETER)
+    both = (own_df > 0) & (known_df > 0)
+    least = np.maximum(known / np.where(both, known_df, 1), LEAST_SD**2)
+    ratios = own / np.where(both, own_df, 1) / least * both
+    ratio = ratios.sum(-1, keepdims=True) / np.maximum(both.sum(-1, keepdims=True), 1)
+    first, second = ((df * both).sum(-1, keepdims=True) for df in (own_df, known_df))
+    limit = fdtri(first, second, _QUIETER)
+    # Where none can be compared, the limit is no number, and nothing is above it.
     return np.asarray(np.where(ratio > limit, ratio, 1.0))
