@@ -24,6 +24,11 @@ class FileOnSite:
     name: str
     size: int
 
+    @property
+    def is_inner(self) -> bool:
+        """Whether it is in a folder: a chart, or one of the data docs."""
+        return "/" in self.name
+
 
 def of_report(site: Site, campaign: str) -> list[FileOnSite]:
     """The files of the report as it was published on this machine; empty where it was not."""

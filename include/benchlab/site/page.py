@@ -150,7 +150,7 @@ def _digest(name: str) -> str:
 def _environment() -> jinja2.Environment:
     made, of_reports = templates_module.environment("benchlab.site"), html.environment()
     # A campaign's page has parts of its report: their templates, with what these call.
-    made.loader = jinja2.ChoiceLoader(filter(None, [made.loader, of_reports.loader]))
+    made.loader = jinja2.ChoiceLoader([one for one in (made.loader, of_reports.loader) if one])
     made.globals.update(of_reports.globals)
     made.filters.update({name: of_reports.filters[name] for name in ("shown", "place")})
     made.filters.update(title=title_of, time=_time)

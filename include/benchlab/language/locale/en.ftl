@@ -751,7 +751,95 @@ site-nothing-measured = Nothing has been measured yet.
 
 ## Site: one campaign
 
+site-trial-title = Trial { $number } of { $trials }: { $title }
+site-trial-name = { $workload }, { $threads } threads, round { $round }, { $side }
+site-trial-not-yet = This trial is planned and has not been measured yet.
+site-trial-never = This trial was planned and never measured. The campaign's page says how the campaign ended.
+site-trial-rejected = Rejected: the figures of this trial are not used.
+site-trial-not-used = The figures of this trial are not used.
+site-trial-rejected-then = A rejected trial is not just left out: its pair of blocks (both sides, all thread counts of this workload in this round) is measured again as a whole.
+site-trial-used = Valid: the figures of this trial are used.
+site-trial-adopted = its client had been started by a task that was interrupted, and was taken over
+site-attempts = Attempts
+site-series = Second by second
+site-series-about = Baseline: broken line. Candidate: solid line. All pictures have the same axis of time.
+site-series-none = The client printed no values second by second.
+site-series-tps = TPS (1/s)
+site-series-tpmc = tpmC (1/min)
+site-series-p95-ms = p95 latency (ms)
+site-series-errors-per-s = Errors (1/s)
+site-seconds = seconds since the client's start
+site-host = Host { $host }
+site-partner = Compared with its partner on the other side:
+site-no-partner = Its partner on the other side was not measured in this attempt.
+site-gone-series = The series of the { $side } ({ $object }) is recorded but cannot be read any more: it was deleted, or the object store cannot be reached. The figures and the verdict do not depend on it. { $why }
+site-gone-hosts = The host metrics of the { $side } ({ $object }) are recorded but cannot be read any more: they were deleted, or the object store cannot be reached. The figures and the verdict do not depend on them. { $why }
+site-gate-status = Outcome
+site-gate-observed = Observed
+site-gate-bounds = Allowed
+site-gate-fail = failed
+site-gate-pass = passed
+site-gate-not-evaluated = not evaluated
+site-gate-changed = not known: the gate is defined otherwise today
+site-kind-validity = makes the trial invalid
+site-kind-symptom = is kept and shown
+site-figures = Figures
+site-figures-none = This trial has no figures: its client did not run, or printed none.
+site-phases = Phases
+site-downloads = Downloads
+site-file-raw = Raw output of the client
+site-file-series = Series of the client (CSV)
+site-file-hosts = Host metrics (CSV)
+site-other-files = Charts and data docs: { $count }
+site-not-published = No report is on this machine: it has not been published yet, or was deleted. This writes it:
+site-notes = Notes
+site-progress = Progress
+site-trial-of = { $trial } of { $planned }
+site-phase = Phase
+site-progress-elsewhere = not known here: the campaign runs on another machine, or has not begun
+site-left = Time left, about
+site-costs = Costs
+site-dollars-so-far = ${ $dollars } so far, ${ $planned } planned
+site-so-far = Measured so far, the latest first: { $count }
+site-so-far-only = This is what its trials show so far; the campaign still runs.
+site-silent = It has noted nothing for a long time and was perhaps interrupted. If nothing of it runs any more, this resumes it:
+site-ended = The campaign has ended.
+site-ended-open = Show the answer
+site-failed = The campaign failed: trials have no valid result, or a side's data lost their consistency. What was measured is shown. This resumes it:
+site-no-results-yet = No round is complete yet, so there is nothing to compare.
+site-no-results-ever = No round is complete: no verdict is possible. The trials below say what was measured and why it is not used.
+site-forest-throughput = Change of throughput with its 95% interval; shaded: within ±{ $limit }
+site-forest-latency = Change of p95 latency with its 95% interval; shaded: within ±{ $limit }
+site-shorter = ← candidate's latency shorter
+site-longer = longer →
+site-trials = Trials
+site-all-trials = All trials in the order of the plan: { $count }
+site-number = No.
+site-throughput = Throughput (TPS or tpmC)
+site-p95-ms = p95 (ms)
+site-why-not-used = Why not used
+site-not-measured = not measured
+site-rejected-about = Each trial's own page has the gate that failed with what it observed and what is allowed, and its series.
+site-one-version = { $version }: one version measured
+site-one-version-about = Only one version was measured, so nothing is compared and there is no verdict. Measure two versions, or one against itself (`sides: same`), to get one.
+
 ## Site: two campaigns
+
+site-compare = Two campaigns side by side
+site-compare-with = Put beside it
+site-compare-choose = Choose two campaigns
+site-compare-first = First
+site-compare-second = Second
+site-compare-too-few = There are not two campaigns yet. Run one: `benchlab run`, or trigger a report type's DAG.
+site-two-campaigns = These are two campaigns.
+site-two-campaigns-why = Their trials did not take turns, so throughputs and latencies of one must not be compared with those of the other: the same version has been seen to differ by -14% to +6% between campaigns. What can be compared are the changes, each against the baseline of its own campaign.
+site-other-versions = The campaigns compare different versions, so their changes answer different questions.
+site-changes-beside = Changes, each against its own baseline
+site-overlap = Two intervals that do not overlap show that the changes differ. Intervals that overlap do not show that they are the same.
+site-differ-plan = What differs in the plans
+site-differ-environment = What differs in hosts and programs
+site-differ-variables = What differs in the servers' effective settings
+site-differ-nothing = Nothing.
 
 ## Site: history
 

@@ -794,7 +794,95 @@ site-nothing-measured = 尚未测量任何内容。
 
 ## 网站：单个测试活动
 
+site-trial-title = 第 { $number } 个试验（共 { $trials } 个）：{ $title }
+site-trial-name = { $workload }，{ $threads } 线程，第 { $round } 轮，{ $side }
+site-trial-not-yet = 该试验已在计划中，尚未测量。
+site-trial-never = 该试验已在计划中，但从未测量。测试活动页面说明该测试活动如何结束。
+site-trial-rejected = 已剔除：不使用该试验的数据。
+site-trial-not-used = 不使用该试验的数据。
+site-trial-rejected-then = 被剔除的试验不会只是略过：它所在的一对测试块（该轮中该工作负载的双方、全部线程数）会整体重新测量。
+site-trial-used = 有效：使用该试验的数据。
+site-trial-adopted = 其客户端由一个被中断的任务启动，随后被接管
+site-attempts = 各次测量
+site-series = 逐秒数据
+site-series-about = 基线：虚线。候选：实线。所有图共用同一时间轴。
+site-series-none = 客户端没有输出逐秒数据。
+site-series-tps = TPS（1/s）
+site-series-tpmc = tpmC（1/min）
+site-series-p95-ms = p95 延迟（ms）
+site-series-errors-per-s = 错误（1/s）
+site-seconds = 客户端启动后的秒数
+site-host = 主机 { $host }
+site-partner = 与另一方的对应试验比较：
+site-no-partner = 另一方的对应试验在这次测量中没有测量。
+site-gone-series = { $side }的逐秒数据（{ $object }）有记录，但已无法读取：可能已被删除，或对象存储无法访问。数据和判定不依赖于它。{ $why }
+site-gone-hosts = { $side }的主机指标（{ $object }）有记录，但已无法读取：可能已被删除，或对象存储无法访问。数据和判定不依赖于它。{ $why }
+site-gate-status = 结果
+site-gate-observed = 观测值
+site-gate-bounds = 允许范围
+site-gate-fail = 未通过
+site-gate-pass = 通过
+site-gate-not-evaluated = 未评估
+site-gate-changed = 未知：该检查项现在的定义已不同
+site-kind-validity = 使试验无效
+site-kind-symptom = 保留并显示
+site-figures = 数据
+site-figures-none = 该试验没有数据：客户端没有运行，或没有输出。
+site-phases = 各阶段
+site-downloads = 下载
+site-file-raw = 客户端原始输出
+site-file-series = 客户端逐秒数据（CSV）
+site-file-hosts = 主机指标（CSV）
+site-other-files = 图表与数据文档：{ $count }
+site-not-published = 本机没有报告：尚未发布，或已被删除。以下命令可生成报告：
+site-notes = 备注
+site-progress = 进度
+site-trial-of = { $trial } / { $planned }
+site-phase = 阶段
+site-progress-elsewhere = 本机未知：测试活动在另一台机器上运行，或尚未开始
+site-left = 预计剩余时间
+site-costs = 费用
+site-dollars-so-far = 已花费 ${ $dollars }，计划 ${ $planned }
+site-so-far = 目前已测量（最新在前）：{ $count }
+site-so-far-only = 这是目前的试验所显示的结果；测试活动仍在运行。
+site-silent = 它很久没有记录任何进展，可能已被中断。如果它已没有任何进程在运行，以下命令可继续：
+site-ended = 测试活动已结束。
+site-ended-open = 显示结论
+site-failed = 测试活动失败：有试验没有有效结果，或某一方的数据失去一致性。已测量的内容如下所示。以下命令可继续：
+site-no-results-yet = 尚无完整的一轮，因此还没有可比较的内容。
+site-no-results-ever = 没有完整的一轮：无法作出判定。下面的试验说明测量了什么，以及为什么不使用。
+site-forest-throughput = 吞吐量变化及其 95% 区间；阴影：±{ $limit } 以内
+site-forest-latency = p95 延迟变化及其 95% 区间；阴影：±{ $limit } 以内
+site-shorter = ← 候选延迟更短
+site-longer = 更长 →
+site-trials = 试验
+site-all-trials = 全部试验（按计划顺序）：{ $count }
+site-number = 编号
+site-throughput = 吞吐量（TPS 或 tpmC）
+site-p95-ms = p95（ms）
+site-why-not-used = 不使用的原因
+site-not-measured = 未测量
+site-rejected-about = 每个试验的页面列出未通过的检查项、其观测值与允许范围，以及逐秒数据。
+site-one-version = { $version }：只测量了一个版本
+site-one-version-about = 只测量了一个版本，因此没有比较，也没有判定。要得到判定，请测量两个版本，或让一个版本与自身比较（`sides: same`）。
+
 ## 网站：两个测试活动
+
+site-compare = 两个测试活动并排
+site-compare-with = 与之并排
+site-compare-choose = 选择两个测试活动
+site-compare-first = 第一个
+site-compare-second = 第二个
+site-compare-too-few = 还没有两个测试活动。请运行一个：`benchlab run`，或触发某个报告类型的 DAG。
+site-two-campaigns = 这是两个测试活动。
+site-two-campaigns-why = 它们的试验没有交替进行，因此一个测试活动的吞吐量和延迟不能与另一个测试活动的比较：同一版本在不同测试活动之间曾相差 -14% 至 +6%。可以比较的是各自相对于自身基线的变化。
+site-other-versions = 两个测试活动比较的版本不同，因此它们的变化回答的是不同的问题。
+site-changes-beside = 各自相对于自身基线的变化
+site-overlap = 两个区间不重叠，说明变化不同；区间重叠并不说明变化相同。
+site-differ-plan = 计划的差异
+site-differ-environment = 主机与程序的差异
+site-differ-variables = 服务器生效设置的差异
+site-differ-nothing = 无。
 
 ## 网站：历史
 

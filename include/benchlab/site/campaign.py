@@ -1,0 +1,204 @@
+"""The page of one campaign: the answer first, then everything that it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from benchlab.analysis.verdict.rounds import LATENCY
+from benchlab.analysis.verdict.usable_trials import Exclusion
+from benchlab.language import Language
+from benchlab.language.names import plain
+from benchlab.language.numbers import Numbers
+from benchlab.plan.order import PlannedTrial
+from benchlab.report.formats import markdown
+from benchlab.report.formats.pages import TOP
+from benchlab.report.model.report import Report, build
+from benchlab.report.sentences import wording
+from benchlab.results.listing import Chosen
+from benchlab.results.records import Campaign, TrialFigures, TrialKey, TrialResult
+from benchlab.site import files
+from benchlab.site.at_work import at_work
+from benchlab.site.charts import curves, forests
+from benchlab.site.page import Page, Site
+from benchlab.site.trial import campaign_of, titled
+
+# So many other campaigns of the report type are offered to be put beside it.
+_MOST_OTHERS = 50
+# The files of a report that people open, first.
+_FIRST = ("report.html", "report.md", "evidence.zip", "comparison.csv", "trials.csv", "report.json")
+
+
+@dataclass(frozen=True)
+class TrialRow:
+    """One measurement of a trial in a list.
+
+    Attributes:
+        number: its place in the plan, from 1.
+        attempt: None where it is not measured.
+        reasons: why its figures are not used; empty where they are, or it is not measured.
+    """
+
+    id: str
+    number: int
+    name: str
+    attempt: int | None
+    throughput: str
+    latency: str
+    reasons: tuple[str, ...]
+
+
+def place_of(campaign: str) -> str:
+    """The place of a campaign's page."""
+    return f"campaigns/{campaign}/"
+
+
+def campaign(site: Site, campaign: str) -> Page:
+    """The page of a campaign, whatever became of it.
+
+    Raises:
+        NoSuchPage: there is none, or the reader may not see it.
+        StoreError, SpecError: it, or the gates, cannot be read.
+    """
+    record = campaign_of(site, campaign)
+    values = {
+        "campaign": record,
+        "remarks": site.store.remarks().get(record.id),
+        "downloads": _downloads(site, record.id),
+        "others": _others(site, record),
+        "has_trial_pages": site.has_trial_pages(len(record.plan.trials)),
+    }
+    if len(record.plan.sides) < 2:
+        return _one_version(site, record, values)
+    found = site.comparisons.outcome(record)
+    report = build(record, found.comparison, found.trials, language=site.language)
+    values |= {
+        **_of_report(report),
+        "forests": forests(report),
+        "curves": {section.figures.name: curves(report, section) for section in report.sections},
+        "rejected": _rejected(report),
+        "trials": _measured(record, found.trials, found.comparison.excluded, site.language),
+        "has_results": any(section.figures.rounds_used for section in report.sections),
+        **_live(site, record),
+    }
+    title = wording.title(report)
+    return Page(place_of(record.id), "campaigns/", title, "campaign.html.j2", values)
+
+
+def progress(site: Site, campaign: str) -> Page:
+    """The part of the page that is asked for again and again while the campaign runs.
+
+    Two queries of few rows: the campaign, and the figures of its trials.
+
+    Raises:
+        NoSuchPage: as :func:`campaign`.
+    """
+    record = campaign_of(site, campaign)
+    title = site.language.say("site-progress")
+    values = {"campaign": record, "has_trial_pages": True, **_live(site, record)}
+    return Page(place_of(record.id), "campaigns/", title, "progress.html.j2", values)
+
+
+def _of_report(report: Report) -> Mapping[str, object]:
+    """What the templates of the report need; the page has links of its own."""
+    return {name: value for name, value in markdown.values(report, TOP).items() if name != "page"}
+
+
+def _one_version(site: Site, record: Campaign, values: Mapping[str, object]) -> Page:
+    """A campaign that compares nothing."""
+    shown = {
+        **values,
+        "trials": _measured(record, site.store.trials(record.id), (), site.language),
+        **_live(site, record),
+    }
+    versions = [side.label for side in record.plan.sides.values()]
+    title = site.language.say("site-one-version", version=", ".join(versions))
+    return Page(place_of(record.id), "campaigns/", title, "one-version.html.j2", shown)
+
+
+def _live(site: Site, record: Campaign) -> Mapping[str, object]:
+    """How far it is and what its trials showed so far; nothing once it has ended."""
+    if record.state != "running":
+        return {"work": None}
+    return {"work": at_work(site, record), "so_far": _so_far(site, record)}
+
+
+def _so_far(site: Site, record: Campaign) -> list[TrialRow]:
+    """The trials as they were measured, the latest first."""
+    metrics = {record.plan.metric(name) for name in record.plan.workloads_in_order}
+    wanted = metrics | {LATENCY[metric] for metric in metrics}
+    found = site.store.figures(record.id, wanted)
+    planned = {one.id: one for one in record.plan.trials}
+    return [
+        _row(record, planned[key[0]], key, figures, figures.reasons, site.language)
+        for key, figures in reversed(found.items())
+        if key[0] in planned
+    ]
+
+
+def _measured(
+    record: Campaign,
+    results: Iterable[TrialResult],
+    excluded: Iterable[Exclusion],
+    language: Language,
+) -> list[TrialRow]:
+    """Every planned trial in the order of the plan, with each of its measurements."""
+    why = {(one.trial, one.attempt): language.texts(one.reasons) for one in excluded}
+    by_trial: dict[str, list[TrialResult]] = {}
+    for result in results:
+        by_trial.setdefault(result.trial.id, []).append(result)
+    rows = []
+    for planned in record.plan.trials:
+        for result in by_trial.get(planned.id, ()):
+            key = (planned.id, result.attempt)
+            figures = TrialFigures(result.valid, result.reasons, result.figures)
+            rows.append(_row(record, planned, key, figures, why.get(key, ()), language))
+        if planned.id not in by_trial:
+            rows.append(_row(record, planned, None, None, (), language))
+    return rows
+
+
+def _row(
+    record: Campaign,
+    planned: PlannedTrial,
+    key: TrialKey | None,
+    figures: TrialFigures | None,
+    reasons: Sequence[str],
+    language: Language,
+) -> TrialRow:
+    metric, numbers = record.plan.metric(planned.workload), Numbers(language)
+    values = figures.values if figures else {}
+    return TrialRow(
+        id=planned.id,
+        number=planned.index + 1,
+        name=titled(planned, language),
+        attempt=key[1] if key else None,
+        throughput=numbers.rate(values.get(metric), 1),
+        latency=numbers.milliseconds(values.get(LATENCY[metric])),
+        reasons=tuple(map(plain, reasons)),
+    )
+
+
+def _rejected(report: Report) -> list[TrialRow]:
+    """The executed trials whose figures are not used, by their number in the plan."""
+    rows = _measured(
+        report.campaign, report.results, report.comparison.excluded, report.language
+    )
+    return [row for row in rows if row.reasons]
+
+
+def _downloads(site: Site, campaign: str) -> list[files.FileOnSite]:
+    """The report's files, those that people open before charts and data docs."""
+    found = files.of_report(site, campaign)
+    order = {name: place for place, name in enumerate(_FIRST)}
+    return sorted(found, key=lambda one: (order.get(one.name, len(order)), one.name))
+
+
+def _others(site: Site, record: Campaign) -> list[tuple[str, str]]:
+    """The newest other campaigns of the report type, each with its versions."""
+    newest = site.store.summaries(Chosen(report=record.plan.report), limit=_MOST_OTHERS + 1)
+    return [
+        (one.id, " vs. ".join(reversed(list(one.versions.values()))))
+        for one in newest
+        if one.id != record.id
+    ][:_MOST_OTHERS]

@@ -1,0 +1,175 @@
+"""Two campaigns beside each other: their changes, and what the campaigns differ in.
+
+Figures of two campaigns are not compared: nothing is interleaved between them. What can be compared
+are the changes, each against its own baseline.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchlab.analysis.gates.variables import differences
+from benchlab.analysis.verdict.decision import Decision
+from benchlab.language.names import plain, title_of
+from benchlab.language.numbers import MISSING
+from benchlab.plan.report_type import SIDES, Side
+from benchlab.report.model.report import Report, build
+from benchlab.report.sentences import answer, wording
+from benchlab.results.listing import Chosen
+from benchlab.site.charts import Change, Forest, forest
+from benchlab.site.page import Page, Site
+from benchlab.site.trial import campaign_of
+
+PLACE = "compare/"
+_MOST_OFFERED = 200
+# Texts of a report type that change nothing of what is measured, and where it is published.
+_NOT_MEASURED = ("title", "description", "publish", "languages", "schedule", "budget")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One metric of a workload in both campaigns; None where one does not have it."""
+
+    workload: str
+    metric: str
+    lines: tuple[answer.Line | None, ...]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Something that the campaigns have with two values."""
+
+    name: str
+    first: str
+    second: str
+
+
+@dataclass(frozen=True)
+class SideVariables:
+    """The effective variables of one side that the two campaigns have with other values."""
+
+    side: Side
+    known: bool
+    changed: tuple[Difference, ...]
+
+
+def side_by_side(site: Site, first: str | None = None, second: str | None = None) -> Page:
+    """The page of two campaigns; with fewer, a form to choose them.
+
+    Raises:
+        NoSuchPage: one of them is not there, or the reader may not see it.
+    """
+    asked = {"first": first or "", "second": second or ""}
+    values: dict[str, Any] = {
+        "asked": asked,
+        "offered": site.store.summaries(Chosen(reports=site.reports), limit=_MOST_OFFERED),
+        "reports": (),
+        "unfit": (),
+    }
+    title = site.language.say("site-compare")
+    if first and second:
+        records = [campaign_of(site, one) for one in (first, second)]
+        values["unfit"] = [one.id for one in records if len(one.plan.sides) < 2]
+        if not values["unfit"]:
+            values |= _compared([_report(site, one.id) for one in records])
+    query = {name: value for name, value in asked.items() if value}
+    return Page(PLACE, "campaigns/", title, "side_by_side.html.j2", values, query)
+
+
+def _report(site: Site, campaign: str) -> Report:
+    found = site.comparisons.outcome(campaign_of(site, campaign))
+    return build(found.campaign, found.comparison, found.trials, language=site.language)
+
+
+def _compared(reports: Sequence[Report]) -> dict[str, Any]:
+    first, second = reports
+    return {
+        "reports": reports,
+        "titles": [wording.title(report) for report in reports],
+        "answers": [answer.sentence(report) for report in reports],
+        "rows": list(_rows(reports)),
+        "forests": _forests(reports),
+        "same_pair": first.plan.sides == second.plan.sides,
+        "plans": _differences(*(_measured(report) for report in reports)),
+        "environments": _differences(*(report.environment for report in reports)),
+        "variables": [_variables(reports, side) for side in SIDES],
+    }
+
+
+def _rows(reports: Sequence[Report]) -> Iterator[Row]:
+    by_key = [
+        {(line.workload, line.metric): line for line in answer.lines(report)} for report in reports
+    ]
+    for workload, metric in dict.fromkeys(key for lines in by_key for key in lines):
+        yield Row(
+            workload, metric, tuple(lines.get((workload, metric)) for lines in by_key)
+        )
+
+
+def _forests(reports: Sequence[Report]) -> dict[str, Forest]:
+    """The campaigns' changes below each other, workload by workload."""
+    workloads = dict.fromkeys(w.name for report in reports for w in report.comparison.workloads)
+    threshold = max(report.spec.threshold_pct for report in reports)
+    made: dict[str, list[Change]] = {"throughput": [], "latency": []}
+    for name in workloads:
+        for number, report in enumerate(reports, start=1):
+            for found in report.comparison.workloads:
+                if found.name == name:
+                    label = f"{title_of(name)} · {number}"
+                    made["throughput"].append(_change(label, report, found))
+                    made["latency"].append(_change(label, report, found.p95))
+    numbers = reports[0].numbers
+    return {metric: forest(changes, threshold, numbers) for metric, changes in made.items()}
+
+
+def _change(label: str, report: Report, found: Decision) -> Change:
+    word = wording.verdict_word(report, found.verdict)
+    return Change(label, found, word, report.campaign.is_aa)
+
+
+def _measured(report: Report) -> dict[str, str]:
+    """What was measured: the sides, and the fields of the report type, flat."""
+    spec = report.spec.model_dump(mode="json", exclude=set(_NOT_MEASURED))
+    sides = {side: report.plan.sides[side].label for side in SIDES}
+    engines = spec.pop("engines", {})
+    asked = engines.get(report.plan.engine, {})
+    return {"engine": report.plan.engine, **sides, **dict(_flat(asked)), **dict(_flat(spec))}
+
+
+def _flat(value: Mapping[str, Any], at: str = "") -> Iterator[tuple[str, str]]:
+    """The leaves of a document by their path: ``client.program``."""
+    for name, inner in value.items():
+        if isinstance(inner, dict):
+            yield from _flat(inner, f"{at}{name}.")
+        else:
+            text = inner if isinstance(inner, str) else json.dumps(inner, ensure_ascii=False)
+            yield f"{at}{name}", plain(text)
+
+
+def _differences(first: Mapping[str, str], second: Mapping[str, str]) -> list[Difference]:
+    return [
+        Difference(plain(name), first.get(name, MISSING), second.get(name, MISSING))
+        for name in dict.fromkeys((*first, *second))
+        if first.get(name) != second.get(name)
+    ]
+
+
+def _variables(reports: Sequence[Report], side: Side) -> SideVariables:
+    """What a side's servers had with another value; as two sides of one campaign are compared."""
+    found = [report.campaign.facts.get(side) for report in reports]
+    if None in found:
+        return SideVariables(side, False, ())
+    facts = {place: one for place, one in zip(SIDES, found, strict=True) if one is not None}
+    sides = {
+        place: report.plan.sides[side] for place, report in zip(SIDES, reports, strict=True)
+    }
+    compared = differences(facts, sides)
+    changes = (*compared.declared, *compared.changed)
+    return SideVariables(
+        side,
+        compared.known,
+        tuple(Difference(plain(c.name), plain(c.baseline), plain(c.candidate)) for c in changes),
+    )
