@@ -181,9 +181,7 @@ def _row(
 
 def _rejected(report: Report) -> list[TrialRow]:
     """The executed trials whose figures are not used, by their number in the plan."""
-    rows = _measured(
-        report.campaign, report.results, report.comparison.excluded, report.language
-    )
+    rows = _measured(report.campaign, report.results, report.comparison.excluded, report.language)
     return [row for row in rows if row.reasons]
 
 

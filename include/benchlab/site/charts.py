@@ -240,11 +240,17 @@ def y_ticks(scale: Scale, numbers: Numbers, most: int = 5) -> tuple[Tick, ...]:
 
 
 def path(points: Iterable[tuple[float, float | None]], scale: Scale) -> str:
-    """An SVG path through points with pixels to the right and values upwards; None is a gap."""
+    """An SVG path through points with pixels to the right and values upwards; None is a gap.
+
+    Example:
+        ``path([(0, 1), (5, 2), (9, None)], Scale(0, 2, 20, 0))`` is ``M0 10h0L5 0``: without the
+        ``h0`` a point between two gaps would not be seen.
+    """
     made, drawn = [], False
     for x, value in points:
         if value is not None:
-            made.append(f"{'L' if drawn else 'M'}{x:g} {scale(value):g}")
+            place = f"{x:g} {scale(value):g}"
+            made.append(f"L{place}" if drawn else f"M{place}h0")
         drawn = value is not None
     return "".join(made)
 
@@ -299,7 +305,7 @@ def strips(
         if not known:
             continue
         top, foot = foot + 26, foot + 26 + tall
-        scale = Scale(0, most or 1.08 * max(*known, 1e-9), foot, top)
+        scale = Scale(0, most or 1.08 * max(known) or 1.0, foot, top)
         drawn = (
             (side, path([(time(t), value) for t, value in lines[side]], scale))
             for side in SIDES

@@ -104,9 +104,7 @@ def _rows(reports: Sequence[Report]) -> Iterator[Row]:
         {(line.workload, line.metric): line for line in answer.lines(report)} for report in reports
     ]
     for workload, metric in dict.fromkeys(key for lines in by_key for key in lines):
-        yield Row(
-            workload, metric, tuple(lines.get((workload, metric)) for lines in by_key)
-        )
+        yield Row(workload, metric, tuple(lines.get((workload, metric)) for lines in by_key))
 
 
 def _forests(reports: Sequence[Report]) -> dict[str, Forest]:
@@ -163,9 +161,7 @@ def _variables(reports: Sequence[Report], side: Side) -> SideVariables:
     if None in found:
         return SideVariables(side, False, ())
     facts = {place: one for place, one in zip(SIDES, found, strict=True) if one is not None}
-    sides = {
-        place: report.plan.sides[side] for place, report in zip(SIDES, reports, strict=True)
-    }
+    sides = {place: report.plan.sides[side] for place, report in zip(SIDES, reports, strict=True)}
     compared = differences(facts, sides)
     changes = (*compared.declared, *compared.changed)
     return SideVariables(

@@ -273,7 +273,7 @@ def _gates(site: Site, result: TrialResult) -> list[JudgedGate]:
     defined: dict[tuple[str, str], Gate] = {
         (gate.id, gate.sentence): gate for gate in site.comparisons.gates
     }
-    order = ("fail", "not evaluated", "pass")
+    order = ("fail", "pass", "not evaluated")
     judged = []
     for found in sorted(result.gates, key=lambda gate: order.index(gate.status)):
         gate = defined.get((found.gate, found.sentence))

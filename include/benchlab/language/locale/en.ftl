@@ -752,12 +752,15 @@ site-nothing-measured = Nothing has been measured yet.
 ## Site: one campaign
 
 site-trial-title = Trial { $number } of { $trials }: { $title }
-site-trial-name = { $workload }, { $threads } threads, round { $round }, { $side }
+site-trial-name = { $workload }, { $threads ->
+    [1] 1 thread
+   *[other] { $threads } threads
+}, round { $round }, { $side }
 site-trial-not-yet = This trial is planned and has not been measured yet.
 site-trial-never = This trial was planned and never measured. The campaign's page says how the campaign ended.
 site-trial-rejected = Rejected: the figures of this trial are not used.
 site-trial-not-used = The figures of this trial are not used.
-site-trial-rejected-then = A rejected trial is not just left out: its pair of blocks (both sides, all thread counts of this workload in this round) is measured again as a whole.
+site-trial-rejected-then = A rejected trial is not just left out: its pair of blocks (both sides, all thread counts of this workload in this round) is measured again as a whole, as often as the report type allows.
 site-trial-used = Valid: the figures of this trial are used.
 site-trial-adopted = its client had been started by a task that was interrupted, and was taken over
 site-attempts = Attempts
@@ -800,7 +803,7 @@ site-progress-elsewhere = not known here: the campaign runs on another machine, 
 site-left = Time left, about
 site-costs = Costs
 site-dollars-so-far = ${ $dollars } so far, ${ $planned } planned
-site-so-far = Measured so far, the latest first: { $count }
+site-so-far = { $count } measured so far; the latest:
 site-so-far-only = This is what its trials show so far; the campaign still runs.
 site-silent = It has noted nothing for a long time and was perhaps interrupted. If nothing of it runs any more, this resumes it:
 site-ended = The campaign has ended.
