@@ -22,7 +22,6 @@ from benchlab.results.records import Campaign, GateResult
 from benchlab.results.rows import (
     CAMPAIGNS,
     GATES,
-    METADATA,
     SAMPLES,
     TRIALS,
     VERDICTS,

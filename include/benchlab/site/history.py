@@ -16,7 +16,7 @@ from benchlab.language.names import items, plain, title_of
 from benchlab.language.numbers import Numbers
 from benchlab.published.history import PublishedChange, published_changes
 from benchlab.published.store import PublishedReports
-from benchlab.results.records import LookedInto
+from benchlab.results.records import CampaignSummary, LookedInto, StoredVerdict
 from benchlab.site.page import NoSuchPage, Page, Site
 from benchlab.site.scales import Scale, around
 from benchlab.studies.long_view.text import differences, linking
@@ -38,16 +38,18 @@ def place_of(report: str, workload: str) -> str:
 
 def workloads(site: Site) -> Page:
     """The workloads that have a history, by report type; and those that others published."""
-    measured: defaultdict[str, dict[str, int]] = defaultdict(dict)
-    for one in site.store.summaries():
-        if site.shows(one.report) and not one.measures_noise:
-            for name in dict.fromkeys(found.workload for found in one.verdicts):
-                measured[one.report][name] = measured[one.report].get(name, 0) + 1
+    measured = {
+        one.report: [
+            _newest(name, one.decided[name]) for name in one.workloads if name in one.decided
+        ]
+        for one in site.store.reports()
+        if site.shows(one.report) and one.decided
+    }
     reports, faults = PublishedReports(site.store).all()
-    there = {name for names in measured.values() for name in names}
+    there = {newest.workload for names in measured.values() for newest in names}
     published = {workload.name for report in reports for workload in report.workloads} - there
     values = {
-        "measured": {report: measured[report] for report in sorted(measured)},
+        "measured": measured,
         "published": sorted(published),
         "faults": faults,
         "place_of": place_of,
@@ -55,6 +57,11 @@ def workloads(site: Site) -> Page:
     }
     title = site.language.say("site-part-history")
     return Page(_PART, _PART, title, "workloads.html.j2", values)
+
+
+def _newest(workload: str, campaign: CampaignSummary) -> StoredVerdict:
+    """What a campaign found of the throughput of a workload."""
+    return next(found for found in campaign.verdicts if found.workload == workload)
 
 
 def history(site: Site, report: str, workload: str, first: str = "", second: str = "") -> Page:

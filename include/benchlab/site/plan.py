@@ -66,10 +66,19 @@ def chosen(site: Site, asked: Asked) -> tuple[ReportSpec, dict[str, Any]]:
     if named := list(asked.get("workloads", ())):
         changes["workloads"] = named
     if read.faults:
-        raise SpecError("\n".join(read.faults))
+        raise SpecError("\n".join([*read.faults, *_faults_of_versions(spec, changes)]))
     own = {**spec.model_dump(include={*_NUMBERS}), "threads": list(spec.threads)}
     own["workloads"] = list(spec.workloads)
     return spec, {field: value for field, value in changes.items() if own.get(field) != value}
+
+
+def _faults_of_versions(spec: ReportSpec, changes: Mapping[str, Any]) -> list[str]:
+    """What is wrong with the versions alone, to be named beside other faults."""
+    try:
+        overrides.override(spec, {side: changes[side] for side in SIDES if side in changes})
+    except SpecError as error:
+        return str(error).splitlines()
+    return []
 
 
 class _Reading:

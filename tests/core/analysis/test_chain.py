@@ -163,3 +163,51 @@ def test_no_campaign_is_no_chain() -> None:
     """Nothing to look at, and no error."""
     assert chain([]).points == ()
     assert chain([]).weights().shape == (0, 0)
+
+
+def test_the_way_between_two_versions_is_made_of_the_ratios_between_them() -> None:
+    """Forwards and backwards; a campaign that measured something else has no weight."""
+    steps = [("v7.0.0", "v7.1.0"), ("v7.1.0", "v7.2.0"), ("v7.2.0", "v7.3.0")]
+    made = chain([ratio(week, *pair, 0.1) for week, pair in enumerate(steps)])
+    assert made.versions == ("v7.0.0", "v7.1.0", "v7.2.0", "v7.3.0")
+    forwards, backwards = made.way("v7.0.0", "v7.2.0"), made.way("v7.2.0", "v7.0.0")
+    assert forwards is not None
+    assert backwards is not None
+    assert forwards.weights.tolist() == [1, 1, 0]
+    assert backwards.weights.tolist() == [-1, -1, 0]
+    assert forwards.unmeasured == ()
+
+
+def test_an_unmeasured_step_is_named_only_where_it_lies_between() -> None:
+    """v7.1.2 was a baseline alone: what it changed by is in every level after it."""
+    made = chain(
+        [
+            ratio(0, "v7.0.0", "v7.1.0", 0.1),
+            ratio(1, "v7.1.2", "v7.2.0", 0.1),
+            ratio(2, "v7.2.0", "v7.3.0", 0.1),
+        ]
+    )
+    over, after = made.way("v7.0.0", "v7.3.0"), made.way("v7.2.0", "v7.3.0")
+    assert over is not None
+    assert after is not None
+    assert over.unmeasured == ("v7.1.2",)
+    assert (after.unmeasured, after.weights.tolist()) == ((), [0, 0, 1])
+
+
+def test_what_no_campaign_connects_has_no_way() -> None:
+    """A chain that began again with older versions; and a version that was never measured."""
+    made = chain([ratio(0, "v7.1.0", "v7.2.0"), ratio(1, "v6.1.0", "v6.5.0")])
+    assert made.way("v6.5.0", "v7.2.0") is None
+    assert made.way("v7.1.0", "v9.0.0") is None
+
+
+@given(st.lists(st.floats(-0.3, 0.3), min_size=2, max_size=6))
+def test_a_way_gives_the_difference_of_the_levels(changes: list[float]) -> None:
+    """From the first candidate to the last."""
+    made = chain(
+        [ratio(n, f"v7.{n}.0", f"v7.{n + 1}.0", change) for n, change in enumerate(changes)]
+    )
+    way = made.way("v7.1.0", f"v7.{len(changes)}.0")
+    assert way is not None
+    found = float(way.weights @ np.array(changes))
+    assert found == pytest.approx(levels(made)[-1] - levels(made)[0], abs=1e-12)

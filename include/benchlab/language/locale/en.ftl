@@ -738,6 +738,7 @@ site-nothing-measured = Nothing has been measured yet.
 ## Site: history
 
 site-history-about = Changes of campaigns, chained: throughputs of different campaigns are never compared, because hosts differ by more than versions do.
+site-history-newest = Beside each workload is what the newest campaign found.
 site-history-none = No campaign has compared two versions yet. A report type with a schedule measures new releases by itself; a backfill measures past ones.
 site-history-published = Published only
 site-history-published-about = What others published about these workloads; nothing was measured here.

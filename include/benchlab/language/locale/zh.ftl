@@ -781,6 +781,7 @@ site-nothing-measured = 尚未测量任何内容。
 ## 网站：历史
 
 site-history-about = 将各测试活动测得的变化逐一衔接：不同测试活动的吞吐从不直接比较，因为主机之间的差异大于版本之间的差异。
+site-history-newest = 每个负载旁为最近一次测试活动的结论。
 site-history-none = 还没有测试活动对比过两个版本。设有日程的报告类型会自动测量新版本；回填可测量过去的版本。
 site-history-published = 仅见于已发布的报告
 site-history-published-about = 他人对这些负载发布的结果；本站没有测量过。

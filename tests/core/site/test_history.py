@@ -1,0 +1,144 @@
+"""The history of a workload as a page: what changed first, and the way to every campaign."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchlab.language import load
+from benchlab.site import history
+from benchlab.site.page import NoSuchPage, Site, render
+from tests.builders import weekly
+from tests.builders.weekly import POINT, REPORT, Weeks
+
+NOW = datetime(2024, 6, 1, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def regressed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Weeks]:
+    """Fourteen weeks, from the eighth on 10 % slower."""
+    with weekly.installation(tmp_path_factory.mktemp("regressed")) as opened:
+        weekly.regression(opened)
+        yield opened
+
+
+@pytest.fixture
+def weeks(tmp_path: Path) -> Iterator[Weeks]:
+    """An empty store."""
+    with weekly.installation(tmp_path) as opened:
+        yield opened
+
+
+def site(weeks: Weeks, code: str = "en", **fields: Any) -> Site:
+    """The site as its reader sees it."""
+    return Site(weeks.home, weeks.store, load(code), NOW, **fields)
+
+
+def shown(reader: Site, *versions: str) -> str:
+    """The page's HTML."""
+    return render(reader, history.history(reader, REPORT, POINT, *versions))
+
+
+def text(html: str) -> str:
+    """What a person reads of it, on one line."""
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+
+
+def test_the_page_begins_with_what_changed(regressed: Weeks) -> None:
+    """Which release made it slower, by how much, since when; before the chart and any table."""
+    read = text(shown(site(regressed)))
+    said = "11.4.5 made Point Select slower: -10.06% throughput (95% interval -1"
+    assert re.search(
+        re.escape(said) + r"[\d.]+% to -[\d.]+%\) against 10.11.5, first seen on 20", read
+    )
+    assert read.index(said) < read.index("Level against 10.2.11")
+
+
+def test_each_point_of_the_chart_leads_to_its_campaign(regressed: Weeks) -> None:
+    """By a relative address, from the page of a report type's workload."""
+    page = shown(site(regressed))
+    for number in range(14):
+        assert f'<a href="../../../campaigns/week-{number:03}/"><title>' in page
+
+
+def test_any_version_is_compared_with_any_other_by_the_chain(regressed: Weeks) -> None:
+    """With its interval; the versions that were chosen stay chosen."""
+    page = shown(site(regressed), "10.2.11", "11.4.5")
+    said = "11.4.5 against 10.2.11: -10.06% (95% interval -10.72% to -9.39%), chained from 7"
+    assert said in text(page)
+    assert "<option selected>11.4.5</option>" in page
+    unknown = text(shown(site(regressed), "10.2.11", "9.9.9"))
+    assert "Nothing connects 10.2.11 and 9.9.9" in unknown
+
+
+def test_a_step_that_nobody_measured_is_named_and_has_no_interval(weeks: Weeks) -> None:
+    """A baseline that was never a candidate counts as unchanged, which is no measurement."""
+    weeks.add("10.6.20", "10.11.5")
+    weeks.add("10.11.7", "11.4.5")
+    read = text(shown(site(weeks), "10.6.20", "11.4.5"))
+    assert "if 10.11.7 did not change anything. No campaign has measured that step" in read
+
+
+def test_too_few_campaigns_are_not_called_unchanged(weeks: Weeks) -> None:
+    """How many more are needed is said."""
+    weeks.add()
+    read = text(shown(site(weeks)))
+    assert "Too few campaigns to look for lasting changes: there are 1, 9 more are needed." in read
+    assert "No lasting change" not in read
+
+
+def test_who_has_looked_into_a_change_is_shown(regressed: Weeks) -> None:
+    """With what they found; who may change it has a form with the guard, others have none."""
+    assert '<form method="post"' not in shown(site(regressed))
+    changing = site(regressed, may_change=True, guard="secret")
+    page = shown(changing)
+    assert "Mark as looked into" in page
+    assert 'name="guard" value="secret"' in page
+    regressed.store.look_into("week-007", POINT, "ann", "<b>issue 7</b>")
+    try:
+        page = shown(changing)
+        assert "by ann" in text(page)
+        assert "&lt;b&gt;issue 7&lt;/b&gt;" in page
+        assert "Mark as not looked into" in page
+    finally:
+        regressed.store.forget_look("week-007", POINT)
+    assert "by ann" not in text(shown(changing))
+
+
+def test_a_report_type_that_the_reader_may_not_see_does_not_exist(regressed: Weeks) -> None:
+    """Neither in the list of workloads nor by its address."""
+    reader = site(regressed, reports=frozenset())
+    assert REPORT not in render(reader, history.workloads(reader))
+    with pytest.raises(NoSuchPage, match=f"{REPORT}: there is no such report type"):
+        history.history(reader, REPORT, POINT)
+    with pytest.raises(NoSuchPage, match="oltp_insert: nothing is known"):
+        history.history(site(regressed), REPORT, "oltp_insert")
+
+
+def test_names_from_outside_are_text(weeks: Weeks) -> None:
+    """A version is typed by somebody, and so may be anything."""
+    weeks.add()
+    hostile = "<img src=x onerror=alert(1)>"
+    page = shown(site(weeks), hostile, hostile)
+    assert hostile not in page
+    assert "&lt;img src=x" in page
+
+
+@pytest.mark.parametrize("code", ["en", "zh"])
+def test_both_languages_have_every_sentence(regressed: Weeks, code: str) -> None:
+    """The page renders in each, with the same figures."""
+    page = shown(site(regressed, code), "10.2.11", "11.4.5")
+    assert f'lang="{code}"' in page
+    assert "-10.06%" in page
+
+
+def test_an_empty_store_says_what_to_do_next(weeks: Weeks) -> None:
+    """No campaign: how there will be some."""
+    reader = site(weeks)
+    assert "A report type with a schedule" in render(reader, history.workloads(reader))

@@ -1,0 +1,96 @@
+"""The plan as a page: what is typed is planned, and what cannot be is refused field by field."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from html import unescape
+
+import pytest
+
+from benchlab.language import load
+from benchlab.site import plan
+from benchlab.site.page import Site, render
+from tests.builders import weekly
+
+NOW = datetime(2024, 6, 1, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The house's report types, and an empty store."""
+    with weekly.installation(tmp_path_factory.mktemp("plan")) as opened:
+        yield Site(opened.home, opened.store, load("en"), NOW)
+
+
+def figures(site: Site, **asked: Sequence[str]) -> str:
+    """What the page says of a plan, as a person reads it."""
+    html = render(site, plan.figures(site, asked), fragment=True)
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+
+
+def found(pattern: str, text: str) -> float:
+    """A number in a text."""
+    match = re.search(pattern, text)
+    assert match, text
+    return float(match[1].replace(",", ""))
+
+
+def test_hours_dollars_and_what_it_finds_are_shown(site: Site) -> None:
+    """Of a rented fleet; more rounds take longer, cost more and find smaller changes."""
+    few = figures(site, report=["tpcc_ec2"], rounds=["3"])
+    many = figures(site, report=["tpcc_ec2"], rounds=["9"])
+    assert found(r"Takes about ([\d.]+) h", many) > found(r"Takes about ([\d.]+) h", few)
+    assert found(r"about ([\d.,]+) dollars", many) > found(r"about ([\d.,]+) dollars", few)
+    assert found(r"a change of ([\d.]+)%", many) < found(r"a change of ([\d.]+)%", few)
+    assert "a person has to approve it" in many
+    assert "benchlab run tpcc_ec2 --set rounds=9" in many
+
+
+def test_all_faults_are_named_at_once(site: Site) -> None:
+    """Each with its field and what was found, and nothing of a library."""
+    asked = {"rounds": ["0"], "seconds": ["-5"], "threads": ["4, abc"], "candidate": ["banana"]}
+    read = figures(site, report=["sysbench_local"], **asked)
+    for fault in (
+        "rounds: 0 is less than 1",
+        "seconds: -5 is less than 1",
+        "threads: 'abc' is not a whole number",
+        "candidate: 'banana' is not a version of any engine",
+    ):
+        assert fault in read
+    assert "Takes about" not in read
+
+
+def test_a_report_type_that_the_reader_may_not_see_is_unknown(site: Site) -> None:
+    """And it is not offered."""
+    reader = Site(site.home, site.store, site.language, NOW, reports=frozenset({"tpcc_ec2"}))
+    page = render(reader, plan.plan(reader, {"report": ["sysbench_ec2"]}))
+    assert "report: &#39;sysbench_ec2&#39;: there is none; known: tpcc_ec2" in page
+    assert "<option>sysbench_ec2" not in page
+
+
+def test_what_is_as_in_the_report_type_is_no_change(site: Site) -> None:
+    """So the command and the run that starts from it name only what somebody changed."""
+    spec, changes = plan.chosen(site, {"report": ["sysbench_local"], "rounds": ["6"]})
+    assert (spec.report, changes) == ("sysbench_local", {})
+    asked = {"report": ["sysbench_local"], "rounds": ["7"], "threads": ["2 8"]}
+    assert plan.chosen(site, asked)[1] == {"rounds": 7, "threads": [2, 8]}
+
+
+def test_the_form_keeps_what_was_typed_and_starts_only_for_those_who_may(site: Site) -> None:
+    """As text; without the right there is no button."""
+    page = render(site, plan.plan(site, {"report": ["tpcc_ec2"], "candidate": ['"><script>']}))
+    assert "<script>" not in page
+    assert "&#34;&gt;&lt;script&gt;" in page
+    assert "actions/start" not in page
+    reader = Site(site.home, site.store, site.language, NOW, may_change=True, guard="g")
+    page = render(reader, plan.plan(reader, {"report": ["tpcc_ec2"], "rounds": ["7"]}))
+    assert 'action="../actions/start"' in page
+    assert '<input type="hidden" name="rounds" value="7">' in page
+
+
+def test_a_reader_without_any_report_type_is_told_where_to_look(site: Site) -> None:
+    """In the reader's language."""
+    reader = Site(site.home, site.store, load("zh"), NOW, reports=frozenset())
+    assert "benchlab validate" in render(reader, plan.plan(reader, {}))
