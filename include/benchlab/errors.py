@@ -31,7 +31,50 @@ defined elsewhere is listed with its module.
 
 from __future__ import annotations
 
+import errno
+import os
+
 TAIL_LINES = 12
+# What the errors of the operating system mean to a person.
+_MEANINGS = {
+    errno.ENOENT: "it does not exist",
+    errno.EACCES: "this account has no right to it",
+    errno.EPERM: "this account has no right to it",
+    errno.EISDIR: "it is a directory",
+    errno.ENOTDIR: "a part of its path is not a directory",
+    errno.EEXIST: "something of that name is there already",
+    errno.ENOTEMPTY: "it is a directory that is not empty",
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "this account may use no more of the disk",
+    errno.EROFS: "its file system can only be read",
+    errno.EIO: "the disk reports a fault",
+    errno.EMFILE: "this process has too many files open",
+    errno.ENFILE: "this machine has too many files open",
+    errno.ENAMETOOLONG: "its name is too long",
+    errno.ELOOP: "it is a link, or its links lead in a circle",
+    errno.ENOEXEC: "it is not a program for this machine",
+    errno.ETXTBSY: "it is a program that is running",
+    errno.ENOMEM: "this machine has too little memory",
+    errno.ECONNREFUSED: "nothing listens there",
+    errno.ECONNRESET: "the other end closed the connection",
+    errno.EPIPE: "the other end closed the connection",
+    errno.ETIMEDOUT: "there is no answer",
+    errno.ENETUNREACH: "there is no route to it",
+    errno.EHOSTUNREACH: "there is no route to it",
+    errno.EADDRINUSE: "another program uses it",
+    errno.EADDRNOTAVAIL: "this machine does not have that address",
+}
+# The same by class, for libraries that raise them without a number.
+_BY_CLASS: dict[type[OSError], int] = {
+    FileNotFoundError: errno.ENOENT,
+    PermissionError: errno.EACCES,
+    IsADirectoryError: errno.EISDIR,
+    NotADirectoryError: errno.ENOTDIR,
+    FileExistsError: errno.EEXIST,
+    ConnectionRefusedError: errno.ECONNREFUSED,
+    ConnectionResetError: errno.ECONNRESET,
+    TimeoutError: errno.ETIMEDOUT,
+}
 
 
 class BenchlabError(Exception):
@@ -138,3 +181,29 @@ class PublishError(BenchlabError):
 
 class EvidenceError(BenchlabError):
     """An evidence bundle cannot be made or read; the text names the bundle or the file in it."""
+
+
+def meaning_of(error: BaseException) -> str:
+    """What an error of the operating system means, in plain English, without its number.
+
+    Example:
+        ``f"{path}: cannot be read: {meaning_of(error)}"`` ends in ``it does not exist``.
+
+    Args:
+        error: also an error in reading a text that is not in UTF-8, or one that a library has
+            put around another; any other error is described by its own text.
+    """
+    inner = getattr(error, "reason", None)  # of urllib's URLError
+    if isinstance(inner, OSError):
+        return meaning_of(inner)
+    if isinstance(error, UnicodeDecodeError):
+        return f"it is not a text in UTF-8 (byte {error.start + 1})"
+    if not isinstance(error, OSError):
+        return str(error)
+    by_class = (number for kind, number in _BY_CLASS.items() if isinstance(error, kind))
+    number = error.errno if error.errno in _MEANINGS else next(by_class, error.errno)
+    if number in _MEANINGS:
+        return _MEANINGS[number]
+    if number is not None and error.strerror == os.strerror(number):
+        return f"the system reports: {error.strerror.lower()}"
+    return error.strerror or str(error) or type(error).__name__

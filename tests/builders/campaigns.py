@@ -186,7 +186,7 @@ def fleet_environment(plan: Plan) -> dict[str, str]:
         kinds = f"{kind}: " if plan.target == "ec2" else ""
         told[f"{role}_hosts"] = (
             f"{number} x {kinds}{line}, Debian GNU/Linux 12 (bookworm), kernel "
-            f"6.1.0-18-cloud-amd64, data on {'xfs' if role == 'tikv' else 'ext2/ext3'}"
+            f"6.1.0-18-cloud-amd64, data on {'xfs' if role == 'tikv' else 'ext4'}"
         )
     return {
         "engine_title": "TiDB",

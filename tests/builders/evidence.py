@@ -119,7 +119,10 @@ def report(store: Store, data_docs: Mapping[str, bytes] | None = None) -> tuple[
     languages = made.report_type.languages
     outcome = Comparer(Home(ROOT, ROOT), store).outcome(made).comparison
     known = list(outcome.calibration.campaigns)
-    return report_bundle.make(made, outcome, trials, data_docs, languages), known
+    published = report_bundle.make(
+        made, outcome, trials, data_docs, languages, read_object=store.read_bytes
+    )
+    return published, known
 
 
 def bundle_of(store: Store, **options: Any) -> bytes:

@@ -77,6 +77,6 @@ def test_a_run_that_could_not_measure_is_red_and_says_why(machine: Machine) -> N
 def test_bad_input_is_refused_before_airflow_starts(machine: Machine) -> None:
     """A wrong override is one line that names the field; no campaign, no database is made."""
     output = machine.run(*DEMO, "--set", "threads=0", code=1)
-    assert "override: threads.0: Input should be greater than or equal to 1, found 0" in output
+    assert "override: threads.0: must be at least 1, found 0" in output
     assert not (machine.here.root / "airflow-demo").exists()
     assert not (machine.here.root / "campaigns").exists()

@@ -33,12 +33,13 @@ from benchlab.errors import (
     StoreError,
     TargetError,
     UnreachableError,
+    meaning_of,
 )
 from benchlab.home import ID, Home
 from benchlab.hosts import metrics, probes
 from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import at_once
-from benchlab.hosts.lock import fence
+from benchlab.hosts.lock import Holder, fence
 from benchlab.plan.rates import StepTime, TimedStep
 from benchlab.plan.report_type import Destination, ReportSpec, Side
 from benchlab.plan.steps import minutes_after_trials, minutes_with_end, sizes
@@ -56,6 +57,8 @@ LOAD_LIMIT_S = ASK_LIMIT_S = 24 * 3600.0
 RESUMED = "resumed"
 # How long a repeated load waits for the process that it repeats, whose work has been ended.
 LEFT_BEHIND_S = 900.0
+# How often a campaign that waits for another one looks whether it has ended.
+FREE_PAUSE_S = 5
 # Steps that a campaign has once for each deployment.
 _OF_DEPLOYMENTS = frozenset({"deploy", "load", "restore dataset", "analyze", "check", "back up"})
 QueryOn = Callable[[Database], Query | None]
@@ -177,11 +180,14 @@ class CampaignRun(StoredCampaign):
 
     # Stages, in order
 
-    def register(self) -> None:
+    def register(self, *, wait: bool = False) -> None:
         """Take the target's lock and check that the target is fit for the campaign.
 
         An interruption gives everything back once the lock is taken; before, the error has a note
         with the command that does it.
+
+        Args:
+            wait: until no other campaign is at work there, however long that takes.
 
         Raises:
             LockHeldError: another campaign is at work.
@@ -192,7 +198,7 @@ class CampaignRun(StoredCampaign):
         self.note("register", "check the machine")
         acquired = False
         try:
-            dead = self.target.acquire(self.campaign.origin)
+            dead = self._acquire(wait)
             acquired = True
             if dead is not None:
                 self.note("register", f"cleaned up after {dead} ({dead.left_behind()})")
@@ -214,6 +220,19 @@ class CampaignRun(StoredCampaign):
             raise
         self.forget_publication()
         self.store.reopen(self.campaign.id)
+
+    def _acquire(self, wait: bool) -> Holder | None:
+        """Take the target's lock; its earlier holder, if that was left behind."""
+        said = None
+        while True:
+            try:
+                return self.target.acquire(self.campaign.origin)
+            except LockHeldError as error:
+                if not wait:
+                    raise
+                if (why := str(error).partition(". ")[0]) != said:
+                    self.note("register", "wait until it is free", said := why)
+            time.sleep(FREE_PAUSE_S)
 
     def provision(self, *, probe: bool = True) -> None:
         """Get hosts and servers ready, choose the client, store the facts of both.
@@ -580,8 +599,7 @@ class CampaignRun(StoredCampaign):
         try:
             self.give_back()
         except (BenchlabError, OSError, KeyboardInterrupt) as another:
-            why = another.strerror if isinstance(another, OSError) else str(another)
-            error.add_note(why or "giving back was interrupted")
+            error.add_note(meaning_of(another) or "giving back was interrupted")
             error.add_note(self.how_to_give_back)
 
     def end_as_failed(self, error: BaseException) -> None:
@@ -693,8 +711,11 @@ class CampaignRun(StoredCampaign):
         return endpoint(self.target, side, self.workload, client, password)
 
 
-def run(work: CampaignRun) -> list[Path]:
+def run(work: CampaignRun, *, wait: bool = False) -> list[Path]:
     """Run a whole campaign in this process; once registered, it gives its hosts back in any case.
+
+    Args:
+        wait: see :meth:`CampaignRun.register`.
 
     Returns:
         The report's files, the Markdown first.
@@ -706,7 +727,7 @@ def run(work: CampaignRun) -> list[Path]:
         BenchlabError: another stage failed.
     """
     try:
-        work.register()
+        work.register(wait=wait)
     except BaseException as error:
         if work.is_new:
             work.end_as_failed(error)

@@ -182,7 +182,14 @@ class StoredCampaign:
         """The report, and why it has no evidence (None if it has)."""
         record, comparison, fault = outcome.campaign, outcome.comparison, None
         docs = files.read(self._data_docs)
-        contents = bundle.make(record, comparison, outcome.trials, docs, self.spec.languages)
+        contents = bundle.make(
+            record,
+            comparison,
+            outcome.trials,
+            docs,
+            self.spec.languages,
+            read_object=self.store.read_bytes,
+        )
         try:
             contents[EVIDENCE] = evidence.make(
                 self.store,

@@ -83,6 +83,8 @@ def bisect(
 
     Campaigns in the store are not run again. Exit code 2 if no release is named: there is no
     change between the two, or it cannot be decided which release brought it.
+
+    Example: benchlab bisect v6.1.0 v6.5.0 --report sysbench_ec2 --workload oltp_update_index
     """
     home = find()
     spec = _report_type(home, report, overrides)
@@ -127,6 +129,7 @@ def _measure(
     home: Home, store: Store, name: str, pair: ReportSpec, interrupted: str | None, on: date | None
 ) -> str:
     """Run a campaign, or resume one; returns its id."""
-    done, _ = drive(home, store, pair, interrupted or new_id(name), ORIGIN, on)
+    again = "the same `benchlab bisect`"
+    done = drive(home, store, pair, interrupted or new_id(name), ORIGIN, on, again=again)
     done.verdict()
     return done.campaign.id

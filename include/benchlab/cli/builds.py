@@ -18,7 +18,10 @@ app = typer.Typer()
 
 @app.command("builds")
 def list_builds(as_json: Json = False) -> None:
-    """List the builds that are kept on this machine, the newest first."""
+    """List the builds that are kept on this machine, the newest first.
+
+    Example: benchlab builds --json
+    """
     show(builds.all_kept(find()), as_json, _documents, lambda found, *_: _text(found))
 
 

@@ -54,7 +54,10 @@ def list_releases(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """List the releases of the calendar, and what the version rules name on a day."""
+    """List the releases of the calendar, and what the version rules name on a day.
+
+    Example: benchlab releases --engine tidb --series 6.5
+    """
     if context.invoked_subcommand is not None:
         if engine or on or series or as_json:
             raise SpecError("releases: --engine, --on, --series and --json are for the list only")
@@ -96,7 +99,10 @@ def update(
         typer.Option("--replace", help="overwrite days and types that differ in the calendar"),
     ] = False,
 ) -> None:
-    """Merge a list of releases into the calendar, all or nothing."""
+    """Merge a list of releases into the calendar, all or nothing.
+
+    Example: benchlab releases update --from tiup
+    """
     home = find()
     if (file is None) == (source is None):
         raise SpecError("releases update: name either a FILE.csv or --from tiup")
@@ -139,7 +145,10 @@ def retype(
         str, typer.Argument(metavar="TYPE", help=f"its type: {', '.join(versions.RELEASE_KINDS)}")
     ],
 ) -> None:
-    """Correct the type of a release in the calendar."""
+    """Correct the type of a release in the calendar.
+
+    Example: benchlab releases type v6.5.0 LTS
+    """
     home = find()
     merged = calendars.retyped(report_types.calendar(home), version, kind)
     if merged.changed:

@@ -1,40 +1,56 @@
-"""The command that lists what was measured: campaigns."""
+"""The commands on what was measured: campaigns, campaigns delete, note and tag."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from datetime import UTC, date
 from typing import Annotated, Any, get_args
 
 import typer
+from rich.console import Console
+from rich.padding import Padding
 from rich.text import Text
 
 from benchlab.analysis.verdict.decision import Verdict
-from benchlab.cli.options import Json, day, show
+from benchlab.campaign import removal
+from benchlab.cli.options import CampaignId, Json, day, show
 from benchlab.errors import SpecError
 from benchlab.home import find
 from benchlab.language import english
+from benchlab.language.names import plain
 from benchlab.language.numbers import MISSING, Numbers
 from benchlab.plan.report_type import SIDES
 from benchlab.report.formats.console import console_for, print_table, table_of, text_of
 from benchlab.report.sentences import stored_answer
 from benchlab.results.listing import Chosen
-from benchlab.results.records import CampaignSummary, StoredVerdict
+from benchlab.results.records import CampaignSummary, Remarks, StoredVerdict
 from benchlab.results.store import open_store
 
 app = typer.Typer()
+_campaigns = typer.Typer(invoke_without_command=True)
+app.add_typer(_campaigns, name="campaigns")
 
 _NONE = (
     "No campaign was measured yet: `benchlab run sysbench_local` measures one on this machine, "
     "`benchlab plan REPORT` shows what one takes"
 )
-_NO_MATCH = "None of the {count} campaigns in the store has all of that"
+_NO_MATCH = "No campaign in the store has all of that; `benchlab campaigns` lists all {count}"
+_HEADINGS = (
+    *("campaign", "started (UTC)", "took", "compared", "throughput", "p95"),
+    "tags, note",
+)
+# Columns of a terminal from which on the list is a table.
+_TABLE_FROM = 100
+_TAG = r"[\w.-]{1,50}"
 _STYLE = {"regression": "red", "improvement": "green", "unstable": "yellow"}
 
 
-@app.command("campaigns")
+@_campaigns.callback()
 def list_campaigns(
+    context: typer.Context,
     report: Annotated[
         str | None, typer.Option(metavar="REPORT", help="of this report type")
     ] = None,
@@ -47,6 +63,7 @@ def list_campaigns(
     since: Annotated[
         date | None, typer.Option(parser=day, metavar="DAY", help="started on this day or later")
     ] = None,
+    tag: Annotated[str | None, typer.Option(metavar="TAG", help="with this tag")] = None,
     limit: Annotated[int, typer.Option(min=0, help="so many, the latest; 0: all")] = 0,
     as_json: Json = False,
 ) -> None:
@@ -57,6 +74,10 @@ def list_campaigns(
 
     Example: benchlab campaigns --verdict regression --since 2026-01-01
     """
+    if context.invoked_subcommand is not None:
+        if report or version or verdict or since or tag or limit or as_json:
+            raise SpecError("campaigns: options before delete, note and tag are for the list only")
+        return
     if verdict is not None and verdict not in get_args(Verdict):
         known = ", ".join(get_args(Verdict))
         raise SpecError(f"--verdict {verdict!r}: there is no such verdict; known: {known}")
@@ -66,39 +87,116 @@ def list_campaigns(
             versions=() if version is None else (version,),
             verdict=verdict,
             since=since,
+            tag=tag,
         )
         listed, known = store.summaries(chosen, limit=limit or None), store.count()
+        remarks = store.remarks()
     show(
         listed,
         as_json,
-        lambda found: [_to_json(one) for one in found],
-        lambda found, width, colour: _render(found, known, width, colour),
+        lambda found: [_to_json(one, remarks) for one in found],
+        lambda found, width, colour: _render(found, remarks, known, width, colour),
     )
 
 
-def _to_json(one: CampaignSummary) -> dict[str, Any]:
+@_campaigns.command()
+def delete(
+    campaign: CampaignId,
+    yes: Annotated[bool, typer.Option("--yes", help="without asking")] = False,
+) -> None:
+    """Remove a campaign from the store, with its raw outputs, its directory and its report.
+
+    Refused while it runs or may hold hosts. Copies of its report elsewhere, and what Airflow keeps
+    of its run, stay.
+
+    Example: benchlab campaigns delete CAMPAIGN --yes
+    """
+    home = find()
+    with open_store(home) as store:
+        removal.refuse(home, store, campaign)
+        found = store.campaign(campaign)
+        if not yes:
+            _confirm(campaign, len(store.trials(campaign)), found.is_aa)
+        elsewhere = removal.remove(home, store, campaign)
+    print(f"{campaign}: removed from the store, with its raw outputs, directory and report")
+    for address in elsewhere:
+        print(f"stays, as it was published there: {address}")
+    if found.origin.startswith("Airflow"):
+        print(f"stays in Airflow: {found.origin}")
+
+
+def _confirm(campaign: str, trials: int, is_aa: bool) -> None:
+    if not sys.stdin.isatty():
+        raise SpecError(f"campaigns delete {campaign}: nobody can be asked here; give --yes")
+    used = " It is an A/A campaign: reports made from now on do without it." if is_aa else ""
+    what = f"{campaign} has {trials} trials, whose figures would be lost.{used} Remove it?"
+    typer.confirm(what, abort=True, err=True)
+
+
+@_campaigns.command()
+def note(
+    campaign: CampaignId,
+    text: Annotated[str, typer.Argument(help="what to say of it; empty: no note any more")],
+) -> None:
+    """Keep a note on a campaign, for the list of campaigns; its report stays as it is.
+
+    Example: benchlab campaigns note CAMPAIGN "the disk was replaced the day before"
+    """
+    with open_store(find()) as store:
+        known = store.remarks().get(campaign, Remarks())
+        store.set_remarks(campaign, replace(known, note=" ".join(text.split())))
+
+
+@_campaigns.command()
+def tag(
+    campaign: CampaignId,
+    tags: Annotated[list[str], typer.Argument(metavar="TAG...", help="words to find it by")],
+    remove: Annotated[bool, typer.Option("--remove", help="take these tags away")] = False,
+) -> None:
+    """Give a campaign tags, by which `benchlab campaigns --tag` lists it.
+
+    Example: benchlab campaigns tag CAMPAIGN before-upgrade
+    """
+    if wrong := [word for word in tags if not re.fullmatch(_TAG, word)]:
+        raise SpecError(
+            f"campaigns tag: {', '.join(map(repr, wrong))}: a tag is a word of letters, digits, "
+            "`.`, `_` and `-`"
+        )
+    with open_store(find()) as store:
+        known = store.remarks().get(campaign, Remarks())
+        now = set(known.tags) - set(tags) if remove else {*known.tags, *tags}
+        store.set_remarks(campaign, replace(known, tags=tuple(sorted(now))))
+
+
+def _to_json(one: CampaignSummary, remarks: Mapping[str, Remarks]) -> dict[str, Any]:
     return {
         **asdict(one),
+        **asdict(remarks.get(one.id, Remarks())),
         "started_at": one.started_at.isoformat(),
         "ended_at": one.ended_at.isoformat() if one.ended_at else None,
     }
 
 
-def _render(found: Sequence[CampaignSummary], known: int, width: int, colour: bool) -> str:
+def _render(
+    found: Sequence[CampaignSummary],
+    remarks: Mapping[str, Remarks],
+    known: int,
+    width: int,
+    colour: bool,
+) -> str:
     if not found:
         return f"{_NO_MATCH.format(count=known) if known else _NONE}.\n"
     console, numbers = console_for(width, colour), Numbers(english())
-    table = table_of("campaign", "started (UTC)", "took", "versions", "throughput", "p95")
-    for one in found:
-        ended = one.ended_at
-        table.add_row(
-            one.id,
-            f"{one.started_at.astimezone(UTC):%Y-%m-%d %H:%M}",
-            numbers.duration(ended - one.started_at) if ended else "",
-            " vs. ".join(one.versions[side] for side in SIDES if side in one.versions),
-            _said(one, stored_answer.throughput(one)),
-            _said(one, stored_answer.latency(one)),
-        )
+    rows = [_row(one, remarks.get(one.id, Remarks()), numbers) for one in found]
+    # What nobody has remarked has no column.
+    headings = _HEADINGS if any(row[-1] for row in rows) else _HEADINGS[:-1]
+    if width < _TABLE_FROM:
+        for row in rows:
+            _print_folded(console, headings, row)
+        return text_of(console)
+    table = table_of(*headings)
+    for row in rows:
+        table.add_row(*row[: len(headings)])
     print_table(console, table)
     return text_of(console)
 
@@ -111,3 +209,25 @@ def _said(one: CampaignSummary, verdicts: Sequence[StoredVerdict]) -> Text:
         Text(said.text, style="" if one.measures_noise else _STYLE.get(said.verdict, ""))
         for said in stored_answer.counted(one, verdicts, english())
     )
+
+
+def _row(one: CampaignSummary, remarks: Remarks, numbers: Numbers) -> list[Text]:
+    """The cells of a campaign below :data:`_HEADINGS`."""
+    ended = one.ended_at
+    return [
+        Text(one.id),
+        Text(f"{one.started_at.astimezone(UTC):%Y-%m-%d %H:%M}"),
+        Text(numbers.duration(ended - one.started_at) if ended else ""),
+        Text(" vs. ".join(one.versions[side] for side in SIDES if side in one.versions)),
+        _said(one, stored_answer.throughput(one)),
+        _said(one, stored_answer.latency(one)),
+        Text(plain("; ".join(filter(None, (" ".join(remarks.tags), remarks.note))))),
+    ]
+
+
+def _print_folded(console: Console, headings: Sequence[str], row: Sequence[Text]) -> None:
+    """A campaign on lines of its own, where a table would be wider than the terminal."""
+    console.print(row[0].copy().append(f"  {row[1]} UTC  {row[2]}".rstrip()), style="bold")
+    for heading, cell in list(zip(headings, row, strict=False))[3:]:
+        if cell:
+            console.print(Padding(Text(f"{heading}: ").append_text(cell), (0, 0, 0, 2)))

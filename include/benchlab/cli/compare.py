@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from benchlab.analysis.elsewhere import compare as elsewhere
 from benchlab.campaign.outcome import Comparer
-from benchlab.cli.options import Json, show
+from benchlab.cli.options import FailOn, Json, fail_on, show
 from benchlab.errors import SpecError
 from benchlab.home import find
-from benchlab.report.formats import json_text, terminal
+from benchlab.report.formats import github, json_text, terminal
 from benchlab.report.model import report as model
 from benchlab.results.store import open_store
 from benchlab.studies.sensitivity import chart, findings, selection
@@ -46,12 +46,24 @@ def compare(
         typer.Option(help="with --trials: the smallest change that counts, in %; 2 if not given"),
     ] = None,
     as_json: Json = False,
+    form: Annotated[
+        Literal["github"] | None,
+        typer.Option("--format", help="github: Markdown for a comment or a job's summary there"),
+    ] = None,
+    failing: FailOn = [],  # noqa: B006
 ) -> None:
-    """Compare the sides of a stored campaign, or of trials in a file."""
+    """Compare the sides of a stored campaign, or of trials in a file.
+
+    Exit code 0 whatever the verdicts are; 3 with --fail-on if one of them is asked for.
+
+    Example: benchlab compare CAMPAIGN --format github
+    """
     home = find()
     if trials is not None:
         if campaign:
             raise SpecError("compare: give a campaign or --trials, not both")
+        if form or failing:
+            raise SpecError("compare: --format and --fail-on go with a campaign, not with --trials")
         found = elsewhere.compare(home, trials, calibration, threshold)
         show(found, as_json, json_text.trials_to_json, terminal.render_outcome)
         return
@@ -64,12 +76,19 @@ def compare(
         )
     with open_store(home) as store:
         made = Comparer(home, store).outcome(store.campaign(campaign))
+    if form and as_json:
+        raise SpecError("compare: give --json or --format, not both")
     show(
         (made.campaign, made.comparison, made.trials),
         as_json,
         lambda measured: json_text.to_json(*measured),
-        lambda measured, *on: terminal.render(model.build(*measured), *on) + "\n",
+        lambda measured, *on: (
+            github.render(model.build(*measured))
+            if form
+            else terminal.render(model.build(*measured), *on) + "\n"
+        ),
     )
+    fail_on(made, failing)
 
 
 @app.command()
@@ -92,6 +111,8 @@ def calibrate(
 
     `benchlab run REPORT --set sides=same` makes an A/A campaign. Five or more, each deployed and
     loaded on its own, show how much deployments differ.
+
+    Example: benchlab calibrate CAMPAIGN CAMPAIGN --detect 3
     """
     home = find()
     with open_store(home) as store:

@@ -330,6 +330,8 @@ def doctor(
     """Name what is missing on this machine, and how to get it.
 
     Exit code 1 if a campaign could not run.
+
+    Example: benchlab doctor --aws
     """
     home = find()
     if topology is not None and not aws:

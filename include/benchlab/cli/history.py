@@ -38,6 +38,8 @@ def show_history(
 
     The chain shows the workload over the versions, with change points and slow drift. Absolute
     figures of different campaigns are never compared.
+
+    Example: benchlab history oltp_update_index --report sysbench_ec2_weekly
     """
     home = find()
     with open_store(home) as store:

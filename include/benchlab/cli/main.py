@@ -10,13 +10,13 @@ import importlib
 import io
 import os
 import sys
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from benchlab.errors import BenchlabError
+from benchlab.errors import BenchlabError, meaning_of
 
 _GIVE_BACK = (
     "End a campaign wherever it runs, remove its data, and give its hosts and the machine back."
@@ -41,6 +41,7 @@ COMMANDS = {
         "reap": "End EC2 fleets that are past their expiry, wherever Benchlab rented.",
     },
     "campaigns": {"campaigns": "List the campaigns in the store, the latest first."},
+    "open": {"open": "Open a campaign's report in the browser."},
     "compare": {
         "compare": "Compare the sides of a stored campaign, or of trials in a file.",
         "calibrate": "Show from A/A campaigns how often verdicts err, how small a change is found, "
@@ -94,10 +95,28 @@ def commands_of(module: str) -> dict[str, Any]:
 app = typer.Typer(
     cls=_Commands,
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     help="Is version B faster or slower than version A, by how much, and can it be trusted?",
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version  # only this option waits for it
+
+        print(f"benchlab {version('benchlab')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="print the version"),
+    ] = False,
+) -> None:
+    """Never more than its options: a command follows."""
 
 
 def _as_in_the_table() -> None:
@@ -110,7 +129,10 @@ for _declared in COMMANDS.values():
 
 
 def main() -> NoReturn:
-    """Entry point: a ``BenchlabError`` is printed without a traceback; exit code 1."""
+    """Entry point: a ``BenchlabError`` is printed without a traceback; exit code 1.
+
+    So is what a disk, a file or the network refuses anywhere.
+    """
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A character that the terminal's encoding lacks is written as an escape, without an error.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -122,6 +144,10 @@ def main() -> NoReturn:
         sys.exit(1)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"error: {where}{meaning_of(error)}", file=sys.stderr)
         sys.exit(1)
     sys.exit(0)
 

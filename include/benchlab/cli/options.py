@@ -5,14 +5,21 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+if TYPE_CHECKING:
+    from benchlab.campaign.outcome import Outcome
+
 Found = TypeVar("Found")
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
+CHANGES = frozenset({"regression", "improvement"})
+FAILING = ("regression", "improvement", "unstable", "inconclusive")
+# Exit code of a command that was asked to fail on a verdict, and found it.
+FOUND = 3
 CampaignId = Annotated[str, typer.Argument(help="a campaign's id; `benchlab campaigns` lists them")]
 
 
@@ -28,6 +35,29 @@ def day(text: str) -> date:
         raise typer.BadParameter(
             f"{text!r}: there is no such day, or it is not written as YYYY-MM-DD"
         ) from None
+
+
+def verdict(text: str) -> str:
+    """A verdict that a command is to fail on: ``verdict("regression")``.
+
+    Raises:
+        BadParameter: there is none of this name.
+    """
+    if text not in FAILING:
+        raise typer.BadParameter(f"{text!r}: must be one of {', '.join(FAILING)}")
+    return text
+
+
+FailOn = Annotated[
+    list[str],
+    typer.Option(
+        "--fail-on",
+        parser=verdict,
+        metavar="VERDICT",
+        help=f"exit with code 3 where a workload has this verdict: {', '.join(FAILING)}; may be "
+        "given several times",
+    ),
+]
 
 
 def width() -> int:
@@ -50,3 +80,23 @@ def show(
         print(json.dumps(to_json(found), indent=2, ensure_ascii=False))
     else:
         print(render(found, width(), sys.stdout.isatty()), end="")
+
+
+def fail_on(made: Outcome, failing: Sequence[str]) -> None:
+    """End with exit code 3 if a metric of any workload has one of these verdicts.
+
+    A change in an A/A campaign is a false alarm, and counts as no change.
+
+    Raises:
+        Exit: one has; its names go to standard error.
+    """
+    wanted = set(failing) - (CHANGES if made.campaign.is_aa else set())
+    found = [
+        f"{workload.name}, {metric}: {decided.verdict}"
+        for workload in made.comparison.workloads
+        for metric, decided in ((workload.metric, workload), ("p95 latency", workload.p95))
+        if decided.verdict in wanted
+    ]
+    if found:
+        print(f"--fail-on: {'; '.join(found)}", file=sys.stderr)
+        raise typer.Exit(FOUND)

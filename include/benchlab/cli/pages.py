@@ -36,7 +36,10 @@ def import_pages(
     ] = "",
     as_json: Json = False,
 ) -> None:
-    """Read published reports into the store; one that cannot be read does not stop the others."""
+    """Read published reports into the store; one that cannot be read does not stop the others.
+
+    Example: benchlab import benchmark-sysbench-v6.1.0-vs-v6.0.0.md
+    """
     if name and len(pages) > 1:
         raise SpecError(f"--as {name}: {len(pages)} pages cannot have one id; import one by one")
     faults, read = [], []
@@ -84,6 +87,8 @@ def audit(pages: Pages, as_json: Json = False) -> None:
 
     A version that appears in several pages is compared between them. Exit code 0 even if there are
     findings; 1 if a page cannot be read (the others are audited nevertheless).
+
+    Example: benchlab audit docs/*.md --json
     """
     faults, read = [], []
     for path in pages:

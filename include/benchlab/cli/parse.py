@@ -10,7 +10,8 @@ import typer
 
 from benchlab import workloads
 from benchlab.cli.options import Json
-from benchlab.errors import BenchlabError
+from benchlab.errors import BenchlabError, meaning_of
+from benchlab.language.numbers import MISSING
 
 app = typer.Typer()
 
@@ -23,17 +24,42 @@ def parse(
     file: Annotated[Path, typer.Argument(help="its output")],
     as_json: Json = False,
 ) -> None:
-    """Read a client's output, complete or not."""
+    """Read a client's output, complete or not.
+
+    Exit code 1 if it is not the whole output of a run, so that it has no result.
+
+    Example: benchlab parse sysbench client.txt
+    """
     try:
         text = file.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        raise BenchlabError(f"{file}: cannot be read: {error.strerror}") from error
+        raise BenchlabError(f"{file}: cannot be read: {meaning_of(error)}") from error
     output = workloads.parsers()[tool](text)
     document: dict[str, Any] = output.to_json()
-    if as_json:
-        print(json.dumps(document, indent=2))
-        return
-    series = document.pop("series")
+    print(json.dumps(document, indent=2) if as_json else _text(document))
+    if output.status != "complete":
+        raise typer.Exit(1)
+
+
+def _text(document: dict[str, Any]) -> str:
+    """A line for each figure; of what is no result only what is known of it."""
+    whole = document["status"] == "complete"
+    lines = [f"status: {document['status']}", *(f"  {why}" for why in document["reasons"])]
     for key, value in document.items():
-        print(f"{key}: {json.dumps(value) if isinstance(value, dict | list) else value}")
-    print(f"series: {len(series)} intervals")
+        if key in ("status", "reasons", "series") or not (whole or _known(value)):
+            continue
+        if isinstance(value, dict) and any(isinstance(part, dict) for part in value.values()):
+            lines += [f"{name}: {_shown(part)}" for name, part in value.items()]
+        else:
+            lines.append(f"{key}: {_shown(value)}")
+    return "\n".join([*lines, f"series: {len(document['series'])} intervals"])
+
+
+def _known(value: Any) -> bool:
+    return any(map(_known, value.values())) if isinstance(value, dict) else value is not None
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_shown(part)}" for name, part in value.items())
+    return MISSING if value is None else str(value)

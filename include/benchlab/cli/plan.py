@@ -56,7 +56,10 @@ def show_plan(
         ),
     ] = None,
 ) -> None:
-    """Show what a campaign would do: steps, minutes, hosts, dollars, trials. Starts nothing."""
+    """Show what a campaign would do: steps, minutes, hosts, dollars, trials. Starts nothing.
+
+    Example: benchlab plan sysbench_local --set rounds=6 --set threads=2,8
+    """
     home = find()
     if backfill is not None:
         if commands or on is not None:
@@ -84,7 +87,10 @@ def show_plan(
 
 @app.command()
 def install(report: ReportType, overrides: Assignments = [], on: OnDay = None) -> None:  # noqa: B006
-    """Install the database servers of a report type on this machine, ahead of a campaign."""
+    """Install the database servers of a report type on this machine, ahead of a campaign.
+
+    Example: benchlab install sysbench_local
+    """
     home = find()
     spec = report_type_on(home, report, overrides, on)
     engine, reason = planning.choose_engine(spec, home)

@@ -24,7 +24,10 @@ app.add_typer(_prices, name="prices")
 
 @_prices.callback()
 def list_prices(context: typer.Context) -> None:
-    """List the prices that plans are made with, and how old they are."""
+    """List the prices that plans are made with, and how old they are.
+
+    Example: benchlab prices
+    """
     if context.invoked_subcommand is not None:
         return
     known = pricing.load(find().prices)
@@ -35,7 +38,10 @@ def list_prices(context: typer.Context) -> None:
 
 @_prices.command()
 def update() -> None:
-    """Ask AWS for the prices of the list and of all topologies; exit code 1 if it lacks some."""
+    """Ask AWS for the prices of the list and of all topologies; exit code 1 if it lacks some.
+
+    Example: benchlab prices update
+    """
     home = find()
     before, today = pricing.load(home.prices), datetime.now(UTC).date()
     access, found, faults = Access.for_a_person(), list[Price](), list[str]()

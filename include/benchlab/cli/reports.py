@@ -45,7 +45,10 @@ def render(
         typer.Option(metavar="DIR", help="write all files into a directory instead, with charts"),
     ] = None,
 ) -> None:
-    """Print a report in one format, rebuilt from the store, or write all its files."""
+    """Print a report in one format, rebuilt from the store, or write all its files.
+
+    Example: benchlab render CAMPAIGN --lang zh --to report
+    """
     home, chosen = find(), language.load(lang)
     with open_store(home) as store:
         contents, table = _contents(home, store, report, chosen)
@@ -66,7 +69,10 @@ def publish(
         list[str], typer.Option("--set", help="other destinations: publish=[{to: s3, bucket: ...}]")
     ] = [],  # noqa: B006
 ) -> None:
-    """Render a campaign's report again and bring it to its destinations; repeatable."""
+    """Render a campaign's report again and bring it to its destinations; repeatable.
+
+    Example: benchlab publish CAMPAIGN --to s3
+    """
     home = find()
     with open_store(home) as store:
         work = StoredCampaign(home, store, store.campaign(campaign))
@@ -96,6 +102,8 @@ def verify(
 
     Exit code 1 if anything differs; 2 if nothing differs but a part could not be verified, such as
     the pages of another version of Benchlab.
+
+    Example: benchlab verify .benchlab/reports/CAMPAIGN/evidence.zip
     """
     found = evidence.verify(bundle_path)
     # JSON in ASCII, so that no control character of a bundle reaches the terminal.
@@ -112,5 +120,11 @@ def _contents(
     if report in imported.ids():
         return published_bundle.make(imported.get(report), chosen), "figures.csv"
     made = Comparer(home, store).outcome(store.campaign(report))
-    files = bundle.make(made.campaign, made.comparison, made.trials, languages=(chosen.code,))
+    files = bundle.make(
+        made.campaign,
+        made.comparison,
+        made.trials,
+        languages=(chosen.code,),
+        read_object=store.read_bytes,
+    )
     return files, "comparison.csv"

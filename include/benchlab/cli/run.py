@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import sys
 from datetime import date
-from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
@@ -15,7 +15,7 @@ import typer
 from benchlab import targets
 from benchlab.campaign import planning, report_types, stages
 from benchlab.campaign.stages import CampaignRun
-from benchlab.cli.options import CampaignId, width
+from benchlab.cli.options import CampaignId, FailOn, fail_on, width
 from benchlab.cli.progress_view import ProgressView
 from benchlab.cli.report_argument import (
     Assignments,
@@ -32,13 +32,14 @@ from benchlab.hosts.lock import MachineLock
 from benchlab.plan.plan import needs_approval
 from benchlab.plan.report_type import ReportSpec, SideSpec
 from benchlab.plan.schedule import midnight
+from benchlab.report.bundle import PAGES
 from benchlab.report.formats import terminal
 from benchlab.report.model import report as model
 from benchlab.results.store import Store, is_there, open_store
 from benchlab.targets.ec2 import reaper
 from benchlab.targets.ec2.calls import AwsError
 from benchlab.targets.ec2.ending import NothingFoundError
-from benchlab.targets.ec2.regions import known_regions
+from benchlab.targets.ec2.regions import known_regions, never_rented
 
 app = typer.Typer()
 
@@ -56,7 +57,10 @@ def drive(
     campaign: str,
     origin: str,
     planned_for: date | None = None,
-) -> tuple[CampaignRun, list[Path]]:
+    *,
+    again: str,
+    wait: bool = False,
+) -> CampaignRun:
     """Run a campaign in this process, with its progress on standard error.
 
     A signal that ends the process first ends the campaign. Once the process is gone, the lock is
@@ -66,9 +70,8 @@ def drive(
         campaign: its id; a campaign that is in the store is resumed.
         origin: the command that started it, which the store keeps.
         planned_for: the day whose versions it compares; None: now.
-
-    Returns:
-        The campaign, and the files of its report.
+        again: the command that resumes it, shown if it is interrupted.
+        wait: until no other campaign is at work on its machine or hosts.
 
     Raises:
         BenchlabError: as :meth:`CampaignRun.create` and :func:`stages.run`.
@@ -81,12 +84,20 @@ def drive(
     print(f"engine {work.plan.engine}: {work.campaign.engine_reason}", file=sys.stderr)
     try:
         with ProgressView(work.progress, work.plan.minutes * 60, sys.stderr):
-            paths = stages.run(work)
+            stages.run(work, wait=wait)
     except KeyboardInterrupt as error:  # typer prints no notes of it
         for note in getattr(error, "__notes__", ()):
             print(f"error: {note}", file=sys.stderr)
+        print(f"{campaign}: interrupted; {_resuming(work, again)}", file=sys.stderr)
         raise
-    return work, paths
+    return work
+
+
+def _resuming(work: CampaignRun, again: str) -> str:
+    """How an interrupted campaign goes on; hosts are rented once for each."""
+    if work.target.rents:
+        return "hosts are not rented for it again: start another campaign"
+    return f"{again} resumes it, and measures no stored trial again"
 
 
 def end_campaign(home: Home, campaign: str, access: Access) -> str:
@@ -166,8 +177,19 @@ def run(
     approve: Annotated[
         bool, typer.Option("--approve", help="rent even if it costs more than budget.approve_above")
     ] = False,
+    wait: Annotated[
+        bool,
+        typer.Option("--wait", help="wait while another campaign is at work there, not refuse"),
+    ] = False,
+    failing: FailOn = [],  # noqa: B006
 ) -> None:
-    """Run a campaign, here or on the hosts of its topology, and print the comparison."""
+    """Run a campaign, here or on the hosts of its topology, and print the comparison.
+
+    Exit code 0 whatever the verdicts are; 3 with --fail-on if one of them is asked for; 1 if not
+    everything could be measured.
+
+    Example: benchlab run sysbench_local --set rounds=6 --fail-on regression
+    """
     home = find()
     spec = _as_begun(home, report, overrides, campaign) if campaign else None
     spec = spec or report_type_on(home, report, overrides, on)
@@ -175,19 +197,28 @@ def run(
     with open_store(home) as store:
         if not approve:
             _refuse_unapproved(home, spec, store)
-        work, paths = drive(home, store, spec, name, "benchlab run", planned_for=on)
+        again = _command(report, overrides, on, name, approve)
+        work = drive(home, store, spec, name, "benchlab run", on, again=again, wait=wait)
         made = work.outcome()
         report_model = model.build(made.campaign, made.comparison, made.trials)
     print(terminal.render(report_model, width(), sys.stdout.isatty()))
-    for path in paths:
-        print(path)
+    for name in PAGES:
+        if (page := home.reports / work.campaign.id / name).is_file():
+            print(page)
+    for address in work.published().values():
+        if "://" in address:
+            print(address)
     work.verdict()
+    fail_on(made, failing)
 
 
 @app.command("give-back")
 @app.command("release", hidden=True, deprecated=True)  # its name until 0.2
 def give_back(campaign: CampaignId) -> None:
-    """End a campaign wherever it runs, remove its data, and give its hosts and the machine back."""
+    """End a campaign wherever it runs, remove its data, and give its hosts and the machine back.
+
+    Example: benchlab give-back CAMPAIGN
+    """
     if not re.fullmatch(ID, campaign):
         raise SpecError(f"{campaign!r} is not a campaign's id; `benchlab campaigns` lists them")
     done = end_campaign(find(), campaign, Access())
@@ -200,12 +231,37 @@ def reap(
         bool, typer.Option("--dry-run", help="only list what would be ended")
     ] = False,
 ) -> None:
-    """End EC2 fleets that are past their expiry, wherever Benchlab rented."""
+    """End EC2 fleets that are past their expiry, wherever Benchlab rented.
+
+    Example: benchlab reap --dry-run
+    """
     regions = known_regions(find(), open_store)
     for why in regions.skipped:
         print(f"not looked at: {why}", file=sys.stderr)
-    if not reaper.reap(Access(), regions.names, dry_run=dry_run, say=print):
+    try:
+        ended = reaper.reap(Access(), regions.names, dry_run=dry_run, say=print)
+    except reaper.ReaperError as error:
+        if not (error.no_credentials and never_rented(find(), open_store)):
+            raise
+        print(
+            "nothing to look at: there are no AWS credentials here, and no campaign in the results "
+            "store has rented hosts"
+        )
+        return
+    if not ended:
         print(f"nothing to end in {', '.join(regions.names)}")
+
+
+def _command(
+    report: str, assignments: list[str], on: date | None, campaign: str, approve: bool
+) -> str:
+    """The command that resumes a campaign."""
+    words = ["benchlab", "run", report]
+    for assignment in assignments:
+        words += ["--set", assignment]
+    words += ["--on", on.isoformat()] if on else []
+    words += ["--approve"] if approve else []
+    return f"`{shlex.join([*words, '--campaign', campaign])}`"
 
 
 def _as_begun(home: Home, report: str, assignments: list[str], campaign: str) -> ReportSpec | None:

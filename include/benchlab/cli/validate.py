@@ -17,7 +17,10 @@ app = typer.Typer()
 
 @app.command()
 def validate(reports: Annotated[list[Path], typer.Argument(help="YAML files")]) -> None:
-    """Check report types and notifications.yaml; names every fault of every file."""
+    """Check report types and notifications.yaml; names every fault of every file.
+
+    Example: benchlab validate configs/reports/*.yaml
+    """
     faults = []
     for path in reports:
         try:

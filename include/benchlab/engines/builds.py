@@ -29,7 +29,7 @@ from urllib.parse import urlsplit
 
 from benchlab import engines
 from benchlab.engines.server import BaseEngine
-from benchlab.errors import CommandError, FetchError, SpecError, UnavailableError
+from benchlab.errors import CommandError, FetchError, SpecError, UnavailableError, meaning_of
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import LocalExecutor
@@ -226,7 +226,7 @@ class _Wanted:
             with self._owner.program_in(path).open("rb") as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
-            raise SpecError(f"source: {path} cannot be read: {error.strerror}") from error
+            raise SpecError(f"source: {path} cannot be read: {meaning_of(error)}") from error
 
     def _check_path(self, path: Path) -> str:
         found = self._hash_of(path)
@@ -301,7 +301,7 @@ class _Wanted:
         except OSError as error:
             refused = isinstance(error, urllib.error.HTTPError) and _is_refusal(error.code)
             kind = UnavailableError if refused else FetchError
-            raise kind(f"{address}: cannot be fetched: {error}") from error
+            raise kind(f"{address}: cannot be fetched: {meaning_of(error)}") from error
 
     def _object(self, address: str) -> _Answer:
         from botocore import exceptions
@@ -318,7 +318,7 @@ class _Wanted:
             else:  # others, such as missing credentials, stay
                 silent = isinstance(error, (exceptions.ConnectionError, exceptions.HTTPClientError))
             kind = FetchError if silent else UnavailableError
-            raise kind(f"{address}: cannot be fetched: {error}") from error
+            raise kind(f"{address}: cannot be fetched: {meaning_of(error)}") from error
 
     def _make(self, file: Path) -> None:
         """Run its command; the log stays beside the builds."""

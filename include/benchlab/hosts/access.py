@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchlab.errors import TargetError
+from benchlab.errors import TargetError, meaning_of
 
 # A boto3 client for a service ("ec2") in a region.
 Clients = Callable[[str, str], Any]
@@ -69,7 +69,7 @@ def _named_faults() -> Iterator[None]:
             "another one in AWS_PROFILE, or `aws configure --profile` makes it"
         ) from error
     except (BotoCoreError, OSError, ValueError) as error:  # the last two: a profile's program
-        raise TargetError(f"AWS settings: {error}") from error
+        raise TargetError(f"AWS settings: {meaning_of(error)}") from error
 
 
 def _ssh_key_from_file(name: str) -> str:
@@ -78,8 +78,8 @@ def _ssh_key_from_file(name: str) -> str:
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise TargetError(
-            f"{path}: the private SSH key for {name} cannot be read: {error.strerror}; name it in "
-            "BENCHLAB_SSH_KEY"
+            f"{path}: the private SSH key for {name} cannot be read: {meaning_of(error)}; "
+            "name it in BENCHLAB_SSH_KEY"
         ) from error
 
 

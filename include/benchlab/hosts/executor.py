@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-from benchlab.errors import CommandError, CommandTimeout, TargetError
+from benchlab.errors import CommandError, CommandTimeout, TargetError, meaning_of
 
 TAG = "BENCHLAB_CAMPAIGN"
 JOB_TAG = "BENCHLAB_JOB"
@@ -170,7 +170,7 @@ class LocalExecutor:
                 env=self._environment(env),
             )
         except OSError as error:
-            raise CommandError(self.host, shown, 127, str(error)) from error
+            raise CommandError(self.host, shown, 127, meaning_of(error)) from error
         with process:
             try:
                 stdout, stderr = process.communicate(stdin, timeout=timeout_s)

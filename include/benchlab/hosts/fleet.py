@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 
 import pydantic
 
-from benchlab.errors import BenchlabError, TargetError
+from benchlab.errors import BenchlabError, TargetError, meaning_of
 
 Role = Literal["pd", "tikv", "tidb", "client"]
 ROLES: tuple[Role, ...] = ("pd", "tikv", "tidb", "client")
@@ -111,7 +111,7 @@ def try_on_all(
     for error in failures.values():
         if not isinstance(error, BenchlabError | OSError | subprocess.SubprocessError):
             raise error
-    return results, {host: str(error) for host, error in failures.items()}
+    return results, {host: meaning_of(error) for host, error in failures.items()}
 
 
 def at_once(

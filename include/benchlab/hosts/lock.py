@@ -37,7 +37,7 @@ from typing import Annotated, ClassVar
 import pydantic
 from pydantic import Field
 
-from benchlab.errors import LockHeldError, TargetError
+from benchlab.errors import LockHeldError, TargetError, meaning_of
 from benchlab.home import ID
 from benchlab.hosts.executor import Executor
 
@@ -249,7 +249,8 @@ class _Lock(ABC):
                 who = f"process {renewed.driver}" if renewed.driver else "a scheduler"
                 raise LockHeldError(
                     f"{self.machine} is held by {renewed}: {who} is at work on this very campaign. "
-                    f"Wait for it, or end it: `benchlab give-back {campaign}`"
+                    "Wait for it; if it is no longer wanted, "
+                    f"`benchlab give-back {campaign}` ends it"
                 )
             holder = Holder(
                 campaign=campaign,
@@ -278,8 +279,9 @@ class _Lock(ABC):
         if self._left_behind(found, at) is None:
             raise LockHeldError(
                 f"{self.machine} is held by {found}. One campaign runs at a time, or both would "
-                "measure each other. Wait for it, or end it where it runs: "
-                f"`benchlab give-back {found.campaign}`"
+                "measure each other. Wait for it, as `benchlab run --wait` does; only if it is "
+                f"yours and no longer wanted, `benchlab give-back {found.campaign}` ends it where "
+                "it runs"
             )
         return found if found.is_own else None
 
@@ -292,9 +294,9 @@ class _Lock(ABC):
         try:
             found = _holders().validate_json(file.text)
         except pydantic.ValidationError as error:
-            fault = error.errors(include_url=False)[0]
-            what = f"{'.'.join(map(str, fault['loc'])) or 'text'}: {fault['msg']}"
-            raise self._wrong(f"is not a lock that Benchlab wrote ({what})") from None
+            fields = ".".join(map(str, error.errors(include_url=False)[0]["loc"]))
+            what = f"its field {fields} is wrong" if fields else "it is no JSON of a lock"
+            raise self._wrong(f"is not a lock that Benchlab wrote: {what}") from None
         return replace(found, account=file.account, loose=file.loose)
 
     def _wrong(self, why: str) -> TargetError:
@@ -341,7 +343,7 @@ class MachineLock(_Lock):
             if error.errno == errno.ELOOP:
                 raise self._wrong(_NOT_A_FILE) from error
             raise TargetError(
-                f"{self.path}: the machine's lock cannot be opened: {error.strerror}; make it "
+                f"{self.path}: the machine's lock cannot be opened: {meaning_of(error)}; make it "
                 "accessible for this user, or name another file in BENCHLAB_LOCK"
             ) from error
         return (_boot_id(), time.time()), found

@@ -49,25 +49,34 @@ class Numbers:
         """A signed change in percent with no more decimals than it needs, as for axis ticks."""
         return self._percent(Decimal(f"{value:g}"), signed=True) if value else "0"
 
-    def estimate(self, value: float | None, threshold: float) -> str:
+    def estimate(
+        self,
+        value: float | None,
+        threshold: float,
+        within: tuple[float, float] | None = None,
+    ) -> str:
         """A change that a verdict rests on, in percent, signed.
 
-        It gets more than two decimals where rounding would move it across zero or the threshold:
-        -1.996 % is not printed as -2.00 % beside a verdict that calls it smaller than 2 %.
+        It has as many decimals as its interval ``within`` leaves a meaning: two if that is not
+        known. It gets more where rounding would move it across the threshold, or across zero where
+        its interval has zero outside: -1.996 % is not printed as -2.00 % beside a verdict that
+        calls it smaller than 2 %.
         """
         if value is None:
             return MISSING
-        return self._percent(_on_its_side(value, threshold), signed=True)
+        return self._percent(_on_its_side(value, threshold, within), signed=True)
 
-    def size(self, value: float, threshold: float) -> str:
+    def size(
+        self, value: float, threshold: float, within: tuple[float, float] | None = None
+    ) -> str:
         """Like :meth:`estimate`, without the sign."""
-        return self._percent(abs(_on_its_side(value, threshold)))
+        return self._percent(abs(_on_its_side(value, threshold, within)))
 
     def interval(self, bounds: tuple[float, float] | None, threshold: float) -> str:
         """An interval of changes in percent; see :meth:`estimate`."""
         if bounds is None:
             return MISSING
-        low, high = (self.estimate(bound, threshold) for bound in bounds)
+        low, high = (self.estimate(bound, threshold, bounds) for bound in bounds)
         return self._language.say("number-interval", low=low, high=high)
 
     def limit(self, value: float) -> str:
@@ -139,11 +148,25 @@ def _rounded(value: float, decimals: int) -> Decimal:
     return Decimal(f"{value:.{decimals}f}")
 
 
-def _on_its_side(value: float, threshold: float) -> Decimal:
-    """Rounded to two decimals, or more if needed to stay on its side of zero and threshold."""
-    for decimals in range(2, _MOST_DECIMALS + 1):
+def _meant(within: tuple[float, float] | None) -> int:
+    """How many decimals of a change in percent have a meaning beside its interval."""
+    if within is None:
+        return 2
+    half = (within[1] - within[0]) / 2
+    return 0 if half >= 10 else 1 if half >= 1 else 2
+
+
+def _on_its_side(value: float, threshold: float, within: tuple[float, float] | None) -> Decimal:
+    """Rounded to what its interval leaves a meaning, but not across threshold or zero.
+
+    Zero does not matter to an estimate whose interval has it inside.
+    """
+    low, high = within or (value, value)
+    either = low < value < high and low < 0 < high
+    for decimals in range(_meant(within), _MOST_DECIMALS + 1):
         rounded = round(value, decimals)
         same_size = (abs(rounded) >= threshold) == (abs(value) >= threshold)
-        if same_size and (rounded > 0, rounded < 0) == (value > 0, value < 0):
+        same_sign = (rounded > 0, rounded < 0) == (value > 0, value < 0)
+        if same_size and (same_sign or (either and rounded == 0)):
             return _rounded(value, decimals)
     return Decimal(value).quantize(Decimal(1).scaleb(-_MOST_DECIMALS), ROUND_DOWN)

@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
 
-from benchlab.errors import SpecError
+from benchlab.errors import SpecError, meaning_of
 
 try:
     from yaml import CSafeLoader as _QuickBase
@@ -31,6 +32,36 @@ _MOST_BRACKETS = 1000
 _MOST_BITS = 1024
 
 
+# In the words of people who write YAML, by pydantic's type of a fault.
+_NUMBER, _WHOLE, _TRUTH = "must be a number", "must be a whole number", "must be true or false"
+_LIST, _FIELDS, _TEXT = "must be a list", "must be fields with their values", "must be a text"
+_DAY = "must be a day, written as YYYY-MM-DD"
+_FAULTS = {
+    "extra_forbidden": "unknown key; is it misspelt? docs/GUIDE.md lists the fields",
+    "missing": "missing; it must be set",
+    "greater_than": "must be more than {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be less than {lt}",
+    "less_than_equal": "must be at most {le}",
+    "finite_number": "must be a finite number",
+    "too_short": "needs at least {min_length}, has {actual_length}",
+    "too_long": "may have at most {max_length}",
+    "string_too_short": "must have at least {min_length} characters",
+    "string_too_long": "may have at most {max_length} characters",
+    "string_pattern_mismatch": "is not written as it has to be (by the pattern {pattern})",
+    "literal_error": "must be {expected}",
+    "union_tag_invalid": "must be of one of the kinds {expected_tags}",
+    "union_tag_not_found": "must name its kind in {discriminator}",
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), _WHOLE),
+    **dict.fromkeys(("float_type", "float_parsing"), _NUMBER),
+    **dict.fromkeys(("bool_type", "bool_parsing"), _TRUTH),
+    **dict.fromkeys(("list_type", "tuple_type", "set_type", "frozen_set_type"), _LIST),
+    **dict.fromkeys(("dict_type", "model_type", "dataclass_type"), _FIELDS),
+    **dict.fromkeys(("string_type", "string_sub_type"), _TEXT),
+    **dict.fromkeys(("date_type", "date_parsing", "date_from_datetime_parsing"), _DAY),
+}
+
+
 class Frozen(BaseModel):
     """Base of data from a file that a person wrote; unknown keys are errors."""
 
@@ -46,7 +77,7 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(f"{path}: cannot be read: {error}") from error
+        raise SpecError(f"{path}: cannot be read: {meaning_of(error)}") from error
 
 
 def write_text(path: Path, text: str) -> None:
@@ -61,7 +92,7 @@ def write_text(path: Path, text: str) -> None:
         part.replace(path)
     except OSError as error:
         raise SpecError(
-            f"{path}: cannot be written: {error.strerror}; give this account the right to write "
+            f"{path}: cannot be written: {meaning_of(error)}; give this account the right to write "
             "the file and its folder, or run the command as one that has it"
         ) from error
 
@@ -110,13 +141,16 @@ def validated(model: type[Model], raw: object, where: str) -> Model:
         raise SpecError("\n".join(f"{where}: {fault}" for fault in faults(error))) from error
 
 
-def faults(error: ValidationError, within: tuple[str | int, ...] = ()) -> list[str]:
+def faults(error: Exception, within: tuple[str | int, ...] = ()) -> list[str]:
     """What is wrong, as sentences that each begin with the field.
 
     Args:
-        error: from a document's model, or from the model of a part of it.
+        error: from a document's model, or from the model of a part of it; any other error is one
+            sentence without a field.
         within: the path of that part.
     """
+    if not isinstance(error, ValidationError):
+        return [meaning_of(error)]
     sentences = []
     items = error.errors(include_url=False)
     for item in items:
@@ -130,15 +164,19 @@ def faults(error: ValidationError, within: tuple[str | int, ...] = ()) -> list[s
             place = (place[0], *place[2:])
         names = map(str, place)
         field = ".".join(name if name.isprintable() else repr(name) for name in names)
-        message = item["msg"].removeprefix("Value error, ")
-        if item["type"] == "extra_forbidden":
-            message = "unknown key; is it misspelt? docs/GUIDE.md lists the fields"
-        elif item["type"] == "missing":
-            message = "missing; it must be set"
-        elif field and not isinstance(item["input"], dict | list):
+        message = worded(item)
+        shows = item["type"] not in ("extra_forbidden", "missing")
+        if shows and field and not isinstance(item["input"], dict | list):
             message += f", found {item['input']!r}"
         sentences.append(f"{field}: {message}" if field else message)
     return sentences
+
+
+def worded(fault: ErrorDetails) -> str:
+    """What is wrong with one field, without its name and value: ``must be at least 1``."""
+    if (words := _FAULTS.get(fault["type"])) is not None:
+        return words.format(**fault.get("ctx", {}))
+    return fault["msg"].removeprefix("Value error, ")
 
 
 def csv_rows(path: Path) -> tuple[tuple[str, ...], list[tuple[int, Row]]]:
@@ -163,7 +201,7 @@ def csv_rows(path: Path) -> tuple[tuple[str, ...], list[tuple[int, Row]]]:
                 cells = {column: (text or "").strip(" \t") for column, text in row.items()}
                 rows.append((lines.line_num, cells))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise SpecError(f"{path}: cannot be read: {error}") from error
+        raise SpecError(f"{path}: cannot be read: {meaning_of(error)}") from error
     return columns, rows
 
 

@@ -135,7 +135,7 @@ def _measured(changes: Sequence[MeasuredChange]) -> Table:
             versions_of(change),
             found.metric,
             str(found.rounds_used),
-            numbers.estimate(found.estimate_pct, threshold_pct),
+            numbers.estimate(found.estimate_pct, threshold_pct, found.ci95_pct),
             numbers.interval(found.ci95_pct, threshold_pct),
             Text(", ".join(apart), style=_COLOUR.get(found.verdict, "")),
             campaign.id,

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchlab.errors import PublishedPageError
+from benchlab.errors import PublishedPageError, meaning_of
 from benchlab.plan import versions as versions_module
 from benchlab.published.plan import passwords
 from benchlab.published.plan.setting import setting
@@ -46,7 +46,7 @@ def load(path: Path) -> tuple[PublishedReport, bytes]:
         with path.open("rb") as file:
             page = file.read(MOST_BYTES + 1)
     except OSError as e:
-        raise PublishedPageError(f"{path}: cannot be read: {e.strerror}") from e
+        raise PublishedPageError(f"{path}: cannot be read: {meaning_of(e)}") from e
     return read(page, path.name, str(path)), page
 
 

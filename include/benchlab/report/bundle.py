@@ -12,6 +12,8 @@ from benchlab.report.charts import charts, fonts
 from benchlab.report.formats import csv_text, json_text, markdown, pages
 from benchlab.report.formats.html import render as render_html
 from benchlab.report.model import report as model
+from benchlab.report.model import series
+from benchlab.report.model.series import ReadObject
 from benchlab.results.records import Campaign, TrialResult
 
 # The directory of the gates' data docs beside the report.
@@ -26,6 +28,8 @@ def make(
     results: Sequence[TrialResult],
     data_docs: Mapping[str, bytes] | None = None,
     languages: Sequence[str] = (REFERENCE,),
+    *,
+    read_object: ReadObject | None = None,
 ) -> dict[str, bytes]:
     """Render a campaign in every format. The same arguments give the same bytes.
 
@@ -35,6 +39,7 @@ def make(
             empty: there are none.
         languages: one or more codes. Pages and charts in the first language are at the top, those
             in another in a folder with its code; CSV and JSON exist once, in English.
+        read_object: reads what is kept of trials; None: the HTML has no series of trials.
 
     Example:
         ``make(campaign, comparison, store.trials(campaign.id))["report.md"].decode()``
@@ -48,7 +53,15 @@ def make(
         "comparison.csv": csv_text.comparison_csv(comparison),
         "trials.csv": csv_text.trials_csv(campaign.plan, results, comparison),
     }
-    build = functools.partial(model.build, campaign, comparison, results, data_docs=bool(data_docs))
+    metrics = {workload.name: workload.metric for workload in comparison.workloads}
+    build = functools.partial(
+        model.build,
+        campaign,
+        comparison,
+        results,
+        data_docs=bool(data_docs),
+        series=series.read(results, metrics, read_object) if read_object else {},
+    )
     made: dict[str, bytes] = {}
     for code, page in pages.of_languages(languages).items():
         language = load(code)

@@ -27,6 +27,7 @@ from benchlab.results.records import CampaignSummary, ReportSummary
 from benchlab.results.rows import (
     CAMPAIGNS,
     METADATA,
+    REMARKS,
     SUMMARIES,
     SUMMARY_FORM,
     VERDICTS,
@@ -63,6 +64,7 @@ class Chosen:
         verdict: on any of its workloads, when its report was last published.
         measures_noise: whether it is an A/A campaign.
         since, until: the first and the last day on which it was started, in UTC.
+        tag: one of those that people gave it.
     """
 
     report: str | None = None
@@ -74,30 +76,42 @@ class Chosen:
     measures_noise: bool | None = None
     since: date | None = None
     until: date | None = None
+    tag: str | None = None
 
     def conditions(self) -> Iterator[sa.ColumnElement[bool]]:
         """For the rows of campaigns and their summaries."""
-        if self.report is not None:
-            yield CAMPAIGNS.c.report == self.report
-        if self.reports is not None:
-            yield CAMPAIGNS.c.report.in_(sorted(self.reports))
-        if self.state is not None:
-            yield CAMPAIGNS.c.state == self.state
-        if self.measures_noise is not None:
-            yield SUMMARIES.c.measures_noise.is_(sa.true() if self.measures_noise else sa.false())
-        if self.workload is not None:
-            yield SUMMARIES.c.workloads.contains(json.dumps(self.workload), autoescape=True)
         for version in self.versions:
             yield sa.or_(SUMMARIES.c.baseline == version, SUMMARIES.c.candidate == version)
-        if self.verdict is not None:
-            yield sa.exists().where(
-                VERDICTS.c.campaign == CAMPAIGNS.c.id, VERDICTS.c.verdict == self.verdict
-            )
+        for value, condition in self._by_field():
+            if value is not None:
+                yield condition(value)
+
+    def _by_field(self) -> Iterator[tuple[Any, Callable[[Any], sa.ColumnElement[bool]]]]:
+        """Each field with the condition that its value means."""
+        begun = CAMPAIGNS.c.started_at
+        yield self.report, lambda report: CAMPAIGNS.c.report == report
+        yield self.reports, lambda reports: CAMPAIGNS.c.report.in_(sorted(reports))
+        yield self.state, lambda state: CAMPAIGNS.c.state == state
+        yield (
+            self.measures_noise,
+            lambda noise: SUMMARIES.c.measures_noise.is_(sa.true() if noise else sa.false()),
+        )
+        yield self.workload, lambda name: _names(SUMMARIES.c.workloads, name)
+        yield self.verdict, lambda verdict: _has(VERDICTS, VERDICTS.c.verdict == verdict)
+        yield self.tag, lambda tag: _has(REMARKS, _names(REMARKS.c.tags, tag))
         # Times are stored in UTC and in ISO 8601, whose order is that of time.
-        if self.since is not None:
-            yield CAMPAIGNS.c.started_at >= self.since.isoformat()
-        if self.until is not None:
-            yield CAMPAIGNS.c.started_at < (self.until + timedelta(days=1)).isoformat()
+        yield self.since, lambda day: begun >= day.isoformat()
+        yield self.until, lambda day: begun < (day + timedelta(days=1)).isoformat()
+
+
+def _has(table: sa.Table, condition: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
+    """Whether a campaign has such a row in another table."""
+    return sa.exists().where(table.c.campaign == CAMPAIGNS.c.id, condition)
+
+
+def _names(column: sa.Column[Any], name: str) -> sa.ColumnElement[bool]:
+    """Whether a list that is kept as JSON has this name."""
+    return column.contains(json.dumps(name), autoescape=True)
 
 
 EVERYTHING = Chosen()
@@ -255,6 +269,7 @@ def _copy(transaction: Transaction) -> Iterator[Connection]:
     with transaction() as connection:
         listed = connection.execute(sa.select(*_LISTED)).mappings().all()
         verdicts = connection.execute(sa.select(VERDICTS)).mappings().all()
+        remarks = connection.execute(sa.select(REMARKS)).mappings().all()
         made = [
             row
             for ids in _batches([row["id"] for row in listed], _BATCH)
@@ -263,12 +278,13 @@ def _copy(transaction: Transaction) -> Iterator[Connection]:
     copy = sa.create_engine("sqlite://")
     try:
         with copy.begin() as connection:
-            METADATA.create_all(connection, tables=[CAMPAIGNS, SUMMARIES, VERDICTS])
+            METADATA.create_all(connection, tables=[CAMPAIGNS, SUMMARIES, VERDICTS, REMARKS])
             unread = {column.name: "" for column in CAMPAIGNS.columns if not column.nullable}
             for table, rows in (
                 (CAMPAIGNS, [{**unread, **row} for row in listed]),
                 (SUMMARIES, made),
                 (VERDICTS, [dict(row) for row in verdicts]),
+                (REMARKS, [dict(row) for row in remarks]),
             ):
                 if rows:
                     connection.execute(table.insert(), rows)

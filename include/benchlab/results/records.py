@@ -318,6 +318,19 @@ class CampaignEnvironment:
 
 
 @dataclass(frozen=True)
+class Remarks:
+    """What people say of a campaign; reports do not have it.
+
+    Attributes:
+        note: a text; empty: none.
+        tags: words by which campaigns are found again, sorted.
+    """
+
+    note: str = ""
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Campaign:
     """One campaign as the store knows it.
 

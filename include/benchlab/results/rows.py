@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 from sqlalchemy.engine import RowMapping
 from sqlalchemy.schema import CreateColumn
 
@@ -182,6 +182,15 @@ LOOKED_INTO = sa.Table(
     sa.Column("note", _Document, nullable=False),
 )
 
+# What people say of a campaign.
+REMARKS = sa.Table(
+    "remarks",
+    METADATA,
+    sa.Column("campaign", _Key, sa.ForeignKey("campaigns.id"), primary_key=True),
+    sa.Column("note", _Document, nullable=False),
+    sa.Column("tags", _Document, nullable=False),
+)
+
 # Double: MySQL's FLOAT would round a throughput to six digits.
 SAMPLES = _of_trial(
     "samples",
@@ -307,8 +316,8 @@ def summary_of(row: Any, verdicts: Iterable[Any]) -> CampaignSummary:
 
 
 def _unreadable(what: str, error: Exception) -> StoreError:
-    why = faults(error) if isinstance(error, ValidationError) else [str(error)]
-    return StoreError(f"{what} cannot be read; use the Benchlab that measured it: {'; '.join(why)}")
+    why = "; ".join(faults(error))
+    return StoreError(f"{what} cannot be read; use the Benchlab that measured it: {why}")
 
 
 def trial_row(result: TrialResult) -> dict[str, Any]:

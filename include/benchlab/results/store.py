@@ -27,7 +27,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine, RowMapping, make_url
 from upath import UPath
 
-from benchlab.errors import StoreError
+from benchlab.errors import StoreError, meaning_of
 from benchlab.home import Home
 from benchlab.plan.rates import Size, StepTime
 from benchlab.results import listing
@@ -37,6 +37,7 @@ from benchlab.results.records import (
     CampaignEnvironment,
     CampaignSummary,
     LookedInto,
+    Remarks,
     ReportSummary,
     SideFacts,
     StoredVerdict,
@@ -47,6 +48,7 @@ from benchlab.results.rows import (
     GATES,
     LOOKED_INTO,
     METADATA,
+    REMARKS,
     SAMPLES,
     SCHEMA,
     SCHEMA_VERSION,
@@ -67,6 +69,18 @@ log = logging.getLogger(__name__)
 
 # The region at the beginning of an availability zone's name: us-west-2a, us-west-2-lax-1a.
 _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d")
+
+
+# What SQLite says of its file, and what a person can do.
+_SQLITE = {
+    "unable to open database file": "its file cannot be opened or made; see that this account may "
+    "write the file and its folder",
+    "attempt to write a readonly database": "its file cannot be written; give this account the "
+    "right to write the file and its folder",
+    "database or disk is full": "the disk is full",
+    "file is not a database": "its file is not a database of SQLite",
+    "database disk image is malformed": "its file is damaged; put a backup in its place",
+}
 
 
 class Store:
@@ -94,10 +108,10 @@ class Store:
         self.objects = objects
         try:
             if parsed.get_backend_name() == "sqlite" and parsed.database:
-                Path(parsed.database).parent.mkdir(parents=True, exist_ok=True)
+                _make_folder(Path(parsed.database).parent)
             self._engine = _connect(url)
-        except (OSError, ImportError, sa.exc.ArgumentError) as error:
-            raise StoreError(f"results store {self.shown_url}: {error}") from error
+        except (ImportError, sa.exc.ArgumentError) as error:
+            raise StoreError(f"results store {self.shown_url}: {meaning_of(error)}") from error
         try:
             self._create_tables()
             self._check_schema()
@@ -220,6 +234,27 @@ class Store:
                     sa.select(CAMPAIGNS.c.id).order_by(CAMPAIGNS.c.started_at.desc())
                 )
             )
+
+    def report_names(self) -> list[str]:
+        """The report types of which there are campaigns, by name."""
+        with self.transaction() as connection:
+            names = sa.select(CAMPAIGNS.c.report).distinct().order_by(CAMPAIGNS.c.report)
+            return list(connection.scalars(names))
+
+    def started_by(self, report: str, origin: str) -> str | None:
+        """The campaign of a report type that a command or an Airflow run has started, if any.
+
+        Example:
+            ``store.started_by("tpcc_ec2", "Airflow run manual__2026-01-05")``
+        """
+        with self.transaction() as connection:
+            found: str | None = connection.scalar(
+                sa.select(CAMPAIGNS.c.id)
+                .filter_by(report=report, origin=origin)
+                .order_by(CAMPAIGNS.c.started_at.desc())
+                .limit(1)
+            )
+        return found
 
     def campaigns(self, report: str | None = None) -> list[Campaign]:
         """All campaigns, or those of one report type, the earliest first.
@@ -497,7 +532,7 @@ class Store:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         except OSError as error:
-            raise StoreError(f"{path}: cannot be written: {error}") from error
+            raise StoreError(f"{path}: cannot be written: {meaning_of(error)}") from error
         return name
 
     def read_bytes(self, name: str) -> bytes:
@@ -510,7 +545,52 @@ class Store:
         try:
             return path.read_bytes()
         except OSError as error:
-            raise StoreError(f"{path}: cannot be read: {error}") from error
+            raise StoreError(f"{path}: cannot be read: {meaning_of(error)}") from error
+
+    # Remarks of people, and the end of a campaign
+
+    def remarks(self) -> dict[str, Remarks]:
+        """What people say of campaigns, by campaign; those of which nothing is said are left out.
+
+        Example: ``store.remarks()["c1"].tags`` is ``("before-upgrade",)``.
+        """
+        with self.transaction() as connection:
+            rows = connection.execute(sa.select(REMARKS)).all()
+        return {row.campaign: Remarks(row.note, tuple(json.loads(row.tags))) for row in rows}
+
+    def set_remarks(self, campaign: str, remarks: Remarks) -> None:
+        """Keep what is said of a campaign, in place of what was said before.
+
+        Raises:
+            StoreError: there is no such campaign.
+        """
+        self._campaign_row(campaign)
+        row = {"note": remarks.note, "tags": as_json(sorted(set(remarks.tags)))}
+        with self.transaction() as connection:
+            connection.execute(REMARKS.delete().filter_by(campaign=campaign))
+            if remarks != Remarks():
+                connection.execute(REMARKS.insert().values(campaign=campaign, **row))
+
+    def delete_campaign(self, campaign: str) -> None:
+        """Remove all of a campaign: first its objects, then its rows, all or nothing.
+
+        Repeatable: where the objects cannot be removed, the rows stay.
+
+        Raises:
+            StoreError: there is no such campaign, or its objects cannot be removed.
+        """
+        self._campaign_row(campaign)
+        path = self.objects / campaign
+        try:
+            if path.exists():
+                path.fs.rm(path.path, recursive=True)
+        except OSError as error:
+            raise StoreError(f"{path}: cannot be removed: {meaning_of(error)}") from error
+        with self.transaction() as connection:
+            for table in reversed(METADATA.sorted_tables):
+                if "campaign" in table.c:
+                    connection.execute(table.delete().where(table.c.campaign == campaign))
+            connection.execute(CAMPAIGNS.delete().where(CAMPAIGNS.c.id == campaign))
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[Connection]:
@@ -526,8 +606,7 @@ class Store:
         except sa.exc.IntegrityError:
             raise
         except sa.exc.SQLAlchemyError as error:
-            cause = getattr(error, "orig", None) or error
-            raise StoreError(f"results store {self.shown_url}: {cause}") from error
+            raise StoreError(f"results store {self.shown_url}: {_cause(error)}") from error
 
 
 def open_store(home: Home) -> Store:
@@ -549,6 +628,16 @@ def is_there(home: Home) -> bool:
     except (sa.exc.ArgumentError, ValueError):
         return True  # the store says what is wrong with its URL
     return url.get_backend_name() != "sqlite" or Path(url.database or "").is_file()
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"results store: its folder {folder} cannot be made: {meaning_of(error)}; "
+            "BENCHLAB_HOME or BENCHLAB_STORE_URL names another"
+        ) from error
 
 
 def _connect(url: str) -> Engine:
@@ -576,6 +665,17 @@ def _switch_to_wal(connection: Any) -> None:
             if "locked" not in str(error) or time.monotonic() > deadline:
                 raise
             time.sleep(0.05)
+
+
+def _cause(error: sa.exc.SQLAlchemyError) -> str:
+    """What a database says is wrong, without the numbers of drivers and of the system."""
+    cause = getattr(error, "orig", None) or error
+    # PyMySQL raises pairs of a number and a text.
+    text = cause.args[1] if len(getattr(cause, "args", ())) == 2 else str(cause)
+    for said, meaning in _SQLITE.items():
+        if str(text).startswith(said):
+            return meaning
+    return re.sub(r"\[Errno -?\d+\] ", "", str(text)).strip()
 
 
 def _grouped(rows: Iterable[RowMapping]) -> defaultdict[tuple[str, int], list[RowMapping]]:

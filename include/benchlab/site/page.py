@@ -52,6 +52,8 @@ class Site:
         may_change: whether the reader may change what a page offers to change.
         guard: the value that every form sends back, so that no other site can send it for the
             reader; empty where nothing can be changed.
+        starts_at: where a run is asked for, from the site's first page, with ``{report}`` for the
+            report type; empty where none can be started.
         kept: what every address repeats (:class:`Links`).
     """
 
@@ -63,6 +65,7 @@ class Site:
     as_files: bool = False
     may_change: bool = False
     guard: str = ""
+    starts_at: str = ""
     kept: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property

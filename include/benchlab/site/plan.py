@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,13 @@ def plan(site: Site, asked: Asked) -> Page:
 def figures(site: Site, asked: Asked) -> Page:
     """Only what the plan takes, to be shown while somebody fills in the form."""
     return _page(site, asked, "plan-figures.html.j2")
+
+
+def report_of(site: Site, asked: Asked) -> str:
+    """The report type that a form is about: the one that it names, or the first one."""
+    known = _report_types(site)
+    name = _one(asked, "report")
+    return name if name in known else next(iter(known), "")
 
 
 def chosen(site: Site, asked: Asked) -> tuple[ReportSpec, dict[str, Any]]:
@@ -109,6 +117,8 @@ class Figures:
         faults: why there is no plan, a line each; then everything else is empty.
         facts: each with the id of its name.
         command: what runs it on the command line.
+        start, conf: where a run of it is asked for, from the site's first page, and the values of
+            its form; empty where none can be started.
     """
 
     faults: tuple[str, ...] = ()
@@ -117,6 +127,8 @@ class Figures:
     notes: tuple[str, ...] = ()
     steps: tuple[tuple[str, str], ...] = ()
     command: str = ""
+    start: str = ""
+    conf: str = ""
 
 
 @dataclass(frozen=True)
@@ -142,7 +154,6 @@ def _page(site: Site, asked: Asked, template: str) -> Page:
     values = {
         "form": _form(site, asked),
         "figures": _figures(site, asked),
-        "asked": [(name, value) for name, found in asked.items() for value in found],
     }
     return Page(PLACE, PLACE, site.language.say("site-part-plan"), template, values)
 
@@ -217,6 +228,8 @@ def _figures(site: Site, asked: Asked) -> Figures:
             for step in made.steps
         ),
         command=_command(spec, changes),
+        start=site.starts_at.format(report=spec.report) if site.may_change else "",
+        conf=json.dumps(changes),
     )  # fmt: skip
 
 

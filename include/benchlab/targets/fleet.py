@@ -440,7 +440,7 @@ class FleetTarget(BaseTarget):
             "memory=$(awk '/^MemTotal/ {printf \"%.1f\", $2 / 1048576}' /proc/meminfo); "
             '. /etc/os-release; printf "%s cores, %s GiB, %s, %s, kernel %s, data on %s" '
             '"$(nproc)" "$memory" "$model" "$PRETTY_NAME" "$(uname -r)" '
-            '"$(stat -f -c %T "$1")"'
+            '"$(df --output=fstype "$1" | tail -n 1)"'
         )
         executor = self.executor_of(host)
         kind = self.instance_type(host)

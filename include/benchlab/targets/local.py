@@ -14,7 +14,7 @@ from pathlib import Path
 from benchlab import engines, workloads
 from benchlab.engines import builds
 from benchlab.engines.server import PLACE, BaseEngine, Instance
-from benchlab.errors import LockHeldError, TargetError, UnavailableError
+from benchlab.errors import LockHeldError, TargetError, UnavailableError, meaning_of
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
@@ -153,7 +153,8 @@ class Target(BaseTarget):
     def environment(self) -> dict[str, str]:
         engine = engines.by_name()[self.plan.engine]
         self.home.root.mkdir(parents=True, exist_ok=True)
-        file_system = self.executor.run(["stat", "-f", "-c", "%T", str(self.home.root)]).stdout
+        shown = self.executor.run(["df", "--output=fstype", str(self.home.root)]).stdout
+        file_system = shown.split()[-1]
         facts = self.engine_facts(engine, engine.caveat) | {
             **machine(),
             "kernel": platform.release(),
@@ -184,8 +185,8 @@ class Target(BaseTarget):
                     probe.bind((HOST, port))
                 except OSError as error:
                     raise TargetError(
-                        f"ports.{field}: port {port} on {HOST} is busy ({error.strerror}); see who "
-                        f"listens with `ss -ltnp 'sport = :{port}'`, or choose another: "
+                        f"ports.{field}: port {port} on {HOST} is busy ({meaning_of(error)}); "
+                        f"see who listens with `ss -ltnp 'sport = :{port}'`, or choose another: "
                         f"--set ports.{field}=<port>"
                     ) from error
 

@@ -6,14 +6,8 @@ Heavy imports are inside the functions, so that parsing the DAG file stays fast.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
 
 from airflow.sdk.exceptions import AirflowSkipException
-
-from benchlab.errors import StoreError
-
-if TYPE_CHECKING:
-    from benchlab.home import Home
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +22,7 @@ def reap() -> list[str]:
     """
     from benchlab import home
     from benchlab.targets.ec2 import reaper
-    from benchlab.targets.ec2.regions import known_regions
+    from benchlab.targets.ec2.regions import known_regions, never_rented
     from benchlab_airflow.connections import access, open_store
 
     here = home.find()
@@ -38,25 +32,10 @@ def reap() -> list[str]:
     try:
         reaped = reaper.reap(access(), regions.names, dry_run=False, say=log.warning)
     except reaper.ReaperError as error:
-        if error.no_credentials and _never_rented(here):
+        if error.no_credentials and never_rented(here, open_store):
             raise AirflowSkipException(
                 "nothing to end: there are no AWS credentials here, and no campaign in the results "
                 "store has rented hosts"
             ) from error
         raise
     return [str(found) for found in reaped]
-
-
-def _never_rented(here: Home) -> bool:
-    """Whether the store certainly has no campaign, planned or run, with a target that rents."""
-    from benchlab import targets
-    from benchlab_airflow.connections import open_store
-
-    renting = {name for name, target in targets.by_name().items() if target.rents}
-    try:
-        with open_store(here) as store:
-            known = {store.target_and_state(name)[0] for name in store.campaign_ids()}
-    except StoreError as error:
-        log.error("whether hosts were ever rented is not known: %s", error)
-        return False
-    return not known & renting

@@ -1,22 +1,25 @@
 """The benchmark site inside Airflow's API server, for those whom Airflow's auth manager lets in.
 
-A FastAPI app of a plugin gets no authentication from Airflow. Here every route depends on
-:func:`~benchlab_airflow.page.rights.site_of`, so that none can be added without it.
+A FastAPI app of a plugin gets no authentication from Airflow. Here the app itself depends on
+:func:`~benchlab_airflow.page.rights.reader`, so that no route can be added without it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Awaitable, Callable
+from urllib.parse import quote
 
 from fastapi import Depends, FastAPI, Request, Response
-from fastapi.responses import HTMLResponse
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse
+from starlette.exceptions import HTTPException
 
-from benchlab.site import overview
-from benchlab.site.page import Page, Site, assets, render
-from benchlab_airflow.page.rights import site_of
+from benchlab.errors import BenchlabError, SpecError, StoreError
+from benchlab.site.page import NoSuchPage, Page, Site, render
+from benchlab_airflow.page import actions, downloads, pages
+from benchlab_airflow.page.navigation import PREFIX
+from benchlab_airflow.page.rights import reader, store_failed
 
-_TYPES = {"css": "text/css", "js": "text/javascript"}
 # Pages load their own style and script, nothing else, and are shown inside Airflow only.
 _HEADERS = {
     "Content-Security-Policy": (
@@ -27,32 +30,60 @@ _HEADERS = {
     "Referrer-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-Reader = Annotated[Site, Depends(site_of)]
+_LOGIN = "/api/v2/auth/login"
 
 
 def make() -> FastAPI:
     """The app, with every page as a route."""
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, dependencies=[Depends(site_of)])
-
-    @app.middleware("http")
-    async def with_headers(request: Request, answer: Callable[[Request], Response]) -> Response:
-        response = await answer(request)
-        response.headers.update(_HEADERS)
-        return response
-
-    @app.get("/assets/{name}")
-    def asset(name: str) -> Response:
-        content = assets().get(name)
-        if content is None:
-            return Response(status_code=404)
-        return Response(content, media_type=_TYPES[name.rpartition(".")[2]])
-
-    @app.get("/")
-    def show_overview(site: Reader) -> HTMLResponse:
-        return _shown(site, overview.overview(site))
-
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, dependencies=[Depends(reader)])
+    for router in (downloads.router, actions.router, pages.router):
+        app.include_router(router)
+    app.middleware("http")(_with_headers)
+    app.exception_handler(HTTPException)(_refused)
+    app.exception_handler(RequestValidationError)(_unreadable)
+    app.exception_handler(BenchlabError)(_failed)
     return app
 
 
-def _shown(site: Site, page: Page) -> HTMLResponse:
-    return HTMLResponse(render(site, page))
+async def _with_headers(
+    request: Request, answer: Callable[[Request], Awaitable[Response]]
+) -> Response:
+    response = await answer(request)
+    for name, value in _HEADERS.items():
+        response.headers.setdefault(name, value)
+    return response
+
+
+async def _refused(request: Request, error: HTTPException) -> Response:
+    """A person without a login is sent to it and comes back; a program gets the status."""
+    if error.status_code == 401 and request.headers.get("sec-fetch-mode") == "navigate":
+        base = str(request.scope["root_path"]).removesuffix(PREFIX)
+        return RedirectResponse(f"{base}{_LOGIN}?next={quote(str(request.url), safe='')}", 302)
+    return _problem(request, error.status_code, str(error.detail))
+
+
+async def _unreadable(request: Request, error: RequestValidationError) -> Response:
+    fields = dict.fromkeys(str(fault["loc"][-1]) for fault in error.errors())
+    said = "; ".join(f"{field}: it cannot be read" for field in fields)
+    return _problem(request, 422, said)
+
+
+async def _failed(request: Request, error: BenchlabError) -> Response:
+    if isinstance(error, NoSuchPage):
+        return _problem(request, 404, str(error))
+    if isinstance(error, SpecError):
+        return _problem(request, 422, str(error))
+    if isinstance(error, StoreError):
+        return _problem(request, 503, store_failed(error))
+    return _problem(request, 500, str(error))
+
+
+def _problem(request: Request, status: int, text: str) -> Response:
+    """A page that says what is wrong; plain text where it is not known who asks."""
+    site: Site | None = getattr(request.state, "site", None)
+    if site is None:
+        return PlainTextResponse(text, status)
+    place = request.url.path.partition(f"{PREFIX}/")[2]
+    title = site.language.say("site-problem", status=str(status))
+    page = Page(place, "", title, "problem.html.j2", {"text": text})
+    return HTMLResponse(render(site, page), status)

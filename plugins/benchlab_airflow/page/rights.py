@@ -1,53 +1,152 @@
-"""Who sees what of the site: asks Airflow's auth manager, with the request's own user."""
+"""Who may see and do what on the site: asks Airflow's auth manager, with the request's own user."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+import threading
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from typing import Annotated
 
 from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow.api_fastapi.auth.managers.models.resource_details import (
     AccessView,
     DagAccessEntity,
     DagDetails,
 )
-from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_view
-from fastapi import Depends, Query
+from airflow.api_fastapi.core_api.security import GetUserDep, is_safe_url, requires_access_view
+from airflow.configuration import conf
+from airflow.models.dag import DagModel
+from fastapi import Depends, HTTPException, Query, Request
+from itsdangerous import BadData, URLSafeTimedSerializer
 
 from benchlab import home
+from benchlab.campaign import report_types
+from benchlab.errors import StoreError
 from benchlab.language import REFERENCE, codes, load
 from benchlab.results.store import Store
 from benchlab.site.page import Site
 from benchlab_airflow.connections import open_store
 
+# A page that was open over night still works; an older one has to be opened again.
+GUARD_LASTS_S = 24 * 3600
+_SAME_SITE = ("same-origin", "none")
+# Airflow's own API beside the site, which starts a run as the person whose browser asks.
+_API = "../api/v2/dags/{report}/dagRuns"
 
-@cache
-def _store() -> Store:
-    """One for all requests: it has a pool of connections."""
-    return open_store(home.find())
+
+class _Shared:
+    """The store of all requests: it has a pool of connections. Opened again after it failed."""
+
+    def __init__(self) -> None:
+        self._store: Store | None = None
+        self._turn = threading.Lock()
+
+    def store(self) -> Store:
+        with self._turn:
+            if self._store is None:
+                self._store = open_store(home.find())
+            return self._store
+
+    def forget(self) -> None:
+        """Open the store anew for the next request: its Connection may have changed."""
+        with self._turn:
+            if self._store is not None:
+                self._store.close()
+            self._store = None
 
 
-def site_of(
+shared = _Shared()
+
+
+@dataclass(frozen=True)
+class Reader:
+    """The person who asks, and the site as they see it: only report types whose runs they may read.
+
+    Attributes:
+        site: without the right to change anything; :meth:`of` adds it for one report type.
+    """
+
+    user: BaseUser
+    site: Site
+
+    def of(self, report: str) -> Site:
+        """The site for a page about one report type: who may trigger its DAG may change things."""
+        return dataclasses.replace(self.site, may_change=may_trigger(self.user, report))
+
+
+def reader(
+    request: Request,
     user: GetUserDep,
     _allowed: Annotated[None, Depends(requires_access_view(AccessView.WEBSITE))],
-    language: Annotated[str | None, Query()] = None,
-) -> Iterator[Site]:
-    """The site as one reader sees it: the report types whose DAG's runs they may read."""
-    store = _store()
-    reports = {one.report for one in store.summaries()}
-    may = get_auth_manager().is_authorized_dag
-    permitted = frozenset(
-        report
-        for report in reports
-        if may(
-            method="GET",
-            access_entity=DagAccessEntity.RUN,
-            details=DagDetails(id=report),
-            user=user,
-        )
+    language: Annotated[str | None, Query(max_length=20)] = None,
+) -> Reader:
+    """Who asks. Every route depends on it.
+
+    Raises:
+        HTTPException: 401 without a login, 403 where the person may not see Airflow's website.
+        StoreError: the results store cannot be opened.
+    """
+    store = shared.store()
+    here = home.find()
+    known = {path.stem for path in report_types.report_files(here)} | set(store.report_names())
+    made = Site(
+        home=here,
+        store=store,
+        language=load(language if language in codes() else REFERENCE),
+        now=datetime.now(UTC),
+        reports=frozenset(report for report in known if _may(user, report, "GET")),
+        guard=_signer().dumps(user.get_id()),
+        starts_at=_API,
+        kept={} if language is None else {"language": language},
     )
-    code = language if language in codes() else REFERENCE
-    kept = {} if language is None else {"language": code}
-    yield Site(home.find(), store, load(code), datetime.now(UTC), permitted, kept=kept)
+    request.state.site = made
+    return Reader(user, made)
+
+
+ReaderDep = Annotated[Reader, Depends(reader)]
+
+
+def may_trigger(user: BaseUser, report: str) -> bool:
+    """Whether a person may start runs of a report type's DAG."""
+    return _may(user, report, "POST")
+
+
+def changer(request: Request, reader: ReaderDep, guard: str, report: str) -> None:
+    """Refuse to change anything for a report type, unless the person did it on a page of the site.
+
+    Raises:
+        HTTPException: 403: another site sent the form, its page is too old, or the person may not
+            trigger the DAG.
+    """
+    origin, fetched = request.headers.get("origin"), request.headers.get("sec-fetch-site")
+    elsewhere = fetched is not None and fetched not in _SAME_SITE
+    if elsewhere or (origin is not None and not is_safe_url(f"{origin}/", request)):
+        raise HTTPException(403, "this form was sent by another site")
+    try:
+        signed = _signer().loads(guard, max_age=GUARD_LASTS_S)
+    except BadData:
+        signed = None
+    if signed != reader.user.get_id():
+        raise HTTPException(403, "the page with this form is too old: open it again")
+    if not reader.site.shows(report) or not may_trigger(reader.user, report):
+        raise HTTPException(403, f"you may not trigger the DAG {report}")
+
+
+def _may(user: BaseUser, report: str, method: str) -> bool:
+    details = DagDetails(id=report, team_name=DagModel.get_team_name(report))
+    return get_auth_manager().is_authorized_dag(
+        method=method, access_entity=DagAccessEntity.RUN, details=details, user=user
+    )
+
+
+def _signer() -> URLSafeTimedSerializer:
+    key = conf.get_mandatory_value("api", "secret_key")
+    return URLSafeTimedSerializer(key, salt="benchlab-page")
+
+
+def store_failed(error: StoreError) -> str:
+    """What a person is told; the store is opened anew for the next request."""
+    shared.forget()
+    return str(error)

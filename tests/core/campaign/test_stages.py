@@ -92,7 +92,7 @@ def test_a_campaign_that_another_process_may_drive_is_not_ended(bench: Bench) ->
     [
         (KeyboardInterrupt(), "giving back was interrupted"),
         (TargetError("i-1 lives"), "i-1 lives"),
-        (OSError(28, "No space left on device"), "No space left on device"),
+        (OSError(28, "No space left on device"), "the disk is full"),
     ],
 )
 def test_what_could_not_be_given_back_is_named(
@@ -256,3 +256,23 @@ def test_the_report_says_what_was_spent_beside_what_was_planned(here: Here) -> N
     assert editions[0] == editions[1]
     assert said in editions[0]
     assert f"Spent on the hosts: {said}" in shown
+
+
+def test_a_campaign_can_wait_for_another_one(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its progress says once for whom; then it begins as any other."""
+    held = [LockHeldError("this machine is held by campaign c0. Wait for it")] * 3
+    acquire = bench.run.target.acquire
+
+    def taken(origin: str) -> object:
+        if held:
+            raise held.pop()
+        return acquire(origin)
+
+    bench.fails("", None)
+    monkeypatch.setattr(bench.run.target, "acquire", taken)
+    monkeypatch.setattr(stages, "FREE_PAUSE_S", 0)
+    bench.run.register(wait=True)
+    assert bench.state == "running"
+    notes, _ = bench.run.progress.read()
+    waits = [note for note in notes if note.phase == "wait until it is free"]
+    assert [note.note for note in waits] == ["this machine is held by campaign c0"]

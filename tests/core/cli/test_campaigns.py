@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from benchlab.campaign.stored import StoredCampaign
+from benchlab.results.rows import METADATA
 from benchlab.results.store import Store
+from benchlab.targets.fleet_files import RENTAL_FILE
 from tests.builders import campaigns, plans
 from tests.builders.installation import Here
 
@@ -97,7 +101,7 @@ def test_the_list_can_be_filtered(
     found = json.loads(here.run("campaigns", *arguments, "--json").stdout)
     assert [one["id"] for one in found] == left
     if not left:
-        assert "None of the 2 campaigns" in here.run("campaigns", *arguments).stdout
+        assert "lists all 2" in here.run("campaigns", *arguments).stdout
 
 
 def test_an_empty_store_says_what_to_do_next(here: Here) -> None:
@@ -105,3 +109,82 @@ def test_an_empty_store_says_what_to_do_next(here: Here) -> None:
     done = here.run("campaigns")
     assert "`benchlab run sysbench_local`" in done.stdout
     assert "there is no such verdict" in here.refused("campaigns", "--verdict", "slow")
+
+
+def test_a_narrow_terminal_has_no_table(here: Here, store: Store) -> None:
+    """Whose columns would not fit: a campaign has lines of its own, and no line is too long."""
+    measured(here, store, "slower", -0.2)
+    here.run("campaigns", "note", "slower", "a new disk since then")
+    lines = here.run("campaigns", COLUMNS="60").stdout.splitlines()
+    assert lines[0].startswith("slower  2024-01-02 03:04 UTC")
+    assert "  compared: 10.2.11 vs. 10.11.5" in lines
+    assert "  tags, note: a new disk since then" in lines
+    assert max(map(len, lines)) <= 60
+
+
+# ---------------------------------------------------------------- note, tag, delete
+
+
+def test_a_campaign_has_a_note_and_tags(here: Here, store: Store) -> None:
+    """The list shows them, finds by them, and loses them when they are taken away."""
+    for name in ("one", "two"):
+        store.add_campaign(campaigns.campaign(id=name))
+    assert here.run("campaigns", "note", "one", "before the\n  upgrade").returncode == 0
+    assert here.run("campaigns", "tag", "one", "upgrade", "ssd").returncode == 0
+    (found,) = json.loads(here.run("campaigns", "--tag", "ssd", "--json").stdout)
+    assert (found["id"], found["note"], found["tags"]) == (
+        *("one", "before the upgrade"),
+        ["ssd", "upgrade"],
+    )
+    assert "ssd upgrade; before the upgrade" in here.run("campaigns", COLUMNS="200").stdout
+    here.run("campaigns", "tag", "one", "upgrade", "ssd", "--remove")
+    here.run("campaigns", "note", "one", "")
+    assert "tags, note" not in here.run("campaigns", COLUMNS="200").stdout
+    assert store.remarks() == {}
+    assert "a tag is a word" in here.refused("campaigns", "tag", "one", "a b")
+    assert "no campaign 'three'" in here.refused("campaigns", "note", "three", "text")
+    assert "are for the list only" in here.refused("campaigns", "--json", "note", "one", "text")
+
+
+def test_a_deleted_campaign_leaves_nothing_but_what_lies_elsewhere(
+    here: Here, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows, objects, directory and report are gone; others stay, and copies elsewhere are named."""
+    measured(here, store, "gone", -0.2)
+    measured(here, store, "stays", 0.0)
+    for name in ("gone", "stays"):
+        store.write_bytes(f"{name}/r1.txt", b"raw")
+    here.run("campaigns", "tag", "gone", "old")
+    address = "s3://reports/gone/report.html"
+    monkeypatch.setattr(StoredCampaign, "published", lambda _: {"s3": address})
+    refused = here.refused("campaigns", "delete", "gone")
+    assert "give --yes" in refused
+    done = here.run("campaigns", "delete", "gone", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert f"stays, as it was published there: {address}" in done.stdout
+    assert [one.id for one in store.summaries()] == ["stays"]
+    with store.transaction() as connection:
+        for table in METADATA.sorted_tables:
+            if "campaign" in table.c:
+                left = connection.scalars(sa.select(table.c.campaign)).all()
+                assert "gone" not in left, table.name
+    assert not (here.home.objects / "gone").exists()
+    assert not (here.home.reports / "gone").exists()
+    assert not here.home.campaign("gone").exists()
+    assert store.read_bytes("stays/r1.txt") == b"raw"
+    assert (here.home.reports / "stays" / "report.md").exists()
+    assert "no campaign 'gone'" in here.refused("campaigns", "delete", "gone", "--yes")
+
+
+def test_a_campaign_at_work_is_not_deleted(here: Here, store: Store) -> None:
+    """Nor one that may still hold hosts; the message says what ends it."""
+    made = campaigns.campaign(id="busy")
+    store.add_campaign(dataclasses.replace(made, state="running"))
+    refused = here.refused("campaigns", "delete", "busy", "--yes")
+    assert "it is running" in refused
+    assert "`benchlab give-back busy` first" in refused
+    store.finish("busy", "failed")
+    (here.home.campaign("busy")).mkdir(parents=True)
+    (here.home.campaign("busy") / RENTAL_FILE).write_text("{}")
+    assert "may still hold hosts" in here.refused("campaigns", "delete", "busy", "--yes")
+    assert store.campaign("busy").state == "failed"

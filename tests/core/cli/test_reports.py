@@ -5,18 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
+import webbrowser
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from markdown_it import MarkdownIt
 
 from benchlab.published import page as published
 from benchlab.results.rows import PUBLISHED_REPORTS
 from benchlab.results.store import open_store
+from tests.builders import campaigns
 from tests.builders.installation import Here
 
 PAGE = """---
@@ -287,3 +291,74 @@ def test_the_history_of_campaigns_is_kept_apart(stored: Here) -> None:
     """With their verdicts; an unknown workload is refused."""
     assert "regression" in stored.run("history", "update_index").stdout
     assert "known: oltp_" in stored.refused("history", "tpcc")
+
+
+# ---------------------------------------------------------------- for a pipeline
+
+
+def test_a_pipeline_fails_on_what_it_asks_for(stored: Here) -> None:
+    """Exit code 3 for a verdict that is there, 0 for one that is not; the table comes anyway."""
+    done = stored.run("compare", "c1", "--fail-on", "regression")
+    assert done.returncode == 3
+    assert "Update Index" in done.stdout
+    assert "oltp_update_index, tps: regression" in done.stderr
+    assert stored.run("compare", "c1", "--fail-on", "improvement").returncode == 0
+    both = ("--fail-on", "improvement", "--fail-on", "regression")
+    assert stored.run("compare", "c1", *both).returncode == 3
+    unknown = stored.run("compare", "c1", "--fail-on", "slow")
+    assert unknown.returncode == 2
+    assert "must be one of regression" in " ".join(unknown.stderr.replace("│", " ").split())
+
+
+def test_a_false_alarm_fails_no_pipeline(here: Here) -> None:
+    """The sides of an A/A campaign are the same, whatever it finds."""
+    made = campaigns.campaign(rounds=4, sides="same")
+    with open_store(here.home) as store:
+        store.add_campaign(made)
+        change = campaigns.known_change({"oltp_update_index": -0.2}, 0.002)
+        for result in campaigns.results_of(made.plan, change):
+            store.add_trial(made.id, result)
+    done = here.run("compare", "c1", "--fail-on", "regression")
+    assert "false alarm" in done.stdout
+    assert done.returncode == 0
+
+
+def test_a_comparison_is_markdown_for_github(stored: Here) -> None:
+    """A heading, the answer, a table whose rows have all cells, and the reasons folded."""
+    text = stored.run("compare", "c1", "--format", "github").stdout
+    page = MarkdownIt("commonmark", {"html": True}).enable("table").render(text)
+    assert page.startswith("<h3>MariaDB Sysbench Performance Test Report")
+    assert "1 regression (Update Index -20" in page
+    (table,) = re.findall(r"<table>.*?</table>", page, re.DOTALL)
+    rows = table.split("<tr>")[2:]
+    assert len(rows) == 2 * 3
+    assert {row.count("<td>") for row in rows} == {6}
+    assert "<td>▼ regression</td>" in table
+    assert "<details>" in page
+    assert "not both" in stored.refused("compare", "c1", "--format", "github", "--json")
+
+
+def test_a_report_is_opened_in_the_browser(stored: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its path is printed in any case; a report that was never made is named with what makes it."""
+    shown = []
+
+    class Browser:
+        def open(self, address: str) -> bool:
+            shown.append(address)
+            return True
+
+    monkeypatch.setattr(webbrowser, "get", lambda: Browser())
+    assert "`benchlab publish c1` makes it" in stored.refused("open", "c1")
+    stored.run("publish", "c1")
+    page = stored.home.reports / "c1" / "report.html"
+    assert stored.run("open", "c1").stdout == f"{page}\n"
+    assert shown == [page.as_uri()]
+    assert "has no such page" in stored.refused("open", "c1", "--lang", "zh")
+
+    def none() -> None:
+        raise webbrowser.Error("could not locate runnable browser")
+
+    monkeypatch.setattr(webbrowser, "get", none)
+    done = stored.run("open", "c1")
+    assert (done.returncode, done.stdout) == (0, f"{page}\n")
+    assert "this machine has no browser" in done.stderr

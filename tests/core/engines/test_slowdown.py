@@ -64,7 +64,7 @@ def test_the_candidate_is_slowed_down_and_the_plan_says_so(sides: str) -> None:
 @pytest.mark.parametrize("percent", [-1, 90.1, 100, math.nan, "fast"])
 def test_a_slowdown_that_is_none_is_refused(percent: object) -> None:
     """Nine tenths of the time are the most; the field is named."""
-    with pytest.raises(SpecError, match="slowdown_pct: Input should be"):
+    with pytest.raises(SpecError, match="slowdown_pct: must be"):
         plans_module.spec().with_overrides({"slowdown_pct": percent})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import html.parser
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -21,6 +22,7 @@ from benchlab.report.model.report import Report
 from benchlab.report.notifications import events, text
 from benchlab.report.notifications.events import Event, WorkloadChange
 from benchlab.report.notifications.text import Message
+from benchlab.report.sentences import answer
 from benchlab.results.records import Campaign
 from tests.builders import campaigns
 
@@ -212,16 +214,17 @@ def test_a_message_names_what_changed_and_shows_every_verdict_beside_it() -> Non
     found = text.of_verdicts(regression(), report(), WHERE)
     expected = "Regression: sysbench_test, 10.11.5 against 10.2.11: Point Select, Update Index"
     assert found.subject == expected
-    assert "is reduced by 10.00% against 10.2.11" in found.sentences[0]
-    assert "is reduced by 20.00% against 10.2.11" in found.sentences[1]
-    assert "this deployment" in found.sentences[2], "how far the verdicts reach"
+    assert found.sentences[0] == answer.sentence(report())
+    assert re.search(r"is reduced by 10\.0+% against 10\.2\.11", found.sentences[1])
+    assert re.search(r"is reduced by 20\.0+% against 10\.2\.11", found.sentences[2])
+    assert "this deployment" in found.sentences[3], "how far the verdicts reach"
     assert [row[:2] + row[5:] for row in found.table[1:]] == [
         ("Point Select", "TPS", "regression"),
-        ("Point Select", "p95", "equivalent"),
+        ("Point Select", "p95 latency", "equivalent"),
         ("Update Index", "TPS", "regression"),
-        ("Update Index", "p95", "equivalent"),
+        ("Update Index", "p95 latency", "equivalent"),
         ("Insert", "TPS", "improvement"),
-        ("Insert", "p95", "equivalent"),
+        ("Insert", "p95 latency", "equivalent"),
     ]
     assert found.links == WHERE
 

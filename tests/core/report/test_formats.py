@@ -193,8 +193,9 @@ def test_every_number_in_the_tables_is_the_comparison_s() -> None:
         for row, cell in zip(table[1:], workload.cells, strict=True):
             columns = ("qps", "tps", "p95_ms")
             values = [cell.sides[side].means[column] for side in SIDES for column in columns]
+            longer = 100 * (values[5] / values[2] - 1)
             assert row[0] == str(cell.threads)
-            for text, value in zip(row[1:], [*values, cell.improvement_pct], strict=True):
+            for text, value in zip(row[1:], [*values, cell.improvement_pct, longer], strict=True):
                 assert value is not None
                 decimals = len(text.rstrip("%").partition(".")[2])
                 assert float(text.replace(",", "").rstrip("%")) == pytest.approx(
@@ -230,7 +231,7 @@ def test_missing_cells_are_printed_as_missing() -> None:
         for t in made.plan.trials
     ]
     case = (made, compare(made.plan, results, 2.0), results)
-    assert result_tables(case)[0][2] == ["8", *["n/a"] * 7]
+    assert result_tables(case)[0][2] == ["8", *["n/a"] * 8]
     files_made = bundle.make(*case)
     last = files_made["comparison.csv"].decode().splitlines()[-1]
     assert last == "oltp_insert,8,,,,,,,,inconclusive,inconclusive"
@@ -242,7 +243,8 @@ def test_the_versions_stand_in_the_headers_as_published() -> None:
     header = result_tables(golden_case())[0][0]
     assert header == [
         *("Threads", "10.2.11 QPS", "10.2.11 TPS", "10.2.11 95% latency (ms)"),
-        *("10.11.5 QPS", "10.11.5 TPS", "10.11.5 95% latency (ms)", "TPS improvement"),
+        *("10.11.5 QPS", "10.11.5 TPS", "10.11.5 95% latency (ms)", "TPS change"),
+        "p95 change",
     ]
     made = campaigns.campaign(sides="same")
     results = campaigns.results_of(made.plan)
@@ -256,7 +258,7 @@ def test_the_front_matter_is_yaml_and_says_the_verdicts() -> None:
     text = golden_bundle()["report.md"].decode()
     front = yaml.safe_load(text.split("---\n")[1])
     assert front["title"] == "MariaDB Sysbench Performance Test Report – 10.11.5 vs. 10.2.11"
-    assert "1 regression (Update Index -12.00%)" in front["summary"]
+    assert "1 regression (Update Index -12.0%)" in front["summary"]
 
 
 def test_every_image_of_the_page_is_in_the_bundle() -> None:
@@ -361,7 +363,7 @@ def test_the_answer_is_the_same_in_every_format() -> None:
     text = html.unescape(golden_bundle()["report.md"].decode())
     printed = terminal.render(report, 200, colour=False)
     said = answer.sentence(report)
-    changes = "1 regression (Update Index -12.00%), 1 improvement (Update Non-index +9.00%)"
+    changes = "1 regression (Update Index -12.0%), 1 improvement (Update Non-index +9.0%)"
     assert said.startswith(f"5 workloads: {changes}, 1 unstable, 2 inconclusive. p95 latency:")
     assert text.index(said) < text.index("## Test environment")
     assert page.index(said) < page.index("<ul class")
@@ -377,13 +379,17 @@ def test_the_answer_is_the_same_in_every_format() -> None:
         assert line.change in page
 
 
-def test_an_inconclusive_card_leads_with_its_interval() -> None:
+def test_an_inconclusive_card_leads_with_what_could_have_been_seen() -> None:
     """A figure in bold would be remembered, though nothing was shown."""
     report = model.build(*golden_case())
     page = golden_bundle()["report.html"].decode()
     bold = re.findall(r'class="estimate">([^<]*)<', page)
     changed = [s for s in report.sections if s.figures.verdict in ("regression", "improvement")]
-    assert bold == [report.numbers.estimate(s.figures.estimate_pct, 2.0) for s in changed]
+    assert bold == [wording.estimate(report, s.figures) for s in changed]
+    unseen = re.findall(r'class="reach">([^<]*)<', page)
+    inconclusive = [s for s in report.sections if s.figures.verdict == "inconclusive"]
+    assert len(inconclusive) == 2
+    assert unseen == [wording.reach(report, s.figures) for s in inconclusive]
 
 
 def test_publishing_twice_leaves_the_same_files_and_nothing_beside(tmp_path: Path) -> None:

@@ -59,8 +59,8 @@ def test_a_regression_is_worded_as_reduced_and_an_improvement_as_improved() -> N
     report = report_of({"oltp_point_select": -0.1, "oltp_update_index": 0.1})
     sentences = [wording.outcome(report, section) for section in report.sections]
     assert [s.figures.verdict for s in report.sections] == ["regression", "improvement"]
-    assert "is reduced by 10.00% against 10.2.11" in sentences[0]
-    assert "is improved by 10.00% against 10.2.11" in sentences[1]
+    assert "is reduced by 10.0% against 10.2.11" in sentences[0]
+    assert "is improved by 10.0% against 10.2.11" in sentences[1]
 
 
 @pytest.mark.parametrize("verdict", ["equivalent", "inconclusive", "unstable"])
@@ -427,7 +427,7 @@ def test_the_terminal_table_fits_its_width_and_is_plain_without_colour() -> None
     plain = terminal.render(report, 80, colour=False)
     assert all(len(line) <= 80 for line in plain.splitlines())
     assert "\x1b" not in plain
-    assert "Point Select: regression, estimate -10.00%" in plain
+    assert "Point Select: regression, estimate -10.0%" in plain
     assert "1,800.0" in plain
     assert "\x1b[" in terminal.render(report, 80, colour=True)
 

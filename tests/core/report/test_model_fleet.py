@@ -228,7 +228,7 @@ def test_what_was_rented_is_compared_with_what_was_wanted() -> None:
         ("3 x a.b: 16 cores, 120.0 GiB, A, B, Linux, kernel 6, data on xfs / "  # noqa: ISC004
          "a.b: 16 cores, 120.1 GiB, A, B, Linux, kernel 7, data on xfs",
          "120.0 / 120.1", "A, B", "Linux, kernel 6 / Linux, kernel 7"),
-        ("3 x 16 cores, 7.5 GiB, , Debian GNU/Linux 12, kernel 6.1, data on ext2/ext3",
+        ("3 x 16 cores, 7.5 GiB, , Debian GNU/Linux 12, kernel 6.1, data on ext4",
          "7.5", "n/a", "Debian GNU/Linux 12, kernel 6.1"),
         ("3 x something | else", "n/a", "n/a", "something | else"),
     ],

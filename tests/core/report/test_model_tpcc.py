@@ -91,16 +91,24 @@ def test_the_page_of_a_tpcc_campaign_is_as_agreed() -> None:
 
 
 def test_the_table_has_the_columns_of_the_published_pages() -> None:
-    """Threads, tpmC of each version, and the improvement, a row per thread count."""
+    """Threads, tpmC of each version, and both changes, a row per thread count."""
     made, outcome, _ = golden_case()
     lines = golden_files()["report.md"].splitlines()
-    first = lines.index("| Threads | v5.1.1 tpmC | v5.2.0 tpmC | tpmC Improvement (%) |")
+    first = lines.index(
+        "| Threads | v5.1.1 tpmC | v5.2.0 tpmC | tpmC change (%) | New Order p95 change (%) |"
+    )
     table = [line.strip("| ").split(" | ") for line in lines[first + 2 : first + 6]]
     assert lines[first + 6] == ""
     for row, cell in zip(table, outcome.workloads[0].cells, strict=True):
         printed = [float(text.replace(",", "")) for text in row]
         values = [cell.sides[side].means["tpmc"] for side in SIDES]
-        assert printed == pytest.approx([cell.threads, *values, cell.improvement_pct], abs=0.5)
+        before, after = (cell.sides[side].means["new_order_p95_ms"] for side in SIDES)
+        assert before is not None
+        assert after is not None
+        longer = 100 * (after / before - 1)
+        assert printed == pytest.approx(
+            [cell.threads, *values, cell.improvement_pct, longer], abs=0.5
+        )
         assert float(row[3]) == pytest.approx(cell.improvement_pct, abs=0.00501)
     assert [row[0] for row in table] == [str(n) for n in made.report_type.threads]
 

@@ -83,11 +83,12 @@ def test_the_form_keeps_what_was_typed_and_starts_only_for_those_who_may(site: S
     page = render(site, plan.plan(site, {"report": ["tpcc_ec2"], "candidate": ['"><script>']}))
     assert "<script>" not in page
     assert "&#34;&gt;&lt;script&gt;" in page
-    assert "actions/start" not in page
-    reader = Site(site.home, site.store, site.language, NOW, may_change=True, guard="g")
+    assert "data-start" not in page
+    starts_at = "../api/v2/dags/{report}/dagRuns"
+    reader = Site(site.home, site.store, site.language, NOW, may_change=True, starts_at=starts_at)
     page = render(reader, plan.plan(reader, {"report": ["tpcc_ec2"], "rounds": ["7"]}))
-    assert 'action="../actions/start"' in page
-    assert '<input type="hidden" name="rounds" value="7">' in page
+    assert 'data-start="../../api/v2/dags/tpcc_ec2/dagRuns"' in page
+    assert 'data-conf="{&#34;rounds&#34;: 7}"' in page
 
 
 def test_a_reader_without_any_report_type_is_told_where_to_look(site: Site) -> None:

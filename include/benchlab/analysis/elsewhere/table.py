@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchlab.errors import SpecError
+from benchlab.errors import SpecError, meaning_of
 from benchlab.plan.report_type import SIDES
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _table(path: Path) -> pd.DataFrame:
             )
     except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.ParserWarning) as error:
         raise SpecError(
-            f"{path}: cannot be read as CSV with {len(headings)} columns: {error}"
+            f"{path}: cannot be read as CSV with {len(headings)} columns: {meaning_of(error)}"
         ) from error
     table[LINE] = range(2, len(table) + 2)
     table = table[(table[headings] != "").any(axis=1)].copy()  # blank lines
@@ -130,7 +130,7 @@ def _headings(path: Path) -> list[str]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             headings = [name.strip().lower() for name in next(csv.reader(file), [])]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise SpecError(f"{path}: cannot be read as CSV: {error}") from error
+        raise SpecError(f"{path}: cannot be read as CSV: {meaning_of(error)}") from error
     if not headings:
         raise SpecError(f"{path}: its first line is empty; it needs the columns {', '.join(KEYS)}")
     if twice := [name for number, name in enumerate(headings) if name in headings[:number]]:

@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from benchlab.analysis.gates.columns import Columns
 from benchlab.errors import SpecError
-from benchlab.plan.documents import from_yaml, read_text
+from benchlab.plan.documents import faults, from_yaml, read_text
 from benchlab.results.records import GateKind, GateResult, GateStatus
 
 Table = Literal["trials", "cells", "workloads", "calibration"]
@@ -126,7 +126,8 @@ def parse(text: str, where: str) -> tuple[Gate, ...]:
     try:
         gates = tuple(Gate.model_validate(entry) for entry in entries)
     except (TypeError, ValueError) as error:
-        raise SpecError(f"{where}: not a list of gates: {error}") from error
+        why = "; ".join(faults(error))
+        raise SpecError(f"{where}: not a list of gates: {why}") from error
     for gate in gates:
         if (fault := gate.fault()) is not None:
             raise SpecError(f"{where}: gate {gate.id}: {fault}")

@@ -21,7 +21,7 @@ from benchlab import home
 from benchlab.engines.database import written
 from benchlab.engines.tidb.topology import COMPONENTS, is_config
 from benchlab.errors import SpecError
-from benchlab.plan import versions
+from benchlab.plan import documents, versions
 from benchlab.plan.documents import from_yaml, read_text
 from benchlab.plan.report_type import Parameters, SideSpec
 
@@ -185,7 +185,8 @@ def _load(path: Path) -> tuple[Rule, ...]:
     try:
         return tuple(Rule.model_validate(entry) for entry in raw)
     except (TypeError, pydantic.ValidationError) as error:
-        raise SpecError(f"{path}: cannot be read: {error}") from error
+        why = "; ".join(documents.faults(error))
+        raise SpecError(f"{path}: not a list of rules: {why}") from error
 
 
 def _written_down(

@@ -29,7 +29,7 @@ from benchlab.engines.tidb.cluster import Cluster
 from benchlab.engines.tidb.mirror import Mirror
 from benchlab.engines.tidb.tidb import TiDB
 from benchlab.engines.tidb.topology import is_config
-from benchlab.errors import CommandError, CommandTimeout, SpecError, UnavailableError
+from benchlab.errors import CommandError, CommandTimeout, SpecError, UnavailableError, meaning_of
 from benchlab.hosts.executor import Executor, LocalExecutor
 from benchlab.plan import versions
 from benchlab.plan.builds import Nightly, has_commit, is_nightly
@@ -251,7 +251,7 @@ def _server_in(component: str, source: Path) -> Iterator[IO[bytes]]:
             file.seek(0)
             yield file
     except (OSError, tarfile.TarError, EOFError, zlib.error) as error:
-        raise SpecError(f"{source}: cannot be read: {error}") from error
+        raise SpecError(f"{source}: cannot be read: {meaning_of(error)}") from error
 
 
 def _program(version: str) -> Path | None:

@@ -10,6 +10,7 @@ Example:
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextlib
 import os
 import signal
@@ -17,11 +18,11 @@ import threading
 import time
 from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import asyncssh
 
-from benchlab.errors import TargetError, UnreachableError
+from benchlab.errors import TargetError, UnreachableError, meaning_of
 from benchlab.hosts.fleet import FleetHost
 
 # sshd lets in ten sessions per connection (MaxSessions); two are left for probing the link.
@@ -30,6 +31,8 @@ UNANSWERED_KEEPALIVES = 2
 OPEN_AGAIN_S = 0.05
 PIPE_LIMIT_S = 2.0
 INTERRUPT_LIMIT_S = 5.0
+# A signal that comes at the very moment at which a wait begins is noticed when the wait ends.
+SIGNAL_NOTICED_S = 0.5
 
 Result = TypeVar("Result")
 
@@ -69,6 +72,8 @@ def call(work: Coroutine[Any, Any, Result]) -> Result:
 
     future = asyncio.run_coroutine_threadsafe(watched(), _running_loop())
     try:
+        while not concurrent.futures.wait([future], SIGNAL_NOTICED_S).done:
+            pass
         return future.result()
     except BaseException:
         if not future.done():  # Ctrl-C, or a task that has to end
@@ -367,7 +372,7 @@ class Link:
 
     def _why(self, error: Exception | None) -> str:
         if isinstance(error, OSError) and (error.errno or 0) > 0:
-            return os.strerror(cast(int, error.errno))  # its text is an address, not a reason
+            return meaning_of(error)  # its text is an address, not a reason
         if isinstance(error, TimeoutError):
             return "it does not answer"
         if isinstance(error, asyncssh.ChannelOpenError):

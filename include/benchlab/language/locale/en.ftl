@@ -136,6 +136,7 @@ answer-equivalent = { $count } equivalent
 answer-named = { $count } ({ $each })
 answer-change = { $workload } { $change }
 answer-nothing = No workload was measured.
+answer-reasons = Why, and how far it can be trusted
 answer-basis-prior = How much deployments differ was not measured but assumed.
 answer-basis-deployments = How much deployments differ is known from { $deployments } deployments of each side.
 answer-basis-aa-campaigns = How much deployments differ is known from { $campaigns } A/A campaigns.
@@ -164,6 +165,7 @@ outcome-unstable = { $workload } is unstable and no conclusion is drawn: { $beca
 outcome-inconclusive = { $workload } is inconclusive. No change of { $limit } or more was shown, and none was ruled out ({ $because }); { $figures }.
 note = Note: { $because }.
 note-label = Note:
+reach = changes between { $low } and { $high } could not be told from chance
 why-sequential = the sides were measured one after the other, so a drift of the hosts cannot be told apart from the version
 rounds-used = The estimate uses the { $used } of { $rounds } rounds that are complete; each row of the table uses the rounds in which both sides have a valid trial for it.
 latency-unknown = { $reasons ->
@@ -482,8 +484,10 @@ figures-p95-column = 95% latency (ms)
 figures-p95 = p95 latency
 figures-new-order-p95 = New Order p95 latency
 figures-new-order-latency = Latency of New Order
-figures-tps-improvement = TPS improvement
-figures-tpmc-improvement = tpmC Improvement (%)
+figures-tps-change = TPS change
+figures-tpmc-change = tpmC change (%)
+figures-p95-change = p95 change
+figures-new-order-p95-change = New Order p95 change (%)
 
 ## Charts
 
@@ -501,6 +505,17 @@ chart-latency = { $latency } (ms), lower is better
 chart-marks = lines: geometric means; faint points: single rounds
 chart-threads = client threads
 chart-no-trial = no valid trial
+
+## Series of trials
+
+series-summary = Second by second: { $count } pairs of trials
+series-about = { $metric } of both sides; below it CPU and disk of whichever host was busiest, from idle to fully busy. Every picture has its own scale of { $metric }.
+series-caption = { $attempt ->
+    [1] { $threads } threads, round { $round }
+   *[other] { $threads } threads, round { $round }, attempt { $attempt }
+}
+series-cpu = CPU
+series-disk = disk
 
 ## Software
 
@@ -726,6 +741,9 @@ site-part-overview = Overview
 site-part-campaigns = Campaigns
 site-part-history = History
 site-part-plan = Plan
+site-problem = Problem { $status }
+site-run = Campaign of a run
+site-run-none = This run has no campaign: its task `plan` has not ended yet, or had nothing to measure. Its log says why. Open this page again once it has ended.
 
 ## Site: overview and campaigns
 
@@ -827,6 +845,7 @@ site-plan-steps = Steps
 site-plan-command = On the command line
 site-plan-start = Start this campaign
 site-plan-start-hint = Triggers its DAG with these values, as you. Hosts are rented only after the approval that the report type asks for.
+site-plan-not-started = It was not started:
 site-plan-free = nothing is rented
 site-plan-unpriced = not known: a price is missing
 site-plan-dollars = about { $dollars } dollars

@@ -97,6 +97,7 @@ answer-equivalent = { $count } 个持平
 answer-named = { $count }（{ $each }）
 answer-change = { $workload } { $change }
 answer-nothing = 没有测试任何负载。
+answer-reasons = 原因与可信程度
 answer-basis-prior = 部署之间的差异没有测量，是假定的。
 answer-basis-deployments = 部署之间的差异由每一方的 { $deployments } 次部署得知。
 answer-basis-aa-campaigns = 部署之间的差异由 { $campaigns } 次 A/A 测试得知。
@@ -125,6 +126,7 @@ outcome-unstable = { $workload } 结果不稳定，不作结论，原因是{ $be
 outcome-inconclusive = { $workload } 无法判定：既未证实、也未排除 { $limit } 或更大的变化（{ $because }）；{ $figures }。
 note = 注意：{ $because }。
 note-label = 注意：
+reach = { $low } 与 { $high } 之间的变化无法与偶然波动区分
 why-sequential = 两方先后测试，因此无法区分主机状态的漂移与版本带来的差异
 rounds-used = 估计值来自 { $rounds } 个轮次中完整的 { $used } 个；表中每一行来自该行两方均有有效试验的轮次。
 latency-unknown = { $reasons ->
@@ -542,8 +544,10 @@ figures-p95-column = 95% latency (ms)
 figures-p95 = p95 延迟
 figures-new-order-p95 = New Order p95 延迟
 figures-new-order-latency = New Order 延迟
-figures-tps-improvement = TPS 提升
-figures-tpmc-improvement = tpmC 提升 (%)
+figures-tps-change = TPS 变化
+figures-tpmc-change = tpmC 变化 (%)
+figures-p95-change = p95 变化
+figures-new-order-p95-change = New Order p95 变化 (%)
 
 ## 图表
 
@@ -562,6 +566,17 @@ chart-latency = { $latency } (ms)，越低越好
 chart-marks = 折线：几何平均值；浅色点：单个轮次
 chart-threads = 客户端线程数
 chart-no-trial = 没有有效试验
+
+## Series of trials
+
+series-summary = 逐秒曲线：{ $count } 对试验
+series-about = 双方的 { $metric }；下方是最繁忙主机的 CPU 与磁盘，从空闲到完全繁忙。每张图的 { $metric } 刻度各自独立。
+series-caption = { $attempt ->
+    [1] { $threads } 线程，第 { $round } 轮
+   *[other] { $threads } 线程，第 { $round } 轮，第 { $attempt } 次尝试
+}
+series-cpu = CPU
+series-disk = 磁盘
 
 ## 软件
 
@@ -769,6 +784,9 @@ site-part-overview = 总览
 site-part-campaigns = 测试活动
 site-part-history = 历史
 site-part-plan = 计划
+site-problem = 错误 { $status }
+site-run = 运行对应的测试活动
+site-run-none = 此次运行没有测试活动：其任务 `plan` 尚未结束，或没有需要测量的内容。原因见其日志。任务结束后请重新打开本页。
 
 ## 网站：总览与测试活动
 
@@ -860,6 +878,7 @@ site-plan-steps = 步骤
 site-plan-command = 命令行
 site-plan-start = 启动此测试
 site-plan-start-hint = 以你的身份用这些值触发其 DAG。需要批准的报告类型在批准之后才会租用主机。
+site-plan-not-started = 未能启动：
 site-plan-free = 不租用任何主机
 site-plan-unpriced = 未知：缺少价格
 site-plan-dollars = 约 { $dollars } 美元

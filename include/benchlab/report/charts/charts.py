@@ -35,9 +35,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_BAND = "#eceff2"
+BAND = "#eceff2"
 _COLOUR: dict[Side, str] = {"baseline": ORANGE, "candidate": BLUE}
-_LABEL_COLOUR: dict[Side, str] = {"baseline": "#8a5f00", "candidate": "#005b8e"}
+CANDIDATE_NAME = "#005b8e"
+_LABEL_COLOUR: dict[Side, str] = {
+    "baseline": VERDICT_COLOUR["unstable"],
+    "candidate": CANDIDATE_NAME,
+}
 _MARKER: dict[Side, str] = {"baseline": "o", "candidate": "s"}
 _LINE: dict[Side, str] = {"baseline": "--", "candidate": "-"}
 # How much further than the largest estimate an interval is drawn before it is cut off.
@@ -80,7 +84,7 @@ def _overview(report: Report) -> Figure:
     low, high = _limits(report)
     axes.set_xlim(low, high)
     changes_by_row(axes, [section.title for section in report.sections])
-    axes.axvspan(-report.spec.threshold_pct, report.spec.threshold_pct, color=_BAND, zorder=0)
+    axes.axvspan(-report.spec.threshold_pct, report.spec.threshold_pct, color=BAND, zorder=0)
     for row, section in enumerate(report.sections):
         _forest_row(axes, report, section, row)
     numbers, say = report.numbers, report.language.say
@@ -121,7 +125,7 @@ def _forest_row(axes: Axes, report: Report, section: Section, row: int) -> None:
 
 def _estimate(report: Report, section: Section) -> str:
     found, numbers, limit = section.figures, report.numbers, report.spec.threshold_pct
-    estimate = numbers.estimate(found.estimate_pct, limit)
+    estimate = numbers.estimate(found.estimate_pct, limit, found.ci95_pct)
     if found.ci95_pct is not None:
         interval = numbers.interval(found.ci95_pct, limit)
         return report.language.say("chart-interval", estimate=estimate, interval=interval)

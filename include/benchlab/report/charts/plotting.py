@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from benchlab.errors import SpecError
+from benchlab.errors import SpecError, meaning_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -181,4 +181,4 @@ def write(path: Path, drawn: Callable[[], Figure]) -> None:
     try:
         path.write_bytes(picture)
     except OSError as error:
-        raise SpecError(f"--picture {path}: cannot be written: {error.strerror}") from error
+        raise SpecError(f"--picture {path}: cannot be written: {meaning_of(error)}") from error

@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from benchlab.errors import EvidenceError
+from benchlab.errors import EvidenceError, meaning_of
 
 # The most that is read: of one file (more than a client may print, see campaign/trial.py), of all
 # files together, and how many files.
@@ -129,7 +129,7 @@ def open_bundle(path: Path) -> Iterator[Archive]:
                 )
             found = _Directory(path) if path.is_dir() else _Zip(path, opened)
         except OSError as error:
-            raise EvidenceError(f"{path}: cannot be read: {error.strerror or error}") from error
+            raise EvidenceError(f"{path}: cannot be read: {meaning_of(error)}") from error
         yield found
 
 
@@ -258,7 +258,7 @@ class _Directory(Archive):
                     left -= len(chunk)
                     yield chunk
         except OSError as error:
-            raise FaultyFileError(name, f"cannot be read: {error.strerror or error}") from error
+            raise FaultyFileError(name, f"cannot be read: {meaning_of(error)}") from error
 
 
 def _files(root: Path) -> Iterator[tuple[str, Path]]:

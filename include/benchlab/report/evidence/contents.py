@@ -23,7 +23,7 @@ from pydantic import TypeAdapter
 
 from benchlab.analysis.gates import gates as quality
 from benchlab.analysis.gates.gates import Gate
-from benchlab.errors import EvidenceError, SpecError, StoreError
+from benchlab.errors import EvidenceError, SpecError, StoreError, meaning_of
 from benchlab.report.evidence import archive, document, manifest
 from benchlab.report.evidence.archive import FaultyFileError
 from benchlab.results.records import Campaign, TrialResult
@@ -189,7 +189,7 @@ def _why(error: Exception) -> str:
     """Why an object is not there, without its place in the store."""
     cause = error.__cause__
     if isinstance(cause, OSError):
-        return f"the object store does not have it: {cause.strerror or type(cause).__name__}"
+        return f"the object store does not have it: {meaning_of(cause)}"
     return "what the object store has is not a text in UTF-8"
 
 

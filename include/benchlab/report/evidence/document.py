@@ -16,6 +16,7 @@ import pydantic
 from pydantic import TypeAdapter
 from pydantic_core import SchemaValidator
 
+from benchlab.plan.documents import worded
 from benchlab.report.evidence.archive import FaultyFileError
 
 # Of a report type as it was run; those that are shipped have 4 KB.
@@ -70,7 +71,7 @@ def _first_fault(error: pydantic.ValidationError) -> str:
     if (count := error.error_count()) > _MOST_FAULTS:
         return f"{count} fields are wrong or unknown"
     first = error.errors(include_input=False, include_url=False)[0]
-    return f"{'.'.join(map(str, first['loc']))[:200]}: {first['msg']}"
+    return f"{'.'.join(map(str, first['loc']))[:200]}: {worded(first)}"
 
 
 @cache  # made where it is first needed, because that takes a while

@@ -213,7 +213,12 @@ def _report(
     # Only whether there are data docs matters, and pages of any size need not be in memory.
     docs = dict.fromkeys((name.removeprefix(docs_at) for name in bundle.names(docs_at)), b"")
     again = report_bundle.make(
-        own.campaign, outcome, trials, docs, own.campaign.report_type.languages
+        own.campaign,
+        outcome,
+        trials,
+        docs,
+        own.campaign.report_type.languages,
+        read_object=lambda name: bundle.read(f"{RAW}{name}"),
     )
     rendered.compare(bundle, again, findings)
 

@@ -9,19 +9,27 @@ from functools import cache
 import jinja2
 from markupsafe import Markup, escape
 
-from benchlab.report.formats import markdown
+from benchlab.report.charts import charts, plotting
+from benchlab.report.formats import markdown, series_svg
 from benchlab.report.formats.pages import TOP, Page
 from benchlab.report.model.report import Report
+from benchlab.report.model.series import PairSeries
+from benchlab.report.sentences import answer
 from benchlab.report.sentences.wording import PLACE
 
-# A sign beside each verdict's colour, for those who print or cannot tell the colours apart.
-_SIGNS = {
-    "regression": "▼",
-    "improvement": "▲",
-    "equivalent": "=",
-    "inconclusive": "?",
-    "unstable": "!",
+# The colours of charts by the page's own names, so that a dark page has dark charts.
+_NAMES = {
+    plotting.INK: "ink",
+    plotting.MUTED: "muted",
+    plotting.GRID: "line",
+    plotting.ORANGE: "baseline",
+    plotting.BLUE: "candidate",
+    "#ffffff": "card",
+    **{colour: name for name, colour in plotting.VERDICT_COLOUR.items()},
+    charts.BAND: "band",
+    charts.CANDIDATE_NAME: "candidate-name",
 }
+_COLOUR = re.compile("|".join(_NAMES), re.IGNORECASE)
 
 
 def render(report: Report, pictures: Mapping[str, bytes], page: Page = TOP) -> str:
@@ -30,7 +38,10 @@ def render(report: Report, pictures: Mapping[str, bytes], page: Page = TOP) -> s
     def chart(stem: str, description: str) -> Markup:
         return _inline(pictures[f"{stem}.svg"].decode(), description)
 
-    return _template().render(markdown.values(report, page), chart=chart)
+    def series(metric: str, pair: PairSeries) -> Markup:
+        return series_svg.draw(report, metric, pair)
+
+    return _template().render(markdown.values(report, page), chart=chart, series=series)
 
 
 def _inline(svg: str, description: str) -> Markup:
@@ -38,6 +49,7 @@ def _inline(svg: str, description: str) -> Markup:
     start = svg.index("<svg")
     label = escape(description)
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg[start:], flags=re.DOTALL)
+    svg = _COLOUR.sub(lambda match: f"var(--{_NAMES[match[0].lower()]})", svg)
     # Safe: it is our own drawing, with its texts as outlines.
     return Markup(svg.replace("<svg", f'<svg role="img" aria-label="{label}"', 1))
 
@@ -46,5 +58,5 @@ def _inline(svg: str, description: str) -> Markup:
 def _template() -> jinja2.Template:
     made = markdown.environment(autoescape=True)
     made.filters["place"] = lambda text, html: Markup(escape(text).replace(PLACE, html, 1))
-    made.globals["signs"] = _SIGNS
+    made.globals["signs"] = answer.SIGNS
     return made.get_template("report.html.j2")

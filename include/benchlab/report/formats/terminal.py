@@ -104,7 +104,8 @@ def _table(report: Report, section: Section) -> Group:
         label = report.sides[side].label
         table.add_column(Text(f"{label} {shown.name}"), justify="right")
         table.add_column("p95 ms", justify="right")
-    table.add_column(f"{shown.name} change", justify="right")
+    for heading in (f"{shown.name} change", "p95 change"):
+        table.add_column(heading, justify="right")
     for cell in cells:
         means = [cell.sides[side].means for side in SIDES]
         table.add_row(
@@ -117,7 +118,7 @@ def _table(report: Report, section: Section) -> Group:
                     numbers.milliseconds(side[latency]),
                 )
             ),
-            numbers.change(cell.improvement_pct),
+            *tables_of.changes(cell, shown, numbers),
         )
     verdict = Text.assemble(
         (f"\n{section.title}: ", "bold"),
@@ -125,9 +126,15 @@ def _table(report: Report, section: Section) -> Group:
             wording.verdict(report, section),
             f"bold {'' if report.campaign.is_aa else _COLOUR.get(section.figures.verdict, '')}",
         ),
-        f", {wording.figures(report, section)}",
+        *(f", {said}" for said in _said_first(report, section)),
     )
     why = wording.why(report, section)
     beside = (why, trust.latency(report, section), *trust.moved(section.figures, english()))
     said = [Padding(Text(line, style="dim"), (0, 0, 0, 2)) for line in beside if line]
     return Group(verdict, *said, table)
+
+
+def _said_first(report: Report, section: Section) -> Iterable[str]:
+    """What could have been seen where nothing was, before the figures."""
+    reach = wording.reach(report, section.figures)
+    return filter(None, (reach, wording.figures(report, section)))

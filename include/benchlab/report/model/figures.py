@@ -29,8 +29,8 @@ class Display:
         name: as sentences and headings have it.
         unit: as the chart has it.
         columns: of each side, in the table that the verdict rests on.
-        improvement: heading of that table's last column.
-        signs: whether each improvement has a percent sign, or the heading has it for all.
+        changes: headings of that table's last columns, of the throughput and of the latency.
+        signs: whether each change has a percent sign, or the heading has it for all.
         latency: the latency beside the throughput, in the chart and the terminal.
         details: of each side, in a second table; empty where the first one has all.
         details_title: what that table shows.
@@ -39,7 +39,7 @@ class Display:
     name: str
     unit: str
     columns: tuple[Column, ...]
-    improvement: str
+    changes: tuple[str, str]
     signs: bool
     latency: Column
     details: tuple[Column, ...] = ()
@@ -55,7 +55,7 @@ def _of_tps(language: Language) -> Display:
             Column("tps", "TPS"),
             Column("p95_ms", language.say("figures-p95-column")),
         ),
-        improvement=language.say("figures-tps-improvement"),
+        changes=(language.say("figures-tps-change"), language.say("figures-p95-change")),
         signs=True,
         latency=Column("p95_ms", language.say("figures-p95")),
     )
@@ -66,7 +66,10 @@ def _of_tpmc(language: Language) -> Display:
         name="tpmC",
         unit="1/min",
         columns=(Column("tpmc", "tpmC"),),
-        improvement=language.say("figures-tpmc-improvement"),
+        changes=(
+            language.say("figures-tpmc-change"),
+            language.say("figures-new-order-p95-change"),
+        ),
         signs=False,
         latency=Column("new_order_p95_ms", language.say("figures-new-order-p95")),
         details=tuple(Column(f"new_order_p{n}_ms", f"p{n} (ms)") for n in (50, 90, 95, 99)),
@@ -84,11 +87,11 @@ def display(section: Section, language: Language) -> Display:
 
 
 def rows(section: Section, language: Language) -> list[list[str]]:
-    """The cells of one workload's table: threads, the columns of each side, improvement."""
+    """The cells of one workload's table: threads, the columns of each side, changes."""
     shown, numbers = display(section, language), Numbers(language)
     figures = _rows(section, shown.columns, numbers)
     return [
-        [*row, _improvement(cell, shown, numbers)]
+        [*row, *changes(cell, shown, numbers)]
         for row, cell in zip(figures, section.figures.cells, strict=True)
     ]
 
@@ -147,6 +150,12 @@ def _rows(section: Section, columns: Sequence[Column], numbers: Numbers) -> list
     ]
 
 
-def _improvement(cell: CellComparison, shown: Display, numbers: Numbers) -> str:
-    text = numbers.change(cell.improvement_pct)
-    return text if shown.signs else text.strip("%\N{NO-BREAK SPACE}")
+def changes(cell: CellComparison, shown: Display, numbers: Numbers) -> tuple[str, str]:
+    """By how much a cell's throughput and its latency changed; of both more is a plus."""
+    before, after = (cell.sides[side].means[shown.latency.metric] for side in SIDES)
+    longer = 100 * (after / before - 1) if before and after is not None else None
+    said = (numbers.change(cell.improvement_pct), numbers.change(longer))
+    if shown.signs:
+        return said
+    throughput, latency = (text.strip("%\N{NO-BREAK SPACE}") for text in said)
+    return throughput, latency

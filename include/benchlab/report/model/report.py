@@ -11,8 +11,8 @@ only format what the :class:`Report` decides::
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from benchlab.analysis.gates.columns import CLOCKS
@@ -31,6 +31,7 @@ from benchlab.report.model import hosts as hosts_module
 from benchlab.report.model import parameters as parameters_module
 from benchlab.report.model import quality as result_quality
 from benchlab.report.model import software as software_module
+from benchlab.report.model.series import PairSeries
 from benchlab.results import redaction
 from benchlab.results.records import (
     REPLACED,
@@ -95,6 +96,7 @@ class Report:
         comparison: its outcome.
         results: all executed trials, including invalid ones.
         data_docs: whether the gates' data docs are published with it.
+        series: what the trials of each workload did second by second; empty if it is not shown.
     """
 
     language: Language
@@ -102,6 +104,7 @@ class Report:
     comparison: Comparison
     results: Sequence[TrialResult]
     data_docs: bool
+    series: Mapping[str, tuple[PairSeries, ...]] = field(default_factory=dict)
 
     @property
     def plan(self) -> Plan:
@@ -261,6 +264,7 @@ def build(
     *,
     data_docs: bool = False,
     language: Language | None = None,
+    series: Mapping[str, tuple[PairSeries, ...]] | None = None,
 ) -> Report:
     """The report of a campaign, without its secrets; in English if ``language`` is None."""
     campaign = redaction.of_campaign(campaign)
@@ -270,4 +274,4 @@ def build(
         origin=plain(campaign.origin),
         engine_reason=plain(campaign.engine_reason),
     )
-    return Report(language or english(), campaign, comparison, results, data_docs)
+    return Report(language or english(), campaign, comparison, results, data_docs, series or {})

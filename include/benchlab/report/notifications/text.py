@@ -19,17 +19,15 @@ from benchlab.analysis.trend.drift import Drift
 from benchlab.analysis.verdict.paired import percent
 from benchlab.language import templates
 from benchlab.language.names import first_of, plain, title_of
-from benchlab.report.model import figures
 from benchlab.report.model.report import Report, Section
 from benchlab.report.notifications.events import KINDS, Event, EventKind, WorkloadChange
-from benchlab.report.sentences import trust, wording
+from benchlab.report.sentences import answer, trust, wording
 
 _HEADINGS: dict[EventKind, str] = {
     **{kind: kind.replace("_", " ").capitalize() for kind in KINDS},
     "drift": "Slow drift",
     "fleet_reaped": "Ended past its expiry",
 }
-_COLUMNS = ("workload", "metric", "change", "95% interval", "adjusted p", "verdict")
 _COLUMNS_OF_CHANGES = ("workload", "from", "to", "change", "interval")
 Links = Sequence[tuple[str, str]]
 """What is where, as pairs: ``("Report", "s3://reports/c1/report.html")``."""
@@ -61,12 +59,12 @@ def of_verdicts(event: Event, report: Report, links: Links) -> Message:
     baseline, candidate = (report.sides[side].label for side in ("baseline", "candidate"))
     titles = ", ".join(section.title for section in sections)
     outcomes = (_outcome(event.kind, report, section) for section in sections)
-    rows = (_rows(report, section) for section in report.sections)
+    headings = tuple(report.language.say(f"column-{name}") for name in answer.COLUMNS)
     return _message(
         f"{_HEADINGS[event.kind]}: {report.plan.report}, {candidate} against {baseline}: {titles}",
-        [*chain.from_iterable(outcomes), trust.deployments(report)],
+        [answer.sentence(report), *chain.from_iterable(outcomes), trust.deployments(report)],
         links,
-        (_COLUMNS, *chain.from_iterable(rows)),
+        (headings, *(line[: len(headings)] for line in answer.lines(report))),
     )
 
 
@@ -141,23 +139,6 @@ def _outcome(kind: EventKind, report: Report, section: Section) -> list[str]:
     return said
 
 
-def _rows(report: Report, section: Section) -> list[tuple[str, ...]]:
-    """A workload's two verdicts, as rows under ``_COLUMNS``."""
-    found, numbers, limit = section.figures, report.numbers, report.spec.threshold_pct
-    metric = figures.display(section, report.language).name
-    return [
-        (
-            section.title,
-            name,
-            numbers.estimate(compared.estimate_pct, limit),
-            numbers.interval(compared.ci95_pct, limit),
-            numbers.p_value(compared.p_adjusted),
-            wording.verdict_word(report, compared.verdict),
-        )
-        for name, compared in ((metric, found), ("p95", found.p95))
-    ]
-
-
 def _changed(report: Report, title: str, change: WorkloadChange) -> str:
     _, oldest, newest, size, interval = _change_row(report, title, change)
     found, changed = change.found, f"{title}: throughput changed by {size} ({interval})"
@@ -180,8 +161,9 @@ def _change_row(report: Report, title: str, change: WorkloadChange) -> tuple[str
         oldest, newest, level, (low, high) = found.oldest, found.newest, 99, found.ci99
     else:
         oldest, newest, level, (low, high) = found.previous, found.candidate, 95, found.ci95
-    interval = numbers.interval((percent(low), percent(high)), limit)
-    size = numbers.estimate(percent(found.change), limit)
+    within = percent(low), percent(high)
+    interval = numbers.interval(within, limit)
+    size = numbers.estimate(percent(found.change), limit, within)
     return title, oldest, newest, size, f"{level}% interval {interval}"
 
 

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
-from benchlab.errors import StoreError
+from benchlab.errors import StoreError, meaning_of
 from benchlab.plan.report_type import FILES
 from benchlab.report.publish.publisher import BasePublisher, Options, Publication
 
@@ -66,7 +66,9 @@ def write(bundle: Mapping[str, bytes], directory: Path) -> list[Path]:
                 (directory / name).parent.mkdir(parents=True, exist_ok=True)
                 (beside / name).replace(directory / name)
     except OSError as error:
-        raise StoreError(f"{directory}: the report cannot be written: {error}") from error
+        raise StoreError(
+            f"{directory}: the report cannot be written: {meaning_of(error)}"
+        ) from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     return [directory / name for name in bundle]
@@ -85,7 +87,7 @@ def read(directory: Path) -> dict[str, bytes]:
             if path.is_file()
         }
     except OSError as error:
-        raise StoreError(f"{directory}: cannot be read: {error}") from error
+        raise StoreError(f"{directory}: cannot be read: {meaning_of(error)}") from error
 
 
 def _remove(path: Path) -> None:
@@ -97,7 +99,7 @@ def _remove(path: Path) -> None:
             path.unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(
-            f"{path}: it is an earlier report's and cannot be removed: {error}"
+            f"{path}: it is an earlier report's and cannot be removed: {meaning_of(error)}"
         ) from error
 
 

@@ -24,6 +24,14 @@ _ORDER: tuple[Verdict, ...] = (
     *("regression", "improvement", "unstable", "inconclusive", "equivalent"),
 )
 _CHANGES = ("regression", "improvement")
+SIGNS = {
+    "regression": "▼",
+    "improvement": "▲",
+    "equivalent": "=",
+    "inconclusive": "?",
+    "unstable": "!",
+}
+"""A sign beside each verdict's colour, for those who print or cannot tell the colours apart."""
 # The weakest first: it is the one to know of.
 _BASES: tuple[Basis, ...] = ("prior", "deployments", "A/A campaigns")
 
@@ -97,7 +105,7 @@ def line(
     return Line(
         workload=workload,
         metric=metric,
-        change=numbers.estimate(found.estimate_pct, threshold_pct),
+        change=numbers.estimate(found.estimate_pct, threshold_pct, found.ci95_pct),
         interval=numbers.interval(found.ci95_pct, threshold_pct),
         p=numbers.p_value(found.p_adjusted).removeprefix("= "),
         verdict=verdict,
@@ -126,7 +134,7 @@ def _sized(report: Report, changed: Iterable[tuple[str, Decision]]) -> Iterable[
     """Each change with its size, the largest first."""
     limit = report.spec.threshold_pct
     for title, found in sorted(changed, key=lambda one: -abs(one[1].estimate_pct or 0)):
-        estimate = report.numbers.estimate(found.estimate_pct, limit)
+        estimate = report.numbers.estimate(found.estimate_pct, limit, found.ci95_pct)
         yield report.language.say("answer-change", workload=title, change=estimate)
 
 

@@ -28,7 +28,8 @@ def notes(report: Report) -> tuple[str, ...]:
         found.append(report.engine_caveat)
     if report.fleet is not None:
         found += setting.notes(report, report.fleet)
-    reason = (report.campaign.engine_reason or MISSING).removesuffix(".")
+    # As it was said on a terminal, where a command stands in backquotes.
+    reason = (report.campaign.engine_reason or MISSING).removesuffix(".").replace("`", "")
     return (*found, say("engine-chosen", engine=plain(report.plan.engine), reason=reason))
 
 

@@ -66,10 +66,16 @@ def _text(
         language.say(
             "answer-change",
             workload=title_of(found.workload),
-            change=Numbers(language).change(found.estimate_pct),
+            change=_change(found, language),
         )
         for found in sorted(changed, key=lambda found: -abs(found.estimate_pct or 0))
     )
     name = "false-alarm" if one.measures_noise else verdict
     said = language.say(f"answer-{name}", count=count)
     return language.say("answer-named", count=said, each=items(each, language))
+
+
+def _change(found: StoredVerdict, language: Language) -> str:
+    low, high = found.low_pct, found.high_pct
+    within = None if low is None or high is None else (low, high)
+    return Numbers(language).estimate(found.estimate_pct, 0, within)

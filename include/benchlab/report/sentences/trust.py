@@ -73,7 +73,7 @@ def latency(report: Report, section: Section) -> str:
         changed = wording.change(report, "latency-change", found, **labels, **of)
         return wording.sentences(changed, report)
     word, told = say(f"verdict-{found.verdict}"), wording.interval(report, found)
-    estimate = report.numbers.estimate(found.estimate_pct, report.spec.threshold_pct)
+    estimate = wording.estimate(report, found)
     return say("latency-otherwise", verdict=word, estimate=estimate, told=told, **of, **why)
 
 
@@ -85,7 +85,7 @@ def latency_in_short(report: Report, section: Section) -> str:
     return say(
         "latency-in-short",
         verdict=wording.verdict_word(report, found.verdict),
-        estimate=report.numbers.estimate(found.estimate_pct, report.spec.threshold_pct),
+        estimate=wording.estimate(report, found),
     )
 
 

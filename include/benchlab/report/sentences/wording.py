@@ -6,6 +6,7 @@ alone. ``verdict(report, section)`` is ``"equivalent"``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import get_args
 
@@ -68,13 +69,35 @@ def verdict_word(report: Report, found: str) -> str:
 def figures(report: Report, section: Section) -> str:
     """The estimate with its interval."""
     found, limit, say = section.figures, report.spec.threshold_pct, report.language.say
-    estimate = report.numbers.estimate(found.estimate_pct, limit)
+    told = estimate(report, found)
     if found.estimate_pct is None:
-        return say("estimate-alone", estimate=estimate)
+        return say("estimate-alone", estimate=told)
     if found.ci95_pct is None:
-        return say("estimate-without-interval", estimate=estimate)
+        return say("estimate-without-interval", estimate=told)
     within = report.numbers.interval(found.ci95_pct, limit)
-    return say("estimate-with-interval", estimate=estimate, interval=within)
+    return say("estimate-with-interval", estimate=told, interval=within)
+
+
+def estimate(report: Report, found: Decision) -> str:
+    """The estimate alone, with as many digits as its interval leaves a meaning."""
+    return report.numbers.estimate(found.estimate_pct, report.spec.threshold_pct, found.ci95_pct)
+
+
+def reach(report: Report, found: Decision) -> str | None:
+    """What an inconclusive metric could not have shown; None for another, or without an interval.
+
+    A change is told from chance where the interval around it leaves zero out, so what is smaller
+    than half of the interval, as a ratio, cannot be.
+    """
+    if found.verdict != "inconclusive" or found.ci95_pct is None:
+        return None
+    low, high = (math.log1p(bound / 100) for bound in found.ci95_pct)
+    half = (high - low) / 2
+    unseen = 100 * math.expm1(-half), 100 * math.expm1(half)
+    low_text, high_text = (
+        report.numbers.estimate(bound, report.spec.threshold_pct, unseen) for bound in unseen
+    )
+    return report.language.say("reach", low=low_text, high=high_text)
 
 
 def _mean(report: Report, section: Section) -> str:
@@ -112,7 +135,10 @@ def change(
     """A regression or improvement by a message, and in an A/A campaign that it is a false alarm."""
     say, threshold = report.language.say, report.spec.threshold_pct
     assert found.estimate_pct is not None  # noqa: S101 - a change has an estimate
-    size, told = report.numbers.size(found.estimate_pct, threshold), interval(report, found)
+    size, told = (
+        report.numbers.size(found.estimate_pct, threshold, found.ci95_pct),
+        interval(report, found),
+    )
     changed = say(which, verdict=found.verdict, size=size, told=told, **values)
     return (changed, say("false-alarm")) if report.campaign.is_aa else (changed,)
 

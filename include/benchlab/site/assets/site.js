@@ -80,3 +80,35 @@ for (const form of document.querySelectorAll("form[data-figures]")) {
     waiting = window.setTimeout(ask, 300);
   });
 }
+
+// <form data-start="ADDRESS" data-conf="JSON">: asks Airflow's API for a run, as the person whose
+// browser this is, and goes to the run's page.
+document.addEventListener("submit", async (event) => {
+  const form = event.target;
+  if (form.dataset.start === undefined) {
+    return;
+  }
+  event.preventDefault();
+  const button = form.querySelector("button");
+  const status = form.querySelector("[role=status]");
+  button.disabled = true;
+  try {
+    const answer = await fetch(form.dataset.start, {
+      method: "POST",
+      credentials: "same-origin",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ conf: JSON.parse(form.dataset.conf), logical_date: null }),
+    });
+    const said = await answer.json();
+    if (!answer.ok) {
+      throw new Error(typeof said.detail === "string" ? said.detail : answer.statusText);
+    }
+    const page = new URL(form.dataset.start, document.baseURI);
+    page.pathname = page.pathname.replace(/api\/v2\/dags\/[^/]+\/dagRuns$/,
+      `dags/${encodeURIComponent(said.dag_id)}/runs/${encodeURIComponent(said.dag_run_id)}`);
+    window.top.location = page;
+  } catch (error) {
+    status.textContent = `${form.dataset.failed} ${error.message}`;
+    button.disabled = false;
+  }
+});

@@ -209,7 +209,9 @@ def _table(found: Bisection) -> Table:
         change = MeasuredStep({pair: 1}) if pair.estimate else None
         table.add_row(
             f"{pair.candidate} vs. {pair.baseline}",
-            numbers.estimate(change.pct if change else None, found.spec.threshold_pct),
+            numbers.estimate(
+                change.pct if change else None, found.spec.threshold_pct, change and change.ci95_pct
+            ),
             numbers.interval(change.ci95_pct if change else None, found.spec.threshold_pct),
             Text(pair.verdict, style=_COLOUR.get(pair.verdict, "")),
             pair.campaign,
@@ -220,7 +222,7 @@ def _table(found: Bisection) -> Table:
 
 def _change(found: Bisection, change: MeasuredStep) -> str:
     numbers = Numbers(english())
-    estimate = numbers.estimate(change.pct, found.spec.threshold_pct)
+    estimate = numbers.estimate(change.pct, found.spec.threshold_pct, change.ci95_pct)
     return (
         f"{estimate} (95% interval {numbers.interval(change.ci95_pct, found.spec.threshold_pct)})"
     )

@@ -181,6 +181,8 @@ def _why_left_out(
     figures = found.workload(workload)
     if figures.estimate_pct is None:
         return "no complete round"
+    if campaign.plan.rounds == 1:
+        return "it has one round, which cannot tell a change from noise"
     if figures.verdict == "unstable":
         return f"unstable: {'; '.join(english().texts(figures.reasons))}"
     return None

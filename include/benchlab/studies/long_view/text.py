@@ -170,7 +170,7 @@ def _table(view: ChainView) -> Table:
         table.add_row(
             f"{ratio.at:%Y-%m-%d}",
             f"{plain(ratio.candidate)} vs. {plain(ratio.baseline)}",
-            numbers.estimate(percent(ratio.log_ratio), view.threshold_pct),
+            numbers.estimate(percent(ratio.log_ratio), view.threshold_pct, link.ci95_pct),
             numbers.interval(link.ci95_pct, view.threshold_pct),
             f"{numbers.change(percent(link.point.level))} {mark}".rstrip(),
         )
@@ -266,5 +266,5 @@ def _sized(
     """Logarithms in percent: ``-3.92% (99% interval -5.82% to -3.92%)``."""
     numbers = Numbers(english())
     within = numbers.interval(percents(interval), threshold_pct)
-    estimate = numbers.estimate(percent(change), threshold_pct)
+    estimate = numbers.estimate(percent(change), threshold_pct, percents(interval))
     return f"{estimate} ({confidence} interval {within})"

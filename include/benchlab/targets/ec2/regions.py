@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from benchlab import targets
 from benchlab.errors import SpecError, StoreError
 from benchlab.home import Home
 from benchlab.plan import topology as topologies
@@ -66,3 +67,14 @@ def known_regions(home: Home, open_store: Callable[[Home], Store] | None = None)
         except StoreError as error:
             skipped.append(f"the campaigns of the results store: {error}")
     return KnownRegions(tuple(sorted(names)), tuple(skipped))
+
+
+def never_rented(home: Home, open_store: Callable[[Home], Store]) -> bool:
+    """Whether the store certainly has no campaign, planned or run, with a target that rents."""
+    renting = {name for name, target in targets.by_name().items() if target.rents}
+    try:
+        with open_store(home) as store:
+            known = {store.target_and_state(name)[0] for name in store.campaign_ids()}
+    except StoreError:  # known_regions names it as well
+        return False
+    return not known & renting

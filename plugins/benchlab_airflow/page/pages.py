@@ -1,0 +1,101 @@
+"""The routes of the pages: each reads its address and answers with a page of the core."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+
+from benchlab.home import ID
+from benchlab.site import history, overview, plan
+from benchlab.site.page import Page, Site, assets, render
+from benchlab_airflow.calendar.calendar_runs import ORIGIN
+from benchlab_airflow.page.rights import ReaderDep
+
+router = APIRouter()
+
+_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+_A_YEAR = "private, max-age=31536000, immutable"
+CampaignPath = Annotated[str, Path(pattern=f"^{ID}$")]
+NamePath = Annotated[str, Path(max_length=160)]
+VersionQuery = Annotated[str, Query(max_length=200)]
+
+
+def shown(site: Site, page: Page, *, fragment: bool = False) -> HTMLResponse:
+    """A page as an answer."""
+    return HTMLResponse(render(site, page, fragment=fragment))
+
+
+@router.get("/assets/{name}")
+def asset(name: str) -> Response:
+    """Style or script; its address changes with its content."""
+    content = assets().get(name)
+    if content is None:
+        return Response(status_code=404)
+    kind = _TYPES[name.rpartition(".")[2]]
+    return Response(content, media_type=kind, headers={"Cache-Control": _A_YEAR})
+
+
+@router.get("/")
+def show_overview(reader: ReaderDep) -> HTMLResponse:
+    """The first page."""
+    return shown(reader.site, overview.overview(reader.site))
+
+
+@router.get("/history/")
+def show_workloads(reader: ReaderDep) -> HTMLResponse:
+    """The workloads that have a history."""
+    return shown(reader.site, history.workloads(reader.site))
+
+
+@router.get("/history/{report}/{workload}/")
+def show_history(
+    reader: ReaderDep,
+    report: NamePath,
+    workload: NamePath,
+    first: VersionQuery = "",
+    second: VersionQuery = "",
+) -> HTMLResponse:
+    """One workload over the versions."""
+    site = reader.of(report)
+    return shown(site, history.history(site, report, workload, first, second))
+
+
+@router.get("/plan/")
+def show_plan(request: Request, reader: ReaderDep) -> HTMLResponse:
+    """What a campaign would take; the form's fields are the query."""
+    asked = _asked(request)
+    site = reader.of(plan.report_of(reader.site, asked))
+    return shown(site, plan.plan(site, asked))
+
+
+@router.get("/plan/figures")
+def show_figures(request: Request, reader: ReaderDep) -> HTMLResponse:
+    """The part of the plan's page that changes with the form."""
+    asked = _asked(request)
+    site = reader.of(plan.report_of(reader.site, asked))
+    return shown(site, plan.figures(site, asked), fragment=True)
+
+
+@router.get("/dags/{report}/")
+def show_report_type(reader: ReaderDep, report: NamePath) -> Response:
+    """The tab of a DAG: the campaigns of its report type."""
+    return RedirectResponse(f"../../campaigns/?report={report}", 302)
+
+
+@router.get("/runs/{report}/{run:path}/")
+def show_run(reader: ReaderDep, report: NamePath, run: str) -> Response:
+    """The tab of a run: its campaign, or that it has none yet."""
+    site = reader.of(report)
+    campaign = site.store.started_by(report, f"{ORIGIN}{run}") if site.shows(report) else None
+    if campaign is None:
+        title = site.language.say("site-run")
+        return shown(site, Page(f"runs/{report}/{run}/", "", title, "no-campaign.html.j2", {}))
+    up = "../" * (3 + run.count("/"))
+    return RedirectResponse(f"{up}campaigns/{campaign}/", 302)
+
+
+def _asked(request: Request) -> plan.Asked:
+    query = request.query_params
+    return {name: query.getlist(name) for name in query if name != "language"}

@@ -1,0 +1,245 @@
+"""The benchmark site in Airflow's API server: who may see what, and what nobody can do."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.airflow.conftest import told
+from tests.builders import weekly
+from tests.builders.weekly import POINT, REPORT
+
+CAMPAIGN = "week-007"
+HISTORY = f"history/{REPORT}/{POINT}/"
+LOOK = {"campaign": CAMPAIGN, "workload": POINT, "done": "yes", "note": "issue 7", "place": HISTORY}
+
+# Asks Airflow's whole app, with the plugin in it, one request after the other.
+ASK = """
+import json, sys
+from airflow.api_fastapi.app import create_app, get_auth_manager
+from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
+from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager
+from fastapi.testclient import TestClient
+
+app = create_app(apps="core")
+# As another auth manager might: a person who may not read one DAG.
+allowed = SimpleAuthManager.is_authorized_dag
+def is_authorized_dag(self, *, details=None, user, **more):
+    if user.get_name() == "stranger" and details is not None and details.id == REPORT:
+        return False
+    return allowed(self, details=details, user=user, **more)
+SimpleAuthManager.is_authorized_dag = is_authorized_dag
+
+client = TestClient(app, base_url="http://testserver", follow_redirects=False)
+tokens = {}
+for name, role in (("ann", "ADMIN"), ("uma", "USER"), ("vic", "VIEWER"), ("stranger", "USER")):
+    tokens[name] = get_auth_manager().generate_jwt(
+        SimpleAuthManagerUser(username=name, role=role))
+found = {}
+for key, ask in ASKED.items():
+    headers = dict(ask.get("headers", {}))
+    if ask.get("who"):
+        headers["Authorization"] = "Bearer " + tokens[ask["who"]]
+    form = ask.get("form")
+    if form is not None and "guard" not in form:
+        page = client.get("/benchmarks/" + ask["from"], headers=headers).text
+        guards = page.split('name="guard" value="')[1:]
+        form = {**form, "guard": guards[0].split('"')[0] if guards else ""}
+    answer = client.request(
+        ask.get("method", "GET"), "/benchmarks/" + ask["place"], headers=headers, data=form)
+    found[key] = {
+        "status": answer.status_code, "headers": dict(answer.headers), "text": answer.text}
+from benchlab_airflow.page.app import make
+from benchlab_airflow.page.rights import reader
+from fastapi.routing import APIRoute
+
+def asks(dependant):
+    return dependant.call is reader or any(map(asks, dependant.dependencies))
+found["routes"] = [[r.path, asks(r.dependant)] for r in make().routes if isinstance(r, APIRoute)]
+found["others"] = [r.path for r in make().routes if not isinstance(r, APIRoute)]
+say(json.dumps(found))
+"""
+
+
+def _asked() -> dict[str, dict[str, Any]]:
+    hostile = {"origin": "http://evil.example", "sec-fetch-site": "cross-site"}
+    form = {"method": "POST", "place": "actions/look", "from": HISTORY}
+    asked: dict[str, dict[str, Any]] = {
+        "nobody": {"place": ""},
+        "nobody's browser": {"place": HISTORY, "headers": {"sec-fetch-mode": "navigate"}},
+        "forged": {"place": "", "headers": {"Authorization": "Bearer forged"}},
+        "overview": {"place": "", "who": "vic"},
+        "history": {"place": HISTORY, "who": "vic"},
+        "history zh": {"place": f"{HISTORY}?language=zh", "who": "vic"},
+        "history of an admin": {"place": HISTORY, "who": "ann"},
+        "workloads": {"place": "history/", "who": "vic"},
+        "workloads of a stranger": {"place": "history/", "who": "stranger"},
+        "history of a stranger": {"place": HISTORY, "who": "stranger"},
+        "overview of a stranger": {"place": "", "who": "stranger"},
+        "file of a stranger": {
+            "place": f"campaigns/{CAMPAIGN}/files/report.html", "who": "stranger"},
+        "report": {"place": f"campaigns/{CAMPAIGN}/files/report.html", "who": "vic"},
+        "archive": {"place": f"campaigns/{CAMPAIGN}/files/evidence.zip", "who": "vic"},
+        "up": {"place": f"campaigns/{CAMPAIGN}/files/..%2f..%2fresults.db", "who": "vic"},
+        "up twice": {"place": f"campaigns/{CAMPAIGN}/files/%2e%2e/%2e%2e/results.db", "who": "vic"},
+        "link": {"place": f"campaigns/{CAMPAIGN}/files/link.txt", "who": "vic"},
+        "nowhere": {"place": "nowhere", "who": "vic"},
+        "no workload": {"place": f"history/{REPORT}/<script>/", "who": "vic"},
+        "plan": {"place": "plan/?report=tpcc_ec2&rounds=x", "who": "vic"},
+        "plan of an admin": {"place": "plan/?report=tpcc_ec2", "who": "ann"},
+        "run": {"place": f"runs/{REPORT}/manual__2026/", "who": "vic"},
+        "style": {"place": "assets/site.css", "who": "vic"},
+        "other site": {**form, "form": LOOK, "who": "ann", "headers": hostile},
+        "no guard": {**form, "form": {**LOOK, "guard": ""}, "who": "ann"},
+        "viewer": {**form, "form": LOOK, "who": "vic"},
+        "viewer with a guess": {**form, "form": {**LOOK, "guard": "x"}, "who": "vic"},
+        "to elsewhere": {**form, "form": {**LOOK, "place": "//evil.example/"}, "who": "ann"},
+        "looked": {**form, "form": LOOK, "who": "ann"},
+        "after it": {"place": HISTORY, "who": "vic"},
+    }  # fmt: skip
+    return asked
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What the app answered, by the name of the request."""
+
+    found: dict[str, Any]
+
+    def status(self, name: str) -> int:
+        """The HTTP status."""
+        return int(self.found[name]["status"])
+
+    def text(self, name: str) -> str:
+        """The body."""
+        return str(self.found[name]["text"])
+
+    def header(self, name: str, header: str) -> str:
+        """A header; empty where there is none."""
+        return str(self.found[name]["headers"].get(header, ""))
+
+
+@pytest.fixture(scope="module")
+def answers(airflow_env: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Answers:
+    """All requests, in one process."""
+    home = tmp_path_factory.mktemp("page")
+    with weekly.installation(home) as weeks:
+        weekly.regression(weeks)
+    report = home / "reports" / CAMPAIGN
+    report.mkdir(parents=True)
+    (report / "report.html").write_text("<script>alert(1)</script>")
+    (report / "evidence.zip").write_bytes(b"PK")
+    (report / "link.txt").symlink_to(Path("/etc/hostname"))
+    code = f"REPORT = {REPORT!r}\nASKED = json.loads({json.dumps(_asked())!r})\n{ASK}"
+    store = f"sqlite:///{home}/results.db"
+    env = {**airflow_env, "BENCHLAB_HOME": str(home), "BENCHLAB_STORE_URL": store}
+    (said,) = told(f"import json\n{code}", env)
+    return Answers(json.loads(said))
+
+
+def test_nobody_sees_anything_without_a_login(answers: Answers) -> None:
+    """A program gets 401; a browser is sent to the login and comes back to the page."""
+    assert answers.status("nobody") == 401
+    assert answers.status("forged") in (401, 403)
+    assert answers.status("nobody's browser") == 302
+    login = answers.header("nobody's browser", "location")
+    assert login.startswith(
+        "/api/v2/auth/login?next=http%3A%2F%2Ftestserver%2Fbenchmarks%2Fhistory"
+    )
+
+
+def test_every_route_asks_who_it_is(answers: Answers) -> None:
+    """There is none without, assets included, and nothing beside the routes, such as /docs."""
+    routes = answers.found["routes"]
+    assert len(routes) >= 8
+    assert [path for path, asks in routes if not asks] == []
+    assert answers.found["others"] == []
+
+
+def test_who_may_read_the_dag_sees_its_campaigns(answers: Answers) -> None:
+    """The answer first, in either language."""
+    assert answers.status("overview") == answers.status("workloads") == 200
+    assert "made Point Select slower" in answers.text("history")
+    assert 'lang="zh"' in answers.text("history zh")
+    assert "language=zh" in answers.text("history zh")
+
+
+def test_who_may_not_read_a_dag_does_not_learn_that_it_is_there(answers: Answers) -> None:
+    """Neither by a list nor by an address nor by a file."""
+    for name in ("workloads of a stranger", "overview of a stranger"):
+        assert answers.status(name) == 200
+        assert CAMPAIGN not in answers.text(name)
+    assert answers.status("history of a stranger") == 404
+    assert answers.status("file of a stranger") == 404
+
+
+def test_pages_load_nothing_from_elsewhere_and_run_no_script_of_their_own(
+    answers: Answers,
+) -> None:
+    """By their policy; and no page has an inline script, a style attribute or another host."""
+    policy = answers.header("history", "content-security-policy")
+    assert "default-src 'none'" in policy
+    assert "script-src 'self';" in policy
+    assert "unsafe" not in policy
+    for name in ("overview", "history", "workloads", "plan"):
+        page = answers.text(name)
+        assert "<script>" not in page
+        assert " style=" not in page
+        assert "http://" not in page
+        assert "https://" not in page
+        assert " on" + "click" not in page
+
+
+def test_a_stored_file_cannot_act_in_airflows_name(answers: Answers) -> None:
+    """It has an origin of its own and runs nothing; what is not read in a browser is downloaded."""
+    policy = answers.header("report", "content-security-policy")
+    assert policy.startswith("sandbox")
+    assert "script-src" not in policy
+    assert "allow-scripts" not in policy
+    assert answers.header("archive", "content-disposition").startswith("attachment")
+    assert answers.header("report", "x-content-type-options") == "nosniff"
+
+
+def test_no_other_file_can_be_read(answers: Answers) -> None:
+    """Neither by a path upwards nor by a link inside the report's folder."""
+    for name in ("up", "up twice", "link"):
+        assert answers.status(name) == 404, name
+
+
+def test_what_is_wrong_is_said_in_the_frame_of_the_site(answers: Answers) -> None:
+    """With the status of its kind, and hostile text as text."""
+    assert answers.status("nowhere") == 404
+    assert answers.status("no workload") == 404
+    assert "<script>" not in answers.text("no workload")
+    assert "rounds: &#39;x&#39; is not a whole number" in answers.text("plan")
+    assert answers.status("run") == 200
+    assert "has no campaign" in answers.text("run")
+    assert answers.header("style", "content-type").startswith("text/css")
+
+
+def test_only_who_may_trigger_is_offered_to_change_something(answers: Answers) -> None:
+    """A viewer has neither the form nor the button."""
+    assert "Mark as looked into" not in answers.text("history")
+    assert "Mark as looked into" in answers.text("history of an admin")
+    assert "data-start" not in answers.text("plan")
+    start = 'data-start="../../api/v2/dags/tpcc_ec2/dagRuns"'
+    assert start in answers.text("plan of an admin")
+
+
+def test_nothing_is_changed_for_another_site_or_a_viewer(answers: Answers) -> None:
+    """Not even with the person's cookie: the guard of a page of theirs is needed."""
+    for name in ("other site", "no guard", "viewer", "viewer with a guess"):
+        assert answers.status(name) == 403, name
+
+
+def test_a_change_is_recorded_in_the_persons_name(answers: Answers) -> None:
+    """And the page is shown again; never one of another site."""
+    assert answers.status("looked") == 303
+    assert answers.header("looked", "location") == f"../{HISTORY}"
+    assert answers.header("to elsewhere", "location") == "../evil.example/"
+    assert "by ann" in answers.text("after it")
+    assert "issue 7" in answers.text("after it")
