@@ -14,6 +14,7 @@ from tests.builders import weekly
 from tests.builders.weekly import POINT, REPORT
 
 CAMPAIGN = "week-007"
+TRIAL = f"r1-candidate-{POINT}-t4"
 HISTORY = f"history/{REPORT}/{POINT}/"
 LOOK = {"campaign": CAMPAIGN, "workload": POINT, "done": "yes", "note": "issue 7", "place": HISTORY}
 
@@ -82,6 +83,15 @@ def _asked() -> dict[str, dict[str, Any]]:
         "overview of a stranger": {"place": "", "who": "stranger"},
         "file of a stranger": {
             "place": f"campaigns/{CAMPAIGN}/files/report.html", "who": "stranger"},
+        "campaign": {"place": f"campaigns/{CAMPAIGN}/", "who": "vic"},
+        "campaign of a stranger": {"place": f"campaigns/{CAMPAIGN}/", "who": "stranger"},
+        "progress": {"place": f"campaigns/{CAMPAIGN}/progress", "who": "vic"},
+        "trial": {"place": f"campaigns/{CAMPAIGN}/trials/{TRIAL}/", "who": "vic"},
+        "trial of a stranger": {
+            "place": f"campaigns/{CAMPAIGN}/trials/{TRIAL}/", "who": "stranger"},
+        "bad attempt": {"place": f"campaigns/{CAMPAIGN}/trials/{TRIAL}/?attempt=x", "who": "vic"},
+        "two": {"place": f"compare/?first={CAMPAIGN}&second=week-001", "who": "vic"},
+        "two of a stranger": {"place": f"compare/?first={CAMPAIGN}", "who": "stranger"},
         "report": {"place": f"campaigns/{CAMPAIGN}/files/report.html", "who": "vic"},
         "archive": {"place": f"campaigns/{CAMPAIGN}/files/evidence.zip", "who": "vic"},
         "up": {"place": f"campaigns/{CAMPAIGN}/files/..%2f..%2fresults.db", "who": "vic"},
@@ -168,13 +178,26 @@ def test_who_may_read_the_dag_sees_its_campaigns(answers: Answers) -> None:
     assert "language=zh" in answers.text("history zh")
 
 
+def test_a_campaign_leads_to_its_trials_and_to_others(answers: Answers) -> None:
+    """Its page, a trial's, and two beside each other; a fragment has no frame."""
+    assert f'href="../../campaigns/{CAMPAIGN}/trials/{TRIAL}/?attempt=1"' in answers.text(
+        "campaign"
+    )
+    assert "Valid and used" in answers.text("trial")
+    assert "These are two campaigns" in answers.text("two")
+    assert answers.status("progress") == 200
+    assert "<html" not in answers.text("progress")
+    assert answers.status("bad attempt") == 422
+    assert "attempt: it cannot be read" in answers.text("bad attempt")
+
+
 def test_who_may_not_read_a_dag_does_not_learn_that_it_is_there(answers: Answers) -> None:
     """Neither by a list nor by an address nor by a file."""
     for name in ("workloads of a stranger", "overview of a stranger"):
         assert answers.status(name) == 200
         assert CAMPAIGN not in answers.text(name)
-    assert answers.status("history of a stranger") == 404
-    assert answers.status("file of a stranger") == 404
+    for what in ("history", "file", "campaign", "trial", "two"):
+        assert answers.status(f"{what} of a stranger") == 404, what
 
 
 def test_pages_load_nothing_from_elsewhere_and_run_no_script_of_their_own(
@@ -185,7 +208,7 @@ def test_pages_load_nothing_from_elsewhere_and_run_no_script_of_their_own(
     assert "default-src 'none'" in policy
     assert "script-src 'self';" in policy
     assert "unsafe" not in policy
-    for name in ("overview", "history", "workloads", "plan"):
+    for name in ("overview", "campaign", "trial", "two", "history", "workloads", "plan"):
         page = answers.text(name)
         assert "<script>" not in page
         assert " style=" not in page

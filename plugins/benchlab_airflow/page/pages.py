@@ -8,7 +8,9 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from benchlab.home import ID
-from benchlab.site import history, overview, plan
+from benchlab.site import campaign as campaign_page
+from benchlab.site import history, overview, plan, side_by_side
+from benchlab.site import trial as trial_page
 from benchlab.site.page import Page, Site, assets, render
 from benchlab_airflow.calendar.calendar_runs import ORIGIN
 from benchlab_airflow.page.rights import ReaderDep
@@ -18,6 +20,7 @@ router = APIRouter()
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _A_YEAR = "private, max-age=31536000, immutable"
 CampaignPath = Annotated[str, Path(pattern=f"^{ID}$")]
+CampaignQuery = Annotated[str, Query(pattern=f"^{ID}$")]
 NamePath = Annotated[str, Path(max_length=160)]
 VersionQuery = Annotated[str, Query(max_length=200)]
 
@@ -41,6 +44,35 @@ def asset(name: str) -> Response:
 def show_overview(reader: ReaderDep) -> HTMLResponse:
     """The first page."""
     return shown(reader.site, overview.overview(reader.site))
+
+
+@router.get("/campaigns/{campaign}/")
+def show_campaign(reader: ReaderDep, campaign: CampaignPath) -> HTMLResponse:
+    """One campaign."""
+    site = reader.of(campaign_page.recorded(reader.site, campaign).plan.report)
+    return shown(site, campaign_page.campaign(site, campaign))
+
+
+@router.get("/campaigns/{campaign}/progress")
+def show_progress(reader: ReaderDep, campaign: CampaignPath) -> HTMLResponse:
+    """The part of a campaign's page that is asked for again while it is measured."""
+    return shown(reader.site, campaign_page.progress(reader.site, campaign), fragment=True)
+
+
+@router.get("/campaigns/{campaign}/trials/{trial}/")
+def show_trial(
+    reader: ReaderDep, campaign: CampaignPath, trial: NamePath, attempt: int | None = None
+) -> HTMLResponse:
+    """One trial."""
+    return shown(reader.site, trial_page.trial(reader.site, campaign, trial, attempt))
+
+
+@router.get("/compare/")
+def show_two(
+    reader: ReaderDep, first: CampaignQuery, second: CampaignQuery | None = None
+) -> HTMLResponse:
+    """Two campaigns side by side."""
+    return shown(reader.site, side_by_side.side_by_side(reader.site, first, second or ""))
 
 
 @router.get("/history/")

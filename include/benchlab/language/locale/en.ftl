@@ -822,7 +822,71 @@ site-unpublished = no verdict yet
 
 ## Site: one campaign
 
+site-trial-of = Trial { $trial } of { $planned }
+site-before-trials = Not measuring yet, or between two trials
+site-left = { $time } left
+site-dollars-so-far = { $dollars } of { $planned } dollars
+site-trials-measured = Trials measured
+site-silent = It has reported nothing for a long time: its run in Airflow, or the command that started it, may be dead. A campaign that is started again with the same id goes on where it ended.
+site-ended = The campaign has ended.
+site-open-again = Show its result
+site-campaign-failed = This campaign failed: not everything that was planned has a valid result. What is missing, and why, is below.
+site-single = One version was measured, { $version }: there is nothing to compare.
+site-forest = Change from baseline to candidate with its 95% interval; the band is the threshold of { $limit } on both sides. A longer latency is a positive change.
+site-on-this-page = On this page
+site-beside = Beside another campaign
+site-trials = Trials
+site-no-trials = No trial has been measured yet.
+site-rejected = { $count } of { $trials } executed trials are not used:
+site-all-used = All { $trials } executed trials are used.
+site-each-trial = All { $trials } executed trials
+site-column-number = No.
+site-column-trial = Trial
+site-column-attempt = Attempt
+site-column-why = Why
+site-column-throughput = Throughput
+site-column-state = State
+site-column-started = Started
+site-state-used = used
+site-state-invalid = invalid
+site-state-unused = not used
+site-files = Files
+site-no-files = There is no report on this machine: `benchlab publish { $campaign }` writes one.
+site-all-files = All { $count } files
+site-trial-used = Valid and used: { $throughput }, p95 { $p95 }.
+site-trial-invalid = Rejected: its figures are not used.
+site-trial-unused = Not used, though it is valid by itself.
+site-attempts = Attempts:
+site-series = Second by second
+site-series-about = The trial and its partner: same round, workload, threads and attempt. Throughput, then CPU and disk of the busiest host.
+site-no-series = No series was kept of this trial, or it has been deleted.
+site-partner = The other side: { $trial }
+site-gates = Gates
+site-no-gates = No gate was evaluated, because its client did not run.
+site-column-status = Result
+site-column-observed = Observed
+site-gate-pass = passed
+site-gate-fail = failed
+site-gate-not-evaluated = not evaluated
+site-figures = Figures
+site-column-metric = Metric
+site-column-unit = Unit
+site-phases = Seconds in each phase
+site-column-phase = Phase
+site-file-raw = the client's output
+site-file-series = its series
+site-file-hosts = metrics of the hosts
+site-trial-no-files = Nothing was kept of this trial, because its client did not run.
+
 ## Site: two campaigns
+
+site-two-title = Two campaigns side by side
+site-two-warning = These are two campaigns: measured at two times, perhaps on other hosts, and not in turn. The same version differs by -14% to +6% between published campaigns. Compare their changes, each against its own baseline; never their absolute figures.
+site-two-not-measured = not measured
+site-two-differences = What differs between them
+site-two-alike = Nothing that was recorded differs.
+site-two-choose = Which campaign is to stand beside { $campaign }?
+site-two-none = There is no other campaign of this report type yet.
 
 ## Site: history
 

@@ -855,7 +855,71 @@ site-unpublished = 尚无结论
 
 ## 网站：单个测试活动
 
+site-trial-of = 第 { $trial } 次试验，共 { $planned } 次
+site-before-trials = 尚未开始测量，或处于两次试验之间
+site-left = 还需 { $time }
+site-dollars-so-far = 已用 { $dollars } 美元，计划 { $planned } 美元
+site-trials-measured = 已测量的试验
+site-silent = 很久没有任何进展：其 Airflow 运行或启动它的命令可能已经终止。以相同 id 再次启动，会从中断处继续。
+site-ended = 测试活动已结束。
+site-open-again = 查看结果
+site-campaign-failed = 此测试活动失败：并非所有计划的试验都有有效结果。缺少的内容及原因见下文。
+site-single = 只测量了一个版本 { $version }：没有可对比的内容。
+site-forest = 从基线到候选的变化及其 95% 区间；色带为两侧各 { $limit } 的阈值。延迟变长为正的变化。
+site-on-this-page = 本页内容
+site-beside = 与另一个测试活动并列
+site-trials = 试验
+site-no-trials = 尚未测量任何试验。
+site-rejected = 已执行的 { $trials } 次试验中有 { $count } 次未被采用：
+site-all-used = 已执行的 { $trials } 次试验全部采用。
+site-each-trial = 全部 { $trials } 次已执行的试验
+site-column-number = 序号
+site-column-trial = 试验
+site-column-attempt = 第几次尝试
+site-column-why = 原因
+site-column-throughput = 吞吐
+site-column-state = 状态
+site-column-started = 开始时间
+site-state-used = 已采用
+site-state-invalid = 无效
+site-state-unused = 未采用
+site-files = 文件
+site-no-files = 本机没有报告：`benchlab publish { $campaign }` 可以生成。
+site-all-files = 全部 { $count } 个文件
+site-trial-used = 有效并已采用：{ $throughput }，p95 { $p95 }。
+site-trial-invalid = 已拒绝：其数字不被采用。
+site-trial-unused = 本身有效，但未被采用。
+site-attempts = 各次尝试：
+site-series = 逐秒数据
+site-series-about = 本次试验及与之对应的另一方：相同的轮次、负载、线程数和尝试。依次为吞吐、最忙主机的 CPU 和磁盘。
+site-no-series = 没有保留此试验的逐秒数据，或数据已被删除。
+site-partner = 另一方：{ $trial }
+site-gates = 质量门
+site-no-gates = 客户端没有运行，因此没有评估任何质量门。
+site-column-status = 结果
+site-column-observed = 观测值
+site-gate-pass = 通过
+site-gate-fail = 未通过
+site-gate-not-evaluated = 未评估
+site-figures = 数字
+site-column-metric = 指标
+site-column-unit = 单位
+site-phases = 各阶段秒数
+site-column-phase = 阶段
+site-file-raw = 客户端输出
+site-file-series = 逐秒数据
+site-file-hosts = 主机指标
+site-trial-no-files = 客户端没有运行，因此没有保留任何内容。
+
 ## 网站：两个测试活动
+
+site-two-title = 两个测试活动并列
+site-two-warning = 这是两个测试活动：测量时间不同，主机可能不同，也没有交替进行。在已发布的测试之间，同一版本相差 -14% 到 +6%。请比较各自相对其基线的变化，切勿比较绝对数字。
+site-two-not-measured = 未测量
+site-two-differences = 两者的差异
+site-two-alike = 记录的内容没有差异。
+site-two-choose = 与 { $campaign } 并列的是哪一个测试活动？
+site-two-none = 此报告类型还没有其他测试活动。
 
 ## 网站：历史
 
