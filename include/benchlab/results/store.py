@@ -503,6 +503,12 @@ class Store:
         """One attempt of a trial; None where it is not stored."""
         return next(iter(self._read_trials(campaign, trial=trial, attempt=attempt)), None)
 
+    def trial_ids(self, campaign: str) -> list[str]:
+        """The trials of a campaign that were measured at least once, by id."""
+        measured = sa.select(TRIALS.c.trial).where(TRIALS.c.campaign == campaign).distinct()
+        with self.transaction() as connection:
+            return sorted(connection.scalars(measured))
+
     def trials(self, campaign: str) -> list[TrialResult]:
         """All trials of a campaign, including invalid ones, by attempt and then in plan order."""
         return self._read_trials(campaign)

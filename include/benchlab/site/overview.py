@@ -149,9 +149,7 @@ def _verdicts(site: Site, one: ReportSummary) -> Verdicts:
     return Verdicts(rows, scale(0.0))
 
 
-def _of_workload(
-    one: CampaignSummary, workload: str
-) -> tuple[StoredVerdict, StoredVerdict | None]:
+def _of_workload(one: CampaignSummary, workload: str) -> tuple[StoredVerdict, StoredVerdict | None]:
     """The verdicts on throughput and on p95 latency."""
     first, *rest = (found for found in one.verdicts if found.workload == workload)
     return first, (rest[0] if rest else None)
@@ -193,7 +191,7 @@ def open_regressions(site: Site) -> list[OpenRegression]:
     chosen = Chosen(reports=site.reports, verdict="regression", measures_noise=False)
     measured = site.store.summaries(chosen, limit=_SEARCHED)
     looked = site.store.looked_into()
-    seen = {
+    seen: set[tuple[object, str]] = {
         (_pair(one), workload)
         for one in measured
         for campaign, workload in looked
