@@ -322,6 +322,15 @@ class ReportSummary:
 
 
 @dataclass(frozen=True)
+class CampaignEnvironment:
+    """What is known of where a campaign ran: :attr:`Campaign.environment`, without its plan."""
+
+    report: str
+    started_at: datetime
+    environment: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class Remarks:
     """What people say of a campaign; reports do not have it.
 

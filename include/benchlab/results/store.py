@@ -34,6 +34,7 @@ from benchlab.results import listing
 from benchlab.results.listing import EVERYTHING, Chosen, Order
 from benchlab.results.records import (
     Campaign,
+    CampaignEnvironment,
     CampaignSummary,
     LookedInto,
     Remarks,
@@ -276,18 +277,25 @@ class Store:
                 log.warning("left out: %s", error)
         return found
 
-    def environments(self, since: date) -> dict[str, tuple[str, dict[str, str]]]:
-        """Of the campaigns started on a day or later, by id: report type and environment.
+    def environments(self, since: date) -> dict[str, CampaignEnvironment]:
+        """The environments of the campaigns that were started on a day or later, by id.
 
         Example:
-            ``store.environments(date(2026, 11, 1))["c1"][1].get(SPENT)``
+            ``store.environments(date(2026, 11, 1))["c1"].environment.get(SPENT)``
         """
-        asked = sa.select(CAMPAIGNS.c.id, CAMPAIGNS.c.report, CAMPAIGNS.c.environment)
+        names = ("id", "report", "started_at", "environment")
         # Times are stored in UTC and in ISO 8601, whose order is that of time.
-        begun = asked.where(CAMPAIGNS.c.started_at >= since.isoformat())
+        begun = CAMPAIGNS.c.started_at >= since.isoformat()
         with self.transaction() as connection:
-            rows = connection.execute(begun).all()
-        return {row.id: (row.report, json.loads(row.environment)) for row in rows}
+            rows = connection.execute(
+                sa.select(*(CAMPAIGNS.c[name] for name in names)).where(begun)
+            ).all()
+        return {
+            row.id: CampaignEnvironment(
+                row.report, datetime.fromisoformat(row.started_at), json.loads(row.environment)
+            )
+            for row in rows
+        }
 
     def set_facts(self, campaign: str, side: str, facts: SideFacts) -> None:
         """Record what was found on a deployed side, in place of what was recorded before."""
@@ -496,6 +504,12 @@ class Store:
     def trial(self, campaign: str, trial: str, attempt: int) -> TrialResult | None:
         """One attempt of a trial; None where it is not stored."""
         return next(iter(self._read_trials(campaign, trial=trial, attempt=attempt)), None)
+
+    def trial_ids(self, campaign: str) -> list[str]:
+        """The trials of a campaign that were measured at least once, by id."""
+        measured = sa.select(TRIALS.c.trial).where(TRIALS.c.campaign == campaign).distinct()
+        with self.transaction() as connection:
+            return sorted(connection.scalars(measured))
 
     def trials(self, campaign: str) -> list[TrialResult]:
         """All trials of a campaign, including invalid ones, by attempt and then in plan order."""

@@ -61,7 +61,7 @@ def campaign(site: Site, campaign: str) -> Page:
         StoreError, SpecError: it, or the gates, cannot be read.
     """
     record = campaign_of(site, campaign)
-    values = {
+    values: dict[str, object] = {
         "campaign": record,
         "remarks": site.store.remarks().get(record.id),
         "downloads": _downloads(site, record.id),
@@ -94,7 +94,7 @@ def progress(site: Site, campaign: str) -> Page:
         NoSuchPage: as :func:`campaign`.
     """
     record = campaign_of(site, campaign)
-    title = site.language.say("site-progress")
+    title = site.language.say("site-how-far")
     values = {"campaign": record, "has_trial_pages": True, **_live(site, record)}
     return Page(place_of(record.id), "campaigns/", title, "progress.html.j2", values)
 

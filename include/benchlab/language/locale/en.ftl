@@ -748,6 +748,77 @@ site-run-none = This run has no campaign: its task `plan` has not ended yet, or 
 ## Site: overview and campaigns
 
 site-nothing-measured = Nothing has been measured yet.
+site-begin = Trigger a DAG in Airflow, such as sysbench_local, which needs no more than this machine; or run the same from a terminal:
+site-begin-files = The first campaign appears here when this site is written again after it. This one needs no more than one machine:
+site-none = none
+site-never = never measured
+site-open-regressions = Regressions nobody has looked into
+site-more-regressions = { $more } more: all campaigns with a regression
+site-at-work = Being measured
+site-next = Next run
+site-next-release = with the next release ({ $types })
+site-next-aa = A/A campaign
+site-next-by-hand = only when somebody starts it
+site-cost = Cost this month
+site-cost-before = last month { $dollars } dollars
+site-month-before = Last month
+site-dollars = { $dollars } dollars
+site-dollars-of = { $dollars } of { $planned } planned dollars
+site-dollars-unknown = not known of { $campaigns ->
+    [one] 1 campaign
+   *[other] { $campaigns } campaigns
+}
+site-nothing-rented = nothing rented
+site-newest-verdicts = Newest verdicts
+site-report-types = Report types
+site-report-types-note = Next runs are those of the schedule: a DAG that is paused in Airflow does not run. The cost is that of rented hosts at list prices, of the campaigns that began in the month (UTC). Without A/A campaigns, how much deployments differ is assumed; trigger the report type with the sides "same" to measure it.
+site-column-report = Report type
+site-column-newest = Newest campaign
+site-list-started = Started
+site-column-took = Took
+site-list-state = State
+site-calibration = Newest A/A campaign
+site-no-calibration = none
+site-aa-campaigns = { $count ->
+    [one] 1 A/A campaign
+   *[other] { $count } A/A campaigns
+}
+site-days-ago = { $days ->
+    [0] less than a day ago
+    [one] 1 day ago
+   *[other] { $days } days ago
+}
+site-campaigns = { $count ->
+    [one] 1 campaign
+   *[other] { $count } campaigns
+}
+site-aa = { $version } against itself (A/A)
+site-metric-throughput = Throughput
+site-metric-latency = p95 latency
+site-state-running = being measured
+site-state-complete = complete
+site-state-failed = failed
+site-progress = Trials measured
+site-progress-elsewhere = Its progress is kept on the machine that measures it.
+site-work-trial = trial { $trial } of { $planned }
+site-work-left = about { $left } left
+site-work-silent = Nothing was heard of it for long, so it may have been interrupted. Start the same campaign again to resume it, or end it with "benchlab give-back { $campaign }". Last heard of:
+site-stale = Not renewed any more: Airflow does not answer, or the login has ended. Load the page again.
+site-as-of = As of
+site-filter = Show
+site-filter-any = any
+site-filter-version = Version or build
+site-filter-since = Started since
+site-filter-until = until
+site-filter-search = Search in this list
+site-filter-wrong = { $field }: "{ $value }" cannot be used here and was ignored
+site-all-campaigns = all campaigns
+site-no-match = None of the { $count } campaigns has all of that.
+site-listed = { $from }–{ $until } of { $count } campaigns
+site-newer = Previous page
+site-older = Next page
+site-pages = Pages of the list
+site-unpublished = no verdict yet
 
 ## Site: one campaign
 
@@ -796,16 +867,14 @@ site-file-hosts = Host metrics (CSV)
 site-other-files = Charts and data docs: { $count }
 site-not-published = No report is on this machine: it has not been published yet, or was deleted. This writes it:
 site-notes = Notes
-site-progress = Progress
+site-how-far = Progress
 site-trial-of = { $trial } of { $planned }
 site-phase = Phase
-site-progress-elsewhere = not known here: the campaign runs on another machine, or has not begun
 site-left = Time left, about
 site-costs = Costs
 site-dollars-so-far = ${ $dollars } so far, ${ $planned } planned
 site-so-far = { $count } measured so far; the latest:
 site-so-far-only = This is what its trials show so far; the campaign still runs.
-site-silent = It has noted nothing for a long time and was perhaps interrupted. If nothing of it runs any more, this resumes it:
 site-ended = The campaign has ended.
 site-ended-open = Show the answer
 site-failed = The campaign failed: trials have no valid result, or a side's data lost their consistency. What was measured is shown. This resumes it:

@@ -791,6 +791,67 @@ site-run-none = 此次运行没有测试活动：其任务 `plan` 尚未结束�
 ## 网站：总览与测试活动
 
 site-nothing-measured = 尚未测量任何内容。
+site-begin = 请在 Airflow 中触发一个 DAG，例如只需要本机的 sysbench_local；或在终端中运行：
+site-begin-files = 完成第一个测试活动并重新生成本站点后，结果会显示在这里。下面的命令只需要一台机器：
+site-none = 无
+site-never = 从未测量
+site-open-regressions = 尚无人查看的性能退化
+site-more-regressions = 另有 { $more } 项：所有出现性能退化的测试活动
+site-at-work = 正在测量
+site-next = 下次运行
+site-next-release = 下一个版本发布时（{ $types }）
+site-next-aa = A/A 测试活动
+site-next-by-hand = 仅由人工启动
+site-cost = 本月费用
+site-cost-before = 上月 { $dollars } 美元
+site-month-before = 上月
+site-dollars = { $dollars } 美元
+site-dollars-of = 计划 { $planned } 美元，已用 { $dollars } 美元
+site-dollars-unknown = { $campaigns } 个测试活动的费用未知
+site-nothing-rented = 未租用主机
+site-newest-verdicts = 最新结论
+site-report-types = 报告类型
+site-report-types-note = 下次运行时间取自日程；在 Airflow 中被暂停的 DAG 不会运行。费用为当月（UTC）开始的测试活动所租主机按目录价计算的费用。没有 A/A 测试活动时，部署之间的差异只是假定值；触发该报告类型时将 sides 设为“same”即可测量。
+site-column-report = 报告类型
+site-column-newest = 最新测试活动
+site-list-started = 开始时间
+site-column-took = 用时
+site-list-state = 状态
+site-calibration = 最新 A/A 测试活动
+site-no-calibration = 无
+site-aa-campaigns = { $count } 个 A/A 测试活动
+site-days-ago = { $days ->
+    [0] 不到一天前
+   *[other] { $days } 天前
+}
+site-campaigns = { $count } 个测试活动
+site-aa = { $version } 与自身比较（A/A）
+site-metric-throughput = 吞吐
+site-metric-latency = p95 延迟
+site-state-running = 正在测量
+site-state-complete = 完成
+site-state-failed = 失败
+site-progress = 已测量的试验
+site-progress-elsewhere = 其进度保存在执行测量的机器上。
+site-work-trial = 第 { $trial } 个试验，共 { $planned } 个
+site-work-left = 约剩 { $left }
+site-work-silent = 已很久没有新进展，测试活动可能已中断。再次启动同一测试活动可继续，或用“benchlab give-back { $campaign }”结束。最后一次进展：
+site-stale = 内容已停止更新：Airflow 无响应或登录已失效。请重新加载页面。
+site-as-of = 截至
+site-filter = 筛选
+site-filter-any = 不限
+site-filter-version = 版本或构建
+site-filter-since = 开始日期不早于
+site-filter-until = 不晚于
+site-filter-search = 在列表中搜索
+site-filter-wrong = { $field }：“{ $value }”无法使用，已忽略
+site-all-campaigns = 全部测试活动
+site-no-match = { $count } 个测试活动中没有符合全部条件的。
+site-listed = 第 { $from }–{ $until } 个，共 { $count } 个测试活动
+site-newer = 上一页
+site-older = 下一页
+site-pages = 列表分页
+site-unpublished = 尚无结论
 
 ## 网站：单个测试活动
 
@@ -836,16 +897,14 @@ site-file-hosts = 主机指标（CSV）
 site-other-files = 图表与数据文档：{ $count }
 site-not-published = 本机没有报告：尚未发布，或已被删除。以下命令可生成报告：
 site-notes = 备注
-site-progress = 进度
+site-how-far = 进度
 site-trial-of = { $trial } / { $planned }
 site-phase = 阶段
-site-progress-elsewhere = 本机未知：测试活动在另一台机器上运行，或尚未开始
 site-left = 预计剩余时间
 site-costs = 费用
 site-dollars-so-far = 已花费 ${ $dollars }，计划 ${ $planned }
 site-so-far = 目前已测量 { $count } 个试验，最新的：
 site-so-far-only = 这是目前的试验所显示的结果；测试活动仍在运行。
-site-silent = 它很久没有记录任何进展，可能已被中断。如果它已没有任何进程在运行，以下命令可继续：
 site-ended = 测试活动已结束。
 site-ended-open = 显示结论
 site-failed = 测试活动失败：有试验没有有效结果，或某一方的数据失去一致性。已测量的内容如下所示。以下命令可继续：
