@@ -15,7 +15,7 @@ import re
 import sqlite3
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, date, datetime
 from operator import itemgetter
@@ -35,12 +35,15 @@ from benchlab.results.kept import Kept
 from benchlab.results.listing import EVERYTHING, Chosen, Order
 from benchlab.results.records import (
     Campaign,
+    CampaignEnvironment,
     CampaignSummary,
     LookedInto,
     Remarks,
     ReportSummary,
     SideFacts,
     StoredVerdict,
+    TrialFigures,
+    TrialKey,
     TrialResult,
 )
 from benchlab.results.rows import (
@@ -290,18 +293,25 @@ class Store:
                 log.warning("left out: %s", error)
         return found
 
-    def environments(self, since: date) -> dict[str, tuple[str, dict[str, str]]]:
-        """Of the campaigns started on a day or later, by id: report type and environment.
+    def environments(self, since: date) -> dict[str, CampaignEnvironment]:
+        """The environments of the campaigns that were started on a day or later, by id.
 
         Example:
-            ``store.environments(date(2026, 11, 1))["c1"][1].get(SPENT)``
+            ``store.environments(date(2026, 11, 1))["c1"].environment.get(SPENT)``
         """
-        asked = sa.select(CAMPAIGNS.c.id, CAMPAIGNS.c.report, CAMPAIGNS.c.environment)
+        names = ("id", "report", "started_at", "environment")
         # Times are stored in UTC and in ISO 8601, whose order is that of time.
-        begun = asked.where(CAMPAIGNS.c.started_at >= since.isoformat())
+        begun = CAMPAIGNS.c.started_at >= since.isoformat()
         with self.transaction() as connection:
-            rows = connection.execute(begun).all()
-        return {row.id: (row.report, json.loads(row.environment)) for row in rows}
+            rows = connection.execute(
+                sa.select(*(CAMPAIGNS.c[name] for name in names)).where(begun)
+            ).all()
+        return {
+            row.id: CampaignEnvironment(
+                row.report, datetime.fromisoformat(row.started_at), json.loads(row.environment)
+            )
+            for row in rows
+        }
 
     def states(self, report: str) -> dict[str, str]:
         """What tells apart all states in which each campaign of a report type ever was, by its id.
@@ -536,9 +546,42 @@ class Store:
         """One attempt of a trial; None where it is not stored."""
         return next(iter(self._read_trials(campaign, trial=trial, attempt=attempt)), None)
 
+    def trial_ids(self, campaign: str) -> list[str]:
+        """The trials of a campaign that were measured at least once, by id."""
+        measured = sa.select(TRIALS.c.trial).where(TRIALS.c.campaign == campaign).distinct()
+        with self.transaction() as connection:
+            return sorted(connection.scalars(measured))
+
     def trials(self, campaign: str) -> list[TrialResult]:
         """All trials of a campaign, including invalid ones, by attempt and then in plan order."""
         return self._read_trials(campaign)
+
+    def figures(self, campaign: str, metrics: Collection[str]) -> dict[TrialKey, TrialFigures]:
+        """Some figures of a campaign's trials, by trial and attempt, in the order of measuring.
+
+        One query, for what is asked again and again while a campaign runs.
+        """
+        on = sa.and_(
+            *(SAMPLES.c[name] == TRIALS.c[name] for name in ("campaign", "trial", "attempt")),
+            SAMPLES.c.metric.in_(metrics),
+        )
+        chosen = (
+            sa.select(TRIALS.c.trial, TRIALS.c.attempt, TRIALS.c.valid, TRIALS.c.reasons)
+            .add_columns(SAMPLES.c.metric, SAMPLES.c.value)
+            .select_from(TRIALS.outerjoin(SAMPLES, on))
+            .where(TRIALS.c.campaign == campaign)
+            .order_by(TRIALS.c.started_at)
+        )
+        with self.transaction() as connection:
+            rows = connection.execute(chosen).all()
+        found: dict[TrialKey, TrialFigures] = {}
+        for row in rows:
+            key = (row.trial, row.attempt)
+            if key not in found:
+                found[key] = TrialFigures(row.valid, tuple(json.loads(row.reasons)), {})
+            if row.metric is not None:
+                found[key].values[row.metric] = row.value
+        return found
 
     def _read_trials(self, campaign: str, **key: str | int) -> list[TrialResult]:
         with self.transaction() as connection:

@@ -1,15 +1,343 @@
-"""The first page: the newest campaign of every report type, with its verdicts."""
+"""The first page: what nobody has looked into, what is measured now, and the newest verdicts.
+
+Its figures are those that lists have. It reads no trial, so it is as fast for a large store.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from benchlab.campaign import report_types
+from benchlab.errors import SpecError
+from benchlab.home import Home
+from benchlab.language.numbers import Numbers
+from benchlab.plan import report_type, schedule
+from benchlab.plan.report_type import SIDES, ReportSpec
+from benchlab.plan.schedule import OnRelease
+from benchlab.report.sentences import stored_answer
+from benchlab.results.listing import Chosen
+from benchlab.results.records import SPENT, CampaignSummary, ReportSummary, StoredVerdict
+from benchlab.site.at_work import all_at_work
 from benchlab.site.page import Page, Site
+from benchlab.site.scales import Scale, around
+from benchlab.targets.ec2 import rental_file
+
+# What is asked again while a page is open, beside the overview.
+AT_WORK = "at-work"
+# So many campaigns with a regression are searched for those that nobody has looked into, and so
+# many lines are shown of what is found; the list of campaigns has all.
+_SEARCHED, _SHOWN = 200, 12
+# A weekly schedule has a moment within it.
+_AHEAD = timedelta(days=60)
+# The ends of the bars that show intervals, in units of their view box.
+_BAR = (4.0, 156.0)
 
 
 def overview(site: Site) -> Page:
     """The overview of the report types that the reader may see."""
-    newest = {}
-    for one in site.store.summaries():
-        if site.shows(one.report):
-            newest.setdefault(one.report, one)
-    title = site.language.say("site-part-overview")
-    return Page("", "", title, "overview.html.j2", {"newest": newest})
+    known = [one for one in site.store.reports() if site.shows(one.report)]
+    found, faults = _specs(site)
+    upcoming = {spec.report: run for spec in found if (run := next_run(site.home, spec, site.now))}
+    month = site.now.date().replace(day=1)
+    before = (month - timedelta(days=1)).replace(day=1)
+    costs = costs_since(site, before)
+    names = dict.fromkeys([*(one.report for one in known), *sorted(upcoming)])
+    by_name = {one.report: one for one in known}
+    values = {
+        "verdicts": {one.report: _verdicts(site, one) for one in known if one.decided},
+        "rows": [
+            ReportRow(
+                report=name,
+                measured=by_name.get(name),
+                next_run=upcoming.get(name),
+                calibration=calibration(site, name),
+                cost=costs[month, name],
+                cost_before=costs[before, name],
+            )
+            for name in names
+        ],
+        "regressions": open_regressions(site),
+        "shown": _SHOWN,
+        "soonest": min(
+            (run for run in upcoming.values() if run.at), key=lambda run: str(run.at), default=None
+        ),
+        "cost": sum((costs[month, name] for name in names), Cost()),
+        "cost_before": sum((costs[before, name] for name in names), Cost()),
+        "faults": faults,
+        **_at_work(site),
+    }
+    return Page("", "", site.language.say("site-part-overview"), "overview.html.j2", values)
+
+
+def at_work(site: Site) -> Page:
+    """The overview's part on campaigns at work, which an open page asks for again."""
+    title = site.language.say("site-at-work")
+    return Page("", "", title, "at-work.html.j2", _at_work(site))
+
+
+def _at_work(site: Site) -> dict[str, object]:
+    return {"at_work": all_at_work(site), "AT_WORK": AT_WORK}
+
+
+# The newest verdicts
+
+
+@dataclass(frozen=True)
+class Change:
+    """A verdict on one metric as a table shows it.
+
+    Attributes:
+        change, interval: as text.
+        bar: where its interval begins and ends, and its estimate, in the picture beside it; None
+            where they are not known.
+    """
+
+    verdict: str
+    change: str
+    interval: str
+    bar: tuple[float, float, float] | None
+
+
+@dataclass(frozen=True)
+class VerdictRow:
+    """The newest verdicts on one workload of a report type."""
+
+    workload: str
+    campaign: CampaignSummary
+    throughput: Change
+    latency: Change | None
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """The newest verdicts of a report type, the workloads in the order of its newest campaign.
+
+    Attributes:
+        zero: where no change is in the pictures of its intervals.
+    """
+
+    rows: Sequence[VerdictRow]
+    zero: float
+
+
+def _verdicts(site: Site, one: ReportSummary) -> Verdicts:
+    numbers = Numbers(site.language)
+    pairs = {
+        workload: _of_workload(one.decided[workload], workload)
+        for workload in one.workloads
+        if workload in one.decided
+    }
+    ends = (
+        end
+        for found, _ in pairs.values()
+        for end in (found.low_pct, found.high_pct)
+        if end is not None
+    )
+    scale = around([0.0, *ends], *_BAR, least=2.0)
+    rows = [
+        VerdictRow(
+            workload=workload,
+            campaign=one.decided[workload],
+            throughput=_change(found, numbers, scale),
+            latency=_change(latency, numbers, None) if latency else None,
+        )
+        for workload, (found, latency) in pairs.items()
+    ]
+    return Verdicts(rows, scale(0.0))
+
+
+def _of_workload(one: CampaignSummary, workload: str) -> tuple[StoredVerdict, StoredVerdict | None]:
+    """The verdicts on throughput and on p95 latency."""
+    first, *rest = (found for found in one.verdicts if found.workload == workload)
+    return first, (rest[0] if rest else None)
+
+
+def _change(found: StoredVerdict, numbers: Numbers, scale: Scale | None) -> Change:
+    low, estimate, high = found.low_pct, found.estimate_pct, found.high_pct
+    known = low is not None and high is not None
+    bar = None
+    if scale and low is not None and high is not None and estimate is not None:
+        bar = scale(low), scale(high), scale(estimate)
+    return Change(
+        verdict=found.verdict,
+        # The threshold is not stored; that no figure is rounded across zero is what matters here.
+        change=numbers.estimate(estimate, 0.0),
+        interval=numbers.interval((low or 0.0, high or 0.0) if known else None, 0.0),
+        bar=bar,
+    )
+
+
+# Regressions that nobody has looked into
+
+
+@dataclass(frozen=True)
+class OpenRegression:
+    """A regression between two versions that nobody has looked into, as last measured."""
+
+    workload: str
+    metric: str
+    campaign: CampaignSummary
+    change: Change
+
+
+def open_regressions(site: Site) -> list[OpenRegression]:
+    """The regressions that nobody has looked into, the latest first, each pair of versions once.
+
+    Whoever looks into a regression looks into all campaigns that compare the same two versions.
+    """
+    chosen = Chosen(reports=site.reports, verdict="regression", measures_noise=False)
+    measured = site.store.summaries(chosen, limit=_SEARCHED)
+    looked = site.store.looked_into()
+    seen: set[tuple[object, str]] = {
+        (_pair(one), workload)
+        for one in measured
+        for campaign, workload in looked
+        if campaign == one.id
+    }
+    numbers, made = Numbers(site.language), []
+    for one in measured:
+        for metric, verdicts in (
+            ("throughput", stored_answer.throughput(one)),
+            ("latency", stored_answer.latency(one)),
+        ):
+            for found in verdicts:
+                key = _pair(one), found.workload
+                if found.verdict == "regression" and not {key, (key, metric)} & seen:
+                    seen.add((key, metric))
+                    change = _change(found, numbers, None)
+                    made.append(OpenRegression(found.workload, metric, one, change))
+    return made
+
+
+def _pair(one: CampaignSummary) -> tuple[str, ...]:
+    return one.report, *(one.versions.get(side, "") for side in SIDES)
+
+
+# Each report type: its newest campaign, its next run, its calibration, its cost
+
+
+@dataclass(frozen=True)
+class NextRun:
+    """When a report type is run next by its schedule.
+
+    Attributes:
+        at: None where it waits for a release.
+        types: the types of releases that it runs for; empty where it is weekly.
+        is_aa: whether it measures its candidate against itself.
+    """
+
+    report: str
+    at: datetime | None
+    types: tuple[str, ...] = ()
+    is_aa: bool = False
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """The A/A campaigns of a report type that were measured as a whole.
+
+    Attributes:
+        newest: None where there is none.
+        days: how old it is.
+    """
+
+    newest: CampaignSummary | None
+    campaigns: int
+    days: int
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What rented hosts have cost: dollars, of how many campaigns, of how many it is not known."""
+
+    dollars: float = 0.0
+    campaigns: int = 0
+    unknown: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.dollars + other.dollars,
+            self.campaigns + other.campaigns,
+            self.unknown + other.unknown,
+        )
+
+
+@dataclass(frozen=True)
+class ReportRow:
+    """One report type: what was measured last, and what comes next.
+
+    Attributes:
+        measured: None where it was never measured.
+        next_run: None where only people start it.
+    """
+
+    report: str
+    measured: ReportSummary | None
+    next_run: NextRun | None
+    calibration: Calibration
+    cost: Cost
+    cost_before: Cost
+
+
+def _specs(site: Site) -> tuple[list[ReportSpec], list[str]]:
+    """The report types that the reader may see; and what is wrong with those that do not load."""
+    specs, faults = [], []
+    for path in report_types.report_files(site.home):
+        if site.shows(path.stem):
+            try:
+                specs.append(report_type.load(path))
+            except SpecError as error:
+                faults.append(str(error))
+    return specs, faults
+
+
+def next_run(home: Home, spec: ReportSpec, now: datetime) -> NextRun | None:
+    """The next run of a report type by its schedule; None where it has none.
+
+    Raises:
+        SpecError: the release calendar does not validate.
+    """
+    if spec.schedule is None:
+        return None
+    releases = report_types.releases_of(home, spec)
+    ahead = schedule.moments(spec.schedule, releases, now, now + _AHEAD)
+    types = spec.schedule.types if isinstance(spec.schedule, OnRelease) else ()
+    at = ahead[0] if ahead else None
+    is_aa = at is not None and schedule.turn(spec.schedule, at).aa
+    return NextRun(spec.report, at, tuple(map(str, types)), is_aa)
+
+
+def calibration(site: Site, report: str) -> Calibration:
+    """How old what is known of a report type's deployments is."""
+    chosen = Chosen(report=report, state="complete", measures_noise=True)
+    newest = next(iter(site.store.summaries(chosen, limit=1)), None)
+    if newest is None:
+        return Calibration(None, 0, 0)
+    return Calibration(newest, site.store.count(chosen), (site.now - newest.started_at).days)
+
+
+def costs_since(site: Site, since: date) -> Mapping[tuple[date, str], Cost]:
+    """What the campaigns of each month have cost, by the month's first day and the report type.
+
+    Args:
+        since: the first day of the first month.
+    """
+    costs: defaultdict[tuple[date, str], Cost] = defaultdict(Cost)
+    for month, report, dollars in _spent(site, since):
+        known = Cost(dollars or 0.0, 1, int(dollars is None))
+        costs[month, report] += known
+    return costs
+
+
+def _spent(site: Site, since: date) -> Iterator[tuple[date, str, float | None]]:
+    """Month, report type and dollars of each campaign that rented hosts."""
+    for campaign, found in site.store.environments(since).items():
+        said = found.environment.get(SPENT)
+        so_far = rental_file.dollars_so_far(site.home.campaign(campaign), site.now)
+        dollars = float(said) if said else so_far
+        # The zone of a rented fleet is known, even where what it has cost is not.
+        if site.shows(found.report) and (dollars is not None or "zone" in found.environment):
+            yield found.started_at.date().replace(day=1), found.report, dollars

@@ -748,74 +748,170 @@ site-run-none = This run has no campaign: its task `plan` has not ended yet, or 
 ## Site: overview and campaigns
 
 site-nothing-measured = Nothing has been measured yet.
+site-begin = Trigger a DAG in Airflow, such as sysbench_local, which needs no more than this machine; or run the same from a terminal:
+site-begin-files = The first campaign appears here when this site is written again after it. This one needs no more than one machine:
+site-none = none
+site-never = never measured
+site-open-regressions = Regressions nobody has looked into
+site-more-regressions = { $more } more: all campaigns with a regression
+site-at-work = Being measured
+site-next = Next run
+site-next-release = with the next release ({ $types })
+site-next-aa = A/A campaign
+site-next-by-hand = only when somebody starts it
+site-cost = Cost this month
+site-cost-before = last month { $dollars } dollars
+site-month-before = Last month
+site-dollars = { $dollars } dollars
+site-dollars-of = { $dollars } of { $planned } planned dollars
+site-dollars-unknown = not known of { $campaigns ->
+    [one] 1 campaign
+   *[other] { $campaigns } campaigns
+}
+site-nothing-rented = nothing rented
+site-newest-verdicts = Newest verdicts
+site-report-types = Report types
+site-report-types-note = Next runs are those of the schedule: a DAG that is paused in Airflow does not run. The cost is that of rented hosts at list prices, of the campaigns that began in the month (UTC). Without A/A campaigns, how much deployments differ is assumed; trigger the report type with the sides "same" to measure it.
+site-column-report = Report type
+site-column-newest = Newest campaign
+site-list-started = Started
+site-column-took = Took
+site-list-state = State
+site-calibration = Newest A/A campaign
+site-no-calibration = none
+site-aa-campaigns = { $count ->
+    [one] 1 A/A campaign
+   *[other] { $count } A/A campaigns
+}
+site-days-ago = { $days ->
+    [0] less than a day ago
+    [one] 1 day ago
+   *[other] { $days } days ago
+}
+site-campaigns = { $count ->
+    [one] 1 campaign
+   *[other] { $count } campaigns
+}
+site-aa = { $version } against itself (A/A)
+site-metric-throughput = Throughput
+site-metric-latency = p95 latency
+site-state-running = being measured
+site-state-complete = complete
+site-state-failed = failed
+site-progress = Trials measured
+site-progress-elsewhere = Its progress is kept on the machine that measures it.
+site-work-trial = trial { $trial } of { $planned }
+site-work-left = about { $left } left
+site-work-silent = Nothing was heard of it for long, so it may have been interrupted. Start the same campaign again to resume it, or end it with "benchlab give-back { $campaign }". Last heard of:
+site-stale = Not renewed any more: Airflow does not answer, or the login has ended. Load the page again.
+site-as-of = As of
+site-filter = Show
+site-filter-any = any
+site-filter-version = Version or build
+site-filter-since = Started since
+site-filter-until = until
+site-filter-search = Search in this list
+site-filter-wrong = { $field }: "{ $value }" cannot be used here and was ignored
+site-all-campaigns = all campaigns
+site-no-match = None of the { $count } campaigns has all of that.
+site-listed = { $from }–{ $until } of { $count } campaigns
+site-newer = Previous page
+site-older = Next page
+site-pages = Pages of the list
+site-unpublished = no verdict yet
 
 ## Site: one campaign
 
-site-trial-of = Trial { $trial } of { $planned }
-site-before-trials = Not measuring yet, or between two trials
-site-left = { $time } left
-site-dollars-so-far = { $dollars } of { $planned } dollars
-site-trials-measured = Trials measured
-site-silent = It has reported nothing for a long time: its run in Airflow, or the command that started it, may be dead. A campaign that is started again with the same id goes on where it ended.
-site-ended = The campaign has ended.
-site-open-again = Show its result
-site-campaign-failed = This campaign failed: not everything that was planned has a valid result. What is missing, and why, is below.
-site-single = One version was measured, { $version }: there is nothing to compare.
-site-forest = Change from baseline to candidate with its 95% interval; the band is the threshold of { $limit } on both sides. A longer latency is a positive change.
-site-on-this-page = On this page
-site-beside = Beside another campaign
-site-trials = Trials
-site-no-trials = No trial has been measured yet.
-site-rejected = { $count } of { $trials } executed trials are not used:
-site-all-used = All { $trials } executed trials are used.
-site-each-trial = All { $trials } executed trials
-site-column-number = No.
-site-column-trial = Trial
-site-column-attempt = Attempt
-site-column-why = Why
-site-column-throughput = Throughput
-site-column-state = State
-site-column-started = Started
-site-state-used = used
-site-state-invalid = invalid
-site-state-unused = not used
-site-files = Files
-site-no-files = There is no report on this machine: `benchlab publish { $campaign }` writes one.
-site-all-files = All { $count } files
-site-trial-used = Valid and used: { $throughput }, p95 { $p95 }.
-site-trial-invalid = Rejected: its figures are not used.
-site-trial-unused = Not used, though it is valid by itself.
-site-attempts = Attempts:
+site-trial-title = Trial { $number } of { $trials }: { $title }
+site-trial-name = { $workload }, { $threads ->
+    [1] 1 thread
+   *[other] { $threads } threads
+}, round { $round }, { $side }
+site-trial-not-yet = This trial is planned and has not been measured yet.
+site-trial-never = This trial was planned and never measured. The campaign's page says how the campaign ended.
+site-trial-rejected = Rejected: the figures of this trial are not used.
+site-trial-not-used = The figures of this trial are not used.
+site-trial-rejected-then = A rejected trial is not just left out: its pair of blocks (both sides, all thread counts of this workload in this round) is measured again as a whole, as often as the report type allows.
+site-trial-used = Valid: the figures of this trial are used.
+site-trial-adopted = its client had been started by a task that was interrupted, and was taken over
+site-attempts = Attempts
 site-series = Second by second
-site-series-about = The trial and its partner: same round, workload, threads and attempt. Throughput, then CPU and disk of the busiest host.
-site-no-series = No series was kept of this trial, or it has been deleted.
-site-partner = The other side: { $trial }
-site-gates = Gates
-site-no-gates = No gate was evaluated, because its client did not run.
-site-column-status = Result
-site-column-observed = Observed
-site-gate-pass = passed
+site-series-about = Baseline: broken line. Candidate: solid line. All pictures have the same axis of time.
+site-series-none = The client printed no values second by second.
+site-series-tps = TPS (1/s)
+site-series-tpmc = tpmC (1/min)
+site-series-p95-ms = p95 latency (ms)
+site-series-errors-per-s = Errors (1/s)
+site-seconds = seconds since the client's start
+site-host = Host { $host }
+site-partner = Compared with its partner on the other side:
+site-no-partner = Its partner on the other side was not measured in this attempt.
+site-gone-series = The series of the { $side } ({ $object }) is recorded but cannot be read any more: it was deleted, or the object store cannot be reached. The figures and the verdict do not depend on it. { $why }
+site-gone-hosts = The host metrics of the { $side } ({ $object }) are recorded but cannot be read any more: they were deleted, or the object store cannot be reached. The figures and the verdict do not depend on them. { $why }
+site-gate-status = Outcome
+site-gate-observed = Observed
+site-gate-bounds = Allowed
 site-gate-fail = failed
+site-gate-pass = passed
 site-gate-not-evaluated = not evaluated
+site-gate-changed = not known: the gate is defined otherwise today
+site-kind-validity = makes the trial invalid
+site-kind-symptom = is kept and shown
 site-figures = Figures
-site-column-metric = Metric
-site-column-unit = Unit
-site-phases = Seconds in each phase
-site-column-phase = Phase
-site-file-raw = the client's output
-site-file-series = its series
-site-file-hosts = metrics of the hosts
-site-trial-no-files = Nothing was kept of this trial, because its client did not run.
+site-figures-none = This trial has no figures: its client did not run, or printed none.
+site-phases = Phases
+site-downloads = Downloads
+site-file-raw = Raw output of the client
+site-file-series = Series of the client (CSV)
+site-file-hosts = Host metrics (CSV)
+site-other-files = Charts and data docs: { $count }
+site-not-published = No report is on this machine: it has not been published yet, or was deleted. This writes it:
+site-notes = Notes
+site-how-far = Progress
+site-trial-of = { $trial } of { $planned }
+site-phase = Phase
+site-left = Time left, about
+site-costs = Costs
+site-dollars-so-far = ${ $dollars } so far, ${ $planned } planned
+site-so-far = { $count } measured so far; the latest:
+site-so-far-only = This is what its trials show so far; the campaign still runs.
+site-ended = The campaign has ended.
+site-ended-open = Show the answer
+site-failed = The campaign failed: trials have no valid result, or a side's data lost their consistency. What was measured is shown. This resumes it:
+site-no-results-yet = No round is complete yet, so there is nothing to compare.
+site-no-results-ever = No round is complete: no verdict is possible. The trials below say what was measured and why it is not used.
+site-forest-throughput = Change of throughput with its 95% interval; shaded: within ±{ $limit }
+site-forest-latency = Change of p95 latency with its 95% interval; shaded: within ±{ $limit }
+site-shorter = ← candidate's latency shorter
+site-longer = longer →
+site-trials = Trials
+site-all-trials = All trials in the order of the plan: { $count }
+site-number = No.
+site-throughput = Throughput (TPS or tpmC)
+site-p95-ms = p95 (ms)
+site-why-not-used = Why not used
+site-not-measured = not measured
+site-rejected-about = Each trial's own page has the gate that failed with what it observed and what is allowed, and its series.
+site-one-version = { $version }: one version measured
+site-one-version-about = Only one version was measured, so nothing is compared and there is no verdict. Measure two versions, or one against itself (`sides: same`), to get one.
 
 ## Site: two campaigns
 
-site-two-title = Two campaigns side by side
-site-two-warning = These are two campaigns: measured at two times, perhaps on other hosts, and not in turn. The same version differs by -14% to +6% between published campaigns. Compare their changes, each against its own baseline; never their absolute figures.
-site-two-not-measured = not measured
-site-two-differences = What differs between them
-site-two-alike = Nothing that was recorded differs.
-site-two-choose = Which campaign is to stand beside { $campaign }?
-site-two-none = There is no other campaign of this report type yet.
+site-compare = Two campaigns side by side
+site-compare-with = Put beside it
+site-compare-choose = Choose two campaigns
+site-compare-first = First
+site-compare-second = Second
+site-compare-too-few = There are not two campaigns yet. Run one: `benchlab run`, or trigger a report type's DAG.
+site-two-campaigns = These are two campaigns.
+site-two-campaigns-why = Their trials did not take turns, so throughputs and latencies of one must not be compared with those of the other: the same version has been seen to differ by -14% to +6% between campaigns. What can be compared are the changes, each against the baseline of its own campaign.
+site-other-versions = The campaigns compare different versions, so their changes answer different questions.
+site-changes-beside = Changes, each against its own baseline
+site-overlap = Two intervals that do not overlap show that the changes differ. Intervals that overlap do not show that they are the same.
+site-differ-plan = What differs in the plans
+site-differ-environment = What differs in hosts and programs
+site-differ-variables = What differs in the servers' effective settings
+site-differ-nothing = Nothing.
 
 ## Site: history
 

@@ -1,31 +1,37 @@
-// The little that the pages cannot do without a script: Airflow's theme, times in the reader's zone,
-// and parts of a page that are asked for again. Everything can be read without it.
+// The little that the pages cannot do without a script: times in the reader's zone, and parts of a
+// page that are asked for again. Everything can be read without it. The theme is in theme.js.
 "use strict";
 
-// Airflow keeps the chosen theme under this key; the pages have the same origin.
-const theme = window.localStorage.getItem("theme");
-if (theme === "light" || theme === "dark") {
-  document.documentElement.dataset.theme = theme;
+// Airflow's UI keeps the zone that was chosen there under this key, as JSON; else the browser's counts.
+function zone() {
+  try {
+    const name = JSON.parse(window.localStorage.getItem("timezone")) || undefined;
+    return new Intl.DateTimeFormat(undefined, { timeZone: name }).resolvedOptions().timeZone;
+  } catch (error) {
+    return undefined; // a zone that this browser does not know, or no access to what is kept
+  }
 }
 
 function showLocalTimes(root) {
+  const wanted = { dateStyle: "medium", timeStyle: "short", timeZone: zone() };
+  const format = new Intl.DateTimeFormat(document.documentElement.lang, wanted);
   for (const time of root.querySelectorAll("time[datetime]")) {
     const at = new Date(time.dateTime);
     if (!Number.isNaN(at.getTime())) {
-      time.title = time.textContent;
-      time.textContent = at.toLocaleString(document.documentElement.lang, {
-        dateStyle: "medium", timeStyle: "short",
-      });
+      time.title ||= time.textContent;
+      time.textContent = format.format(at);
     }
   }
 }
 
 // <div data-refresh="ADDRESS" data-seconds="5">: its content is replaced by what ADDRESS answers,
-// until that has no data-refresh any more. A hidden page asks nothing.
+// until that has no data-refresh any more. A hidden page asks nothing. While there is no answer, what
+// is shown is marked as old.
 async function refresh(part) {
   if (!document.hidden) {
     try {
       const answer = await fetch(part.dataset.refresh, { credentials: "same-origin" });
+      part.classList.toggle("stale", !answer.ok);
       if (answer.ok) {
         const made = document.createElement("template");
         made.innerHTML = await answer.text();
@@ -35,6 +41,7 @@ async function refresh(part) {
         part = next;
       }
     } catch (error) {
+      part.classList.add("stale");
       console.warn("not refreshed:", error);
     }
   }
@@ -112,3 +119,15 @@ document.addEventListener("submit", async (event) => {
     button.disabled = false;
   }
 });
+
+// <input data-searches="ID">: shows the rows of a table that have every word of what is typed.
+for (const field of document.querySelectorAll("input[data-searches]")) {
+  const rows = [...document.querySelectorAll(`#${field.dataset.searches} tbody tr`)];
+  field.addEventListener("input", () => {
+    const words = field.value.toLowerCase().split(/\s+/);
+    for (const row of rows) {
+      const text = row.textContent.toLowerCase();
+      row.hidden = !words.every((word) => text.includes(word));
+    }
+  });
+}

@@ -1,0 +1,201 @@
+"""The list of campaigns, chosen and sorted by its address, a part of it at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from typing import Any, TypeVar, get_args
+
+from benchlab.analysis.verdict.decision import Verdict
+from benchlab.language.numbers import Numbers
+from benchlab.report.sentences import stored_answer
+from benchlab.report.sentences.stored_answer import Counted
+from benchlab.results.listing import Chosen, Order
+from benchlab.results.records import CampaignSummary
+from benchlab.site.page import Page, Site
+
+PLACE = "campaigns/"
+STATES = ("running", "complete", "failed")
+# Campaigns on one page; as files the whole list is searched in the browser.
+_LENGTH, _LENGTH_AS_FILE = 50, 1000
+_LATEST = "-started_at"
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class Filter:
+    """What a reader wants to see of the list.
+
+    Attributes:
+        order: a column, after ``-`` if the largest comes first: ``-started_at``.
+        page: the first is 1.
+        faults: by field, values that cannot be used.
+
+    Example:
+        ``Filter.asked({"verdict": "regression", "since": "2026-11-01"})``
+    """
+
+    report: str = ""
+    version: str = ""
+    verdict: str = ""
+    state: str = ""
+    since: date | None = None
+    until: date | None = None
+    order: str = _LATEST
+    page: int = 1
+    faults: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def asked(cls, query: Mapping[str, str]) -> Filter:
+        """From a query; a value that cannot be used counts as none, and is in ``faults``."""
+        faults: dict[str, str] = {}
+
+        def read(name: str, convert: Callable[[str], Found], default: Found) -> Found:
+            text = query.get(name, "").strip()
+            try:
+                return convert(text) if text else default
+            except ValueError:
+                faults[name] = text
+                return default
+
+        made = cls(
+            report=read("report", str, ""),
+            version=read("version", str, ""),
+            verdict=read("verdict", _one_of(get_args(Verdict)), ""),
+            state=read("state", _one_of(STATES), ""),
+            since=read("since", date.fromisoformat, None),
+            until=read("until", date.fromisoformat, None),
+            order=read("order", _one_of(_orders()), _LATEST),
+            page=read("page", _page, 1),
+        )
+        return replace(made, faults=faults)
+
+    @property
+    def query(self) -> dict[str, str]:
+        """What of it an address has to say."""
+        said = {
+            "report": self.report,
+            "version": self.version,
+            "verdict": self.verdict,
+            "state": self.state,
+            "since": self.since.isoformat() if self.since else "",
+            "until": self.until.isoformat() if self.until else "",
+            "order": self.order if self.order != _LATEST else "",
+            "page": str(self.page) if self.page > 1 else "",
+        }
+        return {name: value for name, value in said.items() if value}
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether it leaves any campaign out."""
+        return bool(self.query.keys() - {"order", "page"})
+
+    def chosen(self, site: Site) -> Chosen:
+        """For the store, with what the reader may see."""
+        return Chosen(
+            report=self.report or None,
+            reports=site.reports,
+            versions=(self.version,) if self.version else (),
+            verdict=self.verdict or None,
+            state=self.state or None,
+            since=self.since,
+            until=self.until,
+        )
+
+    def sorted_by(self, column: Order) -> dict[str, str]:
+        """The query of the list sorted by a column; by the same one again, the other way round."""
+        other = f"-{column}" if self.order == column else column
+        return {**replace(self, page=1).query, "order": other}
+
+    def on(self, page: int) -> dict[str, str]:
+        """The query of another page of the list."""
+        return replace(self, page=page).query
+
+    def direction(self, column: Order) -> str:
+        """How the list is sorted by a column, as ``aria-sort`` has it."""
+        directions = {column: "ascending", f"-{column}": "descending"}
+        return directions.get(self.order, "none")
+
+
+def _one_of(known: Sequence[str]) -> Callable[[str], str]:
+    def convert(text: str) -> str:
+        if text not in known:
+            raise ValueError(text)
+        return text
+
+    return convert
+
+
+def _orders() -> tuple[str, ...]:
+    return tuple(sign + column for column in get_args(Order) for sign in ("", "-"))
+
+
+def _page(text: str) -> int:
+    page = int(text)
+    if not 1 <= page <= 1_000_000:
+        raise ValueError(text)
+    return page
+
+
+@dataclass(frozen=True)
+class CampaignRow:
+    """One campaign of the list; ``took`` is None while it is measured."""
+
+    campaign: CampaignSummary
+    took: str | None
+    throughput: list[Counted]
+    latency: list[Counted]
+
+
+def campaigns(site: Site, asked: Filter) -> Page:
+    """One page of the list."""
+    length = _LENGTH_AS_FILE if site.as_files else _LENGTH
+    chosen = asked.chosen(site)
+    count = site.store.count(chosen)
+    pages = max(1, -(-count // length))
+    asked = replace(asked, page=min(asked.page, pages))
+    begin = (asked.page - 1) * length
+    listed = site.store.summaries(
+        chosen,
+        order=_column(asked.order),
+        descending=asked.order.startswith("-"),
+        limit=length,
+        offset=begin,
+    )
+    all_there = Chosen(reports=site.reports)
+    values: dict[str, Any] = {
+        "asked": asked,
+        "rows": [_row(site, one) for one in listed],
+        "begin": begin + 1,
+        "count": count,
+        "pages": pages,
+        "known": count if not asked.is_chosen else site.store.count(all_there),
+        "place_on": place_on,
+        "reports": [one.report for one in site.store.reports() if site.shows(one.report)],
+        "versions_known": site.store.versions(all_there) if not site.as_files else [],
+        "verdict_names": stored_answer.ORDER,
+        "state_names": STATES,
+    }
+    place = place_on(asked.page) if site.as_files else PLACE
+    title = site.language.say("site-part-campaigns")
+    return Page(place, PLACE, title, "campaigns.html.j2", values, asked.query)
+
+
+def place_on(page: int) -> str:
+    """Where a page of the list lies as a file: no campaign's id begins with ``_``."""
+    return PLACE if page == 1 else f"{PLACE}_{page}/"
+
+
+def _column(order: str) -> Order:
+    return next(column for column in get_args(Order) if column == order.removeprefix("-"))
+
+
+def _row(site: Site, one: CampaignSummary) -> CampaignRow:
+    ended = one.ended_at
+    return CampaignRow(
+        campaign=one,
+        took=Numbers(site.language).duration(ended - one.started_at) if ended else None,
+        throughput=stored_answer.counted(one, stored_answer.throughput(one), site.language),
+        latency=stored_answer.counted(one, stored_answer.latency(one), site.language),
+    )
