@@ -49,7 +49,7 @@ def show_overview(reader: ReaderDep) -> HTMLResponse:
 @router.get("/campaigns/{campaign}/")
 def show_campaign(reader: ReaderDep, campaign: CampaignPath) -> HTMLResponse:
     """One campaign."""
-    site = reader.of(campaign_page.recorded(reader.site, campaign).plan.report)
+    site = reader.of(trial_page.campaign_of(reader.site, campaign).plan.report)
     return shown(site, campaign_page.campaign(site, campaign))
 
 
@@ -69,10 +69,10 @@ def show_trial(
 
 @router.get("/compare/")
 def show_two(
-    reader: ReaderDep, first: CampaignQuery, second: CampaignQuery | None = None
+    reader: ReaderDep, first: CampaignQuery | None = None, second: CampaignQuery | None = None
 ) -> HTMLResponse:
-    """Two campaigns side by side."""
-    return shown(reader.site, side_by_side.side_by_side(reader.site, first, second or ""))
+    """Two campaigns side by side, or a form to choose them."""
+    return shown(reader.site, side_by_side.side_by_side(reader.site, first, second))
 
 
 @router.get("/history/")
