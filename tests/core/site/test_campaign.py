@@ -233,11 +233,11 @@ def test_links_lead_to_pages_and_files_that_there_are(measured: Made) -> None:
 
 
 def test_as_files_nothing_is_offered_that_only_a_server_can_do(measured: Made) -> None:
-    """No comparison, no download through the server; addresses are those of files."""
+    """No comparison; addresses are those of files."""
     site = measured.site(as_files=True)
     page = shown(site, campaign.campaign(site, "c1"))
     assert "<form" not in page
-    assert "/files/" not in page
+    assert "compare/" not in page
     assert "data-refresh" not in page
     planned = measured.store.campaign("c1").plan.trials[0]
     assert f'href="../../campaigns/c1/trials/{planned.id}/index.html"' in page
