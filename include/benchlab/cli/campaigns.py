@@ -89,13 +89,13 @@ def list_campaigns(
             since=since,
             tag=tag,
         )
-        listed, known = store.summaries(chosen, limit=limit or None), store.count()
+        listed, count = store.summaries(chosen, limit=limit or None), store.count()
         remarks = store.remarks()
     show(
         listed,
         as_json,
         lambda found: [_to_json(one, remarks) for one in found],
-        lambda found, width, colour: _render(found, remarks, known, width, colour),
+        lambda found, width, colour: _render(found, remarks, count, width, colour),
     )
 
 

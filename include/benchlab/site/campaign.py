@@ -54,7 +54,7 @@ def campaign(site: Site, campaign: str) -> Page:
     """
     record = recorded(site, campaign)
     outcome = site.comparisons.outcome(record)
-    values = {
+    values: dict[str, object] = {
         "progress": at_work(site, record) if record.state == "running" else None,
         "trials": trial_rows(site.language, outcome),
         "files": files.of_report(site, campaign),
