@@ -149,9 +149,7 @@ def _verdicts(site: Site, one: ReportSummary) -> Verdicts:
     return Verdicts(rows, scale(0.0))
 
 
-def _of_workload(
-    one: CampaignSummary, workload: str
-) -> tuple[StoredVerdict, StoredVerdict | None]:
+def _of_workload(one: CampaignSummary, workload: str) -> tuple[StoredVerdict, StoredVerdict | None]:
     """The verdicts on throughput and on p95 latency."""
     first, *rest = (found for found in one.verdicts if found.workload == workload)
     return first, (rest[0] if rest else None)
