@@ -35,6 +35,7 @@ from benchlab_airflow.calendar import timetables
 from benchlab_airflow.dags import about, stages, trigger_form
 from benchlab_airflow.messages import notify
 from benchlab_airflow.operators.approval import CampaignApproval
+from benchlab_airflow.operators.campaign_link import linked
 from benchlab_airflow.operators.plan_operator import PlanOperator
 from benchlab_airflow.operators.trial_operator import TrialOperator
 
@@ -105,8 +106,8 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str, *, check_topology: b
         with _shown_as("report", "Report"):
             reported = [
                 task(stages.validate, trigger_rule=EVEN_IF_SKIPPED)(),
-                task(stages.compare, **QUIET)(),
-                task(stages.publish, **QUIET)(),
+                linked(task(stages.compare, **QUIET)()),
+                linked(task(stages.publish, **QUIET)()),
             ]
         judged = _judged(planned)
         chain(

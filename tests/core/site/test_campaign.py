@@ -76,7 +76,11 @@ class Made:
                 reasons=[REJECTION, HOSTILE] if number in rejected else [],
                 gates=gates if number in rejected else None,
             )
-            kept: dict[str, Any] = {"raw": f"{name}.txt", "series": f"{name}.csv", "hosts": f"{name}.hosts.csv"}
+            kept: dict[str, Any] = {
+                "raw": f"{name}.txt",
+                "series": f"{name}.csv",
+                "hosts": f"{name}.hosts.csv",
+            }
             self.store.write_bytes(kept["series"], SERIES.encode())
             self.store.write_bytes(kept["hosts"], HOSTS.encode())
             self.store.add_trial(id, dataclasses.replace(result, **kept))
