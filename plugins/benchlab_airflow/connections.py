@@ -18,7 +18,7 @@ from airflow.sdk import BaseHook, Connection, ObjectStoragePath
 from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
 from sqlalchemy.engine import URL
 
-from benchlab.errors import StoreError, TargetError
+from benchlab.errors import StoreError, TargetError, meaning_of
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.results.store import Store
@@ -118,7 +118,7 @@ def _ssh_key(name: str) -> str:
             return Path(str(file)).read_text(encoding="utf-8")
         except OSError as error:
             raise TargetError(
-                f"Connection {name}: its key_file {file} cannot be read: {error.strerror}"
+                f"Connection {name}: its key_file {file} cannot be read: {meaning_of(error)}"
             ) from error
     raise TargetError(
         f"Connection {name}: has neither `private_key` nor `key_file` among its extra fields; "

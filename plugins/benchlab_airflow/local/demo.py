@@ -129,8 +129,8 @@ def _prepare(report: str, assignments: list[str]) -> Demo:
     if holder is not None:
         if (gone := holder.left_behind()) is None:
             raise LockHeldError(
-                f"this machine is held by {holder}. Wait for it, or end it: "
-                f"`benchlab give-back {holder.campaign}`"
+                f"this machine is held by {holder}. Wait for it; only if it is yours and no "
+                f"longer wanted, `benchlab give-back {holder.campaign}` ends it"
             )
         print(f"{holder} did not end properly ({gone}); it is cleaned up, this run starts clean")
     return Demo(here, spec, overrides, started)

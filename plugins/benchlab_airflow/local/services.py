@@ -33,7 +33,7 @@ import psutil
 from supervisor.xmlrpc import SupervisorTransport
 
 from benchlab import home as benchlab_home
-from benchlab.errors import BenchlabError
+from benchlab.errors import BenchlabError, meaning_of
 from benchlab.hosts.executor import tagged
 from benchlab.hosts.lock import MachineLock
 from benchlab_airflow.local.airflow_home import LOOPBACK, PORT_VARIABLE, USER, AirflowHome
@@ -359,7 +359,9 @@ def _require_free(port: int) -> None:
         except OSError as error:
             other = port + 1 if port < 65535 else DEFAULT_PORT
             is_taken = error.errno == errno.EADDRINUSE
-            why = f"is in use{_holder(port)}" if is_taken else f"cannot be used: {error.strerror}"
+            why = (
+                f"is in use{_holder(port)}" if is_taken else f"cannot be used: {meaning_of(error)}"
+            )
             raise ServicesError(
                 f"Port {port} {why}. Choose another: make up PORT={other}"
             ) from error
