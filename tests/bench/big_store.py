@@ -12,6 +12,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 from upath import UPath
@@ -83,7 +84,7 @@ def _campaigns(there: int, count: int) -> Iterator[Campaign]:
                 threads=list(THREADS),
                 rounds=ROUNDS,
                 engines={"mariadb": sides},
-                **({"sides": "same"} if is_aa else {}),
+                sides="same" if is_aa else "different",
             )
         started = plans.START + timedelta(weeks=number) / 10
         yield dataclasses.replace(
@@ -129,7 +130,7 @@ def _copy(
     changes: Mapping[str, float],
 ) -> None:
     columns = {column.name: column for column in table.columns}
-    chosen = dict(columns, campaign=sa.literal(campaign))
+    chosen: dict[str, sa.ColumnElement[Any]] = {**columns, "campaign": sa.literal(campaign)}
     if table is SAMPLES:
         factor = sa.case(
             *(

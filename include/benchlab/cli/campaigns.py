@@ -70,12 +70,12 @@ def list_campaigns(
             verdict=verdict,
             since=since,
         )
-        listed, known = store.summaries(chosen, limit=limit or None), store.count()
+        listed, there = store.summaries(chosen, limit=limit or None), store.count()
     show(
         listed,
         as_json,
         lambda found: [_to_json(one) for one in found],
-        lambda found, width, colour: _render(found, known, width, colour),
+        lambda found, width, colour: _render(found, there, width, colour),
     )
 
 
