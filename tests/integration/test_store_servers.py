@@ -24,6 +24,7 @@ from tests.builders import campaigns, weekly
 from tests.ports import free_port
 
 PASSWORD = "s3cret/with@signs"
+OLDER = "older"
 
 
 @pytest.fixture(scope="module")
@@ -113,8 +114,8 @@ def test_two_that_read_an_older_store_at_once_see_the_same(url: str, tmp_path: P
     with Store(url, UPath(tmp_path / "objects")) as store:
         weeks = weekly.Weeks(Home(weekly.ROOT, tmp_path), store)
         for week in range(4):
-            weeks.add(report=f"report-{tmp_path.name}", change=0.01 * week)
-            weeks.add_aa(0.001 * week, report=f"report-{tmp_path.name}")
+            weeks.add(report=OLDER, change=0.01 * week)
+            weeks.add_aa(0.001 * week, report=OLDER)
         with store.transaction() as connection:
             for table in ("summaries", "kept"):
                 connection.exec_driver_sql(f"DELETE FROM {table}")
@@ -122,9 +123,11 @@ def test_two_that_read_an_older_store_at_once_see_the_same(url: str, tmp_path: P
 
         def look() -> None:
             with Store(url, store.objects) as own:
-                listed = own.summaries(Chosen(report=f"report-{tmp_path.name}"))
+                listed = own.summaries(Chosen(report=OLDER))
+                (overview,) = [one for one in own.reports() if one.newest in listed]
+                assert (overview.campaigns, own.count(Chosen(state="running"))) == (8, 0)
                 made = Comparisons(weeks.home, own)
-                compared = made.all_compared(made.outlines(f"report-{tmp_path.name}"))
+                compared = made.all_compared(made.outlines(OLDER))
                 found.append((listed, compared))
 
         both = [threading.Thread(target=look) for _ in range(2)]

@@ -243,7 +243,7 @@ def _fill(transaction: Transaction) -> bool:
     return False
 
 
-def _lacking(last: str) -> sa.Select[tuple[str]]:
+def _lacking(last: str) -> sa.Select[Any]:
     """The next campaigns without a summary, after the one with this id."""
     summary = sa.and_(SUMMARIES.c.campaign == CAMPAIGNS.c.id, SUMMARIES.c.form == SUMMARY_FORM)
     return (

@@ -14,10 +14,11 @@ from typing import Any
 import pytest
 
 from benchlab.analysis.verdict.compare import WorkloadVerdict
+from benchlab.analysis.verdict.decision import RULE
 from benchlab.campaign.outcome import Comparer
 from benchlab.campaign.outline import Outline, outline_of
 from benchlab.home import Home
-from benchlab.results.records import Condition, SideFacts
+from benchlab.results.records import Condition, Moment, SideFacts, TrialResult
 from benchlab.results.store import Store
 from benchlab.studies import comparisons
 from benchlab.studies.comparisons import Comparisons
@@ -35,8 +36,8 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("measured")
     with weekly.installation(path) as weeks:
         for week in range(12):
-            late = {"candidate": "11.4.5", "change": -0.1} if week > 5 else {}
-            weeks.add(workloads=[POINT, INDEX], rounds=3, **late)
+            candidate, change = ("11.4.5", -0.1) if week > 5 else ("10.11.5", 0.0)
+            weeks.add(candidate=candidate, change=change, workloads=[POINT, INDEX], rounds=3)
             if week % 3 == 0:
                 weeks.add_aa(0.001 * week, workloads=[POINT, INDEX], rounds=3)
         weeks.add(workloads=[POINT, INDEX], unstable=True)
@@ -146,7 +147,8 @@ def another_week(weeks: Weeks) -> None:
 def a_dataset_lost_its_consistency(weeks: Weeks) -> None:
     """As is found after the last trial of a campaign that was resumed."""
     facts: SideFacts = weeks.store.campaign("week-004").facts["candidate"]
-    lost = {"last trial": (Condition("3.3.2.1", "amounts add up", 2),)}
+    condition = Condition("3.3.2.1", "amounts add up", 2)
+    lost: dict[Moment, tuple[Condition, ...]] = {"last trial": (condition,)}
     weeks.store.set_facts("week-004", "candidate", dataclasses.replace(facts, consistency=lost))
 
 
@@ -198,7 +200,12 @@ def test_nothing_is_computed_twice(weeks: Weeks, monkeypatch: pytest.MonkeyPatch
     everything(weeks)
     read: list[str] = []
     trials = Store.trials
-    monkeypatch.setattr(Store, "trials", lambda self, name: read.append(name) or trials(self, name))
+
+    def noted(store: Store, name: str) -> list[TrialResult]:
+        read.append(name)
+        return trials(store, name)
+
+    monkeypatch.setattr(Store, "trials", noted)
     everything(weeks)
     assert read == []
     another_week(weeks)
@@ -211,7 +218,7 @@ def test_another_rule_decides_all_campaigns_anew(
     weeks: Weeks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What an earlier Benchlab decided is not shown as if today's had."""
-    monkeypatch.setattr(comparisons, "RULE", comparisons.RULE + 1)
+    monkeypatch.setattr(comparisons, "RULE", RULE + 1)
     monkeypatch.setattr(comparisons, "judge", lambda *_, **__: ())
     made = Comparisons(weeks.home, weeks.store)
     assert made.compared(weeks.store.campaign("week-000")).verdicts == {}
