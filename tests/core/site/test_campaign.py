@@ -76,7 +76,11 @@ class Made:
                 reasons=[REJECTION, HOSTILE] if number in rejected else [],
                 gates=gates if number in rejected else None,
             )
-            kept: dict[str, Any] = {"raw": f"{name}.txt", "series": f"{name}.csv", "hosts": f"{name}.hosts.csv"}
+            kept: dict[str, Any] = {
+                "raw": f"{name}.txt",
+                "series": f"{name}.csv",
+                "hosts": f"{name}.hosts.csv",
+            }
             self.store.write_bytes(kept["series"], SERIES.encode())
             self.store.write_bytes(kept["hosts"], HOSTS.encode())
             self.store.add_trial(id, dataclasses.replace(result, **kept))
@@ -367,6 +371,7 @@ def test_what_a_reader_may_not_see_does_not_exist(measured: Made) -> None:
             (campaign.campaign, (name,)),
             (campaign.progress, (name,)),
             (trial.trial, (name, planned)),
+            (side_by_side.side_by_side, (name,)),
             (side_by_side.side_by_side, (name, name)),
         ):
             with pytest.raises(NoSuchPage, match="there is no such campaign"):
