@@ -187,7 +187,7 @@ def test_a_campaign_leads_to_its_trials_and_to_others(answers: Answers) -> None:
     assert f'href="../../campaigns/{CAMPAIGN}/trials/{TRIAL}/?attempt=1"' in answers.text(
         "campaign"
     )
-    assert "Valid and used" in answers.text("trial")
+    assert "Valid: the figures of this trial are used." in answers.text("trial")
     assert "These are two campaigns" in answers.text("two")
     assert answers.status("progress") == 200
     assert "<html" not in answers.text("progress")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import threading
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,6 +15,10 @@ import boto3
 import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.config import Config
+from moto import mock_aws
+from moto.backends import get_backend
+from moto.core.botocore_stubber import BotocoreStubber
+from moto.core.models import DEFAULT_ACCOUNT_ID
 
 from benchlab.home import Home
 from benchlab.hosts.access import Access
@@ -104,6 +109,30 @@ class S3:
         """One object."""
         content: bytes = self.client.get_object(Bucket=BUCKET, Key=key)["Body"].read()
         return content
+
+
+@pytest.fixture(scope="module")
+def moto() -> Iterator[S3]:
+    """Started once, which takes a second; it answers one request at a time, as it has to."""
+    answer, one = BotocoreStubber.__call__, threading.Lock()
+
+    def answer_one(self: BotocoreStubber, *args: Any, **named: Any) -> Any:
+        with one:
+            return answer(self, *args, **named)
+
+    with pytest.MonkeyPatch.context() as patch, mock_aws():
+        patch.setattr(BotocoreStubber, "__call__", answer_one)
+        yield S3()
+
+
+@pytest.fixture
+def s3(moto: S3) -> S3:
+    """With one empty bucket, asked for nothing yet."""
+    moto.refuse = lambda operation, key: None
+    get_backend("s3")[DEFAULT_ACCOUNT_ID]["aws"].reset()
+    moto.create(BUCKET)
+    moto.asked.clear()
+    return moto
 
 
 def publication(**fields: Any) -> Publication:

@@ -27,11 +27,13 @@ NOISE = 0.003
 
 
 @contextmanager
-def installation(path: Path) -> Iterator[Weeks]:
-    """An installation of a test's own, with the house's gates and an empty store."""
+def installation(path: Path, measured: int = 0) -> Iterator[Weeks]:
+    """An installation of a test's own, with the house's gates; its store is empty unless
+    ``measured`` weeks are there already.
+    """
     home = Home(ROOT, path)
     with Store(f"sqlite:///{path}/results.db", UPath(path / "objects")) as store:
-        yield Weeks(home, store)
+        yield Weeks(home, store, measured)
 
 
 class Weeks:
@@ -40,12 +42,13 @@ class Weeks:
     Args:
         home: the installation.
         store: its results store.
+        measured: how many weeks it has.
     """
 
-    def __init__(self, home: Home, store: Store) -> None:
+    def __init__(self, home: Home, store: Store, measured: int = 0) -> None:
         self.home, self.store = home, store
         self._random = random.Random(1)
-        self._count = 0
+        self._count = measured
 
     def add(
         self,

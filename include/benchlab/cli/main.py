@@ -58,6 +58,7 @@ COMMANDS = {
         "verify": "Compute every figure of a report again from its evidence, offline, and list "
         "what differs.",
     },
+    "site": {"site": "Write the benchmark site as plain files, or renew those that have changed."},
     "pages": {
         "import": "Read published reports into the store; one that cannot be read does not stop "
         "the others.",

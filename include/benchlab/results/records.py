@@ -126,6 +126,19 @@ class TrialResult:
         return self.figures.get(metric)
 
 
+TrialKey = tuple[str, int]
+"""A trial's id and its attempt."""
+
+
+@dataclass(frozen=True)
+class TrialFigures:
+    """Some figures of a trial by metric, and why it is invalid; None: the client printed none."""
+
+    valid: bool
+    reasons: tuple[str, ...]
+    values: dict[str, float | None]
+
+
 @dataclass(frozen=True)
 class InstanceFacts:
     """One server of a side that has several.

@@ -15,7 +15,7 @@ import re
 import sqlite3
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, date, datetime
 from operator import itemgetter
@@ -41,6 +41,8 @@ from benchlab.results.records import (
     ReportSummary,
     SideFacts,
     StoredVerdict,
+    TrialFigures,
+    TrialKey,
     TrialResult,
 )
 from benchlab.results.rows import (
@@ -503,9 +505,42 @@ class Store:
         """One attempt of a trial; None where it is not stored."""
         return next(iter(self._read_trials(campaign, trial=trial, attempt=attempt)), None)
 
+    def trial_ids(self, campaign: str) -> list[str]:
+        """The trials of a campaign that were measured at least once, by id."""
+        measured = sa.select(TRIALS.c.trial).where(TRIALS.c.campaign == campaign).distinct()
+        with self.transaction() as connection:
+            return sorted(connection.scalars(measured))
+
     def trials(self, campaign: str) -> list[TrialResult]:
         """All trials of a campaign, including invalid ones, by attempt and then in plan order."""
         return self._read_trials(campaign)
+
+    def figures(self, campaign: str, metrics: Collection[str]) -> dict[TrialKey, TrialFigures]:
+        """Some figures of a campaign's trials, by trial and attempt, in the order of measuring.
+
+        One query, for what is asked again and again while a campaign runs.
+        """
+        on = sa.and_(
+            *(SAMPLES.c[name] == TRIALS.c[name] for name in ("campaign", "trial", "attempt")),
+            SAMPLES.c.metric.in_(metrics),
+        )
+        chosen = (
+            sa.select(TRIALS.c.trial, TRIALS.c.attempt, TRIALS.c.valid, TRIALS.c.reasons)
+            .add_columns(SAMPLES.c.metric, SAMPLES.c.value)
+            .select_from(TRIALS.outerjoin(SAMPLES, on))
+            .where(TRIALS.c.campaign == campaign)
+            .order_by(TRIALS.c.started_at)
+        )
+        with self.transaction() as connection:
+            rows = connection.execute(chosen).all()
+        found: dict[TrialKey, TrialFigures] = {}
+        for row in rows:
+            key = (row.trial, row.attempt)
+            if key not in found:
+                found[key] = TrialFigures(row.valid, tuple(json.loads(row.reasons)), {})
+            if row.metric is not None:
+                found[key].values[row.metric] = row.value
+        return found
 
     def _read_trials(self, campaign: str, **key: str | int) -> list[TrialResult]:
         with self.transaction() as connection:

@@ -1,177 +1,202 @@
-"""One campaign: its answer first, then what it rests on; live while it is measured."""
+"""The page of one campaign: the answer first, then everything that it rests on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
-from benchlab.analysis.verdict.usable_trials import usable_trials
-from benchlab.campaign.outcome import Outcome
-from benchlab.errors import StoreError
+from benchlab.analysis.verdict.rounds import LATENCY
+from benchlab.analysis.verdict.usable_trials import Exclusion
 from benchlab.language import Language
-from benchlab.language.names import plain, title_of
+from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers
-from benchlab.plan.report_type import SIDES
-from benchlab.report.model import commands, figures, hardware, hosts, probed, software
-from benchlab.report.model import report as model
-from benchlab.report.sentences import answer, method, setting, trust, wording
-from benchlab.results.records import Campaign, TrialResult
-from benchlab.site import charts, files
+from benchlab.plan.order import PlannedTrial
+from benchlab.report.formats import markdown
+from benchlab.report.formats.pages import TOP
+from benchlab.report.model.report import Report, build
+from benchlab.report.sentences import wording
+from benchlab.results.listing import Chosen
+from benchlab.results.records import Campaign, TrialFigures, TrialKey, TrialResult
+from benchlab.site import files
 from benchlab.site.at_work import at_work
-from benchlab.site.page import NoSuchPage, Page, Site
+from benchlab.site.charts import curves, forests
+from benchlab.site.page import Page, Site
+from benchlab.site.trial import campaign_of, titled
 
-_PART = "campaigns/"
-# Metrics of a trial's row, the first that it has counts as its throughput.
-_THROUGHPUT = {"tps": "TPS", "tpmc": "tpmC"}
-
-
-def place_of(campaign: str) -> str:
-    """Where the page of a campaign lies."""
-    return f"{_PART}{campaign}/"
-
-
-def recorded(site: Site, campaign: str) -> Campaign:
-    """A campaign's record.
-
-    Raises:
-        NoSuchPage: there is none, or the reader may not see it.
-    """
-    try:
-        found = site.store.campaign(campaign)
-    except StoreError as error:
-        raise NoSuchPage(f"{campaign}: there is no such campaign") from error
-    if not site.shows(found.plan.report):
-        raise NoSuchPage(f"{campaign}: there is no such campaign")
-    return found
-
-
-def campaign(site: Site, campaign: str) -> Page:
-    """The page of a campaign.
-
-    Raises:
-        NoSuchPage: there is none, or the reader may not see it.
-    """
-    record = recorded(site, campaign)
-    outcome = site.comparisons.outcome(record)
-    values: dict[str, object] = {
-        "progress": at_work(site, record) if record.state == "running" else None,
-        "trials": trial_rows(site.language, outcome),
-        "files": files.of_report(site, campaign),
-        "remarks": site.store.remarks().get(campaign),
-        "looked": site.store.looked_into(),
-        "compared": set(record.plan.sides) == set(SIDES),
-        "record": record,
-    }
-    if set(record.plan.sides) == set(SIDES):
-        values |= _compared(site, outcome)
-    return Page(place_of(campaign), _PART, title_of_campaign(record), "campaign.html.j2", values)
-
-
-def title_of_campaign(record: Campaign) -> str:
-    """``v8.5.1 vs. v8.1.0 · sysbench_ec2``; the candidate first, as in titles of reports."""
-    labels = [plain(record.plan.sides[s].label) for s in reversed(SIDES) if s in record.plan.sides]
-    return f"{' vs. '.join(labels)} · {plain(record.plan.report)}"
-
-
-def _compared(site: Site, outcome: Outcome) -> dict[str, object]:
-    report = model.build(
-        outcome.campaign, outcome.comparison, outcome.trials, language=site.language
-    )
-    return {
-        "report": report,
-        "answer": answer,
-        "wording": wording,
-        "trust": trust,
-        "method": method,
-        "setting": setting,
-        "figures": figures,
-        "hosts": hosts,
-        "hardware": hardware,
-        "probed": probed,
-        "software": software,
-        "commands": commands.of_campaign(report.campaign, site.language),
-        "forest": charts.forest(report),
-        "curves": {s.figures.name: charts.curves(report, s) for s in report.sections},
-        "sides": [report.sides[side] for side in SIDES],
-    }
-
-
-def progress(site: Site, campaign: str) -> Page:
-    """Only how far a campaign at work is, to be shown again and again: it reads no trial."""
-    record = recorded(site, campaign)
-    found = at_work(site, record) if record.state == "running" else None
-    values = {"progress": found, "record": record}
-    title = title_of_campaign(record)
-    return Page(place_of(campaign), _PART, title, "campaign-progress.html.j2", values)
+# So many other campaigns of the report type are offered to be put beside it.
+_MOST_OTHERS = 50
+# The files of a report that people open, first.
+_FIRST = ("report.html", "report.md", "evidence.zip", "comparison.csv", "trials.csv", "report.json")
 
 
 @dataclass(frozen=True)
 class TrialRow:
-    """One executed trial in the list of a campaign's trials.
+    """One measurement of a trial in a list.
 
     Attributes:
         number: its place in the plan, from 1.
-        state: ``used``, ``invalid``, or ``unused`` where another attempt counts.
-        reasons: why it is not used; empty where it is.
+        attempt: None where it is not measured.
+        reasons: why its figures are not used; empty where they are, or it is not measured.
     """
 
     id: str
-    attempt: int
     number: int
-    round: int
-    side: str
-    workload: str
-    threads: int
+    name: str
+    attempt: int | None
     throughput: str
-    p95: str
-    state: str
+    latency: str
     reasons: tuple[str, ...]
-    started_at: datetime
 
 
-def trial_rows(language: Language, outcome: Outcome) -> list[TrialRow]:
-    """All executed trials, in the order in which they were measured."""
-    used, excluded = usable_trials(outcome.campaign.plan, outcome.trials)
-    counted = {(result.trial.id, result.attempt) for result in used}
-    why = {(one.trial, one.attempt): language.texts(one.reasons) for one in excluded}
+def place_of(campaign: str) -> str:
+    """The place of a campaign's page."""
+    return f"campaigns/{campaign}/"
+
+
+def campaign(site: Site, campaign: str) -> Page:
+    """The page of a campaign, whatever became of it.
+
+    Raises:
+        NoSuchPage: there is none, or the reader may not see it.
+        StoreError, SpecError: it, or the gates, cannot be read.
+    """
+    record = campaign_of(site, campaign)
+    values = {
+        "campaign": record,
+        "remarks": site.store.remarks().get(record.id),
+        "downloads": _downloads(site, record.id),
+        "others": _others(site, record),
+        "has_trial_pages": site.has_trial_pages(len(record.plan.trials)),
+    }
+    if len(record.plan.sides) < 2:
+        return _one_version(site, record, values)
+    found = site.comparisons.outcome(record)
+    report = build(record, found.comparison, found.trials, language=site.language)
+    values |= {
+        **_of_report(report),
+        "forests": forests(report),
+        "curves": {section.figures.name: curves(report, section) for section in report.sections},
+        "rejected": _rejected(report),
+        "trials": _measured(record, found.trials, found.comparison.excluded, site.language),
+        "has_results": any(section.figures.rounds_used for section in report.sections),
+        **_live(site, record),
+    }
+    title = wording.title(report)
+    return Page(place_of(record.id), "campaigns/", title, "campaign.html.j2", values)
+
+
+def progress(site: Site, campaign: str) -> Page:
+    """The part of the page that is asked for again and again while the campaign runs.
+
+    Two queries of few rows: the campaign, and the figures of its trials.
+
+    Raises:
+        NoSuchPage: as :func:`campaign`.
+    """
+    record = campaign_of(site, campaign)
+    title = site.language.say("site-progress")
+    values = {"campaign": record, "has_trial_pages": True, **_live(site, record)}
+    return Page(place_of(record.id), "campaigns/", title, "progress.html.j2", values)
+
+
+def _of_report(report: Report) -> Mapping[str, object]:
+    """What the templates of the report need; the page has links of its own."""
+    return {name: value for name, value in markdown.values(report, TOP).items() if name != "page"}
+
+
+def _one_version(site: Site, record: Campaign, values: Mapping[str, object]) -> Page:
+    """A campaign that compares nothing."""
+    shown = {
+        **values,
+        "trials": _measured(record, site.store.trials(record.id), (), site.language),
+        **_live(site, record),
+    }
+    versions = [side.label for side in record.plan.sides.values()]
+    title = site.language.say("site-one-version", version=", ".join(versions))
+    return Page(place_of(record.id), "campaigns/", title, "one-version.html.j2", shown)
+
+
+def _live(site: Site, record: Campaign) -> Mapping[str, object]:
+    """How far it is and what its trials showed so far; nothing once it has ended."""
+    if record.state != "running":
+        return {"work": None}
+    return {"work": at_work(site, record), "so_far": _so_far(site, record)}
+
+
+def _so_far(site: Site, record: Campaign) -> list[TrialRow]:
+    """The trials as they were measured, the latest first."""
+    metrics = {record.plan.metric(name) for name in record.plan.workloads_in_order}
+    wanted = metrics | {LATENCY[metric] for metric in metrics}
+    found = site.store.figures(record.id, wanted)
+    planned = {one.id: one for one in record.plan.trials}
     return [
-        _row(language, result, (result.trial.id, result.attempt) in counted,
-             why.get((result.trial.id, result.attempt), ()))
-        for result in sorted(outcome.trials, key=lambda one: (one.started_at, one.trial.index))
-    ]  # fmt: skip
+        _row(record, planned[key[0]], key, figures, figures.reasons, site.language)
+        for key, figures in reversed(found.items())
+        if key[0] in planned
+    ]
+
+
+def _measured(
+    record: Campaign,
+    results: Iterable[TrialResult],
+    excluded: Iterable[Exclusion],
+    language: Language,
+) -> list[TrialRow]:
+    """Every planned trial in the order of the plan, with each of its measurements."""
+    why = {(one.trial, one.attempt): language.texts(one.reasons) for one in excluded}
+    by_trial: dict[str, list[TrialResult]] = {}
+    for result in results:
+        by_trial.setdefault(result.trial.id, []).append(result)
+    rows = []
+    for planned in record.plan.trials:
+        for result in by_trial.get(planned.id, ()):
+            key = (planned.id, result.attempt)
+            figures = TrialFigures(result.valid, result.reasons, result.figures)
+            rows.append(_row(record, planned, key, figures, why.get(key, ()), language))
+        if planned.id not in by_trial:
+            rows.append(_row(record, planned, None, None, (), language))
+    return rows
 
 
 def _row(
-    language: Language, result: TrialResult, is_used: bool, reasons: Sequence[str]
+    record: Campaign,
+    planned: PlannedTrial,
+    key: TrialKey | None,
+    figures: TrialFigures | None,
+    reasons: Sequence[str],
+    language: Language,
 ) -> TrialRow:
-    trial, numbers = result.trial, Numbers(language)
+    metric, numbers = record.plan.metric(planned.workload), Numbers(language)
+    values = figures.values if figures else {}
     return TrialRow(
-        id=trial.id,
-        attempt=result.attempt,
-        number=trial.index + 1,
-        round=trial.round,
-        side=trial.side,
-        workload=title_of(trial.workload),
-        threads=trial.threads,
-        throughput=throughput_of(result, numbers),
-        p95=next(latencies(result, numbers), numbers.milliseconds(None)),
-        state="used" if is_used else "unused" if result.valid else "invalid",
-        reasons=tuple(reasons) or tuple(map(plain, result.reasons)),
-        started_at=result.started_at,
+        id=planned.id,
+        number=planned.index + 1,
+        name=titled(planned, language),
+        attempt=key[1] if key else None,
+        throughput=numbers.rate(values.get(metric), 1),
+        latency=numbers.milliseconds(values.get(LATENCY[metric])),
+        reasons=tuple(map(plain, reasons)),
     )
 
 
-def throughput_of(result: TrialResult, numbers: Numbers) -> str:
-    """``1,204.30 TPS``; n/a where the client printed none."""
-    for metric, unit in _THROUGHPUT.items():
-        if (value := result.value(metric)) is not None:
-            return f"{numbers.rate(value, 2)} {unit}"
-    return numbers.rate(None, 2)
+def _rejected(report: Report) -> list[TrialRow]:
+    """The executed trials whose figures are not used, by their number in the plan."""
+    rows = _measured(report.campaign, report.results, report.comparison.excluded, report.language)
+    return [row for row in rows if row.reasons]
 
 
-def latencies(result: TrialResult, numbers: Numbers) -> Iterator[str]:
-    """The trial's p95 latency: ``5.12 ms``."""
-    for metric in ("p95_ms", "new_order_p95_ms"):
-        if (value := result.value(metric)) is not None:
-            yield f"{numbers.milliseconds(value)} ms"
+def _downloads(site: Site, campaign: str) -> list[files.FileOnSite]:
+    """The report's files, those that people open before charts and data docs."""
+    found = files.of_report(site, campaign)
+    order = {name: place for place, name in enumerate(_FIRST)}
+    return sorted(found, key=lambda one: (order.get(one.name, len(order)), one.name))
+
+
+def _others(site: Site, record: Campaign) -> list[tuple[str, str]]:
+    """The newest other campaigns of the report type, each with its versions."""
+    newest = site.store.summaries(Chosen(report=record.plan.report), limit=_MOST_OTHERS + 1)
+    return [
+        (one.id, " vs. ".join(reversed(list(one.versions.values()))))
+        for one in newest
+        if one.id != record.id
+    ][:_MOST_OTHERS]

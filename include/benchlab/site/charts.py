@@ -1,16 +1,15 @@
-"""The pictures of a campaign: what changed against the threshold, and figures over threads.
+"""The charts of a campaign as places in a picture, which ``charts.html.j2`` draws.
 
-Only their layout, in units of a view box; templates draw them with classes, so that they follow the
-page's colours.
+Example:
+    ``forest(rows, 2.0, numbers)`` has for every row the pixels of its interval and estimate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchlab.analysis.verdict.decision import Decision
-from benchlab.language import Language
 from benchlab.language.numbers import Numbers
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.report.model import figures
@@ -18,194 +17,300 @@ from benchlab.report.model.report import Report, Section
 from benchlab.report.sentences import wording
 from benchlab.site.scales import Scale, around
 
+Tick = tuple[float, str]
+"""A pixel, and the text beside it."""
+
 # How much further than the largest estimate an interval is drawn before it is cut off.
 _REACH = 2.5
-_ROW = 30.0
-_MARGIN = 12.0
-_SIDE_SHIFT = 3.0
-
-Tick = tuple[float, str]
-"""Where a tick is, and its text."""
+_ROW, _FOREST_TOP = 44, 30
+_LEFT, _RIGHT, _WIDTH = 150, 420, 620
 
 
 @dataclass(frozen=True)
 class ForestRow:
-    """A metric of a workload: its estimate and interval; None where there is none.
+    """One change: ``low`` and ``high`` are the pixels of its interval.
 
     Attributes:
-        low, high: of the interval, as far as it is drawn.
-        cut_low, cut_high: whether it goes on beyond the picture.
+        mark: the pixel of the estimate; None where there is none.
+        beyond: whether the interval goes on beyond the left and the right edge.
+        kind: the verdict, by which it has its colour and sign; ``aa`` in an A/A campaign.
     """
 
-    title: str
-    metric: str
     y: float
+    label: str
+    kind: str
+    found: str
     verdict: str
-    word: str
-    estimate: float | None
-    low: float | None
-    high: float | None
-    cut_low: bool
-    cut_high: bool
-    text: str
+    figures: str
+    mark: float | None
+    low: float | None = None
+    high: float | None = None
+    beyond: tuple[bool, bool] = (False, False)
 
 
 @dataclass(frozen=True)
 class Forest:
-    """Changes of all workloads against the threshold; ``band`` is from minus to plus it."""
+    """Changes below each other, against the band of the threshold."""
 
-    width: float
-    height: float
-    left: float
-    right: float
+    rows: tuple[ForestRow, ...]
+    ticks: tuple[Tick, ...]
     zero: float
     band: tuple[float, float]
-    ticks: tuple[Tick, ...]
-    rows: tuple[ForestRow, ...]
+    top: float
+    bottom: float
+    height: float
+    left: float = _LEFT
+    right: float = _RIGHT
+    width: float = _WIDTH
 
 
-def forest(report: Report) -> Forest | None:
-    """The forest chart; None where nothing was compared."""
-    found = list(_decisions(report))
-    if not found:
-        return None
-    threshold = report.spec.threshold_pct
-    width, left, right = 1120.0, 250.0, 760.0
-    estimates = [d.estimate_pct for _, _, d in found if d.estimate_pct is not None]
-    ends = [end for _, _, d in found for end in d.ci95_pct or ()]
-    reach = max(_REACH * max(map(abs, estimates), default=0.0), 4 * threshold)
-    inside = [min(max(end, -reach), reach) for end in (*ends, *estimates)]
-    across = around([*inside, -1.5 * threshold, 1.5 * threshold], left, right)
+@dataclass(frozen=True)
+class Change:
+    """What a row of a forest shows."""
+
+    label: str
+    decision: Decision
+    verdict: str
+    is_aa: bool = False
+
+
+def forest(changes: Sequence[Change], threshold_pct: float, numbers: Numbers) -> Forest:
+    """Changes with their intervals, in percent."""
+    scale = _changes_scale([change.decision for change in changes], threshold_pct)
+    bottom = _FOREST_TOP + _ROW * len(changes)
     return Forest(
-        width=width,
-        height=_ROW * len(found) + 40,
-        left=left,
-        right=right,
-        zero=across(0),
-        band=(across(-threshold), across(threshold)),
-        ticks=tuple((across(t), report.numbers.general_change(t)) for t in across.ticks(6)),
         rows=tuple(
-            _forest_row(report, across, title, metric, decision, 22 + _ROW * at)
-            for at, (title, metric, decision) in enumerate(found)
+            _forest_row(change, _FOREST_TOP + _ROW * (number + 0.5), scale, threshold_pct, numbers)
+            for number, change in enumerate(changes)
         ),
+        ticks=tuple((scale(value), numbers.general_change(value)) for value in scale.ticks(5)),
+        zero=scale(0),
+        band=(scale(-threshold_pct), scale(threshold_pct)),
+        top=_FOREST_TOP,
+        bottom=bottom,
+        height=bottom + 30,
     )
 
 
-def _decisions(report: Report) -> Iterator[tuple[str, str, Decision]]:
-    for section in report.sections:
-        shown = figures.display(section, report.language)
-        yield section.title, shown.name, section.figures
-        yield section.title, shown.latency.heading, section.figures.p95
+def _changes_scale(found: Iterable[Decision], threshold_pct: float) -> Scale:
+    """Every estimate and, where it can be, every interval; zero and the threshold always."""
+    known = list(found)
+    estimates = [one.estimate_pct for one in known if one.estimate_pct is not None]
+    ends = [end for one in known for end in one.ci95_pct or ()]
+    reach = max(_REACH * max(map(abs, estimates), default=0.0), 4 * threshold_pct)
+    edge = 1.5 * threshold_pct
+    low = max(min([*ends, *estimates, -edge]), -reach)
+    high = min(max([*ends, *estimates, edge]), reach)
+    return around((low, high), _LEFT, _RIGHT)
 
 
 def _forest_row(
-    report: Report, across: Scale, title: str, metric: str, found: Decision, y: float
+    change: Change, y: float, scale: Scale, threshold_pct: float, numbers: Numbers
 ) -> ForestRow:
-    interval, numbers = found.ci95_pct, report.numbers
-    threshold = report.spec.threshold_pct
+    found = change.decision
+    within = found.ci95_pct
+    told = numbers.estimate(found.estimate_pct, threshold_pct, within)
+    if within is not None:
+        told = f"{told} ({numbers.interval(within, threshold_pct)})"
     return ForestRow(
-        title=title,
-        metric=metric,
         y=y,
-        verdict="aa" if report.campaign.is_aa else found.verdict,
-        word=wording.verdict_word(report, found.verdict),
-        estimate=None if found.estimate_pct is None else across(found.estimate_pct),
-        low=across(interval[0]) if interval else None,
-        high=across(interval[1]) if interval else None,
-        cut_low=interval is not None and interval[0] < across.low,
-        cut_high=interval is not None and interval[1] > across.high,
-        text=numbers.interval(interval, threshold) if interval else numbers.estimate(None, 0),
+        label=change.label,
+        kind="aa" if change.is_aa else found.verdict,
+        found=found.verdict,
+        verdict=change.verdict,
+        figures=told,
+        mark=None if found.estimate_pct is None else scale(found.estimate_pct),
+        low=None if within is None else scale(within[0]),
+        high=None if within is None else scale(within[1]),
+        beyond=(False, False)
+        if within is None
+        else (within[0] < scale.low, within[1] > scale.high),
     )
 
 
+def forests(report: Report) -> dict[str, Forest]:
+    """The changes of a campaign's workloads: of throughput, and of p95 latency."""
+    threshold, numbers = report.spec.threshold_pct, report.numbers
+
+    def row(section: Section, found: Decision) -> Change:
+        word = wording.verdict_word(report, found.verdict)
+        return Change(section.title, found, word, report.campaign.is_aa)
+
+    return {
+        "throughput": forest([row(s, s.figures) for s in report.sections], threshold, numbers),
+        "latency": forest([row(s, s.figures.p95) for s in report.sections], threshold, numbers),
+    }
+
+
 @dataclass(frozen=True)
-class Mark:
-    """One round's figure, or the mean of a side, in the chart's units; ``text`` says both."""
-
-    x: float
-    y: float
-    text: str
-
-
-@dataclass(frozen=True)
-class Line:
-    """One side: its mean at each thread count that has one, and a point for each round."""
+class SideCurve:
+    """One side's means as pixels, with the points of single rounds."""
 
     side: Side
-    path: str
-    means: tuple[Mark, ...]
-    rounds: tuple[Mark, ...]
+    label: str
+    line: str
+    means: tuple[tuple[float, float], ...]
+    rounds: tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True)
 class Curves:
-    """One metric over the thread counts."""
+    """One metric of both sides against thread counts; ``unit`` is part of its title."""
 
     title: str
-    width: float
-    height: float
-    left: float
-    right: float
-    bottom: float
+    sides: tuple[SideCurve, ...]
     x_ticks: tuple[Tick, ...]
     y_ticks: tuple[Tick, ...]
-    lines: tuple[Line, ...]
+    left: float = 64
+    right: float = 500
+    top: float = 12
+    bottom: float = 220
+    width: float = 520
+    height: float = 262
 
 
 def curves(report: Report, section: Section) -> tuple[Curves, Curves]:
-    """A workload's throughput and its p95 latency; both begin at zero."""
+    """A workload's throughput and latency."""
     shown, say = figures.display(section, report.language), report.language.say
-    throughput = say("chart-throughput", metric=shown.name, unit=shown.unit)
-    latency = say("chart-latency", latency=shown.latency.heading)
     return (
-        _curves(report.language, section, section.figures.metric, throughput),
-        _curves(report.language, section, shown.latency.metric, latency),
+        _curves(
+            report,
+            section,
+            section.figures.metric,
+            say("chart-throughput", metric=shown.name, unit=shown.unit),
+        ),
+        _curves(
+            report,
+            section,
+            shown.latency.metric,
+            say("chart-latency", latency=shown.latency.heading),
+        ),
     )
 
 
-def _curves(language: Language, section: Section, metric: str, title: str) -> Curves:
+def _curves(report: Report, section: Section, metric: str, title: str) -> Curves:
+    frame = Curves(title, (), (), ())
     cells = sorted(section.figures.cells, key=lambda cell: cell.threads)
-    width, height, left, right, top, bottom = 540.0, 260.0, 64.0, 525.0, 16.0, 226.0
+    step = (frame.right - frame.left) / len(cells)
+    places = [round(frame.left + step * (number + 0.5), 1) for number in range(len(cells))]
+    by_side = {
+        side: [
+            (place, cell.sides[side].means[metric], cell.sides[side].by_round(metric).values())
+            for place, cell in zip(places, cells, strict=True)
+        ]
+        for side in SIDES
+    }
     drawn = [
         value
-        for cell in cells
-        for side in SIDES
-        for value in (*cell.sides[side].by_round(metric).values(), cell.sides[side].means[metric])
-        if value is not None
+        for points in by_side.values()
+        for _, mean, rounds in points
+        for value in (*rounds, *([] if mean is None else [mean]))
     ]
-    up = Scale(0.0, 1.08 * max(drawn, default=1.0), bottom, top)
-    step = (right - left) / max(1, len(cells))
-    places = [left + step * (at + 0.5) for at in range(len(cells))]
-    numbers = Numbers(language)
-    lines = []
-    for shift, side in zip((-_SIDE_SHIFT, _SIDE_SHIFT), SIDES, strict=True):
-        means, rounds = [], []
-        for x, cell in zip(places, cells, strict=True):
-            found = cell.sides[side]
-            mean, unit = found.means[metric], " ms" if figures.is_latency(metric) else ""
-            if mean is not None:
-                text = f"{cell.threads}: {numbers.rate(mean, 2)}{unit}"
-                means.append(Mark(round(x + shift, 1), up(mean), text))
-            rounds += [
-                Mark(
-                    round(x + 3 * shift, 1), up(value), f"{number}: {numbers.rate(value, 2)}{unit}"
-                )
-                for number, value in found.by_round(metric).items()
-            ]
-        lines.append(Line(side, _path(means), tuple(means), tuple(rounds)))
+    if not drawn or max(drawn) <= 0:
+        return frame
+    scale = Scale(0, 1.08 * max(drawn), frame.bottom, frame.top)
     return Curves(
-        title=title,
-        width=width,
-        height=height,
-        left=left,
-        right=right,
-        bottom=bottom,
-        x_ticks=tuple((x, str(cell.threads)) for x, cell in zip(places, cells, strict=True)),
-        y_ticks=tuple((up(tick), numbers.general(tick)) for tick in up.ticks(4)),
-        lines=tuple(lines),
+        title,
+        tuple(
+            SideCurve(
+                side,
+                report.sides[side].label,
+                path([(place, mean) for place, mean, _ in by_side[side]], scale),
+                tuple((x, scale(mean)) for x, mean, _ in by_side[side] if mean is not None),
+                # Beside the line, so that the rounds of both sides can be seen.
+                tuple(
+                    (x + (-7 if side == "baseline" else 7), scale(value))
+                    for x, _, rounds in by_side[side]
+                    for value in rounds
+                ),
+            )
+            for side in SIDES
+        ),
+        tuple(
+            (place, report.numbers.whole(cell.threads))
+            for place, cell in zip(places, cells, strict=True)
+        ),
+        y_ticks(scale, report.numbers),
     )
 
 
-def _path(marks: Sequence[Mark]) -> str:
-    """A line through the marks, as SVG has it."""
-    return "".join(f"{'L' if at else 'M'}{mark.x} {mark.y}" for at, mark in enumerate(marks))
+def y_ticks(scale: Scale, numbers: Numbers, most: int = 5) -> tuple[Tick, ...]:
+    """The ticks of an axis of values."""
+    return tuple((scale(value), numbers.general(value)) for value in scale.ticks(most))
+
+
+def path(points: Iterable[tuple[float, float | None]], scale: Scale) -> str:
+    """An SVG path through points with pixels to the right and values upwards; None is a gap.
+
+    Example:
+        ``path([(0, 1), (5, 2), (9, None)], Scale(0, 2, 20, 0))`` is ``M0 10h0L5 0``: without the
+        ``h0`` a point between two gaps would not be seen.
+    """
+    made, drawn = [], False
+    for x, value in points:
+        if value is not None:
+            place = f"{x:g} {scale(value):g}"
+            made.append(f"L{place}" if drawn else f"M{place}h0")
+        drawn = value is not None
+    return "".join(made)
+
+
+@dataclass(frozen=True)
+class Strip:
+    """One metric over time."""
+
+    title: str
+    lines: tuple[tuple[Side, str], ...]
+    y_ticks: tuple[Tick, ...]
+    top: float
+    bottom: float
+
+
+@dataclass(frozen=True)
+class Strips:
+    """Metrics below each other on one axis of time, in seconds."""
+
+    strips: tuple[Strip, ...]
+    x_ticks: tuple[Tick, ...]
+    height: float
+    left: float = 80
+    right: float = 980
+    width: float = 1000
+
+
+Line = Sequence[tuple[float, float | None]]
+"""Seconds since the start, and a value; None: not known then."""
+
+
+def strips(
+    metrics: Sequence[tuple[str, Mapping[Side, Line], float | None]],
+    seconds: float,
+    numbers: Numbers,
+    *,
+    tall: int = 110,
+) -> Strips:
+    """Series below each other.
+
+    Args:
+        metrics: the title with its unit, the lines, and the top of the axis (None: the largest
+            value); one without any value is left out.
+        seconds: the length of the axis of time.
+        tall: the height of each in pixels.
+    """
+    frame = Strips((), (), 0)
+    time = Scale(0, max(seconds, 1), frame.left, frame.right)
+    made, foot = [], 0.0
+    for title, lines, most in metrics:
+        known = [value for line in lines.values() for _, value in line if value is not None]
+        if not known:
+            continue
+        top, foot = foot + 26, foot + 26 + tall
+        scale = Scale(0, most or 1.08 * max(known) or 1.0, foot, top)
+        drawn = (
+            (side, path([(time(t), value) for t, value in lines[side]], scale))
+            for side in SIDES
+            if side in lines
+        )
+        made.append(Strip(title, tuple(drawn), y_ticks(scale, numbers, 3), top, foot))
+    ticks = tuple((time(value), numbers.general(value)) for value in time.ticks(10))
+    return Strips(tuple(made), ticks, foot + 40)

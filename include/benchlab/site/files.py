@@ -10,9 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchlab.errors import StoreError
+from benchlab.report.bundle import DATA_DOCS
 from benchlab.results.records import TrialResult
 from benchlab.site.page import NoSuchPage, Site
 
+# As files, the site has no file that is larger: evidence of long campaigns is.
+MOST_BYTES = 10_000_000
 # What is kept of a trial under the object root, by the folder in which the site has it.
 _OF_TRIAL = {"raw": ".txt", "series": ".csv", "hosts": ".csv"}
 
@@ -24,11 +27,22 @@ class FileOnSite:
     name: str
     size: int
 
+    @property
+    def is_inner(self) -> bool:
+        """Whether only other files lead to it: a chart, or a page of the data docs."""
+        return "/" in self.name and self.name != f"{DATA_DOCS}/index.html"
+
 
 def of_report(site: Site, campaign: str) -> list[FileOnSite]:
-    """The files of the report as it was published on this machine; empty where it was not."""
-    folder = site.home.reports / campaign
-    return [FileOnSite(name, path.stat().st_size) for name, path in _report(folder)]
+    """The files of the report as it was published on this machine; empty where it was not.
+
+    Where the site is written as files, large ones stay where they are.
+    """
+    found = [
+        FileOnSite(name, path.stat().st_size)
+        for name, path in _report(site.home.reports / campaign)
+    ]
+    return [one for one in found if not site.as_files or one.size <= MOST_BYTES]
 
 
 def of_trial(result: TrialResult) -> dict[str, str]:

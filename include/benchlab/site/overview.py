@@ -157,15 +157,15 @@ def _of_workload(one: CampaignSummary, workload: str) -> tuple[StoredVerdict, St
 
 def _change(found: StoredVerdict, numbers: Numbers, scale: Scale | None) -> Change:
     low, estimate, high = found.low_pct, found.estimate_pct, found.high_pct
-    known = low is not None and high is not None
+    within = None if low is None or high is None else (low, high)
     bar = None
-    if scale and low is not None and high is not None and estimate is not None:
-        bar = scale(low), scale(high), scale(estimate)
+    if scale and within and estimate is not None:
+        bar = scale(within[0]), scale(within[1]), scale(estimate)
     return Change(
         verdict=found.verdict,
         # The threshold is not stored; that no figure is rounded across zero is what matters here.
-        change=numbers.estimate(estimate, 0.0),
-        interval=numbers.interval((low or 0.0, high or 0.0) if known else None, 0.0),
+        change=numbers.estimate(estimate, 0.0, within),
+        interval=numbers.interval(within, 0.0),
         bar=bar,
     )
 
@@ -191,7 +191,7 @@ def open_regressions(site: Site) -> list[OpenRegression]:
     chosen = Chosen(reports=site.reports, verdict="regression", measures_noise=False)
     measured = site.store.summaries(chosen, limit=_SEARCHED)
     looked = site.store.looked_into()
-    seen = {
+    seen: set[tuple[object, str]] = {
         (_pair(one), workload)
         for one in measured
         for campaign, workload in looked

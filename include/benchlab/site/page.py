@@ -19,6 +19,7 @@ from benchlab.language import Language, codes, load
 from benchlab.language import templates as templates_module
 from benchlab.language.names import items, title_of
 from benchlab.language.numbers import MISSING, Numbers
+from benchlab.report.formats import html
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
 from benchlab.site.links import Links
@@ -151,7 +152,11 @@ def _digest(name: str) -> str:
 
 @cache
 def _environment() -> jinja2.Environment:
-    made = templates_module.environment("benchlab.site")
+    made, of_reports = templates_module.environment("benchlab.site"), html.environment()
+    # A campaign's page has parts of its report: their templates, with what these call.
+    made.loader = jinja2.ChoiceLoader([one for one in (made.loader, of_reports.loader) if one])
+    made.globals.update(of_reports.globals)
+    made.filters.update({name: of_reports.filters[name] for name in ("shown", "place")})
     made.filters.update(title=title_of, time=_time)
     made.globals.update(items=items, signs=SIGNS, MISSING=MISSING)
     return made

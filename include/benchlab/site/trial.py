@@ -1,106 +1,283 @@
-"""One trial: whether it counts and why, its series beside those of its partner, its gates."""
+"""The page of one trial: whether it counts and why, its series beside its partner's, its gates."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from markupsafe import Markup
-
-from benchlab.campaign.outcome import Outcome
-from benchlab.language import gate_sentence
-from benchlab.language.names import plain
-from benchlab.language.numbers import Numbers
-from benchlab.plan.report_type import SIDES
-from benchlab.report.formats import series_svg
-from benchlab.report.model import report as model
-from benchlab.report.model import series
-from benchlab.results.records import GateResult, TrialResult
+from benchlab.analysis.gates.gates import Gate
+from benchlab.analysis.verdict.usable_trials import usable_trials
+from benchlab.errors import StoreError
+from benchlab.hosts.samples import METRICS
+from benchlab.language import Language, gate_sentence, side_name
+from benchlab.language.names import plain, title_of
+from benchlab.language.numbers import MISSING, Numbers
+from benchlab.plan.order import PlannedTrial
+from benchlab.plan.report_type import Side
+from benchlab.report.model import commands, hosts
+from benchlab.results import redaction
+from benchlab.results.listing import Chosen
+from benchlab.results.records import UNITS, Campaign, GateResult, TrialResult
 from benchlab.site import files
-from benchlab.site.campaign import place_of, recorded, trial_rows
+from benchlab.site.charts import Line, Strips, strips
 from benchlab.site.page import NoSuchPage, Page, Site
+from benchlab.site.series import CLIENT, Series, read_object
 
-
-def trial(site: Site, campaign: str, trial: str, attempt: int | None = None) -> Page:
-    """The page of one attempt of a trial.
-
-    Args:
-        attempt: None: the last one.
-
-    Raises:
-        NoSuchPage: there is none, or the reader may not see the campaign.
-    """
-    record = recorded(site, campaign)
-    outcome = site.comparisons.outcome(record)
-    attempts = {one.attempt: one for one in outcome.trials if one.trial.id == trial}
-    result = attempts.get(max(attempts, default=0) if attempt is None else attempt)
-    if result is None:
-        asked = "" if attempt is None else f", attempt {attempt}"
-        raise NoSuchPage(f"{campaign}: it has no trial {plain(trial)}{asked}")
-    partner = _partner(result, outcome.trials)
-    row = next(
-        one
-        for one in trial_rows(site.language, outcome)
-        if (one.id, one.attempt) == (trial, result.attempt)
-    )
-    values = {
-        "record": record,
-        "result": result,
-        "row": row,
-        "partner": partner,
-        "attempts": sorted(attempts),
-        "picture": _picture(site, outcome, [result, *([partner] if partner else [])]),
-        "gates": [GateRow.of(site, gate) for gate in result.gates],
-        "samples": [
-            (sample.metric, Numbers(site.language).rate(sample.value, 2), sample.unit)
-            for sample in result.samples
-        ],
-        "phases": [(name, Numbers(site.language).rate(s, 1)) for name, s in result.phases.items()],
-        "files": files.of_trial(result),
-        "planned": len(record.plan.trials),
-        "back": place_of(campaign),
-    }
-    place = f"{place_of(campaign)}trials/{trial}/"
-    return Page(place, "campaigns/", result.trial.title, "trial.html.j2", values)
+_OF_CLIENT = ("tps", "tpmc", "p95_ms", "errors_per_s")
+# Metrics of a host that are never above 1 are drawn on an axis up to 100 %.
+_SHARES = {metric for metric, unit in hosts.COLUMNS if unit is None}
 
 
 @dataclass(frozen=True)
-class GateRow:
-    """One gate as the page shows it."""
+class Attempt:
+    """One measurement of the trial.
 
-    gate: str
-    kind: str
-    status: str
-    observed: str
+    Attributes:
+        reasons: why its figures are not used; empty where they are.
+    """
+
+    result: TrialResult
+    reasons: tuple[str, ...]
+    metrics: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class JudgedGate:
+    """A gate of the trial; ``bounds`` None: it is defined otherwise today."""
+
+    result: GateResult
     sentence: str
-
-    @classmethod
-    def of(cls, site: Site, found: GateResult) -> GateRow:
-        """In the reader's language."""
-        observed = Numbers(site.language).rate(found.observed, 3)
-        sentence = site.language.text(gate_sentence(found.gate, found.sentence))
-        return cls(found.gate, found.kind, found.status, observed, sentence)
+    observed: str
+    bounds: str | None
 
 
-def _partner(result: TrialResult, others: Sequence[TrialResult]) -> TrialResult | None:
-    """The other side's trial of the same round, workload and threads, and the same attempt."""
-    wanted = (result.trial.round, result.trial.workload, result.trial.threads, result.attempt)
-    for other in others:
-        own = other.trial
-        same = (own.round, own.workload, own.threads, other.attempt) == wanted
-        if same and own.side != result.trial.side:
-            return other
-    return None
+@dataclass(frozen=True)
+class OfHost:
+    """What one host did while the client ran."""
+
+    name: str
+    chart: Strips
 
 
-def _picture(site: Site, outcome: Outcome, results: Sequence[TrialResult]) -> Markup | None:
-    """The series of both trials above each other; None where none was kept."""
-    metrics = {results[0].trial.workload: outcome.campaign.plan.metric(results[0].trial.workload)}
-    found = series.read(results, metrics, site.store.read_bytes)
-    pairs = found.get(results[0].trial.workload, ())
-    if not pairs or set(outcome.campaign.plan.sides) != set(SIDES):
-        return None
-    report = model.build(
-        outcome.campaign, outcome.comparison, outcome.trials, language=site.language
+def place_of(campaign: str, trial: str) -> str:
+    """The place of a trial's page."""
+    return f"campaigns/{campaign}/trials/{trial}/"
+
+
+def trial(site: Site, campaign: str, trial: str, attempt: int | None = None) -> Page:
+    """The page of a planned trial.
+
+    Args:
+        attempt: which measurement of it; None: the one whose figures are used, or the last.
+
+    Raises:
+        NoSuchPage: the campaign has no such trial or attempt, or the reader may not see it.
+    """
+    record = campaign_of(site, campaign)
+    planned = next((one for one in record.plan.trials if one.id == trial), None)
+    if planned is None:
+        raise NoSuchPage(f"{campaign}: its plan has no trial {trial}")
+    results = [one for one in site.store.trials(campaign) if one.trial.pair == planned.pair]
+    attempts = _attempts(record, results, trial, site.language)
+    values = {
+        "campaign": record,
+        "planned": planned,
+        "label": _label(record, planned.side, site.language),
+        "attempts": attempts,
+        "one": None,
+    }
+    if attempts:
+        one = _chosen(attempts, attempt)
+        if one is None:
+            raise NoSuchPage(f"{campaign}: trial {trial} has no attempt {attempt}")
+        values |= {"one": one, **_details(site, record, one, results)}
+    elif attempt is not None:
+        raise NoSuchPage(f"{campaign}: trial {trial} has no attempt {attempt}")
+    title = site.language.say(
+        "site-trial-title",
+        number=str(planned.index + 1),
+        trials=str(len(record.plan.trials)),
+        title=titled(planned, site.language),
     )
-    return series_svg.draw(report, next(iter(metrics.values())), pairs[0])
+    query = {} if attempt is None else {"attempt": str(attempt)}
+    return Page(place_of(campaign, trial), "campaigns/", title, "trial.html.j2", values, query)
+
+
+def campaign_of(site: Site, campaign: str) -> Campaign:
+    """A campaign without its secrets.
+
+    Raises:
+        NoSuchPage: there is none, or the reader may not see it: the two look alike.
+        StoreError: it cannot be read.
+    """
+    try:
+        record = site.store.campaign(campaign)
+    except StoreError:
+        if campaign in {one.id for one in site.store.summaries(Chosen(reports=site.reports))}:
+            raise
+        raise NoSuchPage(f"{campaign}: there is no such campaign") from None
+    if not site.shows(record.plan.report):
+        raise NoSuchPage(f"{campaign}: there is no such campaign")
+    return redaction.of_campaign(record)
+
+
+def titled(planned: PlannedTrial, language: Language) -> str:
+    """A trial's name for people."""
+    return language.say(
+        "site-trial-name",
+        workload=title_of(planned.workload),
+        threads=str(planned.threads),
+        round=str(planned.round),
+        side=language.text(side_name(planned.side)),
+    )
+
+
+def _label(campaign: Campaign, side: Side, language: Language) -> str:
+    return f"{campaign.plan.sides[side].label} ({language.text(side_name(side))})"
+
+
+def _attempts(
+    campaign: Campaign, results: Sequence[TrialResult], trial: str, language: Language
+) -> list[Attempt]:
+    _, excluded = usable_trials(campaign.plan, results)
+    why = {(one.trial, one.attempt): one.reasons for one in excluded}
+    return [
+        Attempt(
+            result,
+            tuple(map(plain, language.texts(why.get((trial, result.attempt), ())))),
+            tuple(sample.metric for sample in result.samples),
+        )
+        for result in results
+        if result.trial.id == trial
+    ]
+
+
+def _chosen(attempts: Sequence[Attempt], attempt: int | None) -> Attempt | None:
+    if attempt is not None:
+        return next((one for one in attempts if one.result.attempt == attempt), None)
+    return next((one for one in attempts if not one.reasons), attempts[-1])
+
+
+def _details(
+    site: Site, campaign: Campaign, one: Attempt, results: Sequence[TrialResult]
+) -> dict[str, object]:
+    ours = one.result
+    partner = next(
+        (
+            other
+            for other in results
+            if other.attempt == ours.attempt
+            and other.trial.threads == ours.trial.threads
+            and other.trial.side != ours.trial.side
+        ),
+        None,
+    )
+    sides = {result.trial.side: result for result in (ours, partner) if result is not None}
+    ordered = {side: sides[side] for side in campaign.plan.sides if side in sides}
+    client, client_gaps = _series(site, ordered, "series")
+    of_hosts, host_gaps = _series(site, ordered, "hosts")
+    return {
+        "partner": partner,
+        "sides": [(side, _label(campaign, side, site.language)) for side in ordered],
+        "figures": _figures(ordered, Numbers(site.language)),
+        "client": _of_client(client, ours.trial.seconds, site.language),
+        "hosts_of_trial": _of_hosts(of_hosts, ours.trial.seconds, site.language),
+        "gaps": [*client_gaps, *host_gaps],
+        "gates": _gates(site, ours),
+        "commands_of_trial": commands.of_campaign(campaign, site.language)[1:],
+        "downloads": files.of_trial(ours),
+        "without_hosts": [
+            (plain(host.host), plain(host.reason)) for host in ours.host_figures if host.reason
+        ],
+    }
+
+
+def _series(
+    site: Site, sides: Mapping[Side, TrialResult], kind: str
+) -> tuple[dict[Side, Series], list[str]]:
+    """The series of both sides, and sentences on those that are recorded but cannot be had."""
+    found, gaps = {}, []
+    for side, result in sides.items():
+        name = getattr(result, kind)
+        found[side], fault = read_object(site.store.read_bytes, name)
+        if fault is not None:
+            gaps.append(
+                site.language.say(
+                    f"site-gone-{kind}",
+                    side=site.language.text(side_name(side)),
+                    object=plain(name),
+                    why="" if isinstance(fault, StoreError) else plain(fault),
+                )
+            )
+    return found, gaps
+
+
+def _of_client(found: Mapping[Side, Series], seconds: float, language: Language) -> Strips:
+    metrics: list[tuple[str, Mapping[Side, Line], float | None]] = []
+    for name in _OF_CLIENT:
+        lines = {
+            side: series[CLIENT][name]
+            for side, series in found.items()
+            if name in series.get(CLIENT, {})
+        }
+        is_quiet = all(not value for line in lines.values() for _, value in line)
+        if not (name == "errors_per_s" and is_quiet) and not (name == "tps" and _has_tpmc(found)):
+            metrics.append((language.say(f"site-series-{name.replace('_', '-')}"), lines, None))
+    return strips(metrics, seconds, Numbers(language), tall=150)
+
+
+def _has_tpmc(found: Mapping[Side, Series]) -> bool:
+    return any("tpmc" in series.get(CLIENT, {}) for series in found.values())
+
+
+def _of_hosts(found: Mapping[Side, Series], seconds: float, language: Language) -> list[OfHost]:
+    """Every host with the metrics that it has, those of both sides in one picture."""
+    names = dict.fromkeys(host for series in found.values() for host in series)
+    made = []
+    for host in names:
+        metrics = []
+        for metric, unit in hosts.COLUMNS:
+            factor = 100.0 if unit is None else 1 / unit
+            lines = {
+                side: [
+                    (t, None if value is None else factor * value)
+                    for t, value in series[host][metric]
+                ]
+                for side, series in found.items()
+                if metric in METRICS and metric in series.get(host, {})
+            }
+            heading = language.say(f"hosts-{metric.replace('_', '-')}")
+            title = f"{heading} (%)" if metric in _SHARES else heading
+            metrics.append((title, lines, 100.0 if metric in _SHARES else None))
+        made.append(OfHost(plain(host), strips(metrics, seconds, Numbers(language), tall=60)))
+    return made
+
+
+def _figures(sides: Mapping[Side, TrialResult], numbers: Numbers) -> list[tuple[str, list[str]]]:
+    """Each metric that a client printed with its unit, and the value on each side."""
+    metrics = dict.fromkeys(s.metric for result in sides.values() for s in result.samples)
+    return [
+        (
+            f"{metric} ({UNITS[metric]})" if UNITS[metric] != "1" else metric,
+            [
+                MISSING if (value := result.value(metric)) is None else numbers.rate(value, 2)
+                for result in sides.values()
+            ],
+        )
+        for metric in metrics
+    ]
+
+
+def _gates(site: Site, result: TrialResult) -> list[JudgedGate]:
+    """Its gates, those that failed first."""
+    defined: dict[tuple[str, str], Gate] = {
+        (gate.id, gate.sentence): gate for gate in site.comparisons.gates
+    }
+    order = ("fail", "pass", "not evaluated")
+    judged = []
+    for found in sorted(result.gates, key=lambda gate: order.index(gate.status)):
+        gate = defined.get((found.gate, found.sentence))
+        sentence = site.language.text(gate_sentence(found.gate, plain(found.sentence)))
+        observed = MISSING if found.observed is None else f"{found.observed:.6g}"
+        judged.append(JudgedGate(found, sentence, observed, gate.bounds() if gate else None))
+    return judged

@@ -65,7 +65,7 @@ def show_campaigns(request: Request, reader: ReaderDep) -> HTMLResponse:
 @router.get("/campaigns/{campaign}/")
 def show_campaign(reader: ReaderDep, campaign: CampaignPath) -> HTMLResponse:
     """One campaign."""
-    site = reader.of(campaign_page.recorded(reader.site, campaign).plan.report)
+    site = reader.of(trial_page.campaign_of(reader.site, campaign).plan.report)
     return shown(site, campaign_page.campaign(site, campaign))
 
 
@@ -85,10 +85,10 @@ def show_trial(
 
 @router.get("/compare/")
 def show_two(
-    reader: ReaderDep, first: CampaignQuery, second: CampaignQuery | None = None
+    reader: ReaderDep, first: CampaignQuery | None = None, second: CampaignQuery | None = None
 ) -> HTMLResponse:
-    """Two campaigns side by side."""
-    return shown(reader.site, side_by_side.side_by_side(reader.site, first, second or ""))
+    """Two campaigns side by side, or a form to choose them."""
+    return shown(reader.site, side_by_side.side_by_side(reader.site, first, second))
 
 
 @router.get("/history/")
@@ -163,7 +163,7 @@ def _campaign_of(site: Site, report: str, run: str) -> str | None:
         return began
     named = airflow_runs.campaign_in_form(report, run)
     try:
-        return named and campaign_page.recorded(site, named).id
+        return named and trial_page.campaign_of(site, named).id
     except NoSuchPage:
         return None
 

@@ -41,7 +41,8 @@ def render(report: Report, pictures: Mapping[str, bytes], page: Page = TOP) -> s
     def series(metric: str, pair: PairSeries) -> Markup:
         return series_svg.draw(report, metric, pair)
 
-    return _template().render(markdown.values(report, page), chart=chart, series=series)
+    template = environment().get_template("report.html.j2")
+    return template.render(markdown.values(report, page), chart=chart, series=series)
 
 
 def _inline(svg: str, description: str) -> Markup:
@@ -55,8 +56,9 @@ def _inline(svg: str, description: str) -> Markup:
 
 
 @cache
-def _template() -> jinja2.Template:
+def environment() -> jinja2.Environment:
+    """The templates of the page; the benchmark site has parts of them on its own pages."""
     made = markdown.environment(autoescape=True)
     made.filters["place"] = lambda text, html: Markup(escape(text).replace(PLACE, html, 1))
     made.globals["signs"] = answer.SIGNS
-    return made.get_template("report.html.j2")
+    return made

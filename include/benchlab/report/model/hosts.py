@@ -23,8 +23,7 @@ from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.records import TrialResult
 
-# A metric, and how much of it is one in its column; None: a fraction, printed in percent.
-_COLUMNS = (
+COLUMNS = (
     ("cpu_busy", None),
     ("cpu_steal", None),
     ("cpu_iowait", None),
@@ -35,6 +34,7 @@ _COLUMNS = (
     ("net_rx_bytes_per_s", 1e6),
     ("net_tx_bytes_per_s", 1e6),
 )
+"""A metric, and how much of it is one in its column; None: a fraction, printed in percent."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def host_tables(
 
 def header(language: Language) -> list[str]:
     """The column headings of :func:`rows`."""
-    columns = ("side", "name", "trials", *(metric.replace("_", "-") for metric, _ in _COLUMNS))
+    columns = ("side", "name", "trials", *(metric.replace("_", "-") for metric, _ in COLUMNS))
     return [language.say(f"hosts-{column}") for column in columns]
 
 
@@ -128,7 +128,7 @@ def rows(groups: Iterable[HostGroup], language: Language) -> list[list[str]]:
             language.text(side_name(group.side)),
             _titled(group, language),
             str(group.trials),
-            *(_cell(group.figures.get(metric), unit, numbers) for metric, unit in _COLUMNS),
+            *(_cell(group.figures.get(metric), unit, numbers) for metric, unit in COLUMNS),
         ]
         for group in groups
     ]

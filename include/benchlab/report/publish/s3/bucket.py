@@ -19,6 +19,7 @@ CONTENT_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".csv": "text/csv; charset=utf-8",
     ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
     ".json": "application/json",
     ".md": "text/markdown; charset=utf-8",
     ".png": "image/png",
@@ -39,21 +40,16 @@ _WRONG_CREDENTIALS = (
     "see the credentials: in Airflow the Connection benchlab_aws, elsewhere environment, profile "
     "or instance role"
 )
+# For a report's destination; a `{}` is the option that is wrong.
 _CORRECT = (
     "correct `{}`: for this campaign with `benchlab publish CAMPAIGN --set 'publish=[...]'`, for "
     "later ones in the report type's `publish`"
 )
-_ADVICE = {
-    "NoSuchBucket": f"make the bucket, or {_CORRECT.format('bucket')}",
-    **dict.fromkeys(("AccessDenied", "AllAccessDisabled", "403", "Forbidden"), _MAY_NOT),
-    **dict.fromkeys(
-        ("InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken"),
-        _WRONG_CREDENTIALS,
-    ),
-    **dict.fromkeys(
-        ("PermanentRedirect", "AuthorizationHeaderMalformed", "301"), _CORRECT.format("region")
-    ),
-}
+_NO_ACCESS = frozenset({"AccessDenied", "AllAccessDisabled", "403", "Forbidden"})
+_NO_CREDENTIALS = frozenset(
+    {"InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken"}
+)
+_ELSEWHERE = frozenset({"PermanentRedirect", "AuthorizationHeaderMalformed", "301"})
 
 
 @dataclass(frozen=True)
@@ -81,10 +77,11 @@ class Bucket:
     Args:
         client: boto3's, for S3.
         name: the bucket's.
+        correct: what to do where the bucket or its region is named wrongly.
     """
 
-    def __init__(self, client: Any, name: str) -> None:
-        self._client, self.name = client, name
+    def __init__(self, client: Any, name: str, *, correct: str = _CORRECT) -> None:
+        self._client, self.name, self._correct = client, name, correct
 
     def listing(self, prefix: str) -> Listing:
         """All objects whose keys begin with ``prefix``."""
@@ -133,6 +130,11 @@ class Bucket:
         if self.read(key) != content:
             self.put(key, content, changes=True)
 
+    def remove(self, key: str) -> None:
+        """Remove an object; harmless where there is none."""
+        with self._errors("removing", key):
+            self._client.delete_object(Bucket=self.name, Key=key)
+
     @contextmanager
     def _errors(self, doing: str, key: str) -> Iterator[None]:
         from botocore.exceptions import BotoCoreError, ClientError
@@ -142,17 +144,24 @@ class Bucket:
             yield
         except ClientError as error:
             said = error.response.get("Error", {}).get("Message", "")
-            raise PublishError(_joined(f"{where}: {_code(error)}: {said}", _code(error))) from error
+            sentence = f"{where}: {_code(error)}: {said}"
+            raise PublishError(self._advised(sentence, _code(error))) from error
         except BotoCoreError as error:
-            raise PublishError(_joined(f"{where}: {error}", type(error).__name__)) from error
+            raise PublishError(self._advised(f"{where}: {error}", type(error).__name__)) from error
+
+    def _advised(self, sentence: str, code: str) -> str:
+        """A sentence with what to do about it, where that is known."""
+        advice = ""
+        if "Credential" in code or code in _NO_CREDENTIALS:  # NoCredentialsError, ...
+            advice = _WRONG_CREDENTIALS
+        elif code in _NO_ACCESS:
+            advice = _MAY_NOT
+        elif code == "NoSuchBucket":
+            advice = f"make the bucket, or {self._correct.format('bucket')}"
+        elif code in _ELSEWHERE:
+            advice = self._correct.format("region")
+        return f"{sentence}; {advice}" if advice else sentence
 
 
 def _code(error: Any) -> str:
     return str(error.response.get("Error", {}).get("Code", "no code"))
-
-
-def _joined(sentence: str, code: str) -> str:
-    """A sentence with what to do about it, where that is known."""
-    if "Credential" in code:  # NoCredentialsError, PartialCredentialsError, ...
-        return f"{sentence}; {_WRONG_CREDENTIALS}"
-    return f"{sentence}; {_ADVICE[code]}" if code in _ADVICE else sentence

@@ -1,0 +1,200 @@
+"""The site as plain files, for those who have no account in Airflow.
+
+The pages are those of Airflow's UI, from the same templates, without what only a server can do: to
+choose campaigns by a query, to plan, to acknowledge. Every file has in :data:`RECORD` what it rests
+on. What rests on the same as when it was last written is neither made nor written again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib import resources
+from importlib.resources.abc import Traversable
+
+from benchlab.published.store import PublishedReports
+from benchlab.results.listing import Chosen
+from benchlab.results.records import CampaignSummary, ReportSummary
+from benchlab.site import campaign, campaigns, files, history, overview, trial
+from benchlab.site.campaigns import Filter
+from benchlab.site.folder import Folder
+from benchlab.site.links import INDEX
+from benchlab.site.page import ASSETS, Page, Site, assets, render
+
+# Beside the files: what each of them rests on, by name. It names the files that this site wrote, so
+# that no other file in the folder is ever removed.
+RECORD = "site.json"
+
+
+@dataclass(frozen=True)
+class Written:
+    """How many files were written, left as they were, and removed."""
+
+    written: int
+    unchanged: int
+    removed: int
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file of the site.
+
+    Attributes:
+        rests_on: differs if its content may; None: only the content itself shows it.
+    """
+
+    name: str
+    make: Callable[[], bytes]
+    rests_on: str | None = None
+
+
+def write(site: Site, folder: Folder) -> Written:
+    """Write the site into a folder, or renew what is there.
+
+    Files are written before the pages that lead to them, and the first page last. Pages of
+    campaigns that the store does not have any more are removed.
+
+    Raises:
+        PublishError: the folder cannot be read or written.
+        StoreError, SpecError: a page cannot be made; what was there before stays.
+    """
+    site = replace(site, as_files=True, may_change=False, guard="", kept={})
+    earlier, there = _record(folder), folder.names()
+    now: dict[str, str] = {}
+    written = 0
+    for file in _files(site):
+        name, known = file.name, earlier.get(file.name) if file.name in there else None
+        if known is not None and known == file.rests_on:
+            now[name] = known
+            continue
+        content = file.make()
+        now[name] = file.rests_on or _digest(content)
+        if known != now[name]:
+            folder.write(name, content)
+            written += 1
+    gone = sorted(earlier.keys() - now.keys())
+    for name in gone:
+        folder.remove(name)
+    folder.write(RECORD, json.dumps(now, indent=0, sort_keys=True).encode())
+    return Written(written, len(now) - written, len(gone))
+
+
+def _record(folder: Folder) -> dict[str, str]:
+    """What the files rest on; empty where the record is missing or damaged: all is written anew."""
+    try:
+        found = json.loads(folder.read(RECORD) or b"{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _files(site: Site) -> Iterator[_File]:
+    """All files, those that pages lead to before these pages."""
+    for name, content in assets().items():
+        yield _File(f"{ASSETS}{name}", partial(bytes, content))
+    house = _house(site)
+    known = [one for one in site.store.reports() if site.shows(one.report)]
+    for one in known:
+        listed = site.store.summaries(Chosen(report=one.report))
+        # New A/A campaigns change the intervals of all campaigns, and a look what is said of them.
+        shared = _digest(house, *(each for each in listed if each.measures_noise), _looked(site))
+        for each in listed:
+            yield from _of_campaign(site, each, shared)
+        yield from _histories(site, one, _digest(house, *listed, _published(site), _looked(site)))
+    yield from _published_histories(site, known)
+    yield _page(site, history.workloads(site))
+    yield from _lists(site)
+    yield _page(site, overview.overview(site))
+
+
+def _of_campaign(site: Site, one: CampaignSummary, shared: str) -> Iterator[_File]:
+    """A campaign's report, its trials if they are few, and its page."""
+    place = campaign.place_of(one.id)
+    for file in files.of_report(site, one.id):
+        changed = (site.home.reports / one.id / file.name).stat().st_mtime_ns
+        make = partial(files.read, site, one.id, file.name)
+        yield _File(f"{place}files/{file.name}", make, f"{file.size} {changed}")
+    is_running = one.state == "running"
+    remarks = site.store.remarks().get(one.id)
+    rests_on = None if is_running else _digest(shared, one, remarks, *files.of_report(site, one.id))
+    for name in _with_pages(site, one.id):
+        yield _made(
+            site, f"{place}trials/{name}/", partial(trial.trial, site, one.id, name), rests_on
+        )
+    yield _made(site, place, partial(campaign.campaign, site, one.id), rests_on)
+
+
+def _with_pages(site: Site, campaign_id: str) -> list[str]:
+    """The trials of a campaign that have pages; none where it has planned too many."""
+    measured = site.store.trial_ids(campaign_id)
+    if not site.has_trial_pages(len(measured)):
+        return []
+    planned = len(site.store.campaign(campaign_id).plan.trials)
+    return measured if site.has_trial_pages(planned) else []
+
+
+def _histories(site: Site, one: ReportSummary, rests_on: str) -> Iterator[_File]:
+    for workload in one.decided:
+        place = history.place_of(one.report, workload)
+        yield _made(site, place, partial(history.history, site, one.report, workload), rests_on)
+
+
+def _published_histories(site: Site, known: Iterable[ReportSummary]) -> Iterator[_File]:
+    """Of the workloads that only published pages have."""
+    measured = {workload for one in known for workload in one.decided}
+    reports, _ = PublishedReports(site.store).all()
+    for workload in sorted({found.name for one in reports for found in one.workloads} - measured):
+        yield _page(site, history.history(site, history.PUBLISHED, workload))
+
+
+def _lists(site: Site) -> Iterator[_File]:
+    """The list of campaigns; further pages of it before the first."""
+    first = campaigns.campaigns(site, Filter())
+    for number in range(first.values["pages"], 1, -1):
+        yield _page(site, campaigns.campaigns(site, Filter(page=number)))
+    yield _page(site, first)
+
+
+def _made(site: Site, place: str, make: Callable[[], Page], rests_on: str | None) -> _File:
+    """A page that is made only where what it rests on has changed."""
+    return _File(f"{place}{INDEX}", lambda: render(site, make()).encode(), rests_on)
+
+
+def _page(site: Site, page: Page) -> _File:
+    """A page that is made each time, and written where it differs."""
+    return _File(f"{page.place}{INDEX}", lambda: render(site, page).encode())
+
+
+def _looked(site: Site) -> object:
+    return sorted(site.store.looked_into().items())
+
+
+def _published(site: Site) -> object:
+    return PublishedReports(site.store).ids()
+
+
+def _house(site: Site) -> str:
+    """What every page rests on: the language, the gates, and Benchlab itself."""
+    package = resources.files("benchlab")
+    gates = sorted((site.home.configs / "quality").glob("*.yaml"))
+    contents = itertools.chain(_contents(package), (path.read_bytes() for path in gates))
+    digests = (hashlib.sha256(content).hexdigest() for content in contents)
+    return _digest(site.language.code, *digests)
+
+
+def _contents(folder: Traversable) -> Iterator[bytes]:
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.is_dir():
+            yield from _contents(entry)
+        elif not entry.name.endswith(".pyc"):
+            yield entry.read_bytes()
+
+
+def _digest(*parts: object) -> str:
+    """Differs if any part does; values that are equal are written alike."""
+    texts = (part if isinstance(part, bytes) else repr(part).encode() for part in parts)
+    return hashlib.sha256(b"\0".join(texts)).hexdigest()[:24]

@@ -1,0 +1,405 @@
+"""Pages of a campaign, of its trials, and of two campaigns: what they say, and where they lead."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from upath import UPath
+
+from benchlab.campaign.progress import ProgressLog, ProgressNote
+from benchlab.home import Home
+from benchlab.language import codes, load
+from benchlab.plan.order import PlannedTrial
+from benchlab.results.records import Campaign, GateResult, Remarks, Sample
+from benchlab.results.store import Store
+from benchlab.site import campaign, side_by_side, trial
+from benchlab.site.page import NoSuchPage, Page, Site, render
+from tests.builders import campaigns
+from tests.builders.installation import ROOT
+from tests.builders.plans import START
+
+SLOW = campaigns.known_change({"oltp_update_index": -0.2}, noise=0.001)
+HOSTILE = "<script>alert(1)</script>"
+REJECTION = "gate client_exit: not so that the client ended by itself: found 137, allowed 0 to 0"
+SERIES = "t,threads,tps,qps,p95_ms,errors_per_s,reconnects_per_s\n1,4,900.5,900.5,2.1,0,0\n2,4,950,950,,0,0\n"
+HOSTS = "host,t,seconds,cpu_busy,disk_busy,net_rx_bytes_per_s\nhost-1,1,1,0.5,0.1,2000000\nhost-1,2,1,0.75,,1000000\n"
+
+
+class Made:
+    """An installation with a store that a test fills."""
+
+    def __init__(self, path: Path) -> None:
+        self.home = Home(ROOT, path)
+        self.store = Store(f"sqlite:///{path}/results.db", UPath(path / "objects"))
+
+    def site(self, code: str = "en", **fields: Any) -> Site:
+        """The site as its reader sees it."""
+        return Site(self.home, self.store, load(code), datetime(2024, 2, 1, tzinfo=UTC), **fields)
+
+    def add(
+        self,
+        id: str = "c1",  # noqa: A002 - the field's name
+        *,
+        tps: Callable[[PlannedTrial], float] = SLOW,
+        rejected: tuple[int, ...] = (),
+        measured: int | None = None,
+        state: Any = "complete",
+        **fields: Any,
+    ) -> Campaign:
+        """A campaign; ``rejected``: numbers of trials; ``measured``: how many have a result."""
+        made = dataclasses.replace(campaigns.campaign(id=id, **fields), state=state)
+        self.store.add_campaign(made)
+        for planned in made.plan.trials[:measured]:
+            number, name = planned.index + 1, f"{id}/{planned.id}"
+            gates = (
+                GateResult(
+                    "client_exit", "fail", 137.0, "the client ended by itself and without an error"
+                ),
+            )
+            result = campaigns.trial_result(
+                planned,
+                tps=tps(planned),
+                reasons=[REJECTION, HOSTILE] if number in rejected else [],
+                gates=gates if number in rejected else None,
+            )
+            kept = {"raw": f"{name}.txt", "series": f"{name}.csv", "hosts": f"{name}.hosts.csv"}
+            self.store.write_bytes(kept["series"], SERIES.encode())
+            self.store.write_bytes(kept["hosts"], HOSTS.encode())
+            self.store.add_trial(id, dataclasses.replace(result, **kept))
+        return made
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Iterator[Made]:
+    """An empty installation."""
+    opened = Made(tmp_path)
+    with opened.store:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
+    """A campaign that found a regression, its trial 17 rejected; and another one beside it."""
+    opened = Made(tmp_path_factory.mktemp("measured"))
+    with opened.store:
+        opened.add(rejected=(17,), environment={"cores": "2", "kernel": HOSTILE})
+        opened.add(
+            "c2", tps=campaigns.known_change({"oltp_update_index": -0.1}, noise=0.001), seconds=9
+        )
+        yield opened
+
+
+def text(html: str) -> str:
+    """What a person reads of it, on one line."""
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+
+
+def shown(site: Site, page: Page) -> str:
+    """The page's HTML."""
+    return render(site, page)
+
+
+def all_pages(site: Site) -> Iterator[Page]:
+    """Every kind of page of the first campaign."""
+    record = site.store.campaign("c1")
+    yield campaign.campaign(site, "c1")
+    yield trial.trial(site, "c1", record.plan.trials[0].id)
+    yield trial.trial(site, "c1", record.plan.trials[16].id)
+    yield side_by_side.side_by_side(site, "c1", "c2")
+    yield side_by_side.side_by_side(site)
+
+
+def test_the_answer_comes_first(measured: Made) -> None:
+    """The sentence, then a table with intervals of throughput and latency, then everything else."""
+    site = measured.site()
+    read = text(shown(site, campaign.campaign(site, "c1")))
+    assert "2 workloads: 1 regression (Update Index -20.0" in read
+    order = [
+        "2 workloads: 1 regression",
+        "Adjusted p",
+        "Change of throughput",
+        "Test results",
+        "Result quality",
+    ]
+    places = [read.index(said) for said in order]
+    assert places == sorted(places)
+
+
+def test_charts_are_described_and_sides_differ_by_more_than_colour(measured: Made) -> None:
+    """Title and description for screen readers; round and square marks; a unit on every axis."""
+    site = measured.site()
+    page = shown(site, campaign.campaign(site, "c1"))
+    for picture in re.findall(r"<svg[^>]*role=\"img\".*?</svg>", page, re.DOTALL):
+        ids = re.search(r'aria-labelledby="(\S+) (\S+)"', picture)
+        assert ids is not None
+        assert f'<title id="{ids[1]}">' in picture
+        assert f'<desc id="{ids[2]}">' in picture
+    assert page.count('<svg class="chart') == 6
+    assert 'circle class="mark baseline"' in page
+    assert 'rect class="mark candidate"' in page
+    # A point for every round, thread count and side of both metrics: less the rejected pair's.
+    assert page.count('class="round ') == 2 * 2 * 2 * 3 * 2 - 2 * 2
+    assert "TPS (1/s), higher is better" in page
+
+
+def test_why_a_trial_was_rejected_is_one_click_away(measured: Made) -> None:
+    """The campaign's page names trial 17 with the reason in full, and leads to the trial's page."""
+    site, planned = measured.site(), measured.store.campaign("c1").plan.trials[16]
+    page = shown(site, campaign.campaign(site, "c1"))
+    rejected = page[page.index('id="rejected"') :]
+    row = rejected[: rejected.index("</tr>", rejected.index("<td"))]
+    assert '<td class="number">17</td>' in row
+    assert REJECTION in text(row)
+    link = re.search(r'href="([^"]+)"', row)
+    assert link is not None
+    assert link[1] == f"../../campaigns/c1/trials/{planned.id}/?attempt=1"
+
+
+def test_a_rejected_trial_says_why_with_what_was_observed_and_allowed(measured: Made) -> None:
+    """The reason first; then its gate with the observed value, the bounds and the sentence."""
+    site, planned = measured.site(), measured.store.campaign("c1").plan.trials[16]
+    read = text(shown(site, trial.trial(site, "c1", planned.id)))
+    assert read.index("Rejected: the figures of this trial are not used.") < read.index(REJECTION)
+    assert read.index(REJECTION) < read.index("Second by second")
+    assert "client_exit ✗ failed makes the trial invalid 137" in read
+    assert "the client ended by itself and without an error" in read
+
+
+def test_a_trial_is_shown_beside_its_partner_on_one_axis_of_time(measured: Made) -> None:
+    """Both sides in each picture of the client's series and of the hosts' metrics; gaps stay gaps."""
+    site, planned = measured.site(), measured.store.campaign("c1").plan.trials[0]
+    page = shown(site, trial.trial(site, "c1", planned.id))
+    pictures = re.findall(r'<svg class="chart strips".*?</svg>', page, re.DOTALL)
+    assert len(pictures) == 2
+    for picture in pictures:
+        lines = re.findall(r'class="line (\w+)"', picture)
+        assert lines == ["baseline", "candidate"] * (len(lines) // 2)
+    assert "TPS (1/s)" in pictures[0]
+    assert "p95 latency (ms)" in pictures[0]
+    assert "CPU (%)" in pictures[1]
+    assert "Network in (MB/s)" in pictures[1]
+    assert "Memory" not in pictures[1]  # the host did not report it
+    assert 'class="line baseline" d="M' in pictures[0]
+
+
+def test_deleted_series_are_said_and_lose_no_page(made: Made) -> None:
+    """What is gone is named with its object, and the trial's figures and gates are there."""
+    record = made.add(measured=4)
+    planned = record.plan.trials[0]
+    (made.home.root / "objects" / "c1" / f"{planned.id}.csv").unlink()
+    (made.home.root / "objects" / "c1" / f"{planned.id}.hosts.csv").write_text("no,table\n1,2\n")
+    site = made.site()
+    read = text(shown(site, trial.trial(site, "c1", planned.id)))
+    assert f"(c1/{planned.id}.csv) is recorded but cannot be read any more" in read
+    assert f"(c1/{planned.id}.hosts.csv) are recorded but cannot be read any more" in read
+    assert "tps (1/s)" in read
+
+
+def test_stored_text_is_never_markup(measured: Made) -> None:
+    """Reasons, environment and notes that contain HTML are shown as text, on every page."""
+    measured.store.set_remarks("c1", Remarks(HOSTILE, (HOSTILE,)))
+    for code in codes():
+        site = measured.site(code)
+        for page in all_pages(site):
+            html = shown(site, page)
+            assert HOSTILE not in html
+            assert "style=" not in html
+    site = measured.site()
+    assert text(shown(site, campaign.campaign(site, "c1"))).count(HOSTILE) >= 3
+
+
+def test_links_lead_to_pages_and_files_that_there_are(measured: Made) -> None:
+    """Every trial that a campaign's page links to has a page; every file can be had."""
+    site = measured.site()
+    reports = measured.home.reports / "c1"
+    (reports / "charts").mkdir(parents=True, exist_ok=True)
+    (reports / "report.html").write_text("x")
+    (reports / "charts" / "overview.svg").write_text("x")
+    page = shown(site, campaign.campaign(site, "c1"))
+    trials = set(re.findall(r'href="../../campaigns/c1/trials/([^/]+)/\?attempt=1"', page))
+    assert trials == {one.id for one in measured.store.campaign("c1").plan.trials}
+    for one in trials:
+        trial.trial(site, "c1", one, 1)
+    found = re.findall(r'href="../../campaigns/c1/files/([^"]+)"', page)
+    assert found == ["report.html", "charts/overview.svg"]
+
+
+def test_as_files_nothing_is_offered_that_only_a_server_can_do(measured: Made) -> None:
+    """No comparison; addresses are those of files."""
+    site = measured.site(as_files=True)
+    page = shown(site, campaign.campaign(site, "c1"))
+    assert "<form" not in page
+    assert "compare/" not in page
+    assert "data-refresh" not in page
+    planned = measured.store.campaign("c1").plan.trials[0]
+    assert f'href="../../campaigns/c1/trials/{planned.id}/index.html"' in page
+
+
+def test_a_running_campaign_shows_how_far_it_is_and_what_it_has_found(made: Made) -> None:
+    """Trial k of n, phase, time left, and the figures so far; asked for again until it ends."""
+    record = made.add(state="running", measured=9, rejected=(2,))
+    log = ProgressLog(made.home.campaign("c1") / "progress.jsonl")
+    at = datetime(2024, 2, 1, tzinfo=UTC).timestamp()
+    log.write(ProgressNote(at - 180, "measure", "run", 0, 24, record.plan.trials[0].title))
+    log.write(ProgressNote(at, "measure", "restore", 9, 24, record.plan.trials[9].title))
+    site = made.site(kept={"language": "en"})
+    part = render(site, campaign.progress(site, "c1"), fragment=True)
+    assert part.strip().startswith('<div data-refresh="../../campaigns/c1/progress?language=en"')
+    read = text(part)
+    assert "10 of 24" in read
+    assert "measure · restore" in read
+    assert "Time left, about 5 min" in read  # 20 s a trial, 15 left
+    assert "9 measured so far; the latest:" in read
+    assert REJECTION in read
+    assert part in shown(site, campaign.campaign(site, "c1"))
+    made.store.finish("c1", "complete")
+    ended = render(made.site(), campaign.progress(made.site(), "c1"), fragment=True)
+    assert "data-refresh" not in ended
+    assert "Show the answer" in text(ended)
+
+
+def test_a_live_page_costs_two_small_queries_each_time(made: Made) -> None:
+    """It is asked every 10 s: that is one query every 5 s, however many trials there are."""
+    made.add(state="running", measured=9)
+    site, asked = made.site(), []
+    engine = made.store._engine
+    sa.event.listen(engine, "before_cursor_execute", lambda *event: asked.append(event[2]))
+    part = render(site, campaign.progress(site, "c1"), fragment=True)
+    assert len(asked) == 2, asked
+    assert 'data-seconds="10"' in part
+
+
+@pytest.mark.parametrize(
+    ("state", "count", "said"),
+    [
+        ("running", 0, "No round is complete yet"),
+        ("failed", 0, "This resumes it: benchlab run --campaign c1"),
+        ("failed", 1, "No round is complete: no verdict is possible."),
+    ],
+)
+def test_a_campaign_without_results_says_so_and_what_to_do(
+    made: Made, state: str, count: int, said: str
+) -> None:
+    """No table of n/a in place of an answer."""
+    record = made.add(state=state, measured=count)
+    for code in codes():
+        shown(made.site(code), campaign.campaign(made.site(code), "c1"))
+    site = made.site()
+    read = text(shown(site, campaign.campaign(site, "c1")))
+    assert said in read
+    assert "Adjusted p" not in read.split("How to read this")[0]
+    later = text(shown(site, trial.trial(site, "c1", record.plan.trials[-1].id)))
+    assert ("has not been measured yet" if state == "running" else "never measured") in later
+
+
+def test_a_campaign_of_one_version_has_a_page_without_a_verdict(made: Made) -> None:
+    """Nothing is compared, and the page says why; its trials have pages."""
+    record = made.add(
+        sides="single",
+        engines={"mariadb": {"baseline": {"version": "10.2.11"}}},
+        placement="sequential",
+        deployments=1,
+    )
+    site = made.site()
+    read = text(shown(site, campaign.campaign(site, "c1")))
+    assert "Only one version was measured" in read
+    planned = record.plan.trials[0]
+    assert "was not measured in this attempt" in text(
+        shown(site, trial.trial(site, "c1", planned.id))
+    )
+    made.add("c2")
+    beside = text(shown(site, side_by_side.side_by_side(site, "c1", "c2")))
+    assert "c1: Only one version was measured" in beside
+
+
+def test_every_attempt_of_a_trial_has_a_page(made: Made) -> None:
+    """The page opens at the attempt that counts, and links to the others."""
+    record = made.add(measured=0)
+    planned = record.plan.trials[0]
+    pair = [one for one in record.plan.trials if one.pair == planned.pair]
+    for attempt in (1, 2):
+        for one in pair:
+            reasons = [REJECTION] if attempt == 1 else []
+            made.store.add_trial(
+                "c1", campaigns.trial_result(one, attempt=attempt, reasons=reasons)
+            )
+    site = made.site()
+    page = shown(site, trial.trial(site, "c1", planned.id))
+    assert "Valid: the figures of this trial are used." in page
+    assert f'href="../../../../campaigns/c1/trials/{planned.id}/?attempt=1"' in page
+    first = text(shown(site, trial.trial(site, "c1", planned.id, 1)))
+    assert "Rejected: the figures of this trial are not used." in first
+    with pytest.raises(NoSuchPage, match="no attempt 3"):
+        trial.trial(site, "c1", planned.id, 3)
+
+
+def test_two_campaigns_are_warned_of_and_compared_by_their_changes(measured: Made) -> None:
+    """Each change with its interval; no throughput of one beside the other's; what differs."""
+    site = measured.site()
+    page = shown(site, side_by_side.side_by_side(site, "c1", "c2"))
+    read = text(page)
+    assert read.index("These are two campaigns.") < read.index("Update Index TPS -20.0")
+    assert re.search(r"Update Index TPS -20\.\S+ -2\S+ to -1\S+ ▼ regression -10\.", read)
+    assert "-14% to +6%" in read
+    assert "seconds 4 9" in read
+    assert "kernel" in read
+    assert "1,600" not in read  # a baseline's throughput
+    swapped = text(shown(site, side_by_side.side_by_side(site, "c2", "c1")))
+    assert "seconds 9 4" in swapped
+
+
+def test_what_a_reader_may_not_see_does_not_exist(measured: Made) -> None:
+    """Hidden and missing campaigns are the same to them, on every page."""
+    hidden = measured.site(reports=frozenset({"other"}))
+    planned = measured.store.campaign("c1").plan.trials[0].id
+    for site, name in ((hidden, "c1"), (measured.site(), "c9")):
+        for ask in (
+            lambda: campaign.campaign(site, name),
+            lambda: campaign.progress(site, name),
+            lambda: trial.trial(site, name, planned),
+            lambda: side_by_side.side_by_side(site, name, name),
+        ):
+            with pytest.raises(NoSuchPage, match="there is no such campaign"):
+                ask()
+    with pytest.raises(NoSuchPage, match="its plan has no trial"):
+        trial.trial(measured.site(), "c1", "r9-baseline-nothing-t1")
+    assert not re.search(r">c[12] ", shown(hidden, side_by_side.side_by_side(hidden)))
+
+
+def test_long_series_are_thinned_to_what_can_be_seen(made: Made) -> None:
+    """Half an hour keeps its mean, in a few hundred points."""
+    record = made.add(measured=2)
+    planned = record.plan.trials[0]
+    rows = "".join(f"{second},4,{1000 + second % 2},,,,\n" for second in range(1, 1801))
+    made.store.write_bytes(
+        f"c1/{planned.id}.csv", (SERIES.partition("\n")[0] + "\n" + rows).encode()
+    )
+    site = made.site()
+    page = shown(site, trial.trial(site, "c1", planned.id))
+    line = re.search(rf'class="line {planned.side}" d="([^"]+)"', page)
+    assert line is not None
+    assert 400 <= line[1].count("L") <= 450
+
+
+def test_figures_of_a_campaign_are_read_at_once(made: Made) -> None:
+    """By trial and attempt; a trial without a figure is there, and a missing value stays missing."""
+    record = made.add(measured=0)
+    first, second = record.plan.trials[:2]
+    lost = dataclasses.replace(
+        campaigns.trial_result(first, reasons=["r"]), samples=(Sample("tps", None),)
+    )
+    none = dataclasses.replace(campaigns.trial_result(second), samples=(), started_at=START)
+    made.store.add_trial("c1", lost)
+    made.store.add_trial("c1", none)
+    found = made.store.figures("c1", {"tps"})
+    assert found[first.id, 1].values == {"tps": None}
+    assert found[first.id, 1].reasons == ("r",)
+    assert found[second.id, 1].values == {}

@@ -1,0 +1,162 @@
+"""The list of campaigns: what was asked for, in that order, a page at a time."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from html import unescape
+
+import pytest
+from upath import UPath
+
+from benchlab.home import Home
+from benchlab.language import load
+from benchlab.results.records import StoredVerdict
+from benchlab.results.store import Store
+from benchlab.site import campaigns as listing
+from benchlab.site.campaigns import Filter
+from benchlab.site.page import Site, render
+from tests.builders import campaigns
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+POINT, INDEX = "oltp_point_select", "oltp_update_index"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Sixty days with a campaign each; every tenth is a regression, the last is measured now."""
+    path = tmp_path_factory.mktemp("home")
+    made = campaigns.campaign()
+    with Store(f"sqlite:///{path}/results.db", UPath(path / "objects")) as store:
+        for day in range(60):
+            began = NOW - timedelta(days=60 - day)
+            state, ended = ("complete", began + timedelta(minutes=72))
+            one = dataclasses.replace(made, id=f"day-{day:02}", started_at=began, state=state)
+            is_last = day == 59
+            store.add_campaign(
+                dataclasses.replace(
+                    one,
+                    ended_at=None if is_last else ended,
+                    state="running" if is_last else state,
+                )
+            )
+            verdict = "regression" if day % 10 == 3 else "equivalent"
+            found = [
+                StoredVerdict(workload, metric, verdict, -8.2, -9.9, -6.4, 0.001, rule=3)
+                for workload in (POINT, INDEX)
+                for metric in ("tps", "p95_ms")
+            ]
+            store.set_verdicts(one.id, [] if is_last else found)
+        yield Site(Home(path, path), store, load("en"), NOW)
+
+
+def shown(site: Site, **asked: str) -> str:
+    """The page's HTML."""
+    return render(site, listing.campaigns(site, Filter.asked(asked)))
+
+
+def ids(html: str) -> list[str]:
+    """The campaigns that the list has, in order."""
+    return re.findall(r'<th scope="row"><a href="[^"]*">([^<]+)</a>', html)
+
+
+def text(html: str) -> str:
+    """What a person reads of it, on one line."""
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+
+
+def test_the_latest_come_first_and_the_others_are_on_further_pages(site: Site) -> None:
+    """Each campaign is on one page."""
+    first, second = shown(site), shown(site, page="2")
+    assert ids(first) + ids(second) == [f"day-{day:02}" for day in reversed(range(60))]
+    assert "1–50 of 60 campaigns" in text(first)
+    assert 'rel="next" href="../campaigns/?page=2"' in first
+    assert 'rel="prev" href="../campaigns/"' in second
+
+
+def test_a_page_beyond_the_end_is_the_last_one(site: Site) -> None:
+    """A link may be older than the campaigns that were deleted."""
+    assert ids(shown(site, page="99")) == ids(shown(site, page="2"))
+
+
+def test_each_campaign_has_its_answer_in_one_line(site: Site) -> None:
+    """What changed by how much, how long it took; or that it is being measured."""
+    read = text(shown(site))
+    said = "▼ 2 regressions (Point Select -8.2%, Update Index -8.2%)"
+    assert f"10.2.11 vs. 10.11.5 {said} {said} 1 h 12 min complete" in read
+    assert "no verdict yet no verdict yet n/a being measured" in read
+
+
+def test_filters_choose_and_stay_in_every_link(site: Site) -> None:
+    """The next page and the other order of what was chosen, not of everything."""
+    html = shown(site, verdict="regression", since="2026-10-01")
+    assert ids(html) == ["day-53", "day-43", "day-33", "day-23", "day-13"]
+    assert "verdict=regression&amp;since=2026-10-01&amp;order=id" in html
+    assert '<option value="regression" selected>' in html
+    assert 'href="../campaigns/?verdict=regression&amp;since=2026-10-01&amp;language=zh"' in html
+
+
+def test_state_version_and_days_choose(site: Site) -> None:
+    """Each on its own."""
+    assert ids(shown(site, state="running")) == ["day-59"]
+    assert len(ids(shown(site, version="10.11.5"))) == 50
+    assert ids(shown(site, version="9.9.9")) == []
+    assert ids(shown(site, since="2026-09-25", until="2026-09-26")) == ["day-04", "day-03"]
+
+
+def test_a_column_sorts_one_way_and_the_other(site: Site) -> None:
+    """And says so to a screen reader."""
+    html = shown(site, order="id")
+    assert ids(html)[0] == "day-00"
+    assert 'aria-sort="ascending"><a href="../campaigns/?order=-id">' in html
+    assert ids(shown(site, order="-id"))[0] == "day-59"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("since", "2026-02-30"),
+        ("verdict", "<script>"),
+        ("order", "plan"),
+        ("page", "-1"),
+        ("page", "1e9"),
+        ("state", "x"),
+    ],
+)
+def test_what_cannot_be_used_is_said_and_ignored(site: Site, field: str, value: str) -> None:
+    """An address that somebody typed never ends in an error."""
+    html = shown(site, **{field: value})
+    assert f'{field}: "{value}" cannot be used here and was ignored' in text(html)
+    assert len(ids(html)) == 50
+    assert "<script>" not in html
+
+
+def test_nothing_chosen_leads_back_to_all(site: Site) -> None:
+    """The list was not empty before."""
+    assert "None of the 60 campaigns has all of that. all campaigns" in text(
+        shown(site, version="9.9.9")
+    )
+
+
+def test_a_report_type_that_the_reader_may_not_see_has_no_campaigns(site: Site) -> None:
+    """They are not counted either."""
+    reader = dataclasses.replace(site, reports=frozenset({"another"}))
+    assert "Nothing has been measured yet." in text(shown(reader))
+    assert "sysbench_test" not in shown(reader)
+
+
+def test_as_files_the_list_is_searched_in_the_browser(site: Site) -> None:
+    """Nobody answers a query there."""
+    html = shown(dataclasses.replace(site, as_files=True))
+    assert len(ids(html)) == 60
+    assert "?" not in "".join(re.findall(r'href="([^"]*)"', html))
+    assert 'data-searches="campaigns"' in html
+
+
+def test_both_languages_have_every_sentence(site: Site) -> None:
+    """Of a filtered page, an empty one, and one with a fault."""
+    reader = dataclasses.replace(site, language=load("zh"))
+    assert "性能退化" in shown(reader, verdict="regression")
+    assert "60 个测试活动中没有符合全部条件的。" in text(shown(reader, version="9.9.9", since="x"))

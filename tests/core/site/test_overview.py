@@ -1,0 +1,236 @@
+"""The first page: what nobody has looked into, what is measured, what comes next, what it costs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from upath import UPath
+
+from benchlab.home import Home
+from benchlab.language import load
+from benchlab.results.records import SPENT, StoredVerdict
+from benchlab.results.store import Store
+from benchlab.site import overview
+from benchlab.site.page import Site, render
+from tests.builders import campaigns
+
+ROOT = Path(__file__).parents[3]
+# A Saturday.
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+POINT, INDEX = "oltp_point_select", "oltp_update_index"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    """The site of an installation with the house's report types and an empty store."""
+    (tmp_path / "configs").symlink_to(ROOT / "configs")
+    with Store(f"sqlite:///{tmp_path}/results.db", UPath(tmp_path / "objects")) as store:
+        yield Site(Home(tmp_path, tmp_path), store, load("en"), NOW)
+
+
+def add(
+    site: Site,
+    name: str,
+    days: float,
+    verdicts: dict[str, str] | None = None,
+    *,
+    versions: tuple[str, str] = ("10.2.11", "10.11.5"),
+    environment: dict[str, str] | None = None,
+    state: str = "complete",
+    **fields: Any,
+) -> None:
+    """A campaign that began so many days ago, with a verdict on the throughput of workloads."""
+    baseline, candidate = ({"version": version} for version in versions)
+    engines = {"mariadb": {"baseline": baseline, "candidate": candidate}}
+    made = campaigns.campaign(id=name, **{"engines": engines, **fields})
+    began = NOW - timedelta(days=days)
+    site.store.add_campaign(
+        dataclasses.replace(
+            made, started_at=began, state=state, environment=environment or {}, ended_at=began
+        )
+    )
+    found = verdicts or {}
+    site.store.set_verdicts(
+        name,
+        [
+            StoredVerdict(workload, metric, verdict, *figures, 0.001, rule=3)
+            for workload, decided in found.items()
+            for metric, verdict, figures in (
+                ("tps", decided, (-8.2, -9.9, -6.4)),
+                ("p95_ms", "inconclusive", (1.5, -2.0, 5.0)),
+            )
+        ],
+    )
+
+
+def shown(site: Site) -> str:
+    """The page's HTML."""
+    return render(site, overview.overview(site))
+
+
+def text(html: str) -> str:
+    """What a person reads of it, on one line."""
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+
+
+def test_the_newest_verdict_of_each_workload_has_its_interval(site: Site) -> None:
+    """An older campaign stands for a workload that the newest did not measure."""
+    add(site, "old", 9, {POINT: "improvement", INDEX: "equivalent"})
+    add(site, "new", 2, {POINT: "equivalent"})
+    read = text(shown(site))
+    assert "Point Select = equivalent -8.2% -9.9% to -6.4% ? inconclusive +1.5%" in read
+    assert "Update Index = equivalent -8.2%" in read
+    assert "improvement" not in read
+
+
+def test_a_false_alarm_is_no_verdict_on_versions(site: Site) -> None:
+    """An A/A campaign is calibration, and only that."""
+    add(site, "aa", 3, {POINT: "regression"}, sides="same")
+    read = text(shown(site))
+    assert "regression -" not in read
+    assert "Regressions nobody has looked into none" in read
+    assert "3 days ago 1 A/A campaign" in read
+
+
+def test_a_regression_is_open_until_somebody_has_looked_into_it(site: Site) -> None:
+    """Measured twice it is one; looking into either campaign looks into both."""
+    add(site, "first", 9, {INDEX: "regression"})
+    add(site, "second", 2, {INDEX: "regression"})
+    add(site, "other", 1, {INDEX: "regression"}, versions=("10.11.5", "11.4.5"))
+    assert [one.campaign.id for one in overview.open_regressions(site)] == ["other", "second"]
+    assert "Regressions nobody has looked into ▼ 2" in text(shown(site))
+    site.store.look_into("first", INDEX, "ann", "a known issue")
+    assert [one.campaign.id for one in overview.open_regressions(site)] == ["other"]
+    site.store.forget_look("first", INDEX)
+    assert len(overview.open_regressions(site)) == 2
+
+
+def test_only_those_who_may_can_mark_a_regression(site: Site) -> None:
+    """With the guard that keeps other sites from doing it for them."""
+    add(site, "c1", 2, {INDEX: "regression"})
+    assert "<form" not in shown(site)
+    allowed = shown(dataclasses.replace(site, may_change=True, guard="g-1"))
+    assert '<form method="post" action="actions/look">' in allowed
+    assert '<input type="hidden" name="guard" value="g-1">' in allowed
+
+
+def test_a_campaign_at_work_shows_trial_phase_time_left_and_dollars(site: Site) -> None:
+    """Ten minutes for five trials of 24: 38 for the others."""
+    add(site, "now", 0.1, state="running")
+    directory = site.home.campaign("now")
+    directory.mkdir(parents=True)
+    begin = (NOW - timedelta(minutes=10)).timestamp()
+    notes = [
+        {"at": begin + 120 * done, "stage": "trial", "phase": "run", "done": done, "total": 24}
+        for done in range(6)
+    ]
+    (directory / "progress.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes))
+    (directory / "spent").write_text("3.2100")
+    read = text(shown(site))
+    assert "now 10.2.11 vs. 10.11.5 trial 6 of 24 · run about 38 min 0 s left 3.21 dollars" in read
+    assert "Nothing was heard of it" not in read
+
+
+def test_a_campaign_that_says_nothing_for_hours_is_marked(site: Site) -> None:
+    """With what to do about it."""
+    add(site, "dead", 1, state="running")
+    directory = site.home.campaign("dead")
+    directory.mkdir(parents=True)
+    note = {"at": (NOW - timedelta(hours=9)).timestamp(), "stage": "trial", "phase": "run"}
+    (directory / "progress.jsonl").write_text(json.dumps(note) + "\n")
+    assert 'end it with "benchlab give-back dead"' in text(shown(site))
+
+
+def test_progress_on_another_machine_is_said_to_be_there(site: Site) -> None:
+    """It is not called silent."""
+    add(site, "elsewhere", 1, state="running")
+    assert "Its progress is kept on the machine that measures it." in text(shown(site))
+
+
+def test_an_open_page_asks_for_campaigns_at_work_again_while_there_are_any(site: Site) -> None:
+    """The part that it gets has the same, so that it goes on; as a file nothing can be asked."""
+    add(site, "now", 0.1, state="running")
+    again = 'data-refresh="at-work"'
+    assert again in shown(site)
+    assert again in render(site, overview.at_work(site), fragment=True)
+    assert again not in shown(dataclasses.replace(site, as_files=True))
+    site.store.finish("now", "complete")
+    assert again not in render(site, overview.at_work(site), fragment=True)
+
+
+def test_the_next_runs_are_those_of_the_schedules(site: Site) -> None:
+    """The weekly run on the next Monday at two; another waits for a release."""
+    read = text(shown(site))
+    assert "sysbench_ec2_weekly never measured 2026-11-23 02:00 UTC" in read
+    assert "sysbench_local_releases never measured with the next release (patch)" in read
+
+
+def test_the_cost_of_a_month_is_that_of_its_campaigns(site: Site) -> None:
+    """What is not known is said, and what rented nothing is not counted."""
+    rented = {"zone": "us-west-2a"}
+    add(site, "a", 3, environment={**rented, SPENT: "20.40"})
+    add(site, "b", 2, environment={**rented, SPENT: "1.25"})
+    add(site, "lost", 2, environment=rented)
+    add(site, "local", 1)
+    add(site, "before", 30, environment={**rented, SPENT: "7.00"})
+    read = text(shown(site))
+    assert "21.65 dollars not known of 1 campaign last month 7.00 dollars" in read
+
+
+def test_a_report_type_that_the_reader_may_not_see_does_not_exist(site: Site) -> None:
+    """Neither its campaigns nor its schedule, its cost, or that it is measured."""
+    secret = {"report": "sysbench_ec2_weekly", "environment": {"zone": "z", SPENT: "9.99"}}
+    add(site, "s1", 3, {INDEX: "regression"}, **secret)
+    add(site, "s2", 1, state="running", **secret)
+    add(site, "c1", 2, {POINT: "equivalent"})
+    html = shown(dataclasses.replace(site, reports=frozenset({"sysbench_test"})))
+    for hidden in ("sysbench_ec2_weekly", "s1", "s2", "9.99", "2026-11-23"):
+        assert hidden not in text(html).split()
+    assert "c1/" in html
+
+
+def test_a_report_type_that_cannot_be_read_is_named(site: Site, tmp_path: Path) -> None:
+    """The rest of the page is there."""
+    (tmp_path / "configs").unlink()
+    (tmp_path / "configs" / "reports").mkdir(parents=True)
+    (tmp_path / "configs" / "reports" / "broken.yaml").write_text("report: [")
+    add(site, "c1", 2, {POINT: "equivalent"})
+    read = text(shown(site))
+    assert "broken.yaml" in read
+    assert "Point Select = equivalent" in read
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"), [("en", "Nothing has been measured yet."), ("zh", "尚未测量任何内容。")]
+)
+def test_an_empty_store_says_what_to_do_next(site: Site, code: str, advice: str) -> None:
+    """In the reader's language."""
+    read = text(shown(dataclasses.replace(site, language=load(code))))
+    assert f"{advice} " in read
+    assert "benchlab run sysbench_local" in read
+
+
+def test_both_languages_have_every_sentence(site: Site) -> None:
+    """Of a page with everything on it."""
+    add(site, "c1", 2, {POINT: "improvement", INDEX: "regression"}, environment={SPENT: "1.00"})
+    add(site, "now", 0.1, state="running")
+    for code in ("en", "zh"):
+        assert "Update Index" in shown(
+            dataclasses.replace(site, language=load(code), may_change=True)
+        )
+
+
+def test_names_from_outside_are_text(site: Site) -> None:
+    """A version is what somebody typed."""
+    label = {"builds": {}, "version": "10.2.11"}
+    add(site, "c1", 2, {"<img src=x onerror=alert(1)>": "regression"})
+    assert label["version"] in shown(site)
+    assert "<img" not in shown(site)
