@@ -54,14 +54,16 @@ def read(content: bytes) -> Series:
     }
 
 
-def read_object(read_bytes: Callable[[str], bytes], name: str | None) -> tuple[Series, str | None]:
+def read_object(
+    read_bytes: Callable[[str], bytes], name: str | None
+) -> tuple[Series, BenchlabError | None]:
     """An object's series, and why there are none; both are empty where nothing was kept."""
     if name is None:
         return {}, None
     try:
         return read(read_bytes(name)), None
     except BenchlabError as error:
-        return {}, str(error)
+        return {}, error
 
 
 def _number(text: str) -> float | None:

@@ -11,14 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from benchlab.analysis.gates.columns import CLOCKS
 from benchlab.analysis.gates.variables import differences
 from benchlab.analysis.verdict.decision import Decision
+from benchlab.hosts import probes
 from benchlab.language.names import plain, title_of
 from benchlab.language.numbers import MISSING
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.report.model.report import Report, build
 from benchlab.report.sentences import answer, wording
 from benchlab.results.listing import Chosen
+from benchlab.results.records import REPLACED, SPENT, STOPPED, Campaign
 from benchlab.site.charts import Change, Forest, forest
 from benchlab.site.page import Page, Site
 from benchlab.site.trial import campaign_of
@@ -70,17 +73,16 @@ def side_by_side(site: Site, first: str | None = None, second: str | None = None
         "unfit": (),
     }
     title = site.language.say("site-compare")
-    if first and second:
-        records = [campaign_of(site, one) for one in (first, second)]
-        values["unfit"] = [one.id for one in records if len(one.plan.sides) < 2]
-        if not values["unfit"]:
-            values |= _compared([_report(site, one.id) for one in records])
+    records = [campaign_of(site, one) for one in (first, second) if one]
+    values["unfit"] = [one.id for one in records if len(one.plan.sides) < 2]
+    if len(records) == 2 and not values["unfit"]:
+        values |= _compared([_report(site, record) for record in records])
     query = {name: value for name, value in asked.items() if value}
     return Page(PLACE, "campaigns/", title, "side_by_side.html.j2", values, query)
 
 
-def _report(site: Site, campaign: str) -> Report:
-    found = site.comparisons.outcome(campaign_of(site, campaign))
+def _report(site: Site, record: Campaign) -> Report:
+    found = site.comparisons.outcome(record)
     return build(found.campaign, found.comparison, found.trials, language=site.language)
 
 
@@ -94,7 +96,7 @@ def _compared(reports: Sequence[Report]) -> dict[str, Any]:
         "forests": _forests(reports),
         "same_pair": first.plan.sides == second.plan.sides,
         "plans": _differences(*(_measured(report) for report in reports)),
-        "environments": _differences(*(report.environment for report in reports)),
+        "environments": _differences(*(_environment(report) for report in reports)),
         "variables": [_variables(reports, side) for side in SIDES],
     }
 
@@ -131,10 +133,19 @@ def _change(label: str, report: Report, found: Decision) -> Change:
 def _measured(report: Report) -> dict[str, str]:
     """What was measured: the sides, and the fields of the report type, flat."""
     spec = report.spec.model_dump(mode="json", exclude=set(_NOT_MEASURED))
-    sides = {side: report.plan.sides[side].label for side in SIDES}
+    sides: dict[str, str] = {side: report.plan.sides[side].label for side in SIDES}
     engines = spec.pop("engines", {})
     asked = engines.get(report.plan.engine, {})
     return {"engine": report.plan.engine, **sides, **dict(_flat(asked)), **dict(_flat(spec))}
+
+
+def _environment(report: Report) -> dict[str, str]:
+    """What was recorded of hosts and programs, without what differs between any two campaigns."""
+    return {
+        name: text
+        for name, text in report.environment.items()
+        if name not in (SPENT, STOPPED, REPLACED, CLOCKS, probes.FIRST, probes.AGAIN)
+    }
 
 
 def _flat(value: Mapping[str, Any], at: str = "") -> Iterator[tuple[str, str]]:

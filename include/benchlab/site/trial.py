@@ -206,7 +206,8 @@ def _series(
                     f"site-gone-{kind}",
                     side=site.language.text(side_name(side)),
                     object=plain(name),
-                    why="" if isinstance(fault, StoreError) else plain(fault),
+                    # The store names a path of the server, which is not for every reader.
+                    why="" if isinstance(fault, StoreError) else plain(str(fault)),
                 )
             )
     return found, gaps

@@ -29,8 +29,14 @@ from tests.builders.plans import START
 SLOW = campaigns.known_change({"oltp_update_index": -0.2}, noise=0.001)
 HOSTILE = "<script>alert(1)</script>"
 REJECTION = "gate client_exit: not so that the client ended by itself: found 137, allowed 0 to 0"
-SERIES = "t,threads,tps,qps,p95_ms,errors_per_s,reconnects_per_s\n1,4,900.5,900.5,2.1,0,0\n2,4,950,950,,0,0\n"
-HOSTS = "host,t,seconds,cpu_busy,disk_busy,net_rx_bytes_per_s\nhost-1,1,1,0.5,0.1,2000000\nhost-1,2,1,0.75,,1000000\n"
+SERIES = """t,threads,tps,qps,p95_ms,errors_per_s,reconnects_per_s
+1,4,900.5,900.5,2.1,0,0
+2,4,950,950,,0,0
+"""
+HOSTS = """host,t,seconds,cpu_busy,disk_busy,net_rx_bytes_per_s
+host-1,1,1,0.5,0.1,2000000
+host-1,2,1,0.75,,1000000
+"""
 
 
 class Made:
@@ -70,7 +76,11 @@ class Made:
                 reasons=[REJECTION, HOSTILE] if number in rejected else [],
                 gates=gates if number in rejected else None,
             )
-            kept = {"raw": f"{name}.txt", "series": f"{name}.csv", "hosts": f"{name}.hosts.csv"}
+            kept: dict[str, Any] = {
+                "raw": f"{name}.txt",
+                "series": f"{name}.csv",
+                "hosts": f"{name}.hosts.csv",
+            }
             self.store.write_bytes(kept["series"], SERIES.encode())
             self.store.write_bytes(kept["hosts"], HOSTS.encode())
             self.store.add_trial(id, dataclasses.replace(result, **kept))
@@ -122,14 +132,10 @@ def test_the_answer_comes_first(measured: Made) -> None:
     site = measured.site()
     read = text(shown(site, campaign.campaign(site, "c1")))
     assert "2 workloads: 1 regression (Update Index -20.0" in read
-    order = [
-        "2 workloads: 1 regression",
-        "Adjusted p",
-        "Change of throughput",
-        "Test results",
-        "Result quality",
-    ]
-    places = [read.index(said) for said in order]
+    first = [read.index(said) for said in ("2 workloads: 1", "Adjusted p", "Change of throughput")]
+    # Links to these sections stand above them.
+    later = [read.rindex(said) for said in ("Test results", "Result quality", "Provenance")]
+    places = [*first, *later]
     assert places == sorted(places)
 
 
@@ -174,7 +180,7 @@ def test_a_rejected_trial_says_why_with_what_was_observed_and_allowed(measured: 
 
 
 def test_a_trial_is_shown_beside_its_partner_on_one_axis_of_time(measured: Made) -> None:
-    """Both sides in each picture of the client's series and of the hosts' metrics; gaps stay gaps."""
+    """Both sides in each picture, of the client and of each host; what is missing is left out."""
     site, planned = measured.site(), measured.store.campaign("c1").plan.trials[0]
     page = shown(site, trial.trial(site, "c1", planned.id))
     pictures = re.findall(r'<svg class="chart strips".*?</svg>', page, re.DOTALL)
@@ -233,12 +239,12 @@ def test_links_lead_to_pages_and_files_that_there_are(measured: Made) -> None:
 
 
 def test_as_files_nothing_is_offered_that_only_a_server_can_do(measured: Made) -> None:
-    """No comparison; addresses are those of files."""
+    """No comparison, nothing that is asked for again; addresses are those of files."""
     site = measured.site(as_files=True)
     page = shown(site, campaign.campaign(site, "c1"))
     assert "<form" not in page
-    assert "compare/" not in page
     assert "data-refresh" not in page
+    assert "compare/" not in page
     planned = measured.store.campaign("c1").plan.trials[0]
     assert f'href="../../campaigns/c1/trials/{planned.id}/index.html"' in page
 
@@ -361,14 +367,15 @@ def test_what_a_reader_may_not_see_does_not_exist(measured: Made) -> None:
     hidden = measured.site(reports=frozenset({"other"}))
     planned = measured.store.campaign("c1").plan.trials[0].id
     for site, name in ((hidden, "c1"), (measured.site(), "c9")):
-        for ask in (
-            lambda: campaign.campaign(site, name),
-            lambda: campaign.progress(site, name),
-            lambda: trial.trial(site, name, planned),
-            lambda: side_by_side.side_by_side(site, name, name),
+        for ask, arguments in (
+            (campaign.campaign, (name,)),
+            (campaign.progress, (name,)),
+            (trial.trial, (name, planned)),
+            (side_by_side.side_by_side, (name,)),
+            (side_by_side.side_by_side, (name, name)),
         ):
             with pytest.raises(NoSuchPage, match="there is no such campaign"):
-                ask()
+                ask(site, *arguments)
     with pytest.raises(NoSuchPage, match="its plan has no trial"):
         trial.trial(measured.site(), "c1", "r9-baseline-nothing-t1")
     assert not re.search(r">c[12] ", shown(hidden, side_by_side.side_by_side(hidden)))
@@ -390,7 +397,7 @@ def test_long_series_are_thinned_to_what_can_be_seen(made: Made) -> None:
 
 
 def test_figures_of_a_campaign_are_read_at_once(made: Made) -> None:
-    """By trial and attempt; a trial without a figure is there, and a missing value stays missing."""
+    """By trial and attempt; a trial without figures is there, and what is missing stays so."""
     record = made.add(measured=0)
     first, second = record.plan.trials[:2]
     lost = dataclasses.replace(

@@ -743,7 +743,8 @@ site-part-history = History
 site-part-plan = Plan
 site-problem = Problem { $status }
 site-run = Campaign of a run
-site-run-none = This run has no campaign: its task `plan` has not ended yet, or had nothing to measure. Its log says why. Open this page again once it has ended.
+site-to-run = Its run in Airflow
+site-run-none = This run has no campaign: its task `plan` has not ended yet, or had nothing to measure; its log says why. This page shows the campaign as soon as there is one.
 
 ## Site: overview and campaigns
 
@@ -867,16 +868,14 @@ site-file-hosts = Host metrics (CSV)
 site-other-files = Charts and data docs: { $count }
 site-not-published = No report is on this machine: it has not been published yet, or was deleted. This writes it:
 site-notes = Notes
-site-progress = Progress
+site-how-far = Progress
 site-trial-of = { $trial } of { $planned }
 site-phase = Phase
-site-progress-elsewhere = not known here: the campaign runs on another machine, or has not begun
 site-left = Time left, about
 site-costs = Costs
 site-dollars-so-far = ${ $dollars } so far, ${ $planned } planned
 site-so-far = { $count } measured so far; the latest:
 site-so-far-only = This is what its trials show so far; the campaign still runs.
-site-silent = It has noted nothing for a long time and was perhaps interrupted. If nothing of it runs any more, this resumes it:
 site-ended = The campaign has ended.
 site-ended-open = Show the answer
 site-failed = The campaign failed: trials have no valid result, or a side's data lost their consistency. What was measured is shown. This resumes it:

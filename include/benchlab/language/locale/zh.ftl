@@ -786,7 +786,8 @@ site-part-history = 历史
 site-part-plan = 计划
 site-problem = 错误 { $status }
 site-run = 运行对应的测试活动
-site-run-none = 此次运行没有测试活动：其任务 `plan` 尚未结束，或没有需要测量的内容。原因见其日志。任务结束后请重新打开本页。
+site-to-run = Airflow 中的运行
+site-run-none = 此次运行没有测试活动：其任务 `plan` 尚未结束，或没有需要测量的内容。原因见其日志。活动一旦出现，本页会自动显示。
 
 ## 网站：总览与测试活动
 
@@ -897,16 +898,14 @@ site-file-hosts = 主机指标（CSV）
 site-other-files = 图表与数据文档：{ $count }
 site-not-published = 本机没有报告：尚未发布，或已被删除。以下命令可生成报告：
 site-notes = 备注
-site-progress = 进度
+site-how-far = 进度
 site-trial-of = { $trial } / { $planned }
 site-phase = 阶段
-site-progress-elsewhere = 本机未知：测试活动在另一台机器上运行，或尚未开始
 site-left = 预计剩余时间
 site-costs = 费用
 site-dollars-so-far = 已花费 ${ $dollars }，计划 ${ $planned }
 site-so-far = 目前已测量 { $count } 个试验，最新的：
 site-so-far-only = 这是目前的试验所显示的结果；测试活动仍在运行。
-site-silent = 它很久没有记录任何进展，可能已被中断。如果它已没有任何进程在运行，以下命令可继续：
 site-ended = 测试活动已结束。
 site-ended-open = 显示结论
 site-failed = 测试活动失败：有试验没有有效结果，或某一方的数据失去一致性。已测量的内容如下所示。以下命令可继续：
