@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, cached_property
@@ -20,6 +20,7 @@ from benchlab.language import templates as templates_module
 from benchlab.language.names import items, title_of
 from benchlab.language.numbers import MISSING, Numbers
 from benchlab.report.formats import html
+from benchlab.results.records import Campaign
 from benchlab.results.store import Store
 from benchlab.site.links import Links
 from benchlab.studies.comparisons import Comparisons
@@ -55,6 +56,8 @@ class Site:
             reader; empty where nothing can be changed.
         starts_at: where a run is asked for, from the site's first page, with ``{report}`` for the
             report type; empty where none can be started.
+        run_of: the address of the run that measured a campaign, from the site's first page; empty
+            where there is none. None where no runs can be reached.
         kept: what every address repeats (:class:`Links`).
     """
 
@@ -67,6 +70,7 @@ class Site:
     may_change: bool = False
     guard: str = ""
     starts_at: str = ""
+    run_of: Callable[[Campaign], str] | None = None
     kept: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property

@@ -31,6 +31,7 @@ from benchlab_airflow.calendar import timetables
 from benchlab_airflow.dags import stages, trigger_form
 from benchlab_airflow.messages import notify
 from benchlab_airflow.operators.approval import CampaignApproval
+from benchlab_airflow.operators.campaign_link import linked
 from benchlab_airflow.operators.plan_operator import PlanOperator
 from benchlab_airflow.operators.trial_operator import TrialOperator
 
@@ -90,8 +91,8 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str, *, check_topology: b
             *(_repeat(number, deferrable=target.deferrable) for number in repeats),
             *([check_again()] if has_conditions else []),
             task(stages.validate, trigger_rule=EVEN_IF_SKIPPED)(),
-            task(stages.compare)(),
-            task(stages.publish)(),
+            linked(task(stages.compare)()),
+            linked(task(stages.publish)()),
             # Side by side: a teardown that can fail the run is a leaf, and a task before it is not.
             # With verdict before give_back, a failed verdict would make a green run.
             [_given_back(spec.target, registered), _judged(planned)],
@@ -138,7 +139,7 @@ def _registered() -> XComArg:
 def _judged(planned: PlanOperator) -> XComArg:
     # A teardown of the plan: when a run is marked failed, even while it waits for an approval,
     # everything else is skipped, and a skipped leaf would make the run green.
-    verdict = task(stages.verdict, **notify.of_verdict())()
+    verdict = linked(task(stages.verdict, **notify.of_verdict())())
     return verdict.as_teardown(setups=planned, on_failure_fail_dagrun=True)
 
 

@@ -29,6 +29,7 @@ from benchlab import home
 from benchlab.errors import BenchlabError
 from benchlab.plan.report_type import FILES, SIDES
 from benchlab_airflow.dags import stages
+from benchlab_airflow.page.navigation import PREFIX
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -300,10 +301,18 @@ def _earlier(work: StoredCampaign | None, task: str) -> list[str]:
 
 
 def _report(work: StoredCampaign | None) -> list[tuple[str, str]]:
-    """Links to the report: where it is published elsewhere, or else its file."""
+    """Links to the campaign's page, where Airflow knows its own address, and to the report.
+
+    The report is where it is published elsewhere, or else its file.
+    """
     at = work.published() if work else {}
     elsewhere = [address for place, address in at.items() if place != FILES]
-    return [("Report", address) for address in elsewhere or at.values()]
+    report = [("Report", address) for address in elsewhere or at.values()]
+    base = conf.get("api", "base_url", fallback="")
+    if work is None or not base:
+        return report
+    page = f"{base.rstrip('/')}{PREFIX}/campaigns/{quote(work.campaign.id)}/"
+    return [("Campaign", page), *report]
 
 
 def _run(context: Context) -> tuple[str, str]:

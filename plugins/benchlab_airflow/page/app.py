@@ -56,10 +56,17 @@ async def _with_headers(
 
 async def _refused(request: Request, error: HTTPException) -> Response:
     """A person without a login is sent to it and comes back; a program gets the status."""
-    if error.status_code == 401 and request.headers.get("sec-fetch-mode") == "navigate":
+    if error.status_code == 401 and _is_navigation(request):
         base = str(request.scope["root_path"]).removesuffix(PREFIX)
         return RedirectResponse(f"{base}{_LOGIN}?next={quote(str(request.url), safe='')}", 302)
     return _problem(request, error.status_code, str(error.detail))
+
+
+def _is_navigation(request: Request) -> bool:
+    """Whether a person's browser asks for a page; only over HTTPS or on loopback it says so."""
+    if mode := request.headers.get("sec-fetch-mode"):
+        return mode == "navigate"
+    return request.method == "GET" and "text/html" in request.headers.get("accept", "")
 
 
 async def _unreadable(request: Request, error: RequestValidationError) -> Response:

@@ -6,8 +6,16 @@ Imports nothing that is slow: every process of Airflow loads the plugin.
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 PREFIX = "/benchmarks"
+# Below the address of a run in the UI: its tab with its campaign.
+CAMPAIGN_TAB = "plugin/campaign"
+# Two bars beside each other, in the colour of the UI's own icons.
+_ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="{colour}" '
+    'stroke-width="2" stroke-linecap="round"><path d="M4 20h16M8 16V9M13 16V5M18 16v-5"/></svg>'
+)
 
 
 class _OnDemand:
@@ -31,13 +39,26 @@ def apps() -> list[dict[str, Any]]:
 
 
 def views() -> list[dict[str, Any]]:
-    """The value of a plugin's ``external_views``."""
+    """The value of a plugin's ``external_views``: the navigation, a tab of a DAG, one of a run."""
     return [
-        {
-            "name": "Benchmarks",
-            "href": f"{PREFIX}/",
-            "destination": "nav",
-            "url_route": "benchmarks",
-            "nav_top_level": True,
-        }
+        _view("Benchmarks", "nav", "benchmarks", "", nav_top_level=True),
+        _view("Campaigns", "dag", "campaigns", "dags/{DAG_ID}/"),
+        _view("Campaign", "dag_run", CAMPAIGN_TAB.rpartition("/")[2], "runs/{DAG_ID}/{RUN_ID}/"),
     ]
+
+
+def _view(name: str, destination: str, route: str, place: str, **more: Any) -> dict[str, Any]:
+    return {
+        "name": name,
+        # Relative to the address of Airflow's UI, which may be below a path.
+        "href": f"{PREFIX.lstrip('/')}/{place}",
+        "destination": destination,
+        "url_route": route,
+        "icon": _icon("#3f3f46"),
+        "icon_dark_mode": _icon("#e4e4e7"),
+        **more,
+    }
+
+
+def _icon(colour: str) -> str:
+    return f"data:image/svg+xml,{quote(_ICON.format(colour=colour))}"

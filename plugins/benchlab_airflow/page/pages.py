@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from typing import Annotated
+from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from benchlab.home import ID
 from benchlab.site import campaign as campaign_page
-from benchlab.site import history, overview, plan, side_by_side
+from benchlab.site import campaigns, history, overview, plan, side_by_side
 from benchlab.site import trial as trial_page
-from benchlab.site.page import Page, Site, assets, render
+from benchlab.site.page import NoSuchPage, Page, Site, assets, render
 from benchlab_airflow.calendar.calendar_runs import ORIGIN
+from benchlab_airflow.page import airflow_runs
 from benchlab_airflow.page.rights import ReaderDep
 
 router = APIRouter()
@@ -22,6 +24,7 @@ _A_YEAR = "private, max-age=31536000, immutable"
 CampaignPath = Annotated[str, Path(pattern=f"^{ID}$")]
 CampaignQuery = Annotated[str, Query(pattern=f"^{ID}$")]
 NamePath = Annotated[str, Path(max_length=160)]
+RunPath = Annotated[str, Path(max_length=250)]  # as long as Airflow allows
 VersionQuery = Annotated[str, Query(max_length=200)]
 
 
@@ -44,6 +47,19 @@ def asset(name: str) -> Response:
 def show_overview(reader: ReaderDep) -> HTMLResponse:
     """The first page."""
     return shown(reader.site, overview.overview(reader.site))
+
+
+@router.get(f"/{overview.AT_WORK}")
+def show_at_work(reader: ReaderDep) -> HTMLResponse:
+    """The part of the first page that is asked for again while campaigns are measured."""
+    return shown(reader.site, overview.at_work(reader.site), fragment=True)
+
+
+@router.get("/campaigns/")
+def show_campaigns(request: Request, reader: ReaderDep) -> HTMLResponse:
+    """The list of campaigns; the filter's fields are the query."""
+    asked = campaigns.Filter.asked(request.query_params)
+    return shown(reader.site, campaigns.campaigns(reader.site, asked))
 
 
 @router.get("/campaigns/{campaign}/")
@@ -111,21 +127,45 @@ def show_figures(request: Request, reader: ReaderDep) -> HTMLResponse:
 
 
 @router.get("/dags/{report}/")
-def show_report_type(reader: ReaderDep, report: NamePath) -> Response:
+def show_report_type(request: Request, reader: ReaderDep, report: NamePath) -> Response:
     """The tab of a DAG: the campaigns of its report type."""
-    return RedirectResponse(f"../../campaigns/?report={report}", 302)
+    query = urlencode({**reader.site.kept, "report": report})
+    return RedirectResponse(f"{request.scope['root_path']}/{campaigns.PLACE}?{query}", 302)
 
 
-@router.get("/runs/{report}/{run:path}/")
-def show_run(reader: ReaderDep, report: NamePath, run: str) -> Response:
-    """The tab of a run: its campaign, or that it has none yet."""
+@router.get("/runs/{report}/{run}/")
+def show_run(request: Request, reader: ReaderDep, report: NamePath, run: RunPath) -> Response:
+    """The tab of a run: its campaign, or that it has none yet, until it has one."""
     site = reader.of(report)
-    campaign = site.store.started_by(report, f"{ORIGIN}{run}") if site.shows(report) else None
+    campaign = _campaign_of(site, report, run)
     if campaign is None:
         title = site.language.say("site-run")
         return shown(site, Page(f"runs/{report}/{run}/", "", title, "no-campaign.html.j2", {}))
-    up = "../" * (3 + run.count("/"))
-    return RedirectResponse(f"{up}campaigns/{campaign}/", 302)
+    place = quote(campaign_page.place_of(campaign))
+    query = f"?{urlencode(site.kept)}" if site.kept else ""
+    return RedirectResponse(f"{request.scope['root_path']}/{place}{query}", 302)
+
+
+@router.get("/{place:path}")
+def show_nothing(request: Request, reader: ReaderDep, place: str) -> Response:
+    """Any other place: a page lies at one that ends in a slash, all others are no pages."""
+    if place.endswith("/"):
+        raise NoSuchPage(f"{place}: there is no such page")
+    query = f"?{request.url.query}" if request.url.query else ""
+    return RedirectResponse(f"{request.scope['root_path']}/{quote(place)}/{query}", 302)
+
+
+def _campaign_of(site: Site, report: str, run: str) -> str | None:
+    """The campaign that a run began or resumed, once it is recorded; None until then."""
+    if not site.shows(report):
+        return None
+    if began := site.store.started_by(report, f"{ORIGIN}{run}"):
+        return began
+    named = airflow_runs.campaign_in_form(report, run)
+    try:
+        return named and trial_page.campaign_of(site, named).id
+    except NoSuchPage:
+        return None
 
 
 def _asked(request: Request) -> plan.Asked:

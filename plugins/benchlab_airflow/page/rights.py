@@ -7,6 +7,7 @@ import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from airflow.api_fastapi.app import get_auth_manager
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
@@ -15,7 +16,7 @@ from airflow.api_fastapi.auth.managers.models.resource_details import (
     DagAccessEntity,
     DagDetails,
 )
-from airflow.api_fastapi.core_api.security import GetUserDep, is_safe_url, requires_access_view
+from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_view
 from airflow.configuration import conf
 from airflow.models.dag import DagModel
 from fastapi import Depends, HTTPException, Query, Request
@@ -28,6 +29,7 @@ from benchlab.language import REFERENCE, codes, load
 from benchlab.results.store import Store
 from benchlab.site.page import Site
 from benchlab_airflow.connections import open_store
+from benchlab_airflow.page import airflow_runs
 
 # A page that was open over night still works; an older one has to be opened again.
 GUARD_LASTS_S = 24 * 3600
@@ -99,6 +101,7 @@ def reader(
         reports=frozenset(report for report in known if _may(user, report, "GET")),
         guard=_signer().dumps(user.get_id()),
         starts_at=_API,
+        run_of=airflow_runs.address_of,
         kept={} if language is None else {"language": language},
     )
     request.state.site = made
@@ -122,7 +125,7 @@ def changer(request: Request, reader: ReaderDep, guard: str, report: str) -> Non
     """
     origin, fetched = request.headers.get("origin"), request.headers.get("sec-fetch-site")
     elsewhere = fetched is not None and fetched not in _SAME_SITE
-    if elsewhere or (origin is not None and not is_safe_url(f"{origin}/", request)):
+    if elsewhere or (origin is not None and urlsplit(origin).netloc not in _own_hosts(request)):
         raise HTTPException(403, "this form was sent by another site")
     try:
         signed = _signer().loads(guard, max_age=GUARD_LASTS_S)
@@ -132,6 +135,15 @@ def changer(request: Request, reader: ReaderDep, guard: str, report: str) -> Non
         raise HTTPException(403, "the page with this form is too old: open it again")
     if not reader.site.shows(report) or not may_trigger(reader.user, report):
         raise HTTPException(403, f"you may not trigger the DAG {report}")
+
+
+def _own_hosts(request: Request) -> set[str]:
+    """Under which hosts this server is known: the one that was asked, and Airflow's own address.
+
+    Without the scheme, which a proxy in front of Airflow may have changed.
+    """
+    known = str(request.base_url), conf.get("api", "base_url", fallback="")
+    return {urlsplit(address).netloc for address in known} - {""}
 
 
 def _may(user: BaseUser, report: str, method: str) -> bool:

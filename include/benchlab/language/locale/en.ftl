@@ -743,7 +743,8 @@ site-part-history = History
 site-part-plan = Plan
 site-problem = Problem { $status }
 site-run = Campaign of a run
-site-run-none = This run has no campaign: its task `plan` has not ended yet, or had nothing to measure. Its log says why. Open this page again once it has ended.
+site-to-run = Its run in Airflow
+site-run-none = This run has no campaign: its task `plan` has not ended yet, or had nothing to measure; its log says why. This page shows the campaign as soon as there is one.
 
 ## Site: overview and campaigns
 

@@ -786,7 +786,8 @@ site-part-history = 历史
 site-part-plan = 计划
 site-problem = 错误 { $status }
 site-run = 运行对应的测试活动
-site-run-none = 此次运行没有测试活动：其任务 `plan` 尚未结束，或没有需要测量的内容。原因见其日志。任务结束后请重新打开本页。
+site-to-run = Airflow 中的运行
+site-run-none = 此次运行没有测试活动：其任务 `plan` 尚未结束，或没有需要测量的内容。原因见其日志。活动一旦出现，本页会自动显示。
 
 ## 网站：总览与测试活动
 

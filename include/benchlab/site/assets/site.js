@@ -32,10 +32,14 @@ async function refresh(part) {
     try {
       const answer = await fetch(part.dataset.refresh, { credentials: "same-origin" });
       part.classList.toggle("stale", !answer.ok);
+      if (answer.redirected) {
+        window.location.replace(answer.url); // what the page waits for is there
+        return;
+      }
       if (answer.ok) {
         const made = document.createElement("template");
         made.innerHTML = await answer.text();
-        const next = made.content.firstElementChild;
+        const next = made.content.getElementById(part.id) || made.content.firstElementChild;
         part.replaceWith(next);
         showLocalTimes(next);
         part = next;
@@ -49,6 +53,31 @@ async function refresh(part) {
     window.setTimeout(() => refresh(part), 1000 * Number(part.dataset.seconds || 5));
   }
 }
+
+// What is wider than the window is scrolled; with the keyboard only if it can have the focus.
+const scrolled = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1;
+  }
+});
+document.querySelectorAll(".scroll").forEach((part) => scrolled.observe(part));
+
+// Airflow's UI shows the pages in a frame whose sandbox forbids them to replace the UI. A link of the
+// UI's own document may, as it is of the same origin.
+function leaveFrame(address) {
+  const link = window.top.document.createElement("a");
+  link.href = address;
+  link.click();
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[target=_top]");
+  const isPlain = !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
+  if (link && isPlain && window.top !== window) {
+    event.preventDefault();
+    leaveFrame(link.href);
+  }
+});
 
 showLocalTimes(document);
 for (const part of document.querySelectorAll("[data-refresh]")) {
@@ -113,7 +142,7 @@ document.addEventListener("submit", async (event) => {
     const page = new URL(form.dataset.start, document.baseURI);
     page.pathname = page.pathname.replace(/api\/v2\/dags\/[^/]+\/dagRuns$/,
       `dags/${encodeURIComponent(said.dag_id)}/runs/${encodeURIComponent(said.dag_run_id)}`);
-    window.top.location = page;
+    leaveFrame(page.href);
   } catch (error) {
     status.textContent = `${form.dataset.failed} ${error.message}`;
     button.disabled = false;

@@ -1,0 +1,30 @@
+"""Which run of Airflow belongs to which campaign, and where Airflow's UI has it."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+from airflow.models.dagrun import DagRun
+from airflow.utils.session import create_session
+from sqlalchemy import select
+
+from benchlab.home import ID
+from benchlab.results.records import Campaign
+from benchlab_airflow.calendar.calendar_runs import ORIGIN
+
+
+def address_of(campaign: Campaign) -> str:
+    """The run that began a campaign, from the site's first page; empty where no run did."""
+    if not campaign.origin.startswith(ORIGIN):
+        return ""
+    run = campaign.origin.removeprefix(ORIGIN)
+    return f"../dags/{quote(campaign.plan.report, safe='')}/runs/{quote(run, safe='')}"
+
+
+def campaign_in_form(report: str, run: str) -> str | None:
+    """The campaign that a run was asked to resume, or whose id its form gave; None without one."""
+    with create_session() as session:
+        conf = session.scalar(select(DagRun.conf).filter_by(dag_id=report, run_id=run))
+    named = str((conf or {}).get("campaign") or "")
+    return named if re.fullmatch(ID, named) else None
