@@ -11,6 +11,7 @@ from benchlab.language import Language
 from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers
 from benchlab.plan.order import PlannedTrial
+from benchlab.report.bundle import DATA_DOCS
 from benchlab.report.formats import markdown
 from benchlab.report.formats.pages import TOP
 from benchlab.report.model.report import Report, build
@@ -26,7 +27,10 @@ from benchlab.site.trial import campaign_of, titled
 # So many other campaigns of the report type are offered to be put beside it.
 _MOST_OTHERS = 50
 # The files of a report that people open, first.
-_FIRST = ("report.html", "report.md", "evidence.zip", "comparison.csv", "trials.csv", "report.json")
+_FIRST = (
+    *("report.html", "report.md", "evidence.zip", "comparison.csv", "trials.csv", "report.json"),
+    f"{DATA_DOCS}/index.html",
+)
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,7 @@ def campaign(site: Site, campaign: str) -> Page:
     values: dict[str, object] = {
         "campaign": record,
         "remarks": site.store.remarks().get(record.id),
-        "downloads": _downloads(site, record.id),
+        **_downloads(site, record.id),
         "others": _others(site, record),
         "has_trial_pages": site.has_trial_pages(len(record.plan.trials)),
     }
@@ -185,11 +189,11 @@ def _rejected(report: Report) -> list[TrialRow]:
     return [row for row in rows if row.reasons]
 
 
-def _downloads(site: Site, campaign: str) -> list[files.FileOnSite]:
-    """The report's files, those that people open before charts and data docs."""
+def _downloads(site: Site, campaign: str) -> dict[str, list[files.FileOnSite]]:
+    """The report's files: those that people open, in their order, and those that these lead to."""
     found = files.of_report(site, campaign)
-    order = {name: place for place, name in enumerate(_FIRST)}
-    return sorted(found, key=lambda one: (order.get(one.name, len(order)), one.name))
+    first = [one for name in _FIRST for one in found if one.name == name]
+    return {"downloads": first, "inner": [one for one in found if one not in first]}
 
 
 def _others(site: Site, record: Campaign) -> list[tuple[str, str]]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchlab.errors import StoreError
-from benchlab.report.bundle import DATA_DOCS
 from benchlab.results.records import TrialResult
 from benchlab.site.page import NoSuchPage, Site
 
@@ -26,11 +25,6 @@ class FileOnSite:
 
     name: str
     size: int
-
-    @property
-    def is_inner(self) -> bool:
-        """Whether only other files lead to it: a chart, or a page of the data docs."""
-        return "/" in self.name and self.name != f"{DATA_DOCS}/index.html"
 
 
 def of_report(site: Site, campaign: str) -> list[FileOnSite]:

@@ -21,7 +21,7 @@ from benchlab.plan.report_type import SIDES, Side
 from benchlab.report.model.report import Report, build
 from benchlab.report.sentences import answer, wording
 from benchlab.results.listing import Chosen
-from benchlab.results.records import REPLACED, SPENT, STOPPED
+from benchlab.results.records import REPLACED, SPENT, STOPPED, Campaign
 from benchlab.site.charts import Change, Forest, forest
 from benchlab.site.page import Page, Site
 from benchlab.site.trial import campaign_of
@@ -73,17 +73,16 @@ def side_by_side(site: Site, first: str | None = None, second: str | None = None
         "unfit": (),
     }
     title = site.language.say("site-compare")
-    if first and second:
-        records = [campaign_of(site, one) for one in (first, second)]
-        values["unfit"] = [one.id for one in records if len(one.plan.sides) < 2]
-        if not values["unfit"]:
-            values |= _compared([_report(site, one.id) for one in records])
+    records = [campaign_of(site, one) for one in (first, second) if one]
+    values["unfit"] = [one.id for one in records if len(one.plan.sides) < 2]
+    if len(records) == 2 and not values["unfit"]:
+        values |= _compared([_report(site, record) for record in records])
     query = {name: value for name, value in asked.items() if value}
     return Page(PLACE, "campaigns/", title, "side_by_side.html.j2", values, query)
 
 
-def _report(site: Site, campaign: str) -> Report:
-    found = site.comparisons.outcome(campaign_of(site, campaign))
+def _report(site: Site, record: Campaign) -> Report:
+    found = site.comparisons.outcome(record)
     return build(found.campaign, found.comparison, found.trials, language=site.language)
 
 

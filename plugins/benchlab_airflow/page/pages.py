@@ -146,6 +146,15 @@ def show_run(request: Request, reader: ReaderDep, report: NamePath, run: RunPath
     return RedirectResponse(f"{request.scope['root_path']}/{place}{query}", 302)
 
 
+@router.get("/{place:path}")
+def show_nothing(request: Request, reader: ReaderDep, place: str) -> Response:
+    """Any other place: a page lies at one that ends in a slash, all others are no pages."""
+    if place.endswith("/"):
+        raise NoSuchPage(f"{place}: there is no such page")
+    query = f"?{request.url.query}" if request.url.query else ""
+    return RedirectResponse(f"{request.scope['root_path']}/{quote(place)}/{query}", 302)
+
+
 def _campaign_of(site: Site, report: str, run: str) -> str | None:
     """The campaign that a run began or resumed, once it is recorded; None until then."""
     if not site.shows(report):
@@ -154,7 +163,7 @@ def _campaign_of(site: Site, report: str, run: str) -> str | None:
         return began
     named = airflow_runs.campaign_in_form(report, run)
     try:
-        return named and campaign_page.recorded(site, named).id
+        return named and trial_page.campaign_of(site, named).id
     except NoSuchPage:
         return None
 

@@ -371,6 +371,7 @@ def test_what_a_reader_may_not_see_does_not_exist(measured: Made) -> None:
             (campaign.campaign, (name,)),
             (campaign.progress, (name,)),
             (trial.trial, (name, planned)),
+            (side_by_side.side_by_side, (name,)),
             (side_by_side.side_by_side, (name, name)),
         ):
             with pytest.raises(NoSuchPage, match="there is no such campaign"):
