@@ -15,15 +15,19 @@ from tests.builders.weekly import POINT, REPORT
 
 CAMPAIGN = "week-007"
 TRIAL = f"r1-candidate-{POINT}-t4"
+# A run of Airflow whose form named the campaign that it resumed.
+RESUMED = "manual__again"
 HISTORY = f"history/{REPORT}/{POINT}/"
 LOOK = {"campaign": CAMPAIGN, "workload": POINT, "done": "yes", "note": "issue 7", "place": HISTORY}
 
-# Asks Airflow's whole app, with the plugin in it, one request after the other.
+# Asks Airflow's whole app, with the plugin in it and below a path, one request after the other.
 ASK = """
 import json, sys
 from airflow.api_fastapi.app import create_app, get_auth_manager
 from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager
+from airflow.models.dagrun import DagRun
+from airflow.utils.session import create_session
 from fastapi.testclient import TestClient
 
 app = create_app(apps="core")
@@ -35,6 +39,9 @@ def is_authorized_dag(self, *, details=None, user, **more):
     return allowed(self, details=details, user=user, **more)
 SimpleAuthManager.is_authorized_dag = is_authorized_dag
 
+with create_session() as session:
+    session.add(DagRun(
+        dag_id=REPORT, run_id=RESUMED, run_type="manual", conf={"campaign": CAMPAIGN}))
 client = TestClient(app, base_url="http://testserver", follow_redirects=False)
 tokens = {}
 for name, role in (("ann", "ADMIN"), ("uma", "USER"), ("vic", "VIEWER"), ("stranger", "USER")):
@@ -47,11 +54,11 @@ for key, ask in ASKED.items():
         headers["Authorization"] = "Bearer " + tokens[ask["who"]]
     form = ask.get("form")
     if form is not None and "guard" not in form:
-        page = client.get("/benchmarks/" + ask["from"], headers=headers).text
+        page = client.get("/air/benchmarks/" + ask["from"], headers=headers).text
         guards = page.split('name="guard" value="')[1:]
         form = {**form, "guard": guards[0].split('"')[0] if guards else ""}
     answer = client.request(
-        ask.get("method", "GET"), "/benchmarks/" + ask["place"], headers=headers, data=form)
+        ask.get("method", "GET"), "/air/benchmarks/" + ask["place"], headers=headers, data=form)
     found[key] = {
         "status": answer.status_code, "headers": dict(answer.headers), "text": answer.text}
 from benchlab_airflow.page.app import make
@@ -72,6 +79,7 @@ def _asked() -> dict[str, dict[str, Any]]:
     asked: dict[str, dict[str, Any]] = {
         "nobody": {"place": ""},
         "nobody's browser": {"place": HISTORY, "headers": {"sec-fetch-mode": "navigate"}},
+        "nobody's browser over HTTP": {"place": HISTORY, "headers": {"accept": "text/html,*/*"}},
         "forged": {"place": "", "headers": {"Authorization": "Bearer forged"}},
         "overview": {"place": "", "who": "vic"},
         "history": {"place": HISTORY, "who": "vic"},
@@ -106,13 +114,16 @@ def _asked() -> dict[str, dict[str, Any]]:
         "plan": {"place": "plan/?report=tpcc_ec2&rounds=x", "who": "vic"},
         "plan of an admin": {"place": "plan/?report=tpcc_ec2", "who": "ann"},
         "run": {"place": f"runs/{REPORT}/manual__2026/", "who": "vic"},
+        "run that resumed it": {"place": f"runs/{REPORT}/{RESUMED}/", "who": "vic"},
+        "run of a stranger": {"place": f"runs/{REPORT}/{RESUMED}/", "who": "stranger"},
+        "tab of a DAG": {"place": f"dags/{REPORT}/?language=zh", "who": "vic"},
         "style": {"place": "assets/site.css", "who": "vic"},
         "other site": {**form, "form": LOOK, "who": "ann", "headers": hostile},
         "no guard": {**form, "form": {**LOOK, "guard": ""}, "who": "ann"},
         "viewer": {**form, "form": LOOK, "who": "vic"},
         "viewer with a guess": {**form, "form": {**LOOK, "guard": "x"}, "who": "vic"},
         "to elsewhere": {**form, "form": {**LOOK, "place": "//evil.example/"}, "who": "ann"},
-        "looked": {**form, "form": LOOK, "who": "ann"},
+        "looked": {**form, "form": LOOK, "who": "ann", "headers": {"origin": "http://testserver"}},
         "after it": {"place": HISTORY, "who": "vic"},
     }  # fmt: skip
     return asked
@@ -148,9 +159,11 @@ def answers(airflow_env: dict[str, str], tmp_path_factory: pytest.TempPathFactor
     (report / "report.html").write_text("<script>alert(1)</script>")
     (report / "evidence.zip").write_bytes(b"PK")
     (report / "link.txt").symlink_to(Path("/etc/hostname"))
-    code = f"REPORT = {REPORT!r}\nASKED = json.loads({json.dumps(_asked())!r})\n{ASK}"
+    names = f"REPORT, RESUMED, CAMPAIGN = {REPORT!r}, {RESUMED!r}, {CAMPAIGN!r}"
+    code = f"{names}\nASKED = json.loads({json.dumps(_asked())!r})\n{ASK}"
     store = f"sqlite:///{home}/results.db"
     env = {**airflow_env, "BENCHLAB_HOME": str(home), "BENCHLAB_STORE_URL": store}
+    env["AIRFLOW__API__BASE_URL"] = "http://testserver/air"
     (said,) = told(f"import json\n{code}", env)
     return Answers(json.loads(said))
 
@@ -160,9 +173,11 @@ def test_nobody_sees_anything_without_a_login(answers: Answers) -> None:
     assert answers.status("nobody") == 401
     assert answers.status("forged") in (401, 403)
     assert answers.status("nobody's browser") == 302
+    assert answers.status("nobody's browser over HTTP") == 302
+    assert answers.status("nowhere for nobody") == 401
     login = answers.header("nobody's browser", "location")
     assert login.startswith(
-        "/api/v2/auth/login?next=http%3A%2F%2Ftestserver%2Fbenchmarks%2Fhistory"
+        "/air/api/v2/auth/login?next=http%3A%2F%2Ftestserver%2Fair%2Fbenchmarks%2Fhistory"
     )
 
 
@@ -197,7 +212,7 @@ def test_a_campaign_leads_to_its_trials_and_to_others(answers: Answers) -> None:
 
 def test_who_may_not_read_a_dag_does_not_learn_that_it_is_there(answers: Answers) -> None:
     """Neither by a list nor by an address nor by a file."""
-    for name in ("workloads of a stranger", "overview of a stranger"):
+    for name in ("workloads of a stranger", "overview of a stranger", "campaigns of a stranger"):
         assert answers.status(name) == 200
         assert CAMPAIGN not in answers.text(name)
     for what in ("history", "file", "campaign", "trial", "two"):
@@ -246,6 +261,18 @@ def test_what_is_wrong_is_said_in_the_frame_of_the_site(answers: Answers) -> Non
     assert answers.status("run") == 200
     assert "has no campaign" in answers.text("run")
     assert answers.header("style", "content-type").startswith("text/css")
+
+
+def test_the_tabs_of_airflow_lead_to_what_they_are_about(answers: Answers) -> None:
+    """A DAG's to its campaigns, a run's to the campaign that it began or resumed."""
+    assert answers.status("tab of a DAG") == answers.status("run that resumed it") == 302
+    assert answers.header("tab of a DAG", "location") == (
+        f"/air/benchmarks/campaigns/?language=zh&report={REPORT}"
+    )
+    run = answers.header("run that resumed it", "location")
+    assert run == f"/air/benchmarks/campaigns/{CAMPAIGN}/"
+    assert answers.status("run of a stranger") == 200
+    assert CAMPAIGN not in answers.text("run of a stranger")
 
 
 def test_only_who_may_trigger_is_offered_to_change_something(answers: Answers) -> None:
