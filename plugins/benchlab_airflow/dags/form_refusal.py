@@ -5,7 +5,7 @@ schema's words, such as a regular expression. This middleware reads a form befor
 the task ``plan`` would, and answers with every fault at once. So nothing is stored, and the person
 is still at the form. ``plan`` reads it again: a backfill and `airflow dags trigger` do not come
 here.
-See docs/adr/0030.
+See docs/adr/0028.
 
 Every process of Airflow loads this module with its plugin, so what it needs is imported where it is
 used.
