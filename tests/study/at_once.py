@@ -40,13 +40,14 @@ class Estimates:
     def equivalent(self) -> NDArray[np.bool_]:
         """Where the 90 % interval lies inside the threshold, and no change is called."""
         low, high = self._percents(0.90)
-        return (low > -THRESHOLD_PCT) & (high < THRESHOLD_PCT) & (self.called == 0)
+        inside = (low > -THRESHOLD_PCT) & (high < THRESHOLD_PCT)
+        return np.asarray(inside & (self.called == 0))
 
     @property
     def covered(self) -> NDArray[np.bool_]:
         """Where the 95 % interval contains the truth, which is no change."""
         low, high = self._percents(0.95)
-        return (low <= 0) & (high >= 0)
+        return np.asarray((low <= 0) & (high >= 0))
 
     def moved(self, change: Array | float) -> Estimates:
         """The same with other means: what is truly changed adds to them."""

@@ -16,13 +16,13 @@ from scipy.special import digamma
 from benchlab.analysis.verdict import variances
 from tests.study import at_once
 from tests.study.at_once import Estimates
-from tests.study.figures import Share, share_of
+from tests.study.figures import Key, Share, share_of
 from tests.study.worlds import DEPLOYMENT, NOISE, ROUNDS, WORKLOADS, Array, World, unlike
 
 SEED = 20290801
 CAMPAIGNS = 5000
 
-APART = unlike("x0.4 to x2.5", np.geomspace(0.4, 2.5, len(WORKLOADS)))
+APART = unlike("x0.4 to x2.5", np.geomspace(0.4, 2.5, len(WORKLOADS)).tolist())
 ONE = unlike("one three times as noisy", (1, 1, 1, 1, 3))
 SPLIT = 6
 PRIORS = ((0.7, 4), (0.7, 2), (1.0, 4), (1.0, 3), (1.5, 4))
@@ -31,9 +31,9 @@ DEPLOYMENTS = (0.7, 1.0, 1.5)
 CALIBRATED = 5
 
 
-def sharing() -> dict[tuple[str, str], Share]:
+def sharing() -> dict[Key, Share]:
     """By rule and what is counted: six deployments of one round, and nothing known."""
-    found = {}
+    found: dict[Key, Share] = {}
     for name, rule in SHARING.items():
         for world, percent in ((NOISE, -2.5), (DEPLOYMENT, -5.0)):
             estimates = rule(_ratios(world, SPLIT), world)
@@ -45,16 +45,17 @@ def sharing() -> dict[tuple[str, str], Share]:
     return found
 
 
-def priors() -> dict[tuple[str, str], Share]:
+def priors() -> dict[Key, Share]:
     """By prior and what is counted: one deployment of six rounds."""
-    found = {}
+    found: dict[Key, Share] = {}
     random = np.random.default_rng(SEED)
     aa = at_once.known(DEPLOYMENT, CAMPAIGNS, random, CALIBRATED, ROUNDS)
     own = _ratios(DEPLOYMENT, 1)
     for percent, df in PRIORS:
         name = f"{percent:g} %, {df} degrees of freedom"
-        prior = {"PRIOR_VARIANCE": 2 * (percent / 100) ** 2, "PRIOR_DF": float(df)}
-        with mock.patch.multiple(variances, **prior):
+        with mock.patch.multiple(
+            variances, PRIOR_VARIANCE=2 * (percent / 100) ** 2, PRIOR_DF=float(df)
+        ):
             for sd in DEPLOYMENTS:
                 world = replace(DEPLOYMENT, deployment_sd=sd / 100)
                 estimates = at_once.judged(_ratios(world, 1))
