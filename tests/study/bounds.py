@@ -39,7 +39,7 @@ class Row:
     bound: float
     at_most: bool
     count: Count
-    campaigns: int = 2000
+    campaigns: int = 4000
     wanted: float | None = None
     why: str = ""
 

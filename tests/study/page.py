@@ -99,10 +99,9 @@ def _short(found: Sequence[Kept]) -> str:
     return "".join(lines)
 
 
-def reached(shares: Mapping[tuple[str, str], Share], what: str) -> str:
+def reached(shares: Mapping[Key, Share], what: str) -> str:
     """A table of :mod:`tests.study.reach`: a line for each rule, a column for what is counted."""
-    names = list(dict.fromkeys(name for name, _ in shares))
-    columns = list(dict.fromkeys(column for _, column in shares))
+    names, columns = (list(dict.fromkeys(key[place] for key in shares)) for place in (0, 1))
     return _table(what, columns, {name: (name,) for name in names}, shares)
 
 

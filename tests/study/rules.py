@@ -91,7 +91,6 @@ def calibrations(
     campaigns: int,
     rng: np.random.Generator,
     rounds: int = ROUNDS,
-    deployments: int = 1,
 ) -> list[Calibration | None]:
     """A calibration for each of so many campaigns, from A/A campaigns drawn from the same world.
 
@@ -100,7 +99,7 @@ def calibrations(
 
     Args:
         aa_campaigns: how many each is from; with 0 there is none.
-        rounds, deployments: of each of them.
+        rounds: of each of them.
     """
     if not aa_campaigns:
         return [None] * campaigns
@@ -109,9 +108,8 @@ def calibrations(
     group = max(2, aa_campaigns // 2)
     found: list[Calibration | None] = []
     while len(found) < campaigns:
-        drawn = draw(world, aa_campaigns, rng, rounds=rounds, deployments=deployments)
-        measured = as_aa_campaigns(in_one_column(drawn), deployments)
-        found += [calibrate(measured)] * group
+        measured = in_one_column(draw(world, aa_campaigns, rng, rounds=rounds))
+        found += [calibrate(as_aa_campaigns(measured))] * group
     return found[:campaigns]
 
 

@@ -15,7 +15,7 @@ from benchlab.analysis.verdict.calibration import NO_CALIBRATION, Calibration, c
 from benchlab.analysis.verdict.compare import WorkloadComparison, judge
 from benchlab.analysis.verdict.paired import Variance
 from benchlab.analysis.verdict.rounds import Rounds, collect
-from benchlab.analysis.verdict.variances import moderated
+from benchlab.analysis.verdict.variances import Squares, estimated, moderated
 from benchlab.plan.report_type import SIDES
 
 INSERT, SELECT = "oltp_insert", "oltp_point_select"
@@ -72,6 +72,7 @@ def log_interval(found: tuple[float, float] | None) -> tuple[float, float]:
     return math.log1p(found[0] / 100), math.log1p(found[1] / 100)
 
 
+D_QUIET = (-0.001, 0.001, 0.0, 0.0)
 D = (-0.029, -0.030, -0.031, -0.030)
 
 
@@ -162,6 +163,52 @@ def test_campaigns_of_a_quieter_period_count_for_more_noise() -> None:
     assert found.rounds_ci95_pct is not None
     assert any("scatter more" in str(reason) for reason in found.reasons)
     assert not any("scatter more" in str(reason) for reason in judged(quiet).reasons)
+
+
+def test_what_others_show_makes_no_interval_narrower() -> None:
+    """One whose A/A campaigns differ by far more than those of three others keeps its own width."""
+    apart = {
+        f"aa{number}": [
+            rounds([noisy + d for d in D_QUIET], SELECT),
+            *(rounds([quiet + d for d in D_QUIET], name) for name in ("a", "b", INSERT)),
+        ]
+        for number, (noisy, quiet) in enumerate(zip(np.multiply(MEANS, 4), MEANS, strict=True))
+    }
+    names = (SELECT, "a", "b", INSERT)
+    judgements = judge([rounds(D, n) for n in names], 2.0, calibration=calibrate(apart))
+    low, high = log_interval(judgements[0].ci95_pct)
+    own = math.sqrt(statistics.fmean(np.square(np.multiply(MEANS, 4))))
+    assert high - low > 2 * 1.96 * own
+    assert all(
+        np.diff(log_interval(other.ci95_pct)) < high - low  # and they are not as wide
+        for other in judgements[1:]
+    )
+
+
+@pytest.mark.parametrize("deployment_sd", [0.0, 0.02])
+def test_aa_campaigns_with_other_rounds_count_for_what_their_rounds_leave_over(
+    deployment_sd: float,
+) -> None:
+    """Six deployments of one round, known from twenty A/A campaigns of six: the truth is found."""
+    s2, tau2, nothing = 4e-4, deployment_sd**2, np.zeros(5)
+    own = Squares(nothing, nothing, nothing + 5 * (tau2 + s2), nothing + 5, nothing + 1)
+    aa = Squares(
+        *(nothing + 100 * s2, nothing + 100),
+        *(nothing + 20 * (tau2 + s2 / 6), nothing + 20, nothing + 1 / 6),
+    )
+    found = estimated(own, aa, nothing + 6)
+    assert found.versions == pytest.approx((tau2 + s2) / 6, rel=0.15)
+    assert found.quieter == 1
+
+
+def test_deployments_that_differ_more_than_those_of_aa_campaigns_are_noticed() -> None:
+    """Where the campaign has several; the rounds are alike."""
+    s2, nothing = 1e-4, np.zeros(5)
+    own = Squares(nothing + 6 * s2, nothing + 6, nothing + 5e-3, nothing + 5, nothing + 0.5)
+    aa = Squares(nothing + 60 * s2, nothing + 60, nothing + 20e-4, nothing + 20, nothing + 0.5)
+    (quieter,) = estimated(own, aa, nothing + 6).quieter
+    assert quieter == pytest.approx(10)
+    assert quieter > scipy.stats.f.ppf(0.9, 25, 100)
 
 
 def test_deployments_of_the_campaign_itself_widen_by_what_they_differ() -> None:

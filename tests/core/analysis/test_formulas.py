@@ -14,9 +14,12 @@ from benchlab.analysis.error_rates.sensitivity import long_run_variance
 from benchlab.analysis.trend import e_divisive
 from benchlab.analysis.trend.chain import chain
 from benchlab.analysis.trend.step_model import StepModel
+from benchlab.analysis.verdict.by_side import error_p_values
 from benchlab.analysis.verdict.heterogeneity import moved
 from benchlab.analysis.verdict.one_sided import CHANCE, one_sided
 from benchlab.analysis.verdict.paired import Estimate, Variance, holm, percent
+from benchlab.analysis.verdict.variances import Squares
+from benchlab.analysis.verdict.variances import estimated as estimated_variances
 from tests.core.analysis.test_chain import ratio
 from tests.study.figures import Share
 
@@ -152,3 +155,28 @@ def test_the_mean_of_logarithms_is_the_geometric_mean() -> None:
     """Of the ratios, as a percentage (Fleming and Wallace 1986)."""
     geometric = stats.gmean(CANDIDATE / BASELINE)
     assert percent(RATIOS.mean()) == pytest.approx(100 * (geometric - 1))
+
+
+def test_error_rates_of_both_sides_are_compared_by_a_paired_t_test(
+    random: np.random.Generator,
+) -> None:
+    """Of their logarithms, half an error added to each, as a rate (Haldane 1956)."""
+    transactions = random.uniform(900.0, 1100.0, (6, 2))
+    errors = random.poisson([20.0, 30.0], (6, 2)).astype(float)
+    rates = (errors / transactions + 0.5 / transactions.mean(1, keepdims=True)).T
+    reference = stats.ttest_rel(*np.log(rates))
+    assert error_p_values({"insert": (errors, transactions)}) == {
+        "insert": pytest.approx(reference.pvalue)
+    }
+
+
+@pytest.mark.parametrize(("beyond", "noticed"), [(0.999, False), (1.001, True)])
+def test_a_quieter_period_is_noticed_from_just_where_the_f_test_says_so(
+    beyond: float, noticed: bool
+) -> None:
+    """At 10 %: of the rounds of one campaign of six against those of three A/A campaigns."""
+    ratio = beyond * stats.f.ppf(0.9, 5, 15)
+    one = np.ones(1)
+    own = Squares(5e-4 * ratio * one, 5 * one, 0 * one, 0 * one, one / 6)
+    aa = Squares(15e-4 * one, 15 * one, 1e-3 * one, 3 * one, one / 6)
+    assert (estimated_variances(own, aa, one).quieter > 1).all() == noticed

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from scipy import stats
 
-from tests.study import promises
+from benchlab.analysis.verdict.calibration import calibrate
+from tests.study import at_once, promises, rules
 from tests.study.bounds import Row
 from tests.study.figures import Share
+from tests.study.worlds import DEPLOYMENT, Array, as_aa_campaigns, draw, in_one_column
 
 # So rarely a promise that holds seems broken here; there are many of them.
 CHANCE = 0.001
@@ -32,6 +35,31 @@ def test_what_is_promised_holds(row: Row) -> None:
 def test_what_is_promised_holds_in_many_campaigns(row: Row) -> None:
     """The same, more sharply."""
     assert chance_of(row, MANY) > CHANCE
+
+
+@pytest.mark.parametrize(("deployments", "aa_campaigns"), [(1, 0), (1, 5), (3, 5), (6, 0), (6, 3)])
+def test_campaigns_are_judged_at_once_as_the_rule_judges_each(
+    deployments: int, aa_campaigns: int
+) -> None:
+    """Else the study would make promises of another rule."""
+    campaigns, random = 20, np.random.default_rng(4)
+    loss = np.log([[0.9], [0.95], [1.0], [1.0], [1.03]])
+    drawn = draw(DEPLOYMENT, campaigns, random, deployments=deployments, change=loss)
+    own = in_one_column(drawn)
+    aa = in_one_column(draw(DEPLOYMENT, max(aa_campaigns, 1), random))
+    known = calibrate(as_aa_campaigns(aa)) if aa_campaigns else None
+    one_by_one = rules.ours(own, [known] * campaigns, deployments)
+
+    def ratios(throughputs: Array, each: int) -> Array:
+        found = np.log(throughputs[..., 1] / throughputs[..., 0])
+        return np.asarray(found.reshape(*found.shape[:2], each, -1))
+
+    shown = np.repeat(ratios(aa, 1).swapaxes(0, 2), campaigns, axis=0)
+    together = at_once.judged(ratios(own, deployments), shown if aa_campaigns else None)
+    assert (together.called == one_by_one.called).all()
+    assert (together.equivalent == one_by_one.equivalent).all()
+    assert (together.covered == ((one_by_one.low <= 0) & (one_by_one.high >= 0))).all()
+    assert (together.called != 0).any()
 
 
 def test_a_broken_promise_is_told() -> None:

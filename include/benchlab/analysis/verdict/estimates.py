@@ -23,8 +23,8 @@ class WorkloadEstimate:
     Attributes:
         versions: what the verdict rests on: it knows of rounds and of deployments.
         rounds: the same mean, by the rounds of these deployments alone; None if each has one.
-        quieter: how much more the rounds scatter than those of the A/A campaigns; 1: that may be
-            chance.
+        quieter: how much more the campaign scatters than the A/A campaigns, as a ratio of
+            variances; 1: that may be chance.
     """
 
     versions: Estimate

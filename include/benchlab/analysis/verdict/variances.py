@@ -236,8 +236,8 @@ def _shared(
 def deployment_variance(known: Squares) -> Array:
     """How much deployments of a workload differ, for simulations: what its squares leave over.
 
-    By the method of moments: (4 * level + sum of x^2 - N s^2 / n) / (4 + N), where the level is what
-    the other workloads leave over together with the prior, in the same way.
+    By the method of moments: (4 * level + sum of x^2 - N s^2 / n) / (4 + N), where the level is
+    what the other workloads leave over together with the prior, in the same way.
     """
     import numpy as np
 

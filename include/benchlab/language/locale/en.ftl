@@ -22,7 +22,7 @@ reason-undecidable = not decidable by this plan: as much as its figures differ, 
    *[deployments] deployments of each side
 }
 reason-winners-curse = what is just large enough to be called is on average larger than the truth: the interval reaches below { $limit }%
-reason-quieter = the rounds scatter more than those of the A/A campaigns (their variance is { $times } times as large), so that what these show of deployments is taken as larger by as much
+reason-quieter = the rounds or deployments scatter more than those of the A/A campaigns (their variance is { $times } times as large), so that what these show of deployments is taken as larger by as much
 reason-threads-absent = left out, as half of the rounds or more lack a figure on a side: { $threads } threads
 reason-lost-throughput-one-side = { $count ->
     [one] 1 planned trial has no valid result, only on the { $side } side

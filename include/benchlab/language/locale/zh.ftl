@@ -19,7 +19,7 @@ reason-undecidable = 本计划无法判定：按其数据的离散程度，既�
    *[deployments] 次部署（每一方）
 }
 reason-winners-curse = 刚好大到足以被判定的变化，平均而言会比真实变化大：置信区间延伸到了 { $limit }% 以内
-reason-quieter = 各轮次的离散程度大于 A/A 测试（方差为其 { $times } 倍），因此 A/A 测试所显示的部署差异按同样的倍数放大
+reason-quieter = 各轮次或各次部署的离散程度大于 A/A 测试（方差为其 { $times } 倍），因此 A/A 测试所显示的部署差异按同样的倍数放大
 reason-threads-absent = 半数或更多轮次中缺少某一方数据的并发数已排除：{ $threads }
 reason-lost-throughput-one-side = 有 { $count } 个计划内的试验没有有效结果，且都在{ $side }一方
 reason-lost-throughput = 有 { $count } 个计划内的试验没有有效结果（基线一方 { $baseline } 个，候选一方 { $candidate } 个）
