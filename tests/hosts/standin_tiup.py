@@ -392,9 +392,10 @@ def install(server: Server, meta: Meta, found: list[Server], key: str) -> None:
         f"[Service]\nUser={user}\nWorkingDirectory={deployed}\nRestart=always\nRestartSec=15s\n"
         f"ExecStart=exec {command} >> log/{server.component}.log 2>&1\n"
     )
+    # Several servers of a host are deployed at once, each with this program: whole or not at all.
     script = f"""
     echo {shlex.quote(unit)} | sudo -n tee /etc/systemd/system/{server.unit} > /dev/null
-    sudo -n install -m 755 /dev/stdin /usr/local/bin/systemctl
+    sudo -n sh -c 'cat > $0.$$ && chmod 755 $0.$$ && mv -f $0.$$ $0' /usr/local/bin/systemctl
     """
     ssh(server, user, key, script, SYSTEMCTL.read_bytes())
 

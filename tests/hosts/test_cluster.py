@@ -49,6 +49,7 @@ AT_WORK = (
     f"{{ find /proc -mindepth 2 -maxdepth 2 -name cwd -lname '{DATA}/c1/baseline/*' "
     "2> /dev/null || :; } | cut -d/ -f3"
 )
+CACHES = "/proc/sys/vm/drop_caches"
 VERSIONS: dict[Side, str] = {"baseline": "v5.1.1", "candidate": "v5.2.0"}
 
 
@@ -216,7 +217,7 @@ def test_every_host_of_a_side_can_be_sampled(fleet: TestFleet, running: Cluster)
 def test_a_restore_undoes_what_was_written_on_every_host(
     fleet: TestFleet, running: Cluster
 ) -> None:
-    """Every PD and TiKV directory is as it was in the snapshot."""
+    """Every PD and TiKV directory is as it was in the snapshot, and not in the cache of files."""
     running.sql("INSERT INTO sbtest.t VALUES (2)")
     assert rows(running) == ["1", "2"]
     root = DATA / "c1/baseline"
@@ -224,8 +225,10 @@ def test_a_restore_undoes_what_was_written_on_every_host(
     running.stop()
     for name in ("kv-1", "kv-2"):
         assert fleet.hosts[name].run(differ, check=False).returncode == 1
+        fleet.hosts[name].run(f"echo 0 > {CACHES}")
     running.restore()
     for name in ("kv-1", "kv-2"):
+        assert fleet.hosts[name].run(f"cat {CACHES}").stdout == "3\n"
         assert fleet.hosts[name].run(differ).stdout == ""
     running.start()
     assert rows(running) == ["1"]

@@ -153,8 +153,8 @@ def test_no_secret_is_in_the_hosts_process_list(executor: SSHExecutor, host: Nam
     assert any("sleep\0" in text for text in seen)
     assert not [text for text in seen if SECRET in text]
     # The project lies on the hosts as well, and with it this file: -xdev leaves it out.
-    look = f"find /home/admin /tmp /run /var/log -xdev -type f -exec grep -l {SECRET} {{}} +"
-    kept = host.run(look, check=False).stdout
+    inside = f"find /home/admin /tmp /run /var/log -xdev -type f -exec grep -l {SECRET} {{}} +"
+    kept = host.run(inside, check=False).stdout
     assert sorted(kept.split()) == sorted(
         ["/home/admin/secret", *(f"/home/admin/x/jobs/{n}/output" for n in range(10))]
     )
