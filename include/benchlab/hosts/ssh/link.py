@@ -10,6 +10,7 @@ Example:
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextlib
 import os
 import signal
@@ -30,6 +31,8 @@ UNANSWERED_KEEPALIVES = 2
 OPEN_AGAIN_S = 0.05
 PIPE_LIMIT_S = 2.0
 INTERRUPT_LIMIT_S = 5.0
+# A signal that comes at the very moment at which a wait begins is noticed when the wait ends.
+SIGNAL_NOTICED_S = 0.5
 
 Result = TypeVar("Result")
 
@@ -69,6 +72,8 @@ def call(work: Coroutine[Any, Any, Result]) -> Result:
 
     future = asyncio.run_coroutine_threadsafe(watched(), _running_loop())
     try:
+        while not concurrent.futures.wait([future], SIGNAL_NOTICED_S).done:
+            pass
         return future.result()
     except BaseException:
         if not future.done():  # Ctrl-C, or a task that has to end

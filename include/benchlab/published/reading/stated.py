@@ -20,8 +20,13 @@ _LIMIT = re.compile(
     r"|%\s*(?:以上|以下)",
     re.IGNORECASE,
 )
-# An estimate with an interval weights the rows; their mean is a different figure.
-_ESTIMATE = re.compile(r"\b(?:estimated?|intervals?)\b|置信区间|估计值", re.IGNORECASE)
+# An estimate with an interval weights the rows; their mean is a different figure. So do the figures
+# beside a count of verdicts, as in the answer of a report of Benchlab: "1 regression (Insert -3%)".
+_ESTIMATE = re.compile(
+    r"\b(?:estimated?|intervals?)\b|\b\d+ (?:regression|improvement|false alarm)s? \("
+    r"|置信区间|估计值|\d+ 个(?:退化|提升|误报)（",
+    re.IGNORECASE,
+)
 # What changed in both versions is not a change from one to the other.
 _IN_BOTH = re.compile(
     r"\b(?:in|on|for|with|under)\s+(?:both|either|each)\s+(?:of\s+the\s+)?(?:versions?|releases?)\b"
