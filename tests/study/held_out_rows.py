@@ -83,7 +83,7 @@ ROWS: tuple[Row, ...] = (
     covers(HALVES, SPLIT, 82.7, 94, NOISIEST),
     covers(PLACES, AA[5], 96.8, 92, NOISIEST, 94, FEW),
     covers(ONE, AA[5], 95.2, 92, NOISIEST, 94, FEW),
-    covers(HALVES, AA[5], 96.5, 93, NOISIEST, 94, FEW),
+    covers(HALVES, AA[5], 96.5, 94, NOISIEST),
     alarms(ONE, SPLIT, 19.3),
     alarms(ALIKE, SPLIT, 11.3),
     alarms(ALIKE, AA[20], 2.2),
