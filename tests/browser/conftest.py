@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from benchlab_airflow.local.airflow_home import USER
 from benchlab_airflow.local.services import Services
+from tests.builders import weekly
 from tests.machine import Machine, machine_in, servers
 from tests.ports import free_port
 from tests.scheduler import ASK_AGAIN_S
@@ -20,6 +22,7 @@ from tests.scheduler import ASK_AGAIN_S
 __all__ = ["servers"]
 
 DAG = "sysbench_local"
+CAMPAIGN = "from-the-browser"
 # The machine may be busy with the campaign that is looked at.
 PATIENCE_MS = 60_000
 RUN_LIMIT_MS = 240_000
@@ -57,12 +60,17 @@ def browser() -> Iterator[Browser]:
         found.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def airflow(
     browser: Browser, servers: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Airflow]:
-    """Healthy services; the browser comes first, because without one there is nothing to start."""
+    """Healthy services beside weeks of campaigns.
+
+    The browser comes first, because without one there is nothing to start.
+    """
     with machine_in(tmp_path_factory.mktemp("browser"), servers) as machine:
+        with weekly.installation(machine.here.root) as weeks:
+            weekly.regression(weeks)
         services = Services(machine.here.root)
         port = free_port()
         services.up(port)
@@ -75,6 +83,20 @@ def airflow(
 @pytest.fixture
 def page(browser: Browser, airflow: Airflow) -> Iterator[Page]:
     """The page of the DAG, logged in with what `make up` prints."""
+    with logged_in(browser, airflow) as page:
+        yield page
+
+
+@pytest.fixture(scope="session")
+def started(browser: Browser, airflow: Airflow) -> str:
+    """The address of the run that a filled-in form has begun; it is measured once for all tests."""
+    with logged_in(browser, airflow) as page:
+        return fill_in(page, airflow).address
+
+
+@contextmanager
+def logged_in(browser: Browser, airflow: Airflow) -> Iterator[Page]:
+    """A browser of its own on the page of the DAG."""
     with browser.new_context(base_url=airflow.url) as context:
         page = context.new_page()
         page.set_default_timeout(PATIENCE_MS)
@@ -132,12 +154,13 @@ class TriggerForm:
 
 
 class RunPage:
-    """The pages of the run that the form has begun, to which the UI goes by itself."""
+    """The pages of a run; without its address of the one to which the form has just gone."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: Page, address: str = "") -> None:
         self._page = page
-        page.wait_for_url(f"**/dags/{DAG}/runs/**")
-        self._url = page.url
+        if not address:
+            page.wait_for_url(f"**/dags/{DAG}/runs/**")
+        self.address = address or page.url
 
     def end(self) -> str:
         """The state of the run, once it has ended: `Success` or `Failed`."""
@@ -149,4 +172,30 @@ class RunPage:
 
     def open(self, below: str) -> None:
         """A page below the run's, such as `tasks/plan`."""
-        self._page.goto(f"{self._url}/{below}")
+        self._page.goto(f"{self.address}/{below}")
+
+
+def fill_in(page: Page, airflow: Airflow) -> RunPage:
+    """Other workloads, threads and rounds than the report type's, equal sides of which one is
+    slowed down.
+    """
+    form = TriggerForm(page)
+    form.choose("Engine", "mariadb")
+    for workload in ("oltp_point_select", "oltp_read_write", "oltp_update_non_index"):
+        form.remove(workload)
+    form.field("Client threads").fill("1\n3\n")
+    form.field("Rounds").fill("1")
+    form.field("Seconds a trial").fill("2")
+    form.open("Dataset")
+    form.field("Tables").fill("1")
+    form.field("Rows a table").fill("1000")
+    form.open("Method")
+    form.field("Warm-up seconds").fill("0")
+    form.field("Slow the candidate down (%)").fill("50")
+    form.tick("A/A campaign")
+    form.open("Campaign and other fields")
+    form.field("Campaign id").fill(CAMPAIGN)
+    ports = airflow.machine.ports.items()
+    form.field("Other fields").fill("\n".join(f"ports.{name}={port}" for name, port in ports))
+    form.trigger()
+    return RunPage(page)

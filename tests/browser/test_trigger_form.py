@@ -9,36 +9,12 @@ import urllib.request
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import DAG, Airflow, RunPage, TriggerForm
-
-CAMPAIGN = "from-the-browser"
+from tests.browser.conftest import CAMPAIGN, DAG, Airflow, RunPage, TriggerForm
 
 
-def test_what_is_filled_in_is_what_is_measured(page: Page, airflow: Airflow) -> None:
-    """Other workloads, threads and rounds than the report type's, equal sides of which one is
-    slowed down: the run is green and its trials, named on its page, are these and no others.
-    """
-    form = TriggerForm(page)
-    form.choose("Engine", "mariadb")
-    for workload in ("oltp_point_select", "oltp_read_write", "oltp_update_non_index"):
-        form.remove(workload)
-    form.field("Client threads").fill("1\n3\n")
-    form.field("Rounds").fill("1")
-    form.field("Seconds a trial").fill("2")
-    form.open("Dataset")
-    form.field("Tables").fill("1")
-    form.field("Rows a table").fill("1000")
-    form.open("Method")
-    form.field("Warm-up seconds").fill("0")
-    form.field("Slow the candidate down (%)").fill("50")
-    form.tick("A/A campaign")
-    form.open("Campaign and other fields")
-    form.field("Campaign id").fill(CAMPAIGN)
-    ports = airflow.machine.ports.items()
-    form.field("Other fields").fill("\n".join(f"ports.{name}={port}" for name, port in ports))
-    form.trigger()
-
-    run = RunPage(page)
+def test_what_is_filled_in_is_what_is_measured(page: Page, airflow: Airflow, started: str) -> None:
+    """The run is green and its trials, named on its page, are those of the form and no others."""
+    run = RunPage(page, started)
     assert run.end() == "Success"
     run.open("")
     expect(page.get_by_text(re.compile("^1 workload: 1 "))).to_be_visible()  # the run's note

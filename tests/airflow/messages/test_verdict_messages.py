@@ -128,6 +128,7 @@ def test_a_run_tells_of_its_verdicts_and_is_green_though_a_notifier_fails(
     assert "Insert        TPS          +10.0%" in text, "beside what did not get slower"
     assert "Report: s3://reports/weekly/c1/report.html" in text
     assert "Airflow run: https://airflow.example.com/dags/judging/runs/" in text
+    assert "Campaign: https://airflow.example.com/benchmarks/campaigns/c1/" in text
 
     assert [message["Subject"] for _, _, message in mail.messages] == subjects
     sender, recipients, message = mail.messages[0]

@@ -57,10 +57,14 @@ async function refresh(part) {
 // What is wider than the window is scrolled; with the keyboard only if it can have the focus.
 const scrolled = new ResizeObserver((entries) => {
   for (const { target } of entries) {
-    target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1;
+    if (target.scrollWidth > target.clientWidth) {
+      target.tabIndex = 0;
+    } else {
+      target.removeAttribute("tabindex");
+    }
   }
 });
-document.querySelectorAll(".scroll").forEach((part) => scrolled.observe(part));
+document.querySelectorAll(".scroll, pre").forEach((part) => scrolled.observe(part));
 
 // Airflow's UI shows the pages in a frame whose sandbox forbids them to replace the UI. A link of the
 // UI's own document may, as it is of the same origin.

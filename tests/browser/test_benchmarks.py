@@ -1,0 +1,124 @@
+"""The benchmark site in Airflow's UI, on a campaign that is measured while it is looked at."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, FrameLocator, Page, expect
+
+from tests.browser.conftest import CAMPAIGN, RUN_LIMIT_MS, Airflow, RunPage
+from tests.builders.weekly import POINT, REPORT
+
+AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
+HISTORY = f"history/{REPORT}/{POINT}/"
+PAGES = (
+    "",
+    "campaigns/",
+    f"campaigns/{CAMPAIGN}/",
+    "campaigns/week-013/",
+    "compare/?first=week-006&second=week-013",
+    "history/",
+    HISTORY,
+    "plan/",
+    "nowhere/",
+    f"runs/{REPORT}/none/",
+)
+
+
+def shown(page: Page, title: str) -> FrameLocator:
+    """What Airflow's UI shows of the site."""
+    return page.frame_locator(f"iframe[title={title}]")
+
+
+def test_a_run_is_watched_to_its_verdict(page: Page, started: str) -> None:
+    """On the run's tab: no campaign yet, then how far it is, then its answer and its trials'
+    figures; a task of the run has a button to it, and the campaign leads back to its run.
+    """
+    page.goto(f"{started}/plugin/campaign")
+    tab = shown(page, "Campaign")
+    ended = tab.get_by_role("link", name="Show the answer")
+    answer = tab.locator(".answer")
+    at_the_end = ended.or_(answer.filter(has_not_text="still runs")).first
+    expect(at_the_end).to_be_visible(timeout=RUN_LIMIT_MS)
+    assert RunPage(page, started).end() == "Success"
+
+    page.goto(f"{started}/tasks/verdict")
+    page.get_by_role("link", name="Campaign", exact=True).click()
+    expect(answer).to_contain_text("1 workload")
+    tab.get_by_role("link", name=re.compile("update_index")).first.click()
+    expect(tab.get_by_role("img").first).to_be_visible()
+    page.goto(f"{started}/plugin/campaign")
+    tab.get_by_role("link", name="Its run in Airflow").click()
+    page.wait_for_url(re.compile(re.escape(started.partition("?")[0]) + "/?$"))
+
+
+def test_what_was_measured_over_the_weeks_is_read_and_looked_into(page: Page) -> None:
+    """From the navigation, without leaving Airflow's UI."""
+    page.goto("/")
+    page.get_by_role("link", name="Benchmarks").first.click()
+    site = shown(page, "Benchmarks")
+    site.get_by_role("link", name="Campaigns", exact=True).click()
+    expect(site.get_by_role("row").filter(has_text="week-013")).to_be_visible()
+    expect(page).to_have_url(re.compile("/plugin/benchmarks/benchmarks/campaigns/$"))
+    page.reload()
+    expect(site.get_by_role("row").filter(has_text="week-013")).to_be_visible()
+
+    page.goto(f"/plugin/benchmarks/benchmarks/{HISTORY}")
+    expect(site.get_by_text("11.4.5").first).to_be_visible()
+    site.get_by_label("What was it?").first.fill("a change of the optimizer")
+    site.get_by_role("button", name="Mark as looked into").first.click()
+    expect(site.get_by_text("a change of the optimizer").first).to_be_visible()
+    site.get_by_role("link", name="中文").click()
+    expect(site.locator("html")).to_have_attribute("lang", re.compile("^zh"))
+
+    page.goto("/plugin/benchmarks/benchmarks/compare/?first=week-006&second=week-013")
+    expect(site.get_by_role("table").first).to_contain_text("Point Select")
+
+
+def test_a_report_is_downloaded(page: Page, started: str) -> None:
+    """The evidence of a measured campaign, from its page."""
+    page.goto(f"{started}/plugin/campaign")
+    tab = shown(page, "Campaign")
+    with page.expect_download() as download:
+        tab.get_by_role("link", name="evidence.zip").first.click()
+    assert download.value.suggested_filename == f"{CAMPAIGN}-evidence.zip"
+
+
+def test_who_is_not_logged_in_sees_the_login(browser: Browser, airflow: Airflow) -> None:
+    """And comes back; a program gets 401, a form of another site 403."""
+    with browser.new_context(base_url=airflow.url) as context:
+        page = context.new_page()
+        page.goto(f"/benchmarks/{HISTORY}")
+        page.get_by_role("textbox", name="Username").fill("admin")
+        page.get_by_role("textbox", name="Password").fill(airflow.password)
+        assert context.request.get("/benchmarks/").status == 401
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url(f"**/benchmarks/{HISTORY}")
+        sent = context.request.post(
+            "/benchmarks/actions/look",
+            form={"campaign": "week-013", "workload": POINT, "done": "yes"},
+            headers={"origin": "http://evil.example"},
+        )
+        assert sent.status == 403
+
+
+@pytest.mark.usefixtures("started")
+def test_every_page_can_be_used_by_everyone(page: Page) -> None:
+    """axe finds nothing serious, in light and dark, wide and narrow, and nothing is cut off."""
+    if not AXE.exists():
+        pytest.skip("there is no axe-core: run bin/setup test-browser, which needs npm")
+    page.add_init_script(path=AXE)
+    found = []
+    for theme, width in (("light", 1280), ("dark", 1280), ("light", 400), ("dark", 400)):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.evaluate("theme => localStorage.setItem('theme', theme)", theme)
+        for place in PAGES:
+            page.goto(f"/benchmarks/{place}")
+            expect(page.get_by_role("heading", level=1)).to_be_visible()
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, (place, width)
+            for fault in page.evaluate("axe.run().then(found => found.violations)"):
+                if fault["impact"] in ("serious", "critical"):
+                    found.append((place, theme, width, fault["id"], fault["nodes"][0]["html"]))
+    assert found == []
