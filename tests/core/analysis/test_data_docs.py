@@ -177,7 +177,7 @@ def test_a_campaign_in_one_process_ends_with_its_report_nevertheless(
         sequence = Trials()
 
         def __getattr__(self, stage: str) -> Any:
-            return lambda *_: done.append(stage)
+            return lambda *_, **__: done.append(stage)
 
         def validate(self) -> None:
             done.append("validate")

@@ -169,7 +169,8 @@ def test_a_campaign_of_last_weeks_nightly_is_resumed(
     env = {"PATH": "/usr/bin:/bin", "TIUP_HOME": tiup}
     resumed: list[CampaignRun] = []
 
-    def measure(work: CampaignRun) -> None:
+    def measure(work: CampaignRun, *, wait: bool) -> None:
+        assert not wait
         resumed.append(work)
         raise NotMeasuredError("as far as this test goes")
 

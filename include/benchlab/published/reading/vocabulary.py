@@ -141,6 +141,7 @@ _OTHER_LATENCY = re.compile(
     rf"|(?:avg\.?|average|mean|max\.?|min\.?|平均|最大|最小)\s*{_LATENCY}){_UNIT}",
     re.IGNORECASE,
 )
+_NEW_ORDER = re.compile(r"new[ -]?order", re.IGNORECASE)
 _BETWEEN = re.compile(r"(?<![0-9a-z])(?:of|for|in|the|on|vs\.?|against|over)(?![0-9a-z])|[的比:,/]")
 _MILLISECONDS = frozenset({None, "ms", "毫秒", "msec"})
 
@@ -175,9 +176,12 @@ def _without_label(text: str) -> str:
 
 
 def _improvement(text: str) -> Column:
-    """An improvement of one throughput or of no named metric; one of latency is ``unknown``."""
+    """An improvement of one throughput or of no named metric; a change of latency is not kept."""
     metrics = [metric for metric, pattern in _RATES.items() if pattern.search(text)]
     rest = _PERCENT.sub(" ", _IMPROVEMENT.sub(" ", _without_label(text)))
+    if not metrics and (latency := _P95.search(rest) or _OTHER_LATENCY.search(rest)):
+        beside = _NEW_ORDER.sub(" ", rest[: latency.start()] + rest[latency.end() :])
+        return Column("unknown" if beside.strip() else "known")
     for pattern in _RATES.values():
         rest = pattern.sub(" ", rest)
     rest = _BETWEEN.sub(" ", re.sub(version_names.VERSION, " ", rest))
