@@ -44,7 +44,7 @@ def test_a_run_is_watched_to_its_verdict(page: Page, started: str) -> None:
     expect(at_the_end).to_be_visible(timeout=RUN_LIMIT_MS)
     assert RunPage(page, started).end() == "Success"
 
-    page.goto(f"{started}/tasks/verdict")
+    page.goto(f"{started}/tasks/verdict/details")
     page.get_by_role("link", name="Campaign", exact=True).click()
     expect(answer).to_contain_text("1 workload")
     tab.get_by_role("link", name=re.compile("update_index")).first.click()
