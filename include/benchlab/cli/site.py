@@ -52,6 +52,6 @@ def write_site(
         site = Site(home, store, chosen, datetime.now(UTC), frozenset(reports) or None)
         found = static.write(site, folder)
     print(
-        f"{to}: {found.written} files written, {found.unchanged} unchanged, "
-        f"{found.removed} removed; the first page is index.html"
+        f"{to}: files written {found.written}, unchanged {found.unchanged}, "
+        f"removed {found.removed}; the first page is index.html"
     )

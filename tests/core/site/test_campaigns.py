@@ -32,16 +32,15 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     with Store(f"sqlite:///{path}/results.db", UPath(path / "objects")) as store:
         for day in range(60):
             began = NOW - timedelta(days=60 - day)
-            state, ended = ("complete", began + timedelta(minutes=72))
-            one = dataclasses.replace(made, id=f"day-{day:02}", started_at=began, state=state)
             is_last = day == 59
-            store.add_campaign(
-                dataclasses.replace(
-                    one,
-                    ended_at=None if is_last else ended,
-                    state="running" if is_last else state,
-                )
+            one = dataclasses.replace(
+                made,
+                id=f"day-{day:02}",
+                started_at=began,
+                ended_at=None if is_last else began + timedelta(minutes=72),
+                state="running" if is_last else "complete",
             )
+            store.add_campaign(one)
             verdict = "regression" if day % 10 == 3 else "equivalent"
             found = [
                 StoredVerdict(workload, metric, verdict, -8.2, -9.9, -6.4, 0.001, rule=3)

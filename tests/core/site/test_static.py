@@ -17,7 +17,7 @@ from benchlab.campaign.outcome import Comparer
 from benchlab.hosts.access import Access
 from benchlab.language import load
 from benchlab.results.records import Remarks
-from benchlab.site import page, static
+from benchlab.site import campaign, campaigns, history, page, static
 from benchlab.site.folder import folder_at
 from benchlab.site.page import Site
 from benchlab.site.static import Written
@@ -58,10 +58,10 @@ def weeks(made: Path, tmp_path: Path) -> Iterator[Weeks]:
         yield opened
 
 
-def decide(weeks: Weeks, campaign: str) -> None:
+def decide(weeks: Weeks, name: str) -> None:
     """Keep the verdicts of a campaign, as publishing it does."""
-    outcome = Comparer(weeks.home, weeks.store).outcome(weeks.store.campaign(campaign))
-    weeks.store.set_verdicts(campaign, verdicts_of(outcome.comparison))
+    outcome = Comparer(weeks.home, weeks.store).outcome(weeks.store.campaign(name))
+    weeks.store.set_verdicts(name, verdicts_of(outcome.comparison))
 
 
 def site(weeks: Weeks, code: str = "en") -> Site:
@@ -153,8 +153,8 @@ def test_what_has_not_changed_is_neither_made_nor_written_again(
 ) -> None:
     """A site of a thousand campaigns is renewed by the few files that differ."""
     made: list[str] = []
-    monkeypatch.setattr(static.campaign, "campaign", lambda site, name: made.append(name))
-    monkeypatch.setattr(static.history, "history", lambda site, *names: made.append(names[0]))
+    monkeypatch.setattr(campaign, "campaign", lambda site, name: made.append(name))
+    monkeypatch.setattr(history, "history", lambda site, *names: made.append(names[0]))
     before = times(to)
     assert write(weeks, to) == Written(0, len(before) - 1, 0)
     assert (made, changed(to, before)) == ([], set())
@@ -241,7 +241,7 @@ def test_long_lists_have_several_pages(
     weeks: Weeks, to: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each leads to the next."""
-    monkeypatch.setattr(static.campaigns, "_LENGTH_AS_FILE", 3)
+    monkeypatch.setattr(campaigns, "_LENGTH_AS_FILE", 3)
     write(weeks, to)
     assert 'href="../campaigns/_2/index.html"' in (to / "campaigns" / "index.html").read_text()
     assert broken(to) == []
