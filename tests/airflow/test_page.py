@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from benchlab.results.rows import CAMPAIGNS
 from tests.airflow.conftest import told
 from tests.builders import weekly
 from tests.builders.weekly import POINT, REPORT
@@ -17,6 +18,7 @@ CAMPAIGN = "week-007"
 TRIAL = f"r1-candidate-{POINT}-t4"
 # A run of Airflow whose form named the campaign that it resumed.
 RESUMED = "manual__again"
+BEGUN = "manual__2026-01-05T03:04:05+00:00"
 HISTORY = f"history/{REPORT}/{POINT}/"
 LOOK = {"campaign": CAMPAIGN, "workload": POINT, "done": "yes", "note": "issue 7", "place": HISTORY}
 
@@ -154,6 +156,10 @@ def answers(airflow_env: dict[str, str], tmp_path_factory: pytest.TempPathFactor
     home = tmp_path_factory.mktemp("page")
     with weekly.installation(home) as weeks:
         weekly.regression(weeks)
+        with weeks.store.transaction() as connection:
+            connection.execute(
+                CAMPAIGNS.update().filter_by(id=CAMPAIGN).values(origin=f"Airflow run {BEGUN}")
+            )
     report = home / "reports" / CAMPAIGN
     report.mkdir(parents=True)
     (report / "report.html").write_text("<script>alert(1)</script>")
@@ -273,6 +279,12 @@ def test_the_tabs_of_airflow_lead_to_what_they_are_about(answers: Answers) -> No
     assert run == f"/air/benchmarks/campaigns/{CAMPAIGN}/"
     assert answers.status("run of a stranger") == 200
     assert CAMPAIGN not in answers.text("run of a stranger")
+
+
+def test_a_campaign_leads_back_to_its_run(answers: Answers) -> None:
+    """Its page has the address of the run in Airflow's UI, each part quoted once."""
+    run = f"../../../dags/{REPORT}/runs/manual__2026-01-05T03%3A04%3A05%2B00%3A00"
+    assert f'<a href="{run}" target="_top">' in answers.text("campaign")
 
 
 def test_only_who_may_trigger_is_offered_to_change_something(answers: Answers) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from playwright.sync_api import Browser, FrameLocator, Page, expect
@@ -47,11 +48,13 @@ def test_a_run_is_watched_to_its_verdict(page: Page, started: str) -> None:
     page.goto(f"{started}/tasks/verdict/details")
     page.get_by_role("link", name="Campaign", exact=True).click()
     expect(answer).to_contain_text("1 workload")
-    tab.get_by_role("link", name=re.compile("update_index")).first.click()
-    expect(tab.get_by_role("img").first).to_be_visible()
+    tab.get_by_text("All trials in the order of the plan: 4").click()
+    tab.get_by_role("link", name=re.compile("Update Index.*round 1")).first.click()
+    expect(tab.get_by_role("heading", level=1)).to_contain_text("Update Index")
+    expect(tab.locator("svg.chart").first).to_be_visible()
     page.goto(f"{started}/plugin/campaign")
     tab.get_by_role("link", name="Its run in Airflow").click()
-    page.wait_for_url(re.compile(re.escape(started.partition("?")[0]) + "/?$"))
+    page.wait_for_url(lambda url: unquote(url) == started)
 
 
 def test_what_was_measured_over_the_weeks_is_read_and_looked_into(page: Page) -> None:

@@ -56,7 +56,7 @@ class Site:
             reader; empty where nothing can be changed.
         starts_at: where a run is asked for, from the site's first page, with ``{report}`` for the
             report type; empty where none can be started.
-        run_of: the address of the run that measured a campaign, from the site's first page; empty
+        run_of: the place of the run that measured a campaign, from the site's first page; empty
             where there is none. None where no runs can be reached.
         kept: what every address repeats (:class:`Links`).
     """

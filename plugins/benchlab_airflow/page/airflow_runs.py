@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import quote
 
 from airflow.models.dagrun import DagRun
 from airflow.utils.session import create_session
@@ -15,11 +14,11 @@ from benchlab_airflow.calendar.calendar_runs import ORIGIN
 
 
 def address_of(campaign: Campaign) -> str:
-    """The run that began a campaign, from the site's first page; empty where no run did."""
+    """The place of the run that began a campaign, from the site's first page; empty without one."""
     if not campaign.origin.startswith(ORIGIN):
         return ""
     run = campaign.origin.removeprefix(ORIGIN)
-    return f"../dags/{quote(campaign.plan.report, safe='')}/runs/{quote(run, safe='')}"
+    return f"../dags/{campaign.plan.report}/runs/{run}"
 
 
 def campaign_in_form(report: str, run: str) -> str | None:
