@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from benchlab.analysis.verdict.compare import verdicts_of
+from benchlab.campaign.outcome import Comparer
 from benchlab.results.rows import CAMPAIGNS
 from tests.airflow.conftest import told
 from tests.builders import weekly
@@ -84,6 +86,7 @@ def _asked() -> dict[str, dict[str, Any]]:
         "nobody's browser over HTTP": {"place": HISTORY, "headers": {"accept": "text/html,*/*"}},
         "forged": {"place": "", "headers": {"Authorization": "Bearer forged"}},
         "overview": {"place": "", "who": "vic"},
+        "overview of an admin": {"place": "", "who": "ann"},
         "history": {"place": HISTORY, "who": "vic"},
         "history zh": {"place": f"{HISTORY}?language=zh", "who": "vic"},
         "history of an admin": {"place": HISTORY, "who": "ann"},
@@ -156,6 +159,8 @@ def answers(airflow_env: dict[str, str], tmp_path_factory: pytest.TempPathFactor
     home = tmp_path_factory.mktemp("page")
     with weekly.installation(home) as weeks:
         weekly.regression(weeks)
+        slower = Comparer(weeks.home, weeks.store).outcome(weeks.store.campaign(CAMPAIGN))
+        weeks.store.set_verdicts(CAMPAIGN, verdicts_of(slower.comparison))
         with weeks.store.transaction() as connection:
             connection.execute(
                 CAMPAIGNS.update().filter_by(id=CAMPAIGN).values(origin=f"Airflow run {BEGUN}")
@@ -289,8 +294,9 @@ def test_a_campaign_leads_back_to_its_run(answers: Answers) -> None:
 
 def test_only_who_may_trigger_is_offered_to_change_something(answers: Answers) -> None:
     """A viewer has neither the form nor the button."""
-    assert "Mark as looked into" not in answers.text("history")
-    assert "Mark as looked into" in answers.text("history of an admin")
+    for page in ("history", "overview"):
+        assert "Mark as looked into" not in answers.text(page), page
+        assert "Mark as looked into" in answers.text(f"{page} of an admin"), page
     assert "data-start" not in answers.text("plan")
     start = 'data-start="../../api/v2/dags/tpcc_ec2/dagRuns"'
     assert start in answers.text("plan of an admin")

@@ -46,7 +46,8 @@ def asset(name: str) -> Response:
 @router.get("/")
 def show_overview(reader: ReaderDep) -> HTMLResponse:
     """The first page."""
-    return shown(reader.site, overview.overview(reader.site))
+    site = reader.of_all()
+    return shown(site, overview.overview(site))
 
 
 @router.get(f"/{overview.AT_WORK}")

@@ -77,6 +77,12 @@ class Reader:
         """The site for a page about one report type: who may trigger its DAG may change things."""
         return dataclasses.replace(self.site, may_change=may_trigger(self.user, report))
 
+    def of_all(self) -> Site:
+        """The site for a page about all report types: who may trigger each DAG may change things."""
+        reports = self.site.reports or ()
+        may = all(may_trigger(self.user, report) for report in reports)
+        return dataclasses.replace(self.site, may_change=may)
+
 
 def reader(
     request: Request,
