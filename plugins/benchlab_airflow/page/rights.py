@@ -78,7 +78,7 @@ class Reader:
         return dataclasses.replace(self.site, may_change=may_trigger(self.user, report))
 
     def of_all(self) -> Site:
-        """The site for a page about all report types: who may trigger each DAG may change things."""
+        """The site for a page about every report type, for who may trigger all of them."""
         reports = self.site.reports or ()
         may = all(may_trigger(self.user, report) for report in reports)
         return dataclasses.replace(self.site, may_change=may)
