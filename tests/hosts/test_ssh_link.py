@@ -37,7 +37,9 @@ def test_a_host_that_is_not_there_is_an_error_that_names_it(
     make: Callable[..., SSHExecutor], namespaces: Namespaces, host: NamespaceHost
 ) -> None:
     """Refused, silent, or no SSH server at all: each says so, within the time limit."""
-    with pytest.raises(UnreachableError, match=r"tikv-1 .* cannot be reached .* port 1: nothing listens there"):
+    with pytest.raises(
+        UnreachableError, match=r"tikv-1 .* cannot be reached .* port 1: nothing listens there"
+    ):
         make(ssh_port=1).run(["true"])
     with socket.create_server((namespaces.gateway, 0)) as silent:
         port = silent.getsockname()[1]

@@ -39,9 +39,11 @@ def test_a_campaign_compares_two_real_releases(machine: Machine) -> None:
     assert campaign.facts["candidate"].git_hash
     assert "Update Index" in output
     reports = machine.here.reports / "two-releases"
-    pages = ("report.md", "report.html", "quality/index.html")
-    for name in (*pages, "comparison.csv", "report.json", "trials.csv"):
-        assert str(reports / name) in output
+    pages = ("report.md", "report.html", "evidence.zip")
+    for name in (*pages, "quality/index.html", "comparison.csv", "report.json", "trials.csv"):
+        assert (str(reports / name) in output) == (name in pages), (
+            "the pages, not a list of all files"
+        )
         assert (reports / name).stat().st_size > 100
     found = machine.verified("two-releases")
     assert found.outcome == "holds", found.lines()
@@ -376,7 +378,7 @@ def test_a_version_that_does_not_exist_is_an_error_that_says_so(machine: Machine
         *machine.settings(candidate="10.99.1"),
         code=1,
     )
-    assert "MariaDB 10.99.1 cannot be fetched from Maven Central" in output
+    assert "candidate: 10.99.1: there is no MariaDB 10.99.1 on Maven Central" in output
     assert machine.holder() is None
     assert not (machine.here.campaign("no-version") / "baseline").exists()
 

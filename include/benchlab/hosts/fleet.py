@@ -111,7 +111,13 @@ def try_on_all(
     for error in failures.values():
         if not isinstance(error, BenchlabError | OSError | subprocess.SubprocessError):
             raise error
-    return results, {host: meaning_of(error) for host, error in failures.items()}
+    return results, {host: _why(error) for host, error in failures.items()}
+
+
+def _why(error: BaseException) -> str:
+    """What went wrong, with the file that it is about."""
+    about = getattr(error, "filename", None) if isinstance(error, OSError) else None
+    return meaning_of(error) if about is None else f"{about}: {meaning_of(error)}"
 
 
 def at_once(

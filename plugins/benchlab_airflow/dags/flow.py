@@ -170,7 +170,7 @@ def _registered() -> XComArg:
 def _judged(planned: PlanOperator) -> XComArg:
     # A teardown of the plan: when a run is marked failed, even while it waits for an approval,
     # everything else is skipped, and a skipped leaf would make the run green.
-    verdict = task(stages.verdict, **QUIET, **notify.of_verdict())()
+    verdict = linked(task(stages.verdict, **QUIET, **notify.of_verdict())())
     return verdict.as_teardown(setups=planned, on_failure_fail_dagrun=True)
 
 
