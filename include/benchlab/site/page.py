@@ -20,6 +20,7 @@ from benchlab.language import templates as templates_module
 from benchlab.language.names import items, title_of
 from benchlab.language.numbers import MISSING, Numbers
 from benchlab.report.formats import html
+from benchlab.report.sentences import answer
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
 from benchlab.site.links import Links
@@ -30,14 +31,6 @@ ASSETS = "assets/"
 MOST_TRIAL_PAGES = 100
 # In the order of the navigation: the place and the message of each part of the site.
 PARTS = {"": "overview", "campaigns/": "campaigns", "history/": "history", "plan/": "plan"}
-# A sign beside each verdict's colour, for those who print or cannot tell the colours apart.
-SIGNS = {
-    "regression": "▼",
-    "improvement": "▲",
-    "equivalent": "=",
-    "inconclusive": "?",
-    "unstable": "!",
-}
 
 
 class NoSuchPage(BenchlabError):
@@ -158,7 +151,7 @@ def _environment() -> jinja2.Environment:
     made.globals.update(of_reports.globals)
     made.filters.update({name: of_reports.filters[name] for name in ("shown", "place")})
     made.filters.update(title=title_of, time=_time)
-    made.globals.update(items=items, signs=SIGNS, MISSING=MISSING)
+    made.globals.update(items=items, signs=answer.SIGNS, MISSING=MISSING)
     return made
 
 

@@ -17,13 +17,9 @@ from benchlab.language.numbers import Numbers
 from benchlab.report.model.figures import display
 from benchlab.report.model.report import Report
 from benchlab.report.sentences import wording
+from benchlab.report.sentences.stored_answer import CHANGES, ORDER
 
 COLUMNS = ("workload", "metric", "change", "interval", "p", "verdict")
-# What a reader looks for first, first.
-_ORDER: tuple[Verdict, ...] = (
-    *("regression", "improvement", "unstable", "inconclusive", "equivalent"),
-)
-_CHANGES = ("regression", "improvement")
 SIGNS = {
     "regression": "▼",
     "improvement": "▲",
@@ -116,14 +112,14 @@ def line(
 def _counts(report: Report, decided: Sequence[tuple[str, Decision]]) -> str:
     """``1 regression (Update Index -12.00%), 4 equivalent``."""
     language, counted = report.language, []
-    groups: list[tuple[str, tuple[str, ...]]] = [(verdict, (verdict,)) for verdict in _ORDER]
+    groups: list[tuple[str, tuple[str, ...]]] = [(verdict, (verdict,)) for verdict in ORDER]
     if report.campaign.is_aa:
-        groups = [("false-alarm", _CHANGES), *groups[len(_CHANGES) :]]
+        groups = [("false-alarm", CHANGES), *groups[len(CHANGES) :]]
     for name, verdicts in groups:
         own = [(title, found) for title, found in decided if found.verdict in verdicts]
         if own:
             count = language.say(f"answer-{name}", count=len(own))
-            if verdicts[0] in _CHANGES:
+            if verdicts[0] in CHANGES:
                 each = items(_sized(report, own), language)
                 count = language.say("answer-named", count=count, each=each)
             counted.append(count)

@@ -14,9 +14,9 @@ from benchlab.language.names import items, title_of
 from benchlab.language.numbers import Numbers
 from benchlab.results.records import CampaignSummary, StoredVerdict
 
-_CHANGES = ("regression", "improvement")
+CHANGES = ("regression", "improvement")
 # What a reader looks for first, first.
-ORDER: tuple[str, ...] = (*_CHANGES, "unstable", "inconclusive", "equivalent")
+ORDER: tuple[str, ...] = (*CHANGES, "unstable", "inconclusive", "equivalent")
 
 
 class Counted(NamedTuple):
@@ -59,7 +59,7 @@ def _text(
     verdicts: Sequence[StoredVerdict],
     language: Language,
 ) -> str:
-    if verdict not in _CHANGES:
+    if verdict not in CHANGES:
         return language.say(f"answer-{verdict}", count=count)
     changed = [found for found in verdicts if found.verdict == verdict]
     each = (
