@@ -83,6 +83,16 @@ def _workloads(spec: ReportSpec) -> Iterator[str]:
         program_of(spec.client.program, first.PROGRAMS)
     except ValueError as fault:
         yield str(fault)
+    yield from _fresh(spec, [name for name, module in modules.items() if name in module.FRESH])
+
+
+def _fresh(spec: ReportSpec, names: list[str]) -> Iterator[str]:
+    """Workloads that find the dataset as it was loaded: restored before each, and not warmed up."""
+    why = f"{', '.join(names)} would find rows that an earlier run inserted, and insert none"
+    if names and spec.restore not in ("every_trial", "after_writes"):
+        yield f"restore: {spec.restore}: {why}; write every_trial or after_writes"
+    if names and spec.warmup_seconds:
+        yield f"warmup_seconds: {spec.warmup_seconds}: {why}; write 0, and make `seconds` longer"
 
 
 def _versions(spec: ReportSpec) -> Iterator[str]:

@@ -24,6 +24,7 @@ DATASET = Dataset
 DATABASE = "sbtest"
 TOOL = "sysbench"
 METRIC = "tps"
+FRESH: frozenset[str] = frozenset()
 CONSISTENCY = None
 PROGRAMS = (
     Program(

@@ -37,6 +37,7 @@ from benchlab.workloads.tpcc_output import parse as parse
 
 NAMES = ("tpcc",)
 READ_ONLY: frozenset[str] = frozenset()
+FRESH: frozenset[str] = frozenset()
 DATASET = Warehouses
 DATABASE = "tpcc"
 TOOL = "go-tpc"

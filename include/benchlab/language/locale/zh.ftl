@@ -272,6 +272,7 @@ step-deploy = { $where ->
 }；同一时刻只运行其中一方。
 dataset-tables = { $tables } 张表（每张表 { $rows } 行数据）
 dataset-warehouses = { $warehouses } 个 TPC-C warehouse
+dataset-records = { $records } 条 YCSB 记录
 step-load = 向每一方导入 { $dataset }。
 step-restore-dataset = 从各版本的数据集快照向每一方恢复 { $dataset }；这些数据由此前的一次测试通过客户端导入。
 contents-tpcc = 由校验和可知，两方的数据行类型相同，但内容不同：TPC-C 要求取随机值，且每个订单有 5 至 15 个订单行。
