@@ -25,6 +25,7 @@ DATABASE = "sbtest"
 TOOL = "sysbench"
 METRIC = "tps"
 FRESH: frozenset[str] = frozenset()
+CREATES = 0
 CONSISTENCY = None
 PROGRAMS = (
     Program(

@@ -67,6 +67,8 @@ NAMES = tuple(_SHARES)
 READ_ONLY = frozenset({"ycsb_c"})
 # A run inserts the same keys as every other, by INSERT IGNORE: after another it inserts nothing.
 FRESH = frozenset(name for name, shares in _SHARES.items() if "insert" in shares)
+# It creates the table wherever there is none, in a run as well.
+CREATES = 1
 
 _MOST_SCANNED = 100
 # More than any run can do. In E it also widens the range of the keys from which scans begin; keys
@@ -175,4 +177,4 @@ def _connection(session: Session) -> list[str]:
 
 
 def _properties(values: dict[str, str | int | float]) -> list[str]:
-    return [word for name, value in values.items() for word in ("-p", f"{name}={value}")]
+    return [f"--prop={name}={value}" for name, value in values.items()]

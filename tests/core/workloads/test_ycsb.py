@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,22 +52,24 @@ def test_a_run_is_spelled_out() -> None:
     """Whatever decides what is measured; it is interrupted once, and its profile stays here."""
     assert run_command("ycsb_a") == [
         *("timeout", "--foreground", "--preserve-status", "--signal=INT", "--kill-after=30", "60"),
-        *("go-ycsb", "run", "mysql", "-p", "mysql.host=127.0.0.1", "-p", "mysql.port=3390"),
-        *("-p", "mysql.user=bench_open", "-p", "mysql.db=ycsb", "-p", "recordcount=1000000"),
-        *("-p", "fieldcount=10", "-p", "fieldlength=100", "-p", "readallfields=true"),
-        *("-p", "insertorder=hashed", "-p", "silence=false", "-p", "debug.pprof=127.0.0.1:0"),
+        *("go-ycsb", "run", "mysql", "--prop=mysql.host=127.0.0.1", "--prop=mysql.port=3390"),
+        *("--prop=mysql.user=bench_open", "--prop=mysql.db=ycsb", "--prop=recordcount=1000000"),
+        *("--prop=fieldcount=10", "--prop=fieldlength=100", "--prop=readallfields=true"),
+        *("--prop=insertorder=hashed", "--prop=silence=false", "--prop=debug.pprof=127.0.0.1:0"),
         *("--threads=16", "--interval=1"),
-        *("-p", "readproportion=0.5", "-p", "updateproportion=0.5", "-p", "insertproportion=0"),
-        *("-p", "scanproportion=0", "-p", "readmodifywriteproportion=0"),
-        *("-p", "requestdistribution=zipfian", "-p", "maxscanlength=100"),
-        *("-p", "operationcount=1000000000"),
+        *("--prop=readproportion=0.5", "--prop=updateproportion=0.5", "--prop=insertproportion=0"),
+        *("--prop=scanproportion=0", "--prop=readmodifywriteproportion=0"),
+        *("--prop=requestdistribution=zipfian", "--prop=maxscanlength=100"),
+        "--prop=operationcount=1000000000",
     ]
 
 
 @pytest.mark.parametrize("workload", ycsb.NAMES)
 def test_each_workload_does_all_of_its_operations(workload: str) -> None:
     """Shares add up to one; only D reads the latest rows most, and only C changes none."""
-    properties = dict(word.split("=", 1) for word in run_command(workload) if "=" in word)
+    properties = dict(
+        word.removeprefix("--prop=").split("=", 1) for word in run_command(workload) if "=" in word
+    )
     shares = {name: float(n) for name, n in properties.items() if name.endswith("proportion")}
     assert sum(shares.values()) == pytest.approx(1)
     assert (properties["requestdistribution"] == "latest") == (workload == "ycsb_d")
@@ -80,7 +83,7 @@ def test_a_load_inserts_as_many_rows_as_were_asked_for(hundreds: int, threads: i
     session = Session(ENDPOINT, "c", Records(records=hundreds * 100), threads, Client())
     command = ycsb.prepare_command(session)
     used = next(int(w.split("=")[1]) for w in command if w.startswith("--threads="))
-    assert "batch.size=100" in command
+    assert "--prop=batch.size=100" in command
     assert 1 <= used <= threads
     assert hundreds % used == 0
 
@@ -88,14 +91,14 @@ def test_a_load_inserts_as_many_rows_as_were_asked_for(hundreds: int, threads: i
 def test_the_client_is_known_by_its_file() -> None:
     """It has no version to ask for; where it is missing, the message says what is."""
 
-    def answer(command: list[str], stdin: str) -> str:
-        assert command[:4] == ["timeout", "60", "sh", "-c"]
+    def answer(command: Sequence[str], stdin: str) -> str:
+        assert list(command[:4]) == ["timeout", "60", "sh", "-c"]
         return f"{'0123456789ab' * 5}cdef  /usr/bin/go-ycsb\n"
 
     _, facts = program.choose(fakes.FakeExecutor(answer), by_name()["ycsb_a"], None)
     assert facts["client_version"] == "go-ycsb with the sha256 0123456789ab"
 
-    def none(command: list[str], stdin: str) -> str:
+    def none(command: Sequence[str], stdin: str) -> str:
         raise CommandError("client-1", " ".join(command), 127, "")
 
     with pytest.raises(UnavailableError, match="there is no go-ycsb, which could run ycsb_a"):
@@ -125,10 +128,10 @@ def test_a_workload_that_inserts_finds_the_dataset_as_it_was_loaded(
 ) -> None:
     """Its keys begin where the load ended: a second run would insert rows that are there."""
     fresh = {"restore": "after_writes", "workloads": ["ycsb_a", "ycsb_d"]}
-    assert fit.check(spec(**fresh), "x")
+    fit.check(spec(**fresh), "x")
     with pytest.raises(SpecError, match=said):
         fit.check(spec(**{**fresh, **fields}), "x")
-    assert fit.check(spec(**{**fresh, **fields, "workloads": ["ycsb_a"]}), "x")
+    fit.check(spec(**{**fresh, **fields, "workloads": ["ycsb_a"]}), "x")
 
 
 def test_a_dataset_for_which_a_run_begins_late_is_warned_of() -> None:

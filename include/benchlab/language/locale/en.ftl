@@ -373,6 +373,7 @@ step-repeat = { $limit ->
 commands-load = Load the tables, once on each side
 commands-loaded-before = Load the tables, as was done before their dataset snapshots were taken
 commands-run = Run one trial
+commands-run-of = Run one trial of { $workload }
 
 ## How to read this
 

@@ -329,6 +329,7 @@ step-repeat = { $limit ->
 commands-load = 在每一方各导入一次数据
 commands-loaded-before = 导入数据（在制作数据集快照之前已执行）
 commands-run = 运行一个试验
+commands-run-of = 运行 { $workload } 的一个试验
 
 ## 如何阅读本报告
 
