@@ -44,12 +44,13 @@ def test_the_temporary_tables_of_another_server_stay(server: Engine) -> None:
 
 def begun_by(server: Engine, statement: str) -> int:
     """How many jobs a statement is."""
-    before, _ = server.background_jobs() or (0, 0)
+    before = server.background_jobs()
     server.sql(statement)
     after = server.background_jobs()
+    assert before is not None
     assert after is not None
     assert after.ended == after.begun, "none is left at work"
-    return after.begun - before
+    return after.begun - before.begun
 
 
 @pytest.mark.parametrize(

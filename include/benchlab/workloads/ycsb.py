@@ -112,8 +112,15 @@ def prepare_command(session: Session) -> list[str]:
     batches = fitting(session.dataset, Records, "ycsb").records // BATCH
     threads = max(n for n in range(1, session.threads + 1) if batches % n == 0)
     command = ["go-ycsb", "load", *_connection(session), f"--threads={threads}"]
-    # `timeout` is the program; 0 is without limit.
-    return ["timeout", "0", *command, "--interval=10", *_properties({"batch.size": BATCH})]
+    # `timeout` is the program here as well; 0 is without limit.
+    return [
+        "timeout",
+        "--foreground",
+        "0",
+        *command,
+        "--interval=10",
+        *_properties({"batch.size": BATCH}),
+    ]
 
 
 def run_command(
@@ -133,7 +140,7 @@ def run_command(
     at_least("seconds", seconds, 1)
     shares, latest = _SHARES[workload], workload == "ycsb_d"
     return [
-        # In the foreground, or a second interrupt follows at once, upon which there is no summary.
+        # In the foreground: else a second interrupt follows at once, and there is no summary.
         *("timeout", "--foreground", "--preserve-status", "--signal=INT"),
         *(f"--kill-after={_KILLED_AFTER_S}", str(seconds)),
         *("go-ycsb", "run", *_connection(session)),
