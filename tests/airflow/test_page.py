@@ -46,6 +46,7 @@ SimpleAuthManager.is_authorized_dag = is_authorized_dag
 with create_session() as session:
     session.add(DagRun(
         dag_id=REPORT, run_id=RESUMED, run_type="manual", conf={"campaign": CAMPAIGN}))
+    session.add(DagRun(dag_id=REPORT, run_id=BEGUN, run_type="manual"))
 client = TestClient(app, base_url="http://testserver", follow_redirects=False)
 tokens = {}
 for name, role in (("ann", "ADMIN"), ("uma", "USER"), ("vic", "VIEWER"), ("stranger", "USER")):
@@ -66,12 +67,14 @@ for key, ask in ASKED.items():
     found[key] = {
         "status": answer.status_code, "headers": dict(answer.headers), "text": answer.text}
 from benchlab_airflow.page.app import make
-from benchlab_airflow.page.rights import reader
+from benchlab_airflow.page.rights import person, reader
 from fastapi.routing import APIRoute
 
-def asks(dependant):
-    return dependant.call is reader or any(map(asks, dependant.dependencies))
-found["routes"] = [[r.path, asks(r.dependant)] for r in make().routes if isinstance(r, APIRoute)]
+def asks(dependant, what):
+    return dependant.call is what or any(asks(one, what) for one in dependant.dependencies)
+found["routes"] = [
+    [r.path, asks(r.dependant, person), asks(r.dependant, reader)]
+    for r in make().routes if isinstance(r, APIRoute)]
 found["others"] = [r.path for r in make().routes if not isinstance(r, APIRoute)]
 say(json.dumps(found))
 """
@@ -170,7 +173,7 @@ def answers(airflow_env: dict[str, str], tmp_path_factory: pytest.TempPathFactor
     (report / "report.html").write_text("<script>alert(1)</script>")
     (report / "evidence.zip").write_bytes(b"PK")
     (report / "link.txt").symlink_to(Path("/etc/hostname"))
-    names = f"REPORT, RESUMED, CAMPAIGN = {REPORT!r}, {RESUMED!r}, {CAMPAIGN!r}"
+    names = f"REPORT, RESUMED, BEGUN, CAMPAIGN = {(REPORT, RESUMED, BEGUN, CAMPAIGN)!r}"
     code = f"{names}\nASKED = json.loads({json.dumps(_asked())!r})\n{ASK}"
     store = f"sqlite:///{home}/results.db"
     env = {**airflow_env, "BENCHLAB_HOME": str(home), "BENCHLAB_STORE_URL": store}
@@ -196,7 +199,8 @@ def test_every_route_asks_who_it_is(answers: Answers) -> None:
     """There is none without, assets included, and nothing beside the routes, such as /docs."""
     routes = answers.found["routes"]
     assert len(routes) >= 8
-    assert [path for path, asks in routes if not asks] == []
+    assert [path for path, asks_person, _ in routes if not asks_person] == []
+    assert [path for path, _, asks_rights in routes if not asks_rights] == ["/assets/{name}"]
     assert answers.found["others"] == []
 
 

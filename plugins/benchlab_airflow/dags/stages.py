@@ -337,12 +337,18 @@ def compare() -> dict[str, str]:
 def publish() -> list[str]:
     """Publish the report; return the paths of its pages and its addresses elsewhere.
 
-    If a destination fails, the task is retried; what is published already is left alone.
+    It leads to the campaign's page, where Airflow knows its own address. If a destination fails, the task is retried; what is published already is left alone.
     """
+    from airflow.sdk.configuration import conf
+
     from benchlab.plan.report_type import FILES
     from benchlab.report.bundle import PAGES
+    from benchlab.results.records import PAGE
+    from benchlab_airflow.page.navigation import campaign_page
 
     with _final_errors(*_UNFIT), _campaign() as work:
+        if page := campaign_page(conf.get("api", "base_url", fallback=""), work.campaign.id):
+            work.store.add_to_environment(work.campaign.id, PAGE, page)
         paths = [str(path) for path in work.publish() if path.name in PAGES]
         found = [*paths, *(at for place, at in work.published().items() if place != FILES)]
     for place in found:

@@ -79,6 +79,7 @@ and-more = { $shown } and { $more } more
 of-each-side = baseline: { $baseline }, candidate: { $candidate }
 of-both-sides = { $value } (both sides)
 time-pattern = yyyy-MM-dd HH:mm:ss 'UTC'
+campaign-page = The campaign's page, with every trial
 also-in = Also in: { $pages }
 recorded-texts = What servers, hosts, trials and report types said is in English, as it was recorded.
 

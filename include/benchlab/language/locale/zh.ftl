@@ -55,6 +55,7 @@ and-more = { $shown } 等，另有 { $more } 处
 of-each-side = 基线：{ $baseline }；候选：{ $candidate }
 of-both-sides = { $value }（两方相同）
 time-pattern = yyyy 年 M 月 d 日 HH:mm:ss (UTC)
+campaign-page = 测试活动的页面，包含每次测试
 also-in = 其他语言：{ $pages }
 recorded-texts = 服务器、主机、试验和报告类型所记录的文字保留英文原文。
 
