@@ -21,9 +21,9 @@ from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import Client, RecordedSpec, Side
 
 # Keys of Campaign.environment: about how many dollars the hosts cost until they were given back,
-# why measuring ended before the plan did (a `Stop`), which hosts were spot hosts, which were lost and
-# replaced after how many trials (`5: tikv-2, pd-1; 9: tikv-2`), and the address of the campaign's page
-# on the benchmark site.
+# why measuring ended before the plan did (a `Stop`), which hosts were spot hosts, which were
+# lost and replaced after how many trials (`5: tikv-2, pd-1; 9: tikv-2`), and the address of the
+# campaign's page on the benchmark site.
 SPENT = "spent_usd"
 STOPPED = "stopped_by"
 SPOT_HOSTS = "spot_hosts"

@@ -1,8 +1,8 @@
 """The benchmark site inside Airflow's API server, for those whom Airflow's auth manager lets in.
 
 A FastAPI app of a plugin gets no authentication from Airflow. Here the app itself depends on
-:func:`~benchlab_airflow.page.rights.person`, so that no route can be added without it, and what reads
-the store on :func:`~benchlab_airflow.page.rights.reader`.
+:func:`~benchlab_airflow.page.rights.person`, so that no route can be added without it, and
+what reads the store on :func:`~benchlab_airflow.page.rights.reader`.
 """
 
 from __future__ import annotations
