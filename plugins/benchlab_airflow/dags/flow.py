@@ -205,20 +205,18 @@ def _prepare(*, together: bool, has_conditions: bool) -> list[Any]:
     after: list[Preparation] = ["analyze", *check, "back up"]
     if not together:
         return [_group(place, ["deploy", "load", *after]) for place in stages.PLACES]
-    deployed = [
-        task(stages.on_side, task_id=f"deploy_{place}")("deploy", place) for place in stages.PLACES
-    ]
+    deployed = [_on_side(f"deploy_{place}", "deploy", place) for place in stages.PLACES]
     return [*deployed, task(stages.load)(), *(_group(place, after) for place in stages.PLACES)]
 
 
+def _on_side(task_id: str, stage: Preparation, place: stages.Place) -> XComArg:
+    title = f"{stage.capitalize()}, {place} side"
+    return task(stages.on_side, task_id=task_id, task_display_name=title)(stage, place)
+
+
 def _group(place: stages.Place, on_side: list[Preparation]) -> TaskGroup:
-    with TaskGroup(f"prepare_{place}") as group:
-        chain(
-            *(
-                task(stages.on_side, task_id=stage.replace(" ", "_"))(stage, place)
-                for stage in on_side
-            )
-        )
+    with TaskGroup(f"prepare_{place}", group_display_name=f"{place.capitalize()} side") as group:
+        chain(*(_on_side(stage.replace(" ", "_"), stage, place) for stage in on_side))
     return group
 
 
@@ -246,7 +244,7 @@ def _trials(task_id: str, trials: XComArg, attempt: int, *, deferrable: bool) ->
 
 def _repeat(number: int, *, deferrable: bool) -> TaskGroup:
     """Measure pairs of blocks with an invalid trial again; usually there are none."""
-    with TaskGroup(f"repeat_{number}") as group:
+    with TaskGroup(f"repeat_{number}", group_display_name=f"Measure again ({number})") as group:
         invalid = task(stages.repeats, task_id="find_invalid", trigger_rule=EVEN_IF_SKIPPED)(
             number + 1
         )

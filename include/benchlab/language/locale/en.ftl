@@ -79,6 +79,7 @@ and-more = { $shown } and { $more } more
 of-each-side = baseline: { $baseline }, candidate: { $candidate }
 of-both-sides = { $value } (both sides)
 time-pattern = yyyy-MM-dd HH:mm:ss 'UTC'
+campaign-page = The campaign's page, with every trial
 also-in = Also in: { $pages }
 recorded-texts = What servers, hosts, trials and report types said is in English, as it was recorded.
 
@@ -1002,6 +1003,10 @@ site-plan-duration = Takes about
 site-plan-cost = Costs
 site-plan-finds = Finds
 site-plan-trials = Trials
+site-plan-rounds-of = { $rounds }{ $deployments ->
+    [1] {""}
+   *[other] { " " }in { $deployments } deployments of each side
+}
 site-plan-rounds = Rounds
 site-plan-hosts = Hosts
 site-plan-steps = Steps
@@ -1021,3 +1026,60 @@ site-plan-finds-change = a change of { $change } in 4 of 5 campaigns, by { $camp
    *[other] { $campaigns } A/A campaigns
 }
 site-plan-finds-assumed = a change of { $change } in 4 of 5 campaigns, with noise as assumed: there is no A/A campaign of this setting
+
+## Stages and phases of a campaign, as its progress has them
+
+phase-of-side = { $phase } { $side }
+stage-plan = plan
+stage-register = register
+stage-provision = provision
+stage-prepare = prepare
+stage-deploy = deploy
+stage-load = load
+stage-analyze = analyze
+stage-check = check
+stage-back-up = back up
+stage-measure = measure
+stage-trial = trial
+stage-repeats = repeats
+stage-validate = validate
+stage-publish = publish
+stage-verdict = verdict
+stage-notify = notify
+stage-give-back = give back
+stage-failed = failed
+phase-planned = planned
+phase-versions = versions
+phase-warning = warning
+phase-check-the-machine = check the machine
+phase-wait-until-it-is-free = wait until it is free
+phase-local = this machine
+phase-hosts = owned hosts
+phase-install = install
+phase-client = client
+phase-probe-the-hosts = probe the hosts
+phase-deploy = deploy
+phase-load = load
+phase-load-all-sides = load all sides
+phase-keep-the-dataset-of = keep the dataset of
+phase-restore-the-dataset-of = restore the dataset of
+phase-analyze = analyze
+phase-check-after-load = check after load
+phase-check-after-last-trial = check after last trial
+phase-back-up = back up
+phase-stop = stop
+phase-restore = restore
+phase-start = start
+phase-ready = wait until ready
+phase-check-dataset = check dataset
+phase-warm-up = warm up
+phase-run = run
+phase-collect = collect
+phase-gates = gates
+phase-evaluated = evaluated
+phase-left-out = left out
+phase-report = report
+phase-published = published
+phase-sent = sent
+phase-failed = failed
+phase-done = done

@@ -168,22 +168,22 @@ def how_to_read(report: Report) -> tuple[str, ...]:
 
 def about(report: Report) -> str:
     """Which campaign it is, when and where it was measured, and how long that took: one line."""
-    say, fleet, ended = report.language.say, report.fleet, report.campaign.ended_at
+    say, fleet, took = report.language.say, report.fleet, report.campaign.took
     machine = [report.machine[name] for name in ("memory",) if name in report.machine]
     cores = report.machine.get("cores")
     where = [*([say("about-cores", cores=cores)] if cores else ()), *machine]
     if fleet is not None:
         where = [say("about-hosts", hosts=fleet.total, rented="yes" if fleet.rented else "no")]
-    took = report.numbers.duration(ended - report.campaign.started_at) if ended else None
+    lasted = report.numbers.duration(took) if took is not None else None
     began = _when(report.campaign.started_at, report)
     return say("about-separator").join(
-        filter(None, (report.campaign.id, began, took, items(where, report.language)))
+        filter(None, (report.campaign.id, began, lasted, items(where, report.language)))
     )
 
 
 def provenance(report: Report) -> tuple[tuple[str, str], ...]:
     """Where the report comes from, as names and values."""
-    say, plan, ended = report.language.say, report.plan, report.campaign.ended_at
+    say, plan = report.language.say, report.plan
     sequential = plan.placement == "sequential"
     values = {
         "campaign": report.campaign.id,
@@ -195,7 +195,7 @@ def provenance(report: Report) -> tuple[tuple[str, str], ...]:
         "state": say(f"state-{report.campaign.state}"),
         "origin": report.campaign.origin or MISSING,
         "started": _when(report.campaign.started_at, report),
-        "duration": report.numbers.duration(ended - report.campaign.started_at if ended else None),
+        "duration": report.numbers.duration(report.campaign.took),
         "estimate": _estimate(report),
         "spent": spent(report),
         "topology": plan.topology,
