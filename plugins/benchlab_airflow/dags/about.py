@@ -35,7 +35,7 @@ def description(spec: ReportSpec) -> str:
     )
     counts = {
         "workload": len(spec.workloads),
-        "thread count": len(spec.threads),
+        "thread count": len(spec.thread_counts),
         "round": spec.rounds,
     }
     size = " x ".join(f"{count} {what}{'s' * (count != 1)}" for what, count in counts.items())
