@@ -70,7 +70,7 @@ def said(name: str, phrase: str) -> bool:
     """Whether one of the plan's differences has this phrase in it."""
     published = spec(name).published
     assert published is not None
-    return any(phrase in sentence for sentence in published.differences)
+    return any(phrase in sentence for sentence in published.sentences)
 
 
 def options(command: str) -> dict[str, str]:
@@ -122,7 +122,7 @@ def test_what_is_measured_is_what_the_document_measured(name: str) -> None:
     if said_so["threads"] is None:
         assert said(name, "names no thread counts")
     else:
-        own = {w: said_so["threads"] for w in found.workloads} | said_so.get(
+        own = dict.fromkeys(found.workloads, said_so["threads"]) | said_so.get(
             "threads_of_tables", {}
         )
         assert {w: list(plan(name).threads_in_order(w)) for w in found.workloads} == own
