@@ -30,7 +30,7 @@ from benchlab.language import REFERENCE
 from benchlab.plan import builds, versions
 from benchlab.plan.builds import Build
 from benchlab.plan.dataset import AnyDataset
-from benchlab.plan.documents import Frozen, from_yaml, read_text, validated
+from benchlab.plan.documents import BALANCER_KINDS, Frozen, from_yaml, read_text, validated
 from benchlab.plan.load_balancer import HAProxySettings
 from benchlab.plan.schedule import Schedule
 
@@ -45,9 +45,9 @@ ThreadCounts = Annotated[
     tuple[Annotated[int, Field(ge=1, le=10_000)], ...], Field(min_length=1, strict=False)
 ]
 LoadBalancer = Annotated[
-    Annotated[Literal["haproxy", "none"], Tag("name")]
-    | Annotated[HAProxySettings, Tag("settings")],
-    Discriminator(lambda raw: "name" if isinstance(raw, str) else "settings"),
+    Annotated[Literal["haproxy", "none"], Tag(BALANCER_KINDS[0])]
+    | Annotated[HAProxySettings, Tag(BALANCER_KINDS[1])],
+    Discriminator(lambda raw: BALANCER_KINDS[not isinstance(raw, str)]),
 ]
 Port = Annotated[int, Field(ge=1024, le=65535)]
 # Parameters are written to option files and SQL: one line each, and finite numbers.
@@ -215,7 +215,9 @@ class Published(Frozen):
     client: str | None = None
     differences: Annotated[
         dict[Line, Annotated[tuple[str, ...], Field(strict=False)]],
-        BeforeValidator(lambda raw: {"steps": raw} if isinstance(raw, list | tuple) and raw else raw or {}),
+        BeforeValidator(
+            lambda raw: {"steps": raw} if isinstance(raw, list | tuple) and raw else raw or {}
+        ),
     ] = Field(default={})
     describes: Annotated[tuple[Literal["analyze", "restore"], ...], Field(strict=False)] = ()
 
