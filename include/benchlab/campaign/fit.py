@@ -59,6 +59,7 @@ def _names(spec: ReportSpec) -> Iterator[str]:
         ("engine", [spec.engine], [*engines.by_name(), "auto"]),
         ("engines", spec.engines, engines.by_name()),
         ("workloads", spec.workloads, workloads.by_name()),
+        ("threads_by_workload", spec.threads_by_workload, workloads.by_name()),
     )
     for field, names, there in known:
         if unknown := [name for name in names if name not in there]:
@@ -199,12 +200,13 @@ def _connections(spec: ReportSpec, engine: type[BaseEngine], side: SideSpec) -> 
     """
     if spec.topology is not None:
         return
-    needed = max(spec.threads) + OWN_SESSIONS
+    most = max(spec.thread_counts)
+    needed = most + OWN_SESSIONS
     for key in sorted(engine.connection_limits & side.parameters.keys()):
         limit = side.parameters[key]
         if isinstance(limit, int) and 0 < limit < needed:
             yield (
-                f"parameter {key} is {limit}; {max(spec.threads)} threads need a connection each "
+                f"parameter {key} is {limit}; {most} threads need a connection each "
                 f"and Benchlab {OWN_SESSIONS}: write {needed} or more, or leave it out"
             )
 

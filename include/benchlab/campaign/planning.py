@@ -48,7 +48,7 @@ def plan(
         topology=topology,
         prices=prices,
         metrics={name: module.METRIC for name, module in workloads.by_name().items()},
-        warnings=workloads.workload_of(spec).warnings(spec.dataset, spec.threads),
+        warnings=workloads.workload_of(spec).warnings(spec.dataset, spec.thread_counts),
         basis=basis,
     )
 

@@ -255,7 +255,8 @@ def page_minutes(spec: ReportSpec, published: Published, topology: Topology | No
     """
     blocks = len(spec.workloads) * spec.rounds
     one_side = DEPLOY_S + _load_s(spec)
-    one_side += blocks * len(spec.threads) * (spec.warmup_seconds + spec.seconds)
+    cells = sum(len(spec.threads_of(workload)) for workload in spec.workloads)
+    one_side += spec.rounds * cells * (spec.warmup_seconds + spec.seconds)
     if "analyze" in published.describes:
         one_side += spec.dataset.rows / ANALYZE_ROWS_PER_S
     if "restore" in published.describes:

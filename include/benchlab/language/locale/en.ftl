@@ -271,6 +271,7 @@ shared-machine = { $balancer ->
     [none] Client and server share
    *[haproxy] Client, load balancer and server share
 } one machine (cores: { $cores }): the figures compare the two sides with each other, and with nothing measured elsewhere.
+haproxy-settings = HAProxy was configured as the report type says: { $settings }.
 engine-chosen = Engine { $engine }: { $reason }.
 fleet-same-hosts = The clusters of both sides are deployed on the same hosts and run one at a time, so no difference between hosts can explain a difference between the sides.
 fleet-client-host = its host

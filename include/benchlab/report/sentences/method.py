@@ -13,6 +13,7 @@ from benchlab.analysis.verdict.decision import ALPHA
 from benchlab.language.names import items, plain
 from benchlab.language.numbers import MISSING
 from benchlab.plan.dataset import Warehouses
+from benchlab.plan.load_balancer import HAProxySettings
 from benchlab.report.model.report import Report, ReportSide
 from benchlab.report.sentences import setting, wording
 from benchlab.results.records import SPENT, rows_of
@@ -23,7 +24,10 @@ def notes(report: Report) -> tuple[str, ...]:
     say, found = report.language.say, []
     if report.plan.target == "local":
         cores = report.machine.get("cores", MISSING)
-        found.append(say("shared-machine", cores=cores, balancer=report.spec.load_balancer))
+        found.append(say("shared-machine", cores=cores, balancer=report.spec.balancer))
+    if isinstance(report.spec.load_balancer, HAProxySettings):
+        chosen = items(report.spec.load_balancer.directives(), report.language)
+        found.append(say("haproxy-settings", settings=chosen))
     if report.engine_caveat:
         found.append(report.engine_caveat)
     if report.fleet is not None:
@@ -138,7 +142,7 @@ def _trial(report: Report) -> str:
     return report.language.say(
         "step-trial",
         where=_where(report),
-        balancer=report.spec.load_balancer,
+        balancer=report.spec.balancer,
         warmup=str(report.spec.warmup_seconds or "cold"),
         when="each" if all(trial.warm_up for trial in report.plan.trials) else "started",
         seconds=format_list(seconds or [MISSING], style="or", locale=report.language.locale),
