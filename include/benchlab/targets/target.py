@@ -25,6 +25,7 @@ from benchlab.plan.topology import Topology
 from benchlab.targets.dataset_snapshots import Source
 from benchlab.targets.direct import Direct
 from benchlab.targets.haproxy import HAProxy
+from benchlab.workloads.client import Endpoint
 
 Say = Callable[[str], None]
 Balancer = HAProxy | Direct
@@ -64,6 +65,18 @@ class Deployment(Protocol):
     @abstractmethod
     def balancer(self, side: Side) -> Balancer:
         """The load balancer in front of one side."""
+
+    def endpoint(self, side: Side) -> Endpoint | None:
+        """Where and as whom the client connects to a server that is not the campaign's own; None:
+        through the :meth:`balancer`, with the campaign's account.
+        """
+        return None
+
+    def changed(self, side: Side) -> str | None:
+        """Why a later trial would not be of the version that was planned, where somebody else can
+        change it in the middle of a campaign; None where it would, and where that is not known.
+        """
+        return None
 
     @abstractmethod
     def acquire(self, origin: str) -> Holder | None:
