@@ -146,12 +146,12 @@ class Given(Database):
     def create_database(self) -> None:
         """Make the schema with the mark; where it is the campaign's own, drop its tables."""
         self._refuse_foreign()
-        database, campaign = self.instance.database, self.instance.campaign
+        database = self.instance.database
         if self._tables() is None:
             self.sql(
                 f"CREATE DATABASE {database};"
-                f"CREATE TABLE {database}.{MARK} (campaign VARCHAR(150) PRIMARY KEY);"
-                f"INSERT INTO {database}.{MARK} VALUES ('{campaign}')"
+                f"CREATE TABLE {database}.{MARK} (campaign VARCHAR(170) PRIMARY KEY);"
+                f"INSERT INTO {database}.{MARK} VALUES ('{self._mark}')"
             )
         else:
             self._empty()
@@ -162,13 +162,13 @@ class Given(Database):
         Raises:
             TargetError: the server does not answer, or refuses.
         """
-        if self._marked_by() != self.instance.campaign:
+        if self._marked_by() != self._mark:
             return False
         self._ask(f"DROP DATABASE {self.instance.database}")
         return True
 
     def _refuse_foreign(self) -> None:
-        if self._tables() is None or (owner := self._marked_by()) == self.instance.campaign:
+        if self._tables() is None or (owner := self._marked_by()) == self._mark:
             return
         database = self.instance.database
         if owner is None:
@@ -176,13 +176,19 @@ class Given(Database):
                 f"{self._name()}: the schema {database} is there and was not made by Benchlab; "
                 "nothing in it was touched: rename it, or measure another server"
             )
+        campaign, _, side = owner.partition("/")
         raise TargetError(
-            f"{self._name()}: the schema {database} is of campaign {owner}: `benchlab give-back "
-            f"{owner}` removes it, unless that campaign is still at work"
+            f"{self._name()}: the schema {database} is the {side}'s of campaign {campaign}: "
+            f"`benchlab give-back {campaign}` drops it, unless that campaign is still at work"
         )
 
+    @property
+    def _mark(self) -> str:
+        # With the side: both sides may be one server, by mistake.
+        return f"{self.instance.campaign}/{self.instance.side}"
+
     def _marked_by(self) -> str | None:
-        """The campaign whose mark the schema has; None: it has none, or there is no schema."""
+        """The mark that the schema has; None: it has none, or there is no schema."""
         if MARK not in (self._tables() or ()):
             return None
         rows = self._ask(f"SELECT campaign FROM {self.instance.database}.{MARK}")
@@ -305,6 +311,11 @@ def version_of(reported: str) -> str:
 def product_of(reported: str) -> str:
     """What a server is, for people: ``TiDB``, ``MariaDB``, else ``MySQL``."""
     return next((product for product in _PRODUCTS if product in reported), "MySQL")
+
+
+def engine_of(reported: str) -> str:
+    """The engine as which a server is measured; MySQL is as MariaDB."""
+    return TiDB.name if product_of(reported) == "TiDB" else mariadb.Engine.name
 
 
 def refusal(printed: str) -> str:

@@ -27,8 +27,9 @@ SPENT = "spent_usd"
 STOPPED = "stopped_by"
 SPOT_HOSTS = "spot_hosts"
 REPLACED = "replaced_hosts"
-Stop = Literal["limit", "lifetime", "lost", "deployment"]
-"""The budget's limit, the time after which rented hosts end themselves, or hosts that were lost."""
+Stop = Literal["limit", "lifetime", "lost", "deployment", "changed"]
+"""The budget's limit, the time after which rented hosts end themselves, hosts that were lost, a
+deployment that failed, or a server that exists and was upgraded."""
 
 GateStatus = Literal["pass", "fail", "not evaluated"]
 GateKind = Literal["validity", "symptom"]

@@ -140,6 +140,8 @@ class BaseTarget(Deployment, ABC):
         rents: whether it costs money.
         deferrable: whether a trial's task can be set aside while the client runs.
         slows_down: whether it can slow the candidate down on purpose.
+        deploys: whether the servers are the campaign's own; else they are reached by the
+            ``connections`` of its report type, and left as they are.
         client_program: the name of the chosen client; None until it has been chosen.
 
     Example:
@@ -158,6 +160,7 @@ class BaseTarget(Deployment, ABC):
     rents: ClassVar[bool] = False
     deferrable: ClassVar[bool] = True
     slows_down: ClassVar[bool] = False
+    deploys: ClassVar[bool] = True
 
     def __init__(
         self, home: Home, campaign: str, plan: Plan, spec: ReportSpec, access: Access

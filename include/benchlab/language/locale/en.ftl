@@ -221,6 +221,7 @@ missing-trials = Planned trials without a valid result ({ $count }): { $trials }
 stopped-by-limit = Measuring ended before the plan did: with another trial the hosts would have cost more than the budget's limit of ${ $limit }.
 stopped-by-lost = Measuring ended before the plan did: hosts were lost and could not be replaced.
 stopped-by-deployment = Measuring ended before the plan did: the sides could not be deployed anew.
+stopped-by-changed = Measuring ended before the plan did: a server was upgraded in the middle of the campaign, and later trials would have been of another version.
 stopped-by-lifetime = Measuring ended before the plan did: the time for which the hosts were rented did not suffice for another trial.
 trials-reporting = { $trials ->
     [one] in 1 trial that reports them
@@ -268,6 +269,7 @@ shared-machine = { $balancer ->
     [none] Client and server share
    *[haproxy] Client, load balancer and server share
 } one machine (cores: { $cores }): the figures compare the two sides with each other, and with nothing measured elsewhere.
+note-existing = The servers are somebody else's: other work on them and on their hosts is not seen, and there are no figures of their hosts. A restore loads the tables anew, with as many rows and other values.
 engine-chosen = Engine { $engine }: { $reason }.
 fleet-same-hosts = The clusters of both sides are deployed on the same hosts and run one at a time, so no difference between hosts can explain a difference between the sides.
 fleet-client-host = its host
@@ -300,6 +302,7 @@ tool-client = client
 
 ## Test plan
 
+step-existing = Measure { $engine } { $versions } where it is: nothing is deployed, configured, stopped or restarted, and one schema is made and dropped.
 step-deploy = { $candidate ->
     [same] Deploy { $engine } { $baseline } (baseline) and the same once more (candidate)
    *[other] Deploy { $engine } { $baseline } (baseline) and { $candidate } (candidate)
@@ -335,9 +338,13 @@ step-interleaved = { $rounds ->
     [drawn] Which workload comes first in a round, and which thread count in a pair of blocks, is random, the same on both sides; which side comes first is balanced over the rounds and otherwise random (seed { $seed }).
    *[written] Which side comes first is balanced over the rounds and otherwise random (seed { $seed }).
 }
-restore-every-trial = Before every trial the side's data are restored from its snapshot.
-restore-after-writes = Before a trial the side's data are restored from its snapshot if anything was written since the last restore.
-restore-per-workload = Before each block the side's data are restored from its snapshot; each later trial of the block runs on what the one before it left.
+restored-from = { $source ->
+    [client] loaded anew by the client
+   *[snapshot] restored from its snapshot
+}
+restore-every-trial = Before every trial the side's data are { restored-from }.
+restore-after-writes = Before a trial the side's data are { restored-from } if anything was written since the last restore.
+restore-per-workload = Before each block the side's data are { restored-from }; each later trial of the block runs on what the one before it left.
 restore-never = The data are never restored: each trial runs on what the trials before it left.
 after-restore = After a restore the hosts' caches are empty; the trial waits until the region leaders are spread evenly or have stopped moving, or until a time limit has passed.
 step-trial = { $where ->

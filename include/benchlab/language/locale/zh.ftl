@@ -182,6 +182,7 @@ missing-trials = 计划内但没有有效结果的试验（{ $count }）：{ $tr
 stopped-by-limit = 测试提前结束：若再执行一个试验，主机费用将超过预算上限 ${ $limit }。
 stopped-by-lost = 测试提前结束：有主机丢失且无法替换。
 stopped-by-deployment = 测试提前结束：无法重新部署两方。
+stopped-by-changed = 测试提前结束：有服务器在测试期间被升级，后续试验的版本会不同。
 stopped-by-lifetime = 测试提前结束：主机的租用时间不足以再执行一个试验。
 trials-reporting = 在报告了该项的 { $trials } 个试验中
 errors-unknown = 客户端忽略的错误：{ $missing }，没有试验报告该项。
@@ -226,6 +227,7 @@ shared-machine = { $balancer ->
     [none] 客户端和服务器共用
    *[haproxy] 客户端、负载均衡器和服务器共用
 }一台机器（核数：{ $cores }）：所得数据只能用于两方之间的相互比较，不能与其他环境测得的数据比较。
+note-existing = 服务器不归本次测试所有：看不到服务器及其主机上的其他负载，也没有这些主机的指标。恢复数据即重新导入各表，行数相同，值不同。
 engine-chosen = 引擎 { $engine }（选用原因：{ $reason }）。
 fleet-same-hosts = 两方的集群部署在相同的主机上，同一时刻只运行其中一个，因此两方的差异不可能由主机之间的差异造成。
 fleet-client-host = 其所在主机
@@ -258,6 +260,7 @@ tool-client = 客户端
 
 ## 测试方案
 
+step-existing = 在原处测试 { $engine } { $versions }：不部署、不配置、不停止、不重启任何服务器，只创建并删除一个 schema。
 step-deploy = { $where ->
     [tiup] 通过 TiUP 在相同的主机上
     [fleet] 在相同的主机上
@@ -291,9 +294,13 @@ step-interleaved = 测试 { $rounds } 个轮次。在每个轮次中，每个负
     [drawn] 分别使用 { $threads } 个客户端线程。每个轮次中各负载的顺序、每对测试块中各线程数的顺序均随机决定，两方相同；两方的先后顺序在各轮次间保持均衡，其余随机决定（随机种子 { $seed }）。
    *[written] 依次使用 { $threads } 个客户端线程。两方的先后顺序在各轮次间保持均衡，其余随机决定（随机种子 { $seed }）。
 }
-restore-every-trial = 每个试验之前，均从快照恢复该方的数据。
-restore-after-writes = 如果上次恢复之后写入过数据，则在试验之前从快照恢复该方的数据。
-restore-per-workload = 每个测试块之前，从快照恢复该方的数据；同一测试块内的试验依次使用前一个试验留下的数据。
+restored-from = { $source ->
+    [client] 由客户端重新导入
+   *[snapshot] 从快照恢复
+}
+restore-every-trial = 每个试验之前，均{ restored-from }该方的数据。
+restore-after-writes = 如果上次恢复之后写入过数据，则在试验之前{ restored-from }该方的数据。
+restore-per-workload = 每个测试块之前，{ restored-from }该方的数据；同一测试块内的试验依次使用前一个试验留下的数据。
 restore-never = 不恢复数据：每个试验都在之前的试验留下的数据上运行。
 after-restore = 恢复之后，主机的缓存中没有任何数据，试验会一直等待，直到 Region 的 leader 分布均匀且不再迁移，或超过时限。
 step-trial = { $where ->

@@ -24,6 +24,8 @@ def notes(report: Report) -> tuple[str, ...]:
     if report.plan.target == "local":
         cores = report.machine.get("cores", MISSING)
         found.append(say("shared-machine", cores=cores, balancer=report.spec.load_balancer))
+    if report.spec.connections:
+        found.append(say("note-existing"))
     if report.engine_caveat:
         found.append(report.engine_caveat)
     if report.fleet is not None:
@@ -41,7 +43,7 @@ def steps(report: Report) -> tuple[str, ...]:
         wording.sentences(filter(None, (_fill(report), contents(report))), report),
         say("step-analyze"),
         *_consistency(report),
-        say("step-snapshot"),
+        *([] if report.spec.connections else [say("step-snapshot")]),
         *_deployments(report),
         *_slowdown(report),
         _order(report),
@@ -69,6 +71,13 @@ def _where(report: Report) -> str:
 
 
 def _deploy(report: Report) -> str:
+    if report.spec.connections:
+        versions = dict.fromkeys(side.version for side in report.sides.values())
+        return report.language.say(
+            "step-existing",
+            engine=report.engine_title,
+            versions=items(versions, report.language),
+        )
     baseline, candidate = report.sides["baseline"], report.sides["candidate"]
     with_tiup = report.fleet is not None and "tiup" in report.software
     return report.language.say(
@@ -125,7 +134,8 @@ def _order(report: Report) -> str:
 
 def _restore(report: Report) -> str:
     say = report.language.say
-    said = say(f"restore-{report.spec.restore.replace('_', '-')}")
+    source = "client" if report.spec.connections else "snapshot"
+    said = say(f"restore-{report.spec.restore.replace('_', '-')}", source=source)
     if report.fleet is None or report.spec.restore == "never":
         return said
     return wording.sentences((said, say("after-restore")), report)
