@@ -198,6 +198,7 @@ rounds-alone = { $deployments ->
     [one] The rounds of this deployment alone, which say nothing of the next one, have
    *[other] The rounds of these deployments alone, which say nothing of the next one, have
 } these 95% intervals: { $each }.
+scope-two-campaigns = These are two campaigns at two times, { $before } and { $after }, with nothing interleaved: whatever else changed in between, on the servers, their hosts or the network, is part of the difference and of no interval.
 scope-sequential = Whatever else changed between measuring the two sides is part of their difference: all of the baseline was measured before the candidate.
 scope-one-round = With a single round a change cannot be told from noise, so no verdict can go beyond inconclusive.
 
