@@ -213,8 +213,6 @@ def _target(spec: ReportSpec) -> Iterator[str]:
     if spec.target not in targets.by_name():
         return
     target = targets.by_name()[spec.target]
-    if spec.sides == "single":
-        yield f"sides: single: the target {spec.target} compares two sides"
     for name, entry in spec.engines.items():
         if entry.by_workload:
             yield (
