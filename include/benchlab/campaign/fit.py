@@ -215,8 +215,6 @@ def _target(spec: ReportSpec) -> Iterator[str]:
     if spec.target not in targets.by_name():
         return
     target = targets.by_name()[spec.target]
-    if spec.sides == "single" and target.deploys:
-        yield f"sides: single: the target {spec.target} compares two sides"
     for name, entry in spec.engines.items():
         if entry.by_workload:
             yield (
