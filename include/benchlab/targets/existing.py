@@ -79,9 +79,13 @@ class Target(BaseTarget):
             engine = self.engine(side)
             engine.check()
             self._check_client(side)
-            to_drop = {"connection": self._connection(side), "host": engine.instance.host}
-            to_drop |= {"port": engine.instance.port, "database": engine.instance.database}
-            self.executor.put(self.directory / side / SCHEMA_FILE, json.dumps(to_drop))
+            schema = {
+                "connection": self._connection(side),
+                "host": engine.instance.host,
+                "port": engine.instance.port,
+                "database": engine.instance.database,
+            }
+            self.executor.put(self.directory / side / SCHEMA_FILE, json.dumps(schema))
 
     def acquire(self, origin: str) -> Holder | None:
         """See :class:`BaseTarget`; ends what a dead campaign left running on this machine."""

@@ -349,6 +349,7 @@ restore-per-workload = Before each block the side's data are { restored-from }; 
 restore-never = The data are never restored: each trial runs on what the trials before it left.
 after-restore = After a restore the hosts' caches are empty; the trial waits until the region leaders are spread evenly or have stopped moving, or until a time limit has passed.
 step-trial = { $where ->
+    [existing] For each trial: wait until the server answers,
     [fleet] For each trial: start the cluster, wait until every server answers{ $balancer ->
         [none] {""}
        *[haproxy] {" "}and the load balancer reports all TiDB servers up
@@ -1093,6 +1094,10 @@ head-both-sides-single = Parameters that were set
 sources-single = trials.csv has one row per executed trial. The figure at a thread count is the geometric mean over its used rows. { sources-raw } comparison.csv and report.json have the figures unrounded. If evidence.zip lies beside this report, the command benchlab verify recomputes its figures from the raw outputs, and lists what it could not recompute.
 site-same-plan = The same plan before
 site-same-plan-about = Campaigns of one version with this setting, the newest first: throughput of each workload, as the geometric mean over thread counts and rounds. They were measured at other times and on other deployments, so their differences are no verdict; only campaigns of two versions belong to the long view.
-restore-every-trial-single = Before every trial the data are restored from the snapshot.
-restore-after-writes-single = Before a trial the data are restored from the snapshot if anything was written since the last restore.
-restore-per-workload-single = Before each block the data are restored from the snapshot; each later trial of the block runs on what the one before it left.
+restored-alone-from = { $source ->
+    [client] loaded anew by the client
+   *[snapshot] restored from the snapshot
+}
+restore-every-trial-single = Before every trial the data are { restored-alone-from }.
+restore-after-writes-single = Before a trial the data are { restored-alone-from } if anything was written since the last restore.
+restore-per-workload-single = Before each block the data are { restored-alone-from }; each later trial of the block runs on what the one before it left.

@@ -305,6 +305,7 @@ restore-per-workload = 每个测试块之前，{ restored-from }该方的数据�
 restore-never = 不恢复数据：每个试验都在之前的试验留下的数据上运行。
 after-restore = 恢复之后，主机的缓存中没有任何数据，试验会一直等待，直到 Region 的 leader 分布均匀且不再迁移，或超过时限。
 step-trial = { $where ->
+    [existing] 对于每个试验：等待服务器响应，
     [fleet] 对于每个试验：启动集群，等待所有服务器响应{ $balancer ->
         [none] {""}
        *[haproxy] 且负载均衡器报告所有 TiDB 服务器可用
@@ -1101,6 +1102,10 @@ head-both-sides-single = 所设参数
 sources-single = trials.csv 中每个已执行的试验占一行。某一线程数下的数据，是该负载、该线程数所采用的各行的几何平均值。{ sources-raw }comparison.csv 和 report.json 中为未经舍入的数据。如本报告旁有 evidence.zip，可用 benchlab verify 命令由原始输出重新计算各项数据，该命令也会指出无法重新计算的内容。
 site-same-plan = 此前的同一计划
 site-same-plan-about = 设置相同的单一版本测试活动，最新的在前：各负载的吞吐，为各线程数与各轮次的几何平均值。它们在其他时间、其他部署上测得，因此其差异不是结论；只有对比两个版本的测试活动才进入长期视图。
-restore-every-trial-single = 每个试验之前，均从快照恢复数据。
-restore-after-writes-single = 如果上次恢复之后写入过数据，则在试验之前从快照恢复数据。
-restore-per-workload-single = 每个测试块之前，从快照恢复数据；同一测试块内的试验依次使用前一个试验留下的数据。
+restored-alone-from = { $source ->
+    [client] 由客户端重新导入
+   *[snapshot] 从快照恢复
+}
+restore-every-trial-single = 每个试验之前，均{ restored-alone-from }数据。
+restore-after-writes-single = 如果上次恢复之后写入过数据，则在试验之前{ restored-alone-from }数据。
+restore-per-workload-single = 每个测试块之前，{ restored-alone-from }数据；同一测试块内的试验依次使用前一个试验留下的数据。

@@ -150,7 +150,7 @@ def _trial(report: Report) -> str:
     seconds = [str(count) for count in sorted({trial.seconds for trial in report.plan.trials})]
     return report.language.say(
         "step-trial",
-        where=_where(report),
+        where="existing" if report.spec.connections else _where(report),
         balancer=report.spec.load_balancer,
         warmup=str(report.spec.warmup_seconds or "cold"),
         when="each" if all(trial.warm_up for trial in report.plan.trials) else "started",
