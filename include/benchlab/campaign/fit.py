@@ -25,6 +25,7 @@ from benchlab.plan.report_type import (
     VersionParameters,
 )
 from benchlab.plan.topology import Ec2Topology, HostsTopology
+from benchlab.plan.versions import RUNNING
 from benchlab.report import publish
 from benchlab.workloads.client import program_of
 
@@ -45,7 +46,8 @@ def check(spec: ReportSpec, where: str) -> ReportSpec:
         ``fit.check(spec, "sysbench_local.yaml")``
     """
     checks = (
-        *(_names, _workloads, _versions, _builds, _parameters, _target, _slowdown, _schedule),
+        *(_names, _workloads, _versions, _builds, _parameters, _target, _connections_of_sides),
+        *(_slowdown, _schedule),
         *(_languages, _publishing),
     )
     if faults := [f"{where}: {fault}" for check_one in checks for fault in check_one(spec)]:
@@ -215,8 +217,6 @@ def _target(spec: ReportSpec) -> Iterator[str]:
     if spec.target not in targets.by_name():
         return
     target = targets.by_name()[spec.target]
-    if spec.sides == "single":
-        yield f"sides: single: the target {spec.target} compares two sides"
     for name, entry in spec.engines.items():
         if entry.by_workload:
             yield (
@@ -227,6 +227,79 @@ def _target(spec: ReportSpec) -> Iterator[str]:
         yield from _one_machine(spec)
     else:
         yield from _fleet(spec)
+
+
+def _connections_of_sides(spec: ReportSpec) -> Iterator[str]:
+    if spec.target not in targets.by_name():
+        return
+    if not targets.by_name()[spec.target].deploys:
+        yield from _servers_that_exist(spec)
+        return
+    if spec.connections:
+        yield f"connections: the target {spec.target} deploys its own servers; leave it out"
+    for name, entry in spec.engines.items():
+        for side in spec.measured_sides:
+            if getattr(entry, side).version == RUNNING:
+                yield (
+                    f"engines.{name}.{side}.version: {RUNNING}: the target {spec.target} deploys a "
+                    "server, which has to have a version; name one"
+                )
+
+
+def _servers_that_exist(spec: ReportSpec) -> Iterator[str]:
+    """What cannot be done with servers that are not the campaign's own."""
+    wanted = set(spec.measured_sides)
+    if set(spec.connections) != wanted:
+        yield (
+            f"connections: {', '.join(spec.connections) or 'missing'}: name the Airflow Connection "
+            f"of each side that is measured: {', '.join(spec.measured_sides)}"
+        )
+    elif len(set(spec.connections.values())) < len(wanted):
+        yield (
+            "connections: both sides are the same server; write `sides: single`, and compare two "
+            "campaigns with `benchlab compare --before --after`"
+        )
+    if spec.sides == "same":
+        yield "sides: same: a server that exists is not deployed twice; write different or single"
+    if spec.load_balancer != "none":
+        yield (
+            f"load_balancer: {spec.load_balancer}: the client connects to the address of the "
+            "Connection, which may be a load balancer's; write none"
+        )
+    if spec.deployments > 1:
+        yield f"deployments: {spec.deployments}: nothing is deployed; write 1, or leave it out"
+    if spec.schedule is not None:
+        yield "schedule: a server that exists has no releases to follow; leave it out"
+    yield from _secret(spec)
+    for name, entry in spec.engines.items():
+        yield from _left_as_it_is(spec, name, entry)
+
+
+def _secret(spec: ReportSpec) -> Iterator[str]:
+    """A client that can only be given a password where everybody sees it."""
+    with contextlib.suppress(KeyError, ValueError):  # unknown names are faults of their own
+        programs = workloads.by_name()[spec.workloads[0]].PROGRAMS
+        chosen = program_of(spec.client.program, programs)
+        if not chosen.takes_password:
+            able = ", ".join(program.name for program in programs if program.takes_password)
+            yield f"client.program: {chosen.name} cannot hide a password; write {able}"
+
+
+def _left_as_it_is(spec: ReportSpec, name: str, entry: EngineSpec) -> Iterator[str]:
+    for side in spec.measured_sides:
+        written = getattr(entry, side)
+        if not written.is_resolved and written.version != RUNNING:
+            yield (
+                f"engines.{name}.{side}.version: {written.version}: a server that exists has the "
+                f"version that it has; write {RUNNING}"
+            )
+        for field in ("parameters", "components", "builds"):
+            if getattr(written, field) or getattr(entry, field, None):
+                yield (
+                    f"engines.{name}.{field}: a server that exists is left as it is; configure it "
+                    "yourself, and leave it out"
+                )
+                break
 
 
 def _slowdown(spec: ReportSpec) -> Iterator[str]:

@@ -151,6 +151,8 @@ def refuse_unpublished(home: Home, spec: ReportSpec, engine: str) -> None:
     Raises:
         SpecError: names each side with its version, and the newest release that is known.
     """
+    if spec.connections:
+        return  # it is there
     owner = engines.by_name()[engine]
     known = calendars.load(home.releases).owned(owner.owns) if home.releases.is_file() else ()
     released = {release.version.text for release in known}
@@ -181,6 +183,8 @@ def choose_engine(spec: ReportSpec, home: Home, *, to_run: bool = True) -> tuple
     """
     if to_run and spec.target in targets.PLANNED_ONLY:
         raise SpecError(f"target: {spec.target}: {targets.PLANNED_ONLY[spec.target]}")
+    if spec.connections:
+        return spec.deployable_engines[0], "its servers say so"
     if spec.topology is not None and spec.engine != "auto":
         if to_run:
             _refuse_undeployable(spec)

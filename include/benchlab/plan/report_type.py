@@ -51,6 +51,8 @@ LoadBalancer = Annotated[
 ]
 Port = Annotated[int, Field(ge=1024, le=65535)]
 # Parameters are written to option files and SQL: one line each, and finite numbers.
+# As Airflow names Connections, and the environment variables that define them.
+ConnectionName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,199}$")]
 ParameterName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")]
 Text = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
 Parameters = dict[ParameterName, Text | int | pydantic.FiniteFloat | bool]
@@ -329,6 +331,8 @@ class ReportSpec(Frozen):
         seed: decides the order of the trials; None: derived from the campaign's id.
         load_balancer: ``none`` where the client connects to the only server of a side; settings of
             HAProxy where they are not Benchlab's own; see :attr:`haproxy`.
+        connections: the Connection by which the server of each side is reached, where the target
+            deploys none.
         languages: of the report, by code; its main page is in the first one.
         publish: where the report is published; see :attr:`destinations`.
         schedule: when it is run by the calendar; None: only when a person starts it.
@@ -365,6 +369,7 @@ class ReportSpec(Frozen):
     slowdown_pct: Annotated[float, Field(ge=0, le=90, strict=False)] = 0.0
     seed: Annotated[int, Field(ge=0)] | None = None
     load_balancer: LoadBalancer = "haproxy"
+    connections: dict[Side, ConnectionName] = Field(default={})
     ports: Ports = Ports()
     languages: Annotated[tuple[Language, ...], Field(min_length=1, strict=False)] = (REFERENCE,)
     publish: Annotated[tuple[Destination, ...], Field(strict=False)] = ()
@@ -390,7 +395,9 @@ class ReportSpec(Frozen):
                     f"engines.{name}.candidate: must be set, unless `sides: single` says that one "
                     "version is measured; then it must not"
                 )
-            if self.sides == "different" and engine.baseline == engine.candidate:
+            # Two servers that exist may differ in what nobody writes down here.
+            alike = engine.baseline == engine.candidate and not self.connections
+            if self.sides == "different" and alike:
                 raise ValueError(
                     f"engines.{name}: candidate equals baseline ({engine.baseline.version}); to "
                     "measure the noise of one version against itself, write `sides: same` "

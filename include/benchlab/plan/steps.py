@@ -461,7 +461,7 @@ def _before(
     basis: Basis,
 ) -> float:
     """Seconds until a trial's side is up with the data that it needs."""
-    if isinstance(topology, CloudTopology):
+    if isinstance(topology, CloudTopology) or spec.connections:
         # A snapshot cannot be restored there: the tables are dropped and loaded again.
         return _load_s(spec) + _analyze_s(spec) if trial.restore else 0.0
     restart = STOP_S + START_S + BALANCE_S if topology else RESTART_S

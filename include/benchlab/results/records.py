@@ -29,8 +29,11 @@ STOPPED = "stopped_by"
 SPOT_HOSTS = "spot_hosts"
 REPLACED = "replaced_hosts"
 PAGE = "campaign_page"
-Stop = Literal["limit", "lifetime", "lost", "deployment"]
-"""The budget's limit, the time after which rented hosts end themselves, or hosts that were lost."""
+# Of two campaigns that are compared as one: `before, after`.
+TWO_CAMPAIGNS = "two_campaigns"
+Stop = Literal["limit", "lifetime", "lost", "deployment", "changed"]
+"""The budget's limit, the time after which rented hosts end themselves, hosts that were lost, a
+deployment that failed, or a server that exists and was upgraded."""
 
 GateStatus = Literal["pass", "fail", "not evaluated"]
 GateKind = Literal["validity", "symptom"]
