@@ -27,7 +27,9 @@ from benchlab.plan.report_type import (
 from benchlab.plan.topology import Ec2Topology, HostsTopology
 from benchlab.plan.versions import RUNNING
 from benchlab.report import publish
+from benchlab.workloads import sysbench, sysbench_faults
 from benchlab.workloads.client import program_of
+from benchlab.workloads.workload import Workload
 
 # Connections that Benchlab opens in addition to the client's.
 OWN_SESSIONS = 10
@@ -86,6 +88,26 @@ def _workloads(spec: ReportSpec) -> Iterator[str]:
         program_of(spec.client.program, first.PROGRAMS)
     except ValueError as fault:
         yield str(fault)
+    yield from _client(spec, first)
+
+
+def _client(spec: ReportSpec, workload: Workload) -> Iterator[str]:
+    client = spec.client
+    if workload.TOOL == sysbench.TOOL:
+        yield from sysbench_faults.faults(spec)
+        return
+    for field in ("rand_type", "options", "script"):
+        if getattr(client, field):
+            yield (
+                f"client.{field}: only sysbench's workloads have one, and {spec.workloads[0]} is "
+                "none of them; leave it out"
+            )
+    if (client.path or client.version) and client.program is None and len(workload.PROGRAMS) > 1:
+        names = ", ".join(program.name for program in workload.PROGRAMS)
+        yield (
+            "client.program: missing; client.path and client.version are those of one program: "
+            f"write which, one of {names}"
+        )
 
 
 def _versions(spec: ReportSpec) -> Iterator[str]:

@@ -409,7 +409,7 @@ class Campaign(_Timed):
     @property
     def client_path(self) -> str | None:
         """The path of the client's program; None: as its command names it."""
-        return self.environment.get("client_path")
+        return self.environment.get("client_path", self.report_type.client.path)
 
     @property
     def is_aa(self) -> bool:

@@ -50,7 +50,7 @@ def of_campaign(campaign: Campaign, language: Language) -> tuple[Command, ...]:
         seconds=max(trial.seconds for trial in campaign.plan.trials),
         **_ignored_errors(campaign),
     )
-    if len(module.NAMES) > 1:
+    if len(module.NAMES) > 1 and min(names) in run:
         run[run.index(min(names))] = "$workload"
     restored = campaign.environment.get("dataset", "").startswith("restored")
     return (
