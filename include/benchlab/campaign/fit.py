@@ -89,6 +89,7 @@ def _workloads(spec: ReportSpec) -> Iterator[str]:
     except ValueError as fault:
         yield str(fault)
     yield from _client(spec, first)
+    yield from _fresh(spec, [name for name, module in modules.items() if name in module.FRESH])
 
 
 def _client(spec: ReportSpec, workload: Workload) -> Iterator[str]:
@@ -108,6 +109,15 @@ def _client(spec: ReportSpec, workload: Workload) -> Iterator[str]:
             "client.program: missing; client.path and client.version are those of one program: "
             f"write which, one of {names}"
         )
+
+
+def _fresh(spec: ReportSpec, names: list[str]) -> Iterator[str]:
+    """Workloads that find the dataset as it was loaded: restored before each, and not warmed up."""
+    why = f"{', '.join(names)} would find rows that an earlier run inserted, and insert none"
+    if names and spec.restore not in ("every_trial", "after_writes"):
+        yield f"restore: {spec.restore}: {why}; write every_trial or after_writes"
+    if names and spec.warmup_seconds:
+        yield f"warmup_seconds: {spec.warmup_seconds}: {why}; write 0, and make `seconds` longer"
 
 
 def _versions(spec: ReportSpec) -> Iterator[str]:

@@ -318,6 +318,7 @@ step-deploy = { $candidate ->
 }; only one runs at a time.
 dataset-tables = { $tables } tables of { $rows } rows
 dataset-warehouses = { $warehouses } warehouses of TPC-C
+dataset-records = { $records } records of YCSB
 step-load = Load { $dataset } into each side.
 step-restore-dataset = Restore { $dataset } into each side from the dataset snapshot of its version; an earlier campaign loaded them with the client.
 contents-tpcc = The rows of the two sides are alike in kind, but not in content, as their checksums show: TPC-C asks for random values, and for 5 to 15 lines in each order.
@@ -385,6 +386,7 @@ step-repeat = { $limit ->
 commands-load = Load the tables, once on each side
 commands-loaded-before = Load the tables, as was done before their dataset snapshots were taken
 commands-run = Run one trial
+commands-run-of = Run one trial of { $workload }
 
 ## How to read this
 

@@ -280,6 +280,7 @@ step-deploy = { $where ->
 }；同一时刻只运行其中一方。
 dataset-tables = { $tables } 张表（每张表 { $rows } 行数据）
 dataset-warehouses = { $warehouses } 个 TPC-C warehouse
+dataset-records = { $records } 条 YCSB 记录
 step-load = 向每一方导入 { $dataset }。
 step-restore-dataset = 从各版本的数据集快照向每一方恢复 { $dataset }；这些数据由此前的一次测试通过客户端导入。
 contents-tpcc = 由校验和可知，两方的数据行类型相同，但内容不同：TPC-C 要求取随机值，且每个订单有 5 至 15 个订单行。
@@ -341,6 +342,7 @@ step-repeat = { $limit ->
 commands-load = 在每一方各导入一次数据
 commands-loaded-before = 导入数据（在制作数据集快照之前已执行）
 commands-run = 运行一个试验
+commands-run-of = 运行 { $workload } 的一个试验
 
 ## 如何阅读本报告
 

@@ -148,6 +148,8 @@ class Report:
         names = {workload.name for workload in self.comparison.workloads}
         if all(name.startswith("oltp_") for name in names):
             return "Sysbench"
+        if all(name.startswith("ycsb_") for name in names):
+            return "YCSB"
         return "TPC-C" if names == {"tpcc"} else None
 
     @cached_property

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from benchlab.analysis.verdict.decision import ALPHA
 from benchlab.language.names import items, plain
 from benchlab.language.numbers import MISSING
-from benchlab.plan.dataset import Warehouses
+from benchlab.plan.dataset import Records, Warehouses
 from benchlab.plan.load_balancer import HAProxySettings
 from benchlab.report.model.report import Report, ReportSide
 from benchlab.report.sentences import setting, wording
@@ -100,6 +100,8 @@ def _fill(report: Report) -> str:
     step = "step-restore-dataset" if report.restored_dataset else "step-load"
     if isinstance(loaded, Warehouses):
         return say(step, dataset=say("dataset-warehouses", warehouses=whole(loaded.warehouses)))
+    if isinstance(loaded, Records):
+        return say(step, dataset=say("dataset-records", records=whole(loaded.records)))
     tables, rows = whole(loaded.tables), whole(loaded.table_size)
     return say(step, dataset=say("dataset-tables", tables=tables, rows=rows))
 
