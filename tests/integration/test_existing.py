@@ -30,7 +30,12 @@ SMALL = {
     "dataset.tables": "1",
     "dataset.table_size": "500",
 }
-SETTINGS = [part for key, value in SMALL.items() for part in ("--set", f"{key}={value}")]
+
+
+def settings(**changed: str) -> list[str]:
+    """`--set` arguments of a small campaign, with changes."""
+    values = {**SMALL, **changed}
+    return [part for key, value in values.items() for part in ("--set", f"{key}={value}")]
 
 
 def connect(machine: Machine, server: GivenServer, password: str = PASSWORD) -> None:
@@ -42,7 +47,7 @@ def connect(machine: Machine, server: GivenServer, password: str = PASSWORD) -> 
 def measure(machine: Machine, campaign: str) -> str:
     """Run a small campaign of the shipped report type."""
     return machine.run(
-        "benchlab.cli.main", "run", "sysbench_existing", "--campaign", campaign, *SETTINGS
+        "benchlab.cli.main", "run", "sysbench_existing", "--campaign", campaign, *settings()
     )
 
 
@@ -85,7 +90,7 @@ def test_an_upgrade_in_the_middle_ends_the_campaign(
     with given_server.running(servers, folder, "10.2.11") as server:
         server.account("bench", PASSWORD)
         connect(machine, server)
-        longer = [*SETTINGS, "--set", "seconds=4", "--set", "rounds=3"]
+        longer = settings(seconds="4", rounds="3")
         process = machine.start(
             "benchlab.cli.main", "run", "sysbench_existing", "--campaign", "cut", *longer
         )

@@ -218,8 +218,6 @@ def _target(spec: ReportSpec) -> Iterator[str]:
     if target.one_side:
         yield from _one_side(spec)
         return
-    if spec.sides == "single" and target.deploys:
-        yield f"sides: single: the target {spec.target} compares two sides"
     for name, entry in spec.engines.items():
         if entry.by_workload:
             yield (

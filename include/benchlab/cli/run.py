@@ -15,7 +15,7 @@ import typer
 from benchlab import targets
 from benchlab.campaign import planning, report_types, stages
 from benchlab.campaign.stages import CampaignRun
-from benchlab.cli.options import CampaignId, FailOn, fail_on, width
+from benchlab.cli.options import CampaignId, FailOn, fail_on, refuse_without_verdicts, width
 from benchlab.cli.progress_view import ProgressView
 from benchlab.cli.report_argument import (
     Assignments,
@@ -194,6 +194,8 @@ def run(
     home = find()
     spec = _as_begun(home, report, overrides, campaign) if campaign else None
     spec = spec or report_type_on(home, report, overrides, on)
+    if failing:
+        refuse_without_verdicts(spec)
     name = campaign or stages.new_id(spec.report)
     with open_store(home) as store:
         if not approve:

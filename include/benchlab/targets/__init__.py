@@ -18,6 +18,7 @@ from benchlab.targets import fleet_files
 from benchlab.targets.cloud import lease_file
 from benchlab.targets.target import BaseTarget
 
+
 @cache
 def by_name() -> dict[str, type[BaseTarget]]:
     """Target classes by name: ``local``, ``hosts``, ``ec2``, ..."""

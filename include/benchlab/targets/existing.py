@@ -17,7 +17,7 @@ from pathlib import Path
 from benchlab import engines, workloads
 from benchlab.engines import given
 from benchlab.engines.given import Given, GivenInstance
-from benchlab.errors import CommandError, TargetError
+from benchlab.errors import CommandError, EngineError, TargetError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
@@ -99,9 +99,11 @@ class Target(BaseTarget):
 
     def changed(self, side: Side) -> str | None:
         """See :class:`Deployment`: an upgrade in the middle of the campaign."""
+        engine = self.engine(side)
         try:
-            misfits = self.engine(side).misfits()
-        except CommandError:  # it may be down for a moment, and the trial waits for it
+            engine.start()  # it is down while it is upgraded
+            misfits = engine.misfits()
+        except (CommandError, EngineError):  # the trial says what is wrong
             return None
         return "; ".join(f"{side}: {misfit}" for misfit in misfits) or None
 

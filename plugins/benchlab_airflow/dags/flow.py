@@ -28,7 +28,6 @@ from airflow.sdk import DAG, TaskGroup, TriggerRule, XComArg, chain, task
 
 from benchlab import home, targets, workloads
 from benchlab.campaign import recovery
-from benchlab.errors import SpecError
 from benchlab.plan.report_type import MAX_REPEATS, ReportSpec
 from benchlab.plan.steps import Preparation
 from benchlab_airflow.calendar import timetables

@@ -903,11 +903,10 @@ site-p95-ms = p95 (ms)
 site-why-not-used = Why not used
 site-not-measured = not measured
 site-rejected-about = Each trial's own page has the gate that failed with what it observed and what is allowed, and its series.
-site-one-version = { $version }: one version measured
-site-one-version-about = Only one version was measured, so nothing is compared and there is no verdict. Measure two versions, or one against itself (`sides: same`), to get one.
 
 ## Site: two campaigns
 
+site-one-version-about = Only one version was measured, so nothing is compared and there is no verdict. Measure two versions, or one against itself (`sides: same`), to get one.
 site-compare = Two campaigns side by side
 site-compare-with = Put beside it
 site-compare-choose = Choose two campaigns
@@ -1029,3 +1028,73 @@ site-plan-finds-change = a change of { $change } in 4 of 5 campaigns, by { $camp
    *[other] { $campaigns } A/A campaigns
 }
 site-plan-finds-assumed = a change of { $change } in 4 of 5 campaigns, with noise as assumed: there is no A/A campaign of this setting
+
+## One version (`sides: single`): said in place of the message without `-single`
+
+side-baseline-single = measured version
+of-both-sides-single = { $value }
+title-single = { $system } Performance Test Report for { $baseline }
+subject-single = { $engine } { $baseline } was measured{ measured-how } by itself: how much throughput does it reach, and how long do its transactions take?
+answer-one-version = Highest throughput: { $each }.
+answer-highest = { $workload } { $highest } { $metric } at { $threads } threads
+answer-no-verdict = One version was measured, so nothing is compared and there is no verdict.
+column-highest = Highest
+column-at-threads = At threads
+column-p95 = p95 (ms) there
+scope-one-version = The figures describe this version as it was deployed here. Compare them with other campaigns only with care: the same version may differ between deployments by more than two releases do.
+read-one-version = A figure is the geometric mean over the rounds in which its thread count has a valid trial; the faint points of the charts are the rounds.
+read-one-alone = Nothing is compared: there is no interval of a change, no p value and no verdict. Every gate of a trial was evaluated as it is where two versions are compared.
+rounds-used-single = { $used } of { $rounds } rounds are complete; each row of the table uses the rounds in which it has a valid trial.
+client-tpmc-single = tpmC is the number of New Order transactions a minute, measured without TPC-C's keying and think times and without an audit: it is not a TPC result.
+details-single = { $title } at each thread count: geometric means of the rounds' percentiles.
+gates-symptom-single = Gates of symptom, over all executed trials or over all thread counts ({ $counted }); the measured version may cause what they find, so nothing is left out.
+parameters-none-single = No parameters are set for { $baseline }: its defaults apply.
+parameters-same-single = These parameters are set for { $baseline }.
+shared-machine-single = { $balancer ->
+    [none] Client and server share
+   *[haproxy] Client, load balancer and server share
+} one machine (cores: { $cores }): the figures say what this version reaches here, and cannot be compared with anything measured elsewhere.
+fleet-restored-dataset-single = The dataset was restored from a dataset snapshot. It has the rows that were loaded once, but a restore writes them to disk in order and without the traces of loading: throughput may differ from that of a campaign that loads its dataset.
+hardware-replaced-single = After { $after ->
+    [one] one trial
+   *[other] { $after } trials
+} { $count ->
+    [one] a host was lost and replaced
+   *[other] hosts were lost and replaced
+}: { $hosts }. The servers were then deployed and filled again: trials before and after that are of two deployments.
+step-deploy-single = Deploy { $engine } { $baseline } { $where ->
+    [tiup] with TiUP
+    [fleet] on its hosts
+   *[machine] with a data directory and a port of its own
+}.
+step-load-single = Load { $dataset }.
+step-restore-dataset-single = Restore { $dataset } from the dataset snapshot of its version; an earlier campaign loaded them with the client.
+step-consistency-single = Check TPC-C's consistency conditions (clause 3.3.2) { $moments ->
+    [load] after the load
+    [last-trial] after the last trial
+   *[both] after the load and once more after the last trial
+}.
+step-snapshot-single = Stop the servers and take a snapshot of the data.
+step-sequential-single = { $rounds ->
+    [one] Measure 1 round:
+   *[other] Measure { $rounds } rounds:
+} one block for each workload, in the order of the report type. In a block, the workload is measured at { $threads } client threads.
+step-repeat-single = { $limit ->
+    [0] A block with an invalid trial is not measured again.
+   *[other] Measure a block again if a trial in it is invalid, as a whole and at most { $limit } more times; the first wholly valid attempt counts.
+}
+commands-load-single = Load the tables
+series-summary-single = Second by second: { $count } trials
+series-about-single = { $metric }; below it CPU and disk of whichever host was busiest, from idle to fully busy. Every picture has its own scale of { $metric }.
+software-alike-single = The servers of a component are configured alike: the digests of their effective configurations agree.
+consistency-both-single = TPC-C's consistency conditions (clause 3.3.2): { $told }.
+repeats-none-single = Blocks measured again: none.
+repeats-single = Blocks measured again ({ $count }): { $each }.
+stopped-by-deployment-single = Measuring ended before the plan did: the servers could not be deployed anew.
+head-both-sides-single = Parameters that were set
+sources-single = trials.csv has one row per executed trial. The figure at a thread count is the geometric mean over its used rows. { sources-raw } comparison.csv and report.json have the figures unrounded. If evidence.zip lies beside this report, the command benchlab verify recomputes its figures from the raw outputs, and lists what it could not recompute.
+site-same-plan = The same plan before
+site-same-plan-about = Campaigns of one version with this setting, the newest first: throughput of each workload, as the geometric mean over thread counts and rounds. They were measured at other times and on other deployments, so their differences are no verdict; only campaigns of two versions belong to the long view.
+restore-every-trial-single = Before every trial the data are restored from the snapshot.
+restore-after-writes-single = Before a trial the data are restored from the snapshot if anything was written since the last restore.
+restore-per-workload-single = Before each block the data are restored from the snapshot; each later trial of the block runs on what the one before it left.

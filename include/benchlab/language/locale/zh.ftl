@@ -933,11 +933,10 @@ site-p95-ms = p95（ms）
 site-why-not-used = 不使用的原因
 site-not-measured = 未测量
 site-rejected-about = 每个试验的页面列出未通过的检查项、其观测值与允许范围，以及逐秒数据。
-site-one-version = { $version }：只测量了一个版本
-site-one-version-about = 只测量了一个版本，因此没有比较，也没有判定。要得到判定，请测量两个版本，或让一个版本与自身比较（`sides: same`）。
 
 ## 网站：两个测试活动
 
+site-one-version-about = 只测量了一个版本，因此没有比较，也没有判定。要得到判定，请测量两个版本，或让一个版本与自身比较（`sides: same`）。
 site-compare = 两个测试活动并排
 site-compare-with = 与之并排
 site-compare-choose = 选择两个测试活动
@@ -1046,3 +1045,64 @@ site-plan-finds-nothing = 无：只有一方或一轮时，不会得出任何变
 site-plan-finds-little = 五次中有四次连 50% 的变化也发现不了
 site-plan-finds-change = 五次中有四次可发现 { $change } 的变化，依据 { $campaigns } 个 A/A 测试
 site-plan-finds-assumed = 五次中有四次可发现 { $change } 的变化（噪声为假定值：此设置下没有 A/A 测试）
+
+## 单一版本 (`sides: single`)：代替不带 `-single` 的消息
+
+side-baseline-single = 被测版本
+of-both-sides-single = { $value }
+title-single = { $system } { $baseline } 性能测试报告
+subject-single = 本次测试{ measured-how }单独测量了 { $engine } { $baseline }：吞吐能达到多少？事务耗时多久？
+answer-one-version = 最高吞吐：{ $each }。
+answer-highest = { $workload } 在 { $threads } 个线程时为 { $highest } { $metric }
+answer-no-verdict = 只测量了一个版本，因此没有比较，也没有结论。
+column-highest = 最高值
+column-at-threads = 所在线程数
+column-p95 = 此时的 p95 (ms)
+scope-one-version = 这些数据描述的是该版本在本次部署中的表现。与其他测试活动比较时须谨慎：同一版本在不同部署之间的差异可能大于两个版本之间的差异。
+read-one-version = 每个数据是该线程数有有效试验的各轮次的几何平均值；图中的浅色点为单个轮次。
+read-one-alone = 没有进行比较：没有变化的置信区间，没有 p 值，也没有结论。试验的各项检查与对比两个版本时相同。
+rounds-used-single = { $rounds } 个轮次中有 { $used } 个完整；表中每一行来自该行有有效试验的轮次。
+client-tpmc-single = tpmC 为每分钟完成的 New Order 事务数，不含 TPC-C 规定的键入时间与思考时间，也未经审计：并非 TPC 意义上的测试结果。
+details-single = 各线程数下的 { $title }：各轮次百分位值的几何平均值。
+gates-symptom-single = 症状检查项，覆盖所有已执行的试验，或所有线程数（{ $counted }）；这些现象可能由被测版本自身引起，因此予以保留。
+parameters-none-single = { $baseline } 未指定任何参数，使用默认值。
+parameters-same-single = 对 { $baseline } 指定了以下参数。
+shared-machine-single = { $balancer ->
+    [none] 客户端和服务器共用
+   *[haproxy] 客户端、负载均衡器和服务器共用
+}一台机器（核数：{ $cores }）：所得数据说明该版本在此处的表现，不能与其他环境测得的数据比较。
+fleet-restored-dataset-single = 数据集从数据集快照恢复。其中的数据行与当初导入时相同，但在磁盘上按恢复时的写入顺序存放，没有导入过程留下的痕迹：吞吐可能与重新导入数据集的测试不同。
+hardware-replaced-single = 执行 { $after } 个试验之后有 { $count } 台主机丢失并被替换：{ $hosts }。之后重新部署并重新装载数据，因此此前与此后的试验属于两次部署。
+step-deploy-single = { $where ->
+    [tiup] 通过 TiUP 部署
+    [fleet] 在其主机上部署
+   *[machine] 使用独立的数据目录和端口部署
+} { $engine } { $baseline }。
+step-load-single = 导入 { $dataset }。
+step-restore-dataset-single = 从该版本的数据集快照恢复 { $dataset }；这些数据由此前的一次测试通过客户端导入。
+step-consistency-single = { $moments ->
+    [load] 导入数据之后，
+    [last-trial] 最后一次试验之后，
+   *[both] 导入数据之后以及最后一次试验之后，
+}检查 TPC-C 的一致性条件（条款 3.3.2）。
+step-snapshot-single = 停止服务器，并对数据做快照。
+step-sequential-single = 测试 { $rounds } 个轮次：按报告类型中的顺序，每个负载一个测试块。在一个测试块中，对该负载依次以 { $threads } 个客户端线程进行测试。
+step-repeat-single = { $limit ->
+    [0] 含有无效试验的测试块不再重新测试。
+   *[other] 如果一个测试块中有无效的试验，则将其整体重新测试，最多重测 { $limit } 次；采用第一次全部有效的测试。
+}
+commands-load-single = 导入数据
+series-summary-single = 逐秒曲线：{ $count } 个试验
+series-about-single = { $metric }；下方是最繁忙主机的 CPU 与磁盘，从空闲到完全繁忙。每张图的 { $metric } 刻度各自独立。
+software-alike-single = 同一组件的各台服务器配置一致：其生效配置的摘要相同。
+consistency-both-single = TPC-C 一致性条件（条款 3.3.2）：{ $told }。
+repeats-none-single = 重新测试的测试块：无。
+repeats-single = 重新测试的测试块（{ $count }）：{ $each }。
+stopped-by-deployment-single = 测试提前结束：无法重新部署服务器。
+head-both-sides-single = 所设参数
+sources-single = trials.csv 中每个已执行的试验占一行。某一线程数下的数据，是该负载、该线程数所采用的各行的几何平均值。{ sources-raw }comparison.csv 和 report.json 中为未经舍入的数据。如本报告旁有 evidence.zip，可用 benchlab verify 命令由原始输出重新计算各项数据，该命令也会指出无法重新计算的内容。
+site-same-plan = 此前的同一计划
+site-same-plan-about = 设置相同的单一版本测试活动，最新的在前：各负载的吞吐，为各线程数与各轮次的几何平均值。它们在其他时间、其他部署上测得，因此其差异不是结论；只有对比两个版本的测试活动才进入长期视图。
+restore-every-trial-single = 每个试验之前，均从快照恢复数据。
+restore-after-writes-single = 如果上次恢复之后写入过数据，则在试验之前从快照恢复数据。
+restore-per-workload-single = 每个测试块之前，从快照恢复数据；同一测试块内的试验依次使用前一个试验留下的数据。

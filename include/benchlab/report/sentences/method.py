@@ -55,9 +55,10 @@ def steps(report: Report) -> tuple[str, ...]:
 
 def contents(report: Report) -> str:
     """A sentence if the two sides hold different rows; empty if they do not, or it is not known."""
-    baseline, candidate = (side.dataset_checksum for side in report.sides.values())
-    if baseline is None or candidate is None or baseline == candidate:
+    checksums = [side.dataset_checksum for side in report.sides.values()]
+    if None in checksums or len(set(checksums)) == 1:
         return ""
+    baseline, candidate = map(str, checksums)
     # A cluster's own part differs even if both sides were restored from one dataset snapshot, which
     # BR has compared with each of them.
     if report.restored_dataset and rows_of(baseline) == rows_of(candidate):
@@ -78,13 +79,14 @@ def _deploy(report: Report) -> str:
             engine=report.engine_title,
             versions=items(versions, report.language),
         )
-    baseline, candidate = report.sides["baseline"], report.sides["candidate"]
+    versions = {name: side.version for name, side in report.sides.items()}
+    if report.campaign.is_aa:
+        versions["candidate"] = "same"
     with_tiup = report.fleet is not None and "tiup" in report.software
     return report.language.say(
         "step-deploy",
         engine=report.engine_title,
-        baseline=baseline.version,
-        candidate="same" if report.campaign.is_aa else candidate.version,
+        **versions,
         where="tiup" if with_tiup else _where(report),
     )
 
@@ -121,7 +123,8 @@ def _slowdown(report: Report) -> tuple[str, ...]:
 
 def _order(report: Report) -> str:
     plan = report.plan
-    step = "step-sequential" if plan.placement == "sequential" else "step-interleaved"
+    in_sequence = plan.placement == "sequential" or not report.has_verdicts
+    step = "step-sequential" if in_sequence else "step-interleaved"
     counts = (str(n) for name in plan.workloads_in_order for n in plan.threads_in_order(name))
     return report.language.say(
         step,
@@ -156,7 +159,9 @@ def _trial(report: Report) -> str:
 
 
 def how_to_read(report: Report) -> tuple[str, ...]:
-    """The decision rule in six lines."""
+    """The decision rule in six lines; of one version, what its figures are."""
+    if not report.has_verdicts:
+        return (report.language.say("read-one-version"), report.language.say("read-one-alone"))
     say, limit = report.language.say, report.numbers.limit(report.spec.threshold_pct)
     one_round = "-one-round" if report.plan.rounds == 1 else ""
     unstable = say("read-unstable", dataset="checked" if report.consistency else "other")
@@ -194,7 +199,7 @@ def about(report: Report) -> str:
 def provenance(report: Report) -> tuple[tuple[str, str], ...]:
     """Where the report comes from, as names and values."""
     say, plan, ended = report.language.say, report.plan, report.campaign.ended_at
-    sequential = plan.placement == "sequential"
+    sequential = plan.placement == "sequential" and report.has_verdicts
     values = {
         "campaign": report.campaign.id,
         "report-type": say(
@@ -210,7 +215,7 @@ def provenance(report: Report) -> tuple[tuple[str, str], ...]:
         "spent": spent(report),
         "topology": plan.topology,
         "placement": say("placement-sequential") if sequential else None,
-        "seed": None if sequential else str(plan.seed),
+        "seed": None if sequential or not report.has_verdicts else str(plan.seed),
         "calibration": items(report.calibration, report.language) or None,
         "checksum": _by_side(report, lambda side: side.dataset_checksum or MISSING),
         "rows": _by_side(report, lambda side: report.numbers.whole(side.rows)),

@@ -26,6 +26,8 @@ _MOST_PLACES = 4
 def deployments(report: Report) -> str:
     """What the intervals know of deployments, and what the rounds alone say; once in a report."""
     say, sections = report.language.say, report.sections
+    if not report.has_verdicts:
+        return say("scope-one-version")
     said = []
     for basis in dict.fromkeys(section.figures.basis for section in sections):
         own = [section for section in sections if section.figures.basis == basis]

@@ -103,7 +103,13 @@ class Api:
         port = PORT if login.port == server_login.PORT else login.port
         # The API itself has HTTPS only.
         scheme = "http" if _is_loopback(login.host) else "https"
-        self._base = f"{scheme}://{login.host}:{port}/v1beta1"
+        self._client = httpx.Client(
+            base_url=f"{scheme}://{login.host}:{port}/v1beta1",
+            auth=httpx.DigestAuth(login.user, login.password),
+            timeout=ANSWER_S,
+            # Between two questions lie seconds, and nobody closes the client.
+            limits=httpx.Limits(max_keepalive_connections=0),
+        )
 
     def get(self, path: str, **query: Any) -> dict[str, Any]:
         """What is at a path. Raises as :meth:`call`."""
@@ -131,50 +137,38 @@ class Api:
         named = f"TiDB Cloud: {method} {path}"
         began = time.monotonic()
         while True:
-            waited = time.monotonic() - began
             try:
-                answer = self._send(method, path, body, query)
-            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-                fault: TargetError = TargetError(
-                    f"{named}: {self._login.host} cannot be reached; see whether this machine may "
-                    "connect to it, and try again"
-                )
-                if waited > self.limits.outage:
-                    raise fault from error
-                time.sleep(self.limits.pause)
-                continue
+                answer = self._client.request(method, path, json=body, params=query)
             except httpx.HTTPError as error:
-                fault = UnansweredError(f"{named}: the connection was lost before the answer")
-                if not repeatable or waited > self.limits.outage:
-                    raise fault from error
-                time.sleep(self.limits.pause)
-                continue
-            if answer.status_code == httpx.codes.TOO_MANY_REQUESTS:
-                if waited > self.limits.rate:
-                    raise TargetError(
-                        f"{named}: more requests than TiDB Cloud allows this key in a minute, for "
-                        f"{waited:.0f} s; see what else uses the key"
-                    )
-                time.sleep(_until_reset(answer, self.limits))
-            elif answer.is_server_error:
-                fault = UnansweredError(f"{named}: status {answer.status_code}: {_message(answer)}")
-                if not repeatable or waited > self.limits.outage:
-                    raise fault
-                time.sleep(self.limits.pause)
+                fault = self._unreached(error, named)
             else:
-                return _document(answer, named)
+                if answer.status_code == httpx.codes.TOO_MANY_REQUESTS:
+                    self._wait_for_reset(answer, named, time.monotonic() - began)
+                    continue
+                if not answer.is_server_error:
+                    return _document(answer, named)
+                said = f"status {answer.status_code}: {_message(answer)}"
+                fault = UnansweredError(f"{named}: {said}")
+            is_open = isinstance(fault, UnansweredError) and not repeatable
+            if is_open or time.monotonic() - began > self.limits.outage:
+                raise fault
+            time.sleep(self.limits.pause)
 
-    def _send(
-        self, method: str, path: str, body: dict[str, Any] | None, query: dict[str, Any] | None
-    ) -> httpx.Response:
-        return httpx.request(
-            method,
-            f"{self._base}{path}",
-            json=body,
-            params=query,
-            auth=httpx.DigestAuth(self._login.user, self._login.password),
-            timeout=ANSWER_S,
-        )
+    def _unreached(self, error: httpx.HTTPError, named: str) -> TargetError:
+        if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+            return TargetError(
+                f"{named}: {self._login.host} cannot be reached; see whether this machine may "
+                "connect to it, and try again"
+            )
+        return UnansweredError(f"{named}: the connection was lost before the answer")
+
+    def _wait_for_reset(self, answer: httpx.Response, named: str, waited: float) -> None:
+        if waited > self.limits.rate:
+            raise TargetError(
+                f"{named}: more requests than TiDB Cloud allows this key in a minute, for "
+                f"{waited:.0f} s; see what else uses the key"
+            )
+        time.sleep(_until_reset(answer, self.limits))
 
 
 def _document(answer: httpx.Response, named: str) -> dict[str, Any]:
