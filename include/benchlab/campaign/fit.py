@@ -59,7 +59,7 @@ def check(spec: ReportSpec, where: str) -> ReportSpec:
 
 def _names(spec: ReportSpec) -> Iterator[str]:
     known: tuple[tuple[str, Iterable[str], Iterable[str]], ...] = (
-        ("target", [spec.target], [*targets.by_name(), *targets.PLANNED_ONLY]),
+        ("target", [spec.target], [*targets.by_name()]),
         ("engine", [spec.engine], [*engines.by_name(), "auto"]),
         ("engines", spec.engines, engines.by_name()),
         ("workloads", spec.workloads, workloads.by_name()),
@@ -249,6 +249,9 @@ def _target(spec: ReportSpec) -> Iterator[str]:
     if spec.target not in targets.by_name():
         return
     target = targets.by_name()[spec.target]
+    if target.one_side:
+        yield from _one_side(spec)
+        return
     for name, entry in spec.engines.items():
         if entry.by_workload:
             yield (
@@ -259,6 +262,33 @@ def _target(spec: ReportSpec) -> Iterator[str]:
         yield from _one_machine(spec)
     else:
         yield from _fleet(spec)
+
+
+def _one_side(spec: ReportSpec) -> Iterator[str]:
+    """What cannot be done with a cluster of which somebody else chooses version and configuration.
+
+    Configuration by workload is refused when a campaign begins: it can be planned.
+    """
+    where = f"the target {spec.target}"
+    if spec.topology is None:
+        yield f"topology: missing; {where} needs one of configs/topologies"
+    if spec.sides != "single":
+        yield f"sides: {spec.sides}: nobody can choose a version on {where}; write single"
+    if spec.engine != "tidb":
+        yield f"engine: {spec.engine}: {where} has tidb only"
+    if spec.budget is None:
+        yield "budget: missing; what a campaign may cost has no default where a cluster is rented"
+    if spec.load_balancer != "none":
+        yield f"load_balancer: {spec.load_balancer}: {where} has an endpoint of its own; write none"
+    if spec.deployments > 1:
+        yield f"deployments: {spec.deployments}: {where} makes one cluster; write 1"
+    if spec.snapshots is not None:
+        yield f"snapshots: {where} restores by loading again; leave it out"
+    yield from _secret(spec)
+    for name, entry in spec.engines.items():
+        for field in ("parameters", "components", "builds"):
+            if getattr(entry.baseline, field) or getattr(entry, field, None):
+                yield f"engines.{name}.{field}: {where} configures its clusters; leave it out"
 
 
 def _connections_of_sides(spec: ReportSpec) -> Iterator[str]:

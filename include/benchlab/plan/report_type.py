@@ -527,6 +527,11 @@ class ReportSpec(Frozen):
         return "none" if self.haproxy is None else "haproxy"
 
     @property
+    def restores_by_loading(self) -> bool:
+        """Whether there is no snapshot: a restore drops the tables and loads them again."""
+        return bool(self.connections) or self.target == "tidb_cloud"
+
+    @property
     def measured_sides(self) -> tuple[Side, ...]:
         """Both sides, or the baseline where one version is measured."""
         return SIDES[:1] if self.sides == "single" else SIDES

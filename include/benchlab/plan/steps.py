@@ -514,7 +514,8 @@ def _around(topology: Topology | None) -> tuple[float, str, float]:
             what = f"rent {_host_count(topology)} hosts in {topology.region}"
             return PROVISION_S, what, RELEASE_S
         case CloudTopology():
-            what = f"create the TiDB Cloud cluster in {topology.region}, rent the client's host"
+            what = f"create the TiDB Cloud cluster in {topology.region}"
+            what += ", rent the client's host" * (topology.client != "here")
             return CLOUD_PROVISION_S, what, RELEASE_S
         case HostsTopology():
             return CHECK_HOSTS_S, f"log in to {len(topology.hosts)} hosts, check them", STOP_S

@@ -142,6 +142,7 @@ class BaseTarget(Deployment, ABC):
         slows_down: whether it can slow the candidate down on purpose.
         deploys: whether the servers are the campaign's own; else they are reached by the
             ``connections`` of its report type, and left as they are.
+        one_side: whether it can measure one version only.
         client_program: the name of the chosen client; None until it has been chosen.
 
     Example:
@@ -161,6 +162,7 @@ class BaseTarget(Deployment, ABC):
     deferrable: ClassVar[bool] = True
     slows_down: ClassVar[bool] = False
     deploys: ClassVar[bool] = True
+    one_side: ClassVar[bool] = False
 
     def __init__(
         self, home: Home, campaign: str, plan: Plan, spec: ReportSpec, access: Access

@@ -274,6 +274,7 @@ shared-machine = { $balancer ->
    *[haproxy] Client, load balancer and server share
 } one machine (cores: { $cores }): the figures compare the two sides with each other, and with nothing measured elsewhere.
 haproxy-settings = HAProxy was configured as the report type says: { $settings }.
+note-cloud = TiDB Cloud chose the version and the configuration and operates the cluster: its hosts are not seen, and there are no figures of them. A restore loads the tables anew, with as many rows and other values.
 note-existing = The servers are somebody else's: other work on them and on their hosts is not seen, and there are no figures of their hosts. A restore loads the tables anew, with as many rows and other values.
 engine-chosen = Engine { $engine }: { $reason }.
 fleet-same-hosts = The clusters of both sides are deployed on the same hosts and run one at a time, so no difference between hosts can explain a difference between the sides.
@@ -307,6 +308,7 @@ tool-client = client
 
 ## Test plan
 
+step-cloud = Make a TiDB Cloud Dedicated cluster for the campaign, with { $engine } { $versions }, and delete it at the end.
 step-existing = Measure { $engine } { $versions } where it is: nothing is deployed, configured, stopped or restarted, and one schema is made and dropped.
 step-deploy = { $candidate ->
     [same] Deploy { $engine } { $baseline } (baseline) and the same once more (candidate)

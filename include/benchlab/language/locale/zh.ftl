@@ -232,6 +232,7 @@ shared-machine = { $balancer ->
    *[haproxy] 客户端、负载均衡器和服务器共用
 }一台机器（核数：{ $cores }）：所得数据只能用于两方之间的相互比较，不能与其他环境测得的数据比较。
 haproxy-settings = HAProxy 按报告类型中的设置运行：{ $settings }。
+note-cloud = 版本与配置由 TiDB Cloud 决定，集群由其运维：看不到其主机，也没有这些主机的指标。恢复数据即重新导入各表，行数相同，值不同。
 note-existing = 服务器不归本次测试所有：看不到服务器及其主机上的其他负载，也没有这些主机的指标。恢复数据即重新导入各表，行数相同，值不同。
 engine-chosen = 引擎 { $engine }（选用原因：{ $reason }）。
 fleet-same-hosts = 两方的集群部署在相同的主机上，同一时刻只运行其中一个，因此两方的差异不可能由主机之间的差异造成。
@@ -265,6 +266,7 @@ tool-client = 客户端
 
 ## 测试方案
 
+step-cloud = 为本次测试创建一个 TiDB Cloud Dedicated 集群（{ $engine } { $versions }），测试结束后删除。
 step-existing = 在原处测试 { $engine } { $versions }：不部署、不配置、不停止、不重启任何服务器，只创建并删除一个 schema。
 step-deploy = { $where ->
     [tiup] 通过 TiUP 在相同的主机上

@@ -28,8 +28,8 @@ def notes(report: Report) -> tuple[str, ...]:
     if isinstance(report.spec.load_balancer, HAProxySettings):
         chosen = items(report.spec.load_balancer.directives(), report.language)
         found.append(say("haproxy-settings", settings=chosen))
-    if report.spec.connections:
-        found.append(say("note-existing"))
+    if report.spec.restores_by_loading:
+        found.append(say("note-existing" if report.spec.connections else "note-cloud"))
     if report.engine_caveat:
         found.append(report.engine_caveat)
     if report.fleet is not None:
@@ -47,7 +47,7 @@ def steps(report: Report) -> tuple[str, ...]:
         wording.sentences(filter(None, (_fill(report), contents(report))), report),
         say("step-analyze"),
         *_consistency(report),
-        *([] if report.spec.connections else [say("step-snapshot")]),
+        *([] if report.spec.restores_by_loading else [say("step-snapshot")]),
         *_deployments(report),
         *_slowdown(report),
         _order(report),
@@ -76,10 +76,10 @@ def _where(report: Report) -> str:
 
 
 def _deploy(report: Report) -> str:
-    if report.spec.connections:
+    if report.spec.restores_by_loading:
         versions = dict.fromkeys(side.version for side in report.sides.values())
         return report.language.say(
-            "step-existing",
+            "step-existing" if report.spec.connections else "step-cloud",
             engine=report.engine_title,
             versions=items(versions, report.language),
         )
@@ -143,7 +143,7 @@ def _order(report: Report) -> str:
 
 def _restore(report: Report) -> str:
     say = report.language.say
-    source = "client" if report.spec.connections else "snapshot"
+    source = "client" if report.spec.restores_by_loading else "snapshot"
     said = say(f"restore-{report.spec.restore.replace('_', '-')}", source=source)
     if report.fleet is None or report.spec.restore == "never":
         return said
