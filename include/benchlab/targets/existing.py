@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
 from benchlab import engines, workloads
 from benchlab.engines import given
@@ -49,7 +50,7 @@ class Target(BaseTarget):
     """Servers that exist; the client runs on this machine."""
 
     name = "existing"
-    topology = None
+    topology: ClassVar[str | None] = None
     deferrable = False
     deploys = False
     # Programs of its owner may run beside the client.

@@ -77,11 +77,11 @@ def _where(report: Report) -> str:
 
 def _deploy(report: Report) -> str:
     if report.spec.restores_by_loading:
-        versions = dict.fromkeys(side.version for side in report.sides.values())
+        there = dict.fromkeys(side.version for side in report.sides.values())
         return report.language.say(
             "step-existing" if report.spec.connections else "step-cloud",
             engine=report.engine_title,
-            versions=items(versions, report.language),
+            versions=items(there, report.language),
         )
     versions = {name: side.version for name, side in report.sides.items()}
     if report.campaign.is_aa:
