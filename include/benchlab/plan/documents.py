@@ -22,8 +22,10 @@ except ImportError:
 
 Model = TypeVar("Model", bound=BaseModel)
 Row = Mapping[str, str]
-# Pydantic's tags for the kinds of a dataset; they are not fields.
+# Pydantic's tags for the kinds of a dataset and of a load balancer; they are not fields.
 DATASET_KINDS = ("sysbench", "tpcc", "ycsb")
+BALANCER_KINDS = ("name", "settings")
+_KINDS = {"dataset": DATASET_KINDS, "load_balancer": BALANCER_KINDS}
 # All but the first are what PyYAML raises for values that do not fit their tag: a 45th of a month,
 # `!!int x`.
 YAML_FAULTS = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError)
@@ -162,7 +164,7 @@ def faults(error: Exception, within: tuple[str | int, ...] = ()) -> list[str]:
         ):
             continue  # the list is short only because its items were refused
         place = (*within, *item["loc"])
-        if place[:1] == ("dataset",) and place[1:2] and place[1] in DATASET_KINDS:
+        if place[1:2] and place[1] in _KINDS.get(str(place[0]), ()):
             place = (place[0], *place[2:])
         names = map(str, place)
         field = ".".join(name if name.isprintable() else repr(name) for name in names)

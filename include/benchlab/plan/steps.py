@@ -261,7 +261,8 @@ def page_minutes(spec: ReportSpec, published: Published, topology: Topology | No
     """
     blocks = len(spec.workloads) * spec.rounds
     one_side = DEPLOY_S + _load_s(spec)
-    one_side += blocks * len(spec.threads) * (spec.warmup_seconds + spec.seconds)
+    cells = sum(len(spec.threads_of(workload)) for workload in spec.workloads)
+    one_side += spec.rounds * cells * (spec.warmup_seconds + spec.seconds)
     if "analyze" in published.describes:
         one_side += spec.dataset.rows / ANALYZE_ROWS_PER_S
     if "restore" in published.describes:
@@ -477,7 +478,7 @@ def _before(
     basis: Basis,
 ) -> float:
     """Seconds until a trial's side is up with the data that it needs."""
-    if isinstance(topology, CloudTopology):
+    if isinstance(topology, CloudTopology) or spec.connections:
         # A snapshot cannot be restored there: the tables are dropped and loaded again.
         return _load_s(spec) + _analyze_s(spec) if trial.restore else 0.0
     restart = STOP_S + START_S + BALANCE_S if topology else RESTART_S
@@ -513,7 +514,8 @@ def _around(topology: Topology | None) -> tuple[float, str, float]:
             what = f"rent {_host_count(topology)} hosts in {topology.region}"
             return PROVISION_S, what, RELEASE_S
         case CloudTopology():
-            what = f"create the TiDB Cloud cluster in {topology.region}, rent the client's host"
+            what = f"create the TiDB Cloud cluster in {topology.region}"
+            what += ", rent the client's host" * (topology.client != "here")
             return CLOUD_PROVISION_S, what, RELEASE_S
         case HostsTopology():
             return CHECK_HOSTS_S, f"log in to {len(topology.hosts)} hosts, check them", STOP_S

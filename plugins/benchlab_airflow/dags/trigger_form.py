@@ -405,8 +405,9 @@ def _values(plan: ReportSpec) -> str:
     entry = plan.engines[plan.deployable_engines[0]]
     sides = " against ".join(side.label for side in (entry.baseline, entry.candidate) if side)
     dataset = " x ".join(f"{value:,} {name}" for name, value in plan.dataset.model_dump().items())
+    threads = ", ".join(map(str, plan.thread_counts))
     return (
-        f"**{sides}**: {', '.join(plan.workloads)}; threads {', '.join(map(str, plan.threads))}; "
+        f"**{sides}**: {', '.join(plan.workloads)}; threads {threads}; "
         f"rounds {plan.rounds}; {plan.seconds} s a trial, {plan.warmup_seconds} s warm-up; "
         f"{dataset.replace('_', ' ')}; {plan.placement}"
     )

@@ -372,6 +372,14 @@ def test_what_the_campaign_recorded_of_its_engine_is_said() -> None:
     assert report.software == {"sysbench": "1.0.20"}
 
 
+def test_settings_of_the_load_balancer_are_said_in_its_own_words() -> None:
+    """Who repeats the measurement needs them; Benchlab's own are in its configuration file."""
+    chosen = report_of({}, load_balancer={"maxconn": 4000, "timeouts": {"connect": "2s"}})
+    said = next(note for note in method.notes(chosen) if "HAProxy" in note)
+    assert "maxconn 4000, timeout connect 2s, timeout client 1h" in said
+    assert not any("maxconn" in note for note in method.notes(report_of({})))
+
+
 def test_an_engine_of_which_nothing_is_recorded_goes_by_its_name() -> None:
     """A campaign that ended before its target could report anything still has a report."""
     report = report_of({}, environment={}, **TIDB)

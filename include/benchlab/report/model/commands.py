@@ -63,7 +63,7 @@ def of_campaign(campaign: Campaign, language: Language) -> tuple[Command, ...]:
 def _of_runs(runs: Mapping[str, list[str]], language: Language) -> list[Command]:
     """One command for all workloads if it has their name as a word, else one for each."""
     name, run = next(iter(runs.items()))
-    if name in run:
+    if all(name in run for name, run in runs.items()):
         if len(workloads.by_name()[name].NAMES) > 1:
             run[run.index(name)] = "$workload"
         return [Command(language.say("commands-run"), _shell(run))]
