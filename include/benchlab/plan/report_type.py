@@ -193,8 +193,16 @@ class Client(Frozen):
 
 
 Line = Literal[
-    *("versions", "hosts", "parameters", "data", "workloads", "steps", "client", "user"),
-    *("load_balancer", "results"),
+    "versions",
+    "hosts",
+    "parameters",
+    "data",
+    "workloads",
+    "steps",
+    "client",
+    "user",
+    "load_balancer",
+    "results",
 ]
 LINES: tuple[Line, ...] = get_args(Line)
 """What a document says of how it was measured, line by line."""
