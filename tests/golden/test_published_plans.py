@@ -247,6 +247,15 @@ def test_the_page_is_charged_with_its_own_steps_only() -> None:
             assert said(name, "of which the document says nothing")
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("tpcc")])
+def test_tpc_c_as_published_takes_little_longer_than_by_hand(name: str) -> None:
+    """Checksums, conditions and restores, none of which the page has, cost a tenth at most."""
+    made = plan(name)
+    assert made.page_minutes is not None
+    assert made.minutes <= 1.1 * made.page_minutes
+    assert [step.stage for step in made.steps].count("check") == 4, "both sides, twice"
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_published_plan_is_estimated_beside_the_way_of_its_page(name: str) -> None:
     """Steps add up to the total; the page's serial way stands beside it; no secret is shown."""

@@ -120,7 +120,7 @@ def _measured(spec: ReportSpec, plan: Plan, published: Published) -> Mapping[Lin
 def _data(dataset: AnyDataset) -> str:
     if isinstance(dataset, Dataset):
         return f"{dataset.tables} tables of {dataset.table_size:,} rows"
-    return f"{dataset.warehouses:,} warehouses"
+    return str(dataset)
 
 
 def _workloads(plan: Plan) -> Iterator[str]:

@@ -51,14 +51,20 @@ LoadBalancer = Annotated[
 ]
 Port = Annotated[int, Field(ge=1024, le=65535)]
 # Parameters are written to option files and SQL: one line each, and finite numbers.
+# As Airflow names Connections, and the environment variables that define them.
+ConnectionName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,199}$")]
 ParameterName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")]
 Text = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
+# As sysbench's help writes it, without the dashes.
+OptionName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,63}$")]
 Parameters = dict[ParameterName, Text | int | pydantic.FiniteFloat | bool]
 Components = dict[Name, Parameters]
 
 MAX_DEPLOYMENTS = 20
 MAX_TRIALS = 100_000
 MAX_REPEATS = 2
+# sysbench's distribution, if none is chosen: its default differs from release to release.
+RAND_TYPE = "uniform"
 # The publisher of every report.
 FILES = "files"
 # How long a plan waits for a person's approval.
@@ -177,19 +183,56 @@ class EngineSpec(Frozen):
         return self
 
 
+class Script(Frozen):
+    """A Lua script of the user's own, which sysbench runs.
+
+    Attributes:
+        path: of the file on this machine, absolute or below the checkout.
+        sha256: of its content; a campaign has it, so that a changed script is another workload.
+    """
+
+    path: Annotated[str, Field(min_length=1, pattern=r"^[^\x00-\x1f\x7f]*\.lua$")]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+
+
 class Client(Frozen):
     """How the client is called, beyond workload, threads and time.
 
     Attributes:
         program: the program that runs the workloads; None: the first suitable one that is on the
             client's host.
+        version: what that program has to report as its version; None: any.
+        path: of that program on the client's host; None: the one on the PATH.
         report_interval: seconds between the values of a series.
         auto_inc: whether the server numbers the rows that ``oltp_insert`` writes.
+        rand_type: sysbench's distribution of the rows that a run accesses, and of the indexed
+            column when it is loaded; None: :data:`RAND_TYPE`.
+        options: further options of sysbench, by name.
+        script: what the workloads ``lua_reads`` and ``lua_writes`` run.
     """
 
     program: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,63}$")] | None = None
+    version: Annotated[str, Field(pattern=r"^v?[0-9][0-9A-Za-z.+-]*$")] | None = None
+    path: Annotated[str, Field(pattern=r"^/[^\x00-\x1f\x7f]*$")] | None = None
     report_interval: Annotated[int, Field(ge=1, le=60)] = 1
     auto_inc: bool = True
+    rand_type: Annotated[str, Field(pattern=r"^[a-z]+$")] | None = None
+    options: dict[OptionName, Text | int | pydantic.FiniteFloat | bool] = Field(default={})
+    script: Script | None = None
+
+    @pydantic.model_serializer(mode="wrap")
+    def _as_earlier(self, dump: pydantic.SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without what is not chosen, as earlier releases wrote it."""
+        written: dict[str, Any] = dump(self)
+        of_earlier = ("program", "report_interval", "auto_inc")
+        return {key: value for key, value in written.items() if value or key in of_earlier}
+
+    @property
+    def choices(self) -> dict[str, Any]:
+        """What is chosen of sysbench's distribution, options and script; empty: nothing."""
+        chosen: dict[str, Any] = {"rand_type": self.rand_type, **self.options}
+        chosen["script"] = self.script and self.script.sha256
+        return {name: value for name, value in chosen.items() if value is not None}
 
 
 Line = Literal[
@@ -337,6 +380,8 @@ class ReportSpec(Frozen):
         seed: decides the order of the trials; None: derived from the campaign's id.
         load_balancer: ``none`` where the client connects to the only server of a side; settings of
             HAProxy where they are not Benchlab's own; see :attr:`haproxy`.
+        connections: the Connection by which the server of each side is reached, where the target
+            deploys none.
         languages: of the report, by code; its main page is in the first one.
         publish: where the report is published; see :attr:`destinations`.
         schedule: when it is run by the calendar; None: only when a person starts it.
@@ -373,6 +418,7 @@ class ReportSpec(Frozen):
     slowdown_pct: Annotated[float, Field(ge=0, le=90, strict=False)] = 0.0
     seed: Annotated[int, Field(ge=0)] | None = None
     load_balancer: LoadBalancer = "haproxy"
+    connections: dict[Side, ConnectionName] = Field(default={})
     ports: Ports = Ports()
     languages: Annotated[tuple[Language, ...], Field(min_length=1, strict=False)] = (REFERENCE,)
     publish: Annotated[tuple[Destination, ...], Field(strict=False)] = ()
@@ -398,7 +444,9 @@ class ReportSpec(Frozen):
                     f"engines.{name}.candidate: must be set, unless `sides: single` says that one "
                     "version is measured; then it must not"
                 )
-            if self.sides == "different" and engine.baseline == engine.candidate:
+            # Two servers that exist may differ in what nobody writes down here.
+            alike = engine.baseline == engine.candidate and not self.connections
+            if self.sides == "different" and alike:
                 raise ValueError(
                     f"engines.{name}: candidate equals baseline ({engine.baseline.version}); to "
                     "measure the noise of one version against itself, write `sides: same` "
@@ -485,6 +533,11 @@ class ReportSpec(Frozen):
     def balancer(self) -> str:
         """What stands between the client and the servers: ``haproxy`` or ``none``."""
         return "none" if self.haproxy is None else "haproxy"
+
+    @property
+    def restores_by_loading(self) -> bool:
+        """Whether there is no snapshot: a restore drops the tables and loads them again."""
+        return bool(self.connections) or self.target == "tidb_cloud"
 
     @property
     def measured_sides(self) -> tuple[Side, ...]:

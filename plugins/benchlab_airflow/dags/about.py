@@ -22,7 +22,12 @@ _WHAT_TO_DO = (
     "in the answer, the log of **publish** in the links of the report. **To end it early**: mark "
     "the run as failed; **give_back** still runs. `docs/GUIDE.md` explains fields and rules."
 )
-PLACES = {"local": "this machine", "ec2": "rented EC2 hosts", "hosts": "own hosts"}
+PLACES = {
+    "local": "this machine",
+    "ec2": "rented EC2 hosts",
+    "hosts": "own hosts",
+    "existing": "servers that exist",
+}
 
 
 def description(spec: ReportSpec) -> str:

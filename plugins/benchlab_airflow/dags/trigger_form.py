@@ -47,13 +47,13 @@ _ASSIGNMENTS = [
 _LIST: Mapping[str, Any] = {"type": "array", "minItems": 1, "uniqueItems": True}
 # Airflow's form puts a number beyond `minimum` or `maximum` right without a word. Below `allOf` it
 # does not see them, and what was typed is refused.
-_LIMITS = ("minimum", "exclusiveMinimum", "maximum")
+_LIMITS = ("minimum", "exclusiveMinimum", "maximum", "multipleOf")
 # Series of which the newest release is suggested as a version.
 _SUGGESTED_SERIES = 15
 
 # Fields of the form that a report type has elsewhere, and those that do not change the plan.
 _NESTED = {
-    **{name: f"dataset.{name}" for name in ("tables", "table_size", "warehouses")},
+    **{name: f"dataset.{name}" for name in ("tables", "table_size", "warehouses", "records")},
     "client": "client.program",
     "measure_again": "schedule.measure_again",
 }
@@ -439,7 +439,12 @@ def _client(spec: ReportSpec) -> Param | None:
 
 
 def _dataset(spec: ReportSpec) -> dict[str, Param]:
-    titles = {"tables": "Tables", "table_size": "Rows a table", "warehouses": "Warehouses"}
+    titles = {
+        "tables": "Tables",
+        "table_size": "Rows a table",
+        "warehouses": "Warehouses",
+        "records": "Records",
+    }
     return {
         name: _own(spec.dataset, name, title)
         for name, title in titles.items()

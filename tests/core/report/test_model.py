@@ -337,6 +337,18 @@ def test_the_commands_are_those_of_the_workload_with_placeholders() -> None:
     assert "password" not in load + run
 
 
+def test_a_client_that_names_no_workload_has_a_command_for_each() -> None:
+    """go-ycsb is given shares of operations; what differs by host is left out there as well."""
+    spec = plans.spec(workloads=["ycsb_a", "ycsb_d"], dataset={"records": 1000})
+    _, first, second = of_campaign(campaigns.campaign(spec), english())
+    assert (first.purpose, second.purpose) == (
+        "Run one trial of YCSB A",
+        "Run one trial of YCSB D",
+    )
+    assert "--prop=mysql.host=$host" in first.text
+    assert "--prop=requestdistribution=latest" in second.text
+
+
 TIDB: dict[str, Any] = {
     "engine": "tidb",
     "engines": {"tidb": {"baseline": {"version": "v6.1.0"}, "candidate": {"version": "v6.5.0"}}},

@@ -249,7 +249,7 @@ def _dearest(plan: Plan) -> Iterator[str]:
 
 def _unpriced(plan: Plan) -> str:
     if plan.target == "tidb_cloud":
-        return "dollars: not estimated; TiDB Cloud's prices are not in the price list"
+        return "dollars: not estimated; the topology does not say what such a cluster costs"
     return "dollars: none; nothing is rented"
 
 
