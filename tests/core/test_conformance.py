@@ -218,7 +218,9 @@ def test_a_workload_module_refuses_the_dataset_of_another(name: str) -> None:
             partial(module.prepare_command, session),
             partial(module.run_command, module.NAMES[0], session, seconds=1),
         ):
-            with pytest.raises(ValueError, match=f"^dataset: ({name}|{module.TOOL}) loads .*{needed}"):
+            with pytest.raises(
+                ValueError, match=f"^dataset: ({name}|{module.TOOL}) loads .*{needed}"
+            ):
                 call()
 
 
