@@ -256,7 +256,7 @@ class CampaignRun(StoredCampaign):
         earlier = self.store.campaign(self.campaign.id).client.program
         facts = client_program.install(
             self.target.executor,
-            client_config(self.target).parent,
+            self.target.directory,
             self.workload,
             self.spec.client,
             measured_with=earlier if self.store.trials(self.campaign.id) else None,
@@ -273,8 +273,9 @@ class CampaignRun(StoredCampaign):
         self.store.set_environment(self.campaign.id, {**self.target.environment(), **facts})
         if probe and not (self.directory / RESUMED).exists():
             self._probe()
-        text = self.workload.config_file_text(self._endpoint(self.target.sides[0]))
-        self.target.executor.put(client_config(self.target), text, private=True)
+        for side in self.target.sides:
+            text = self.workload.config_file_text(self._endpoint(side))
+            self.target.executor.put(client_config(self.target, side), text, private=True)
 
     def _probe(self) -> None:
         """Probe all hosts, on which nothing is at work."""
@@ -701,7 +702,7 @@ class CampaignRun(StoredCampaign):
         record, to = self.store.campaign(self.campaign.id), self._endpoint(side)
         session = Session(
             dataclasses.replace(to, port=port or to.port),
-            str(client_config(self.target)),
+            str(client_config(self.target, side)),
             self.spec.dataset,
             threads or self.target.load_threads,
             record.client,

@@ -23,6 +23,7 @@ from benchlab.report.formats import html
 from benchlab.report.sentences import answer
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
+from benchlab.site import phases
 from benchlab.site.links import Links
 from benchlab.studies.comparisons import Comparisons
 
@@ -95,6 +96,7 @@ class Page:
         template: its template's file.
         values: what the template needs beside what every template has.
         query: what was asked of it, which its address in another language repeats.
+        form: of its sentences; see :class:`benchlab.language.Language`.
     """
 
     place: str
@@ -103,6 +105,7 @@ class Page:
     template: str
     values: Mapping[str, Any]
     query: Mapping[str, str] = field(default_factory=dict)
+    form: str = ""
 
 
 def render(site: Site, page: Page, *, fragment: bool = False) -> str:
@@ -113,13 +116,14 @@ def render(site: Site, page: Page, *, fragment: bool = False) -> str:
     """
     links = Links(page.place, site.as_files, site.kept)
     template = _environment().get_template(page.template)
+    language = load(site.language.code, page.form)
     values = {
         **page.values,
         "site": site,
         "page": page,
-        "language": site.language,
-        "say": site.language.say,
-        "numbers": Numbers(site.language),
+        "language": language,
+        "say": language.say,
+        "numbers": Numbers(language),
         "to": links.to,
         "parts": PARTS,
         "languages": {code: load(code).name for code in codes()},
@@ -151,7 +155,7 @@ def _environment() -> jinja2.Environment:
     made.globals.update(of_reports.globals)
     made.filters.update({name: of_reports.filters[name] for name in ("shown", "place")})
     made.filters.update(title=title_of, time=_time)
-    made.globals.update(items=items, signs=answer.SIGNS, MISSING=MISSING)
+    made.globals.update(items=items, signs=answer.SIGNS, MISSING=MISSING, phases=phases)
     return made
 
 

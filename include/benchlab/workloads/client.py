@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
+from benchlab.hosts.server_login import Tls
 from benchlab.plan.dataset import AnyDataset
 from benchlab.plan.report_type import Client
 
@@ -18,13 +19,18 @@ D = TypeVar("D", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where the client connects: one host and port, usually the load balancer's."""
+    """Where the client connects: one host and port, usually the load balancer's.
+
+    Attributes:
+        tls: None: the connection is not encrypted.
+    """
 
     host: str
     port: int
     user: str
     password: str = field(repr=False)
     database: str
+    tls: Tls | None = None
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,8 @@ DATASET = Dataset
 DATABASE = "sbtest"
 TOOL = "sysbench"
 METRIC = "tps"
+FRESH: frozenset[str] = frozenset()
+CREATES = 0
 CONSISTENCY = None
 PROGRAMS = (
     Program(
