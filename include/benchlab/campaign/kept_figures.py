@@ -15,7 +15,7 @@ from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.analysis.verdict.variances import Squares
 from benchlab.language import Message, Said
 
-FORM = 1
+FORM = 2
 
 T = TypeVar("T")
 Reasons = Mapping[str, Sequence[Said]]

@@ -38,6 +38,8 @@ DATASET = Dataset
 DATABASE = sysbench.DATABASE
 TOOL = sysbench.TOOL
 METRIC = sysbench.METRIC
+FRESH: frozenset[str] = frozenset()
+CREATES = sysbench.CREATES
 CONSISTENCY = None
 
 # Beside the option file on the client's host, and in the campaign's directory.

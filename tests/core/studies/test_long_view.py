@@ -213,6 +213,7 @@ def _sides_of(candidate: Mapping[str, str] | None = None, **both: object) -> dic
         ({"warmup_seconds": 2}, "warmup_seconds"),
         ({"restore": "per_workload"}, "restore"),
         ({"client": {"auto_inc": False}}, "auto_inc"),
+        ({"client": {"rand_type": "special"}}, "client options"),
         (
             {"engines": _sides_of(parameters={"innodb_buffer_pool_size": "16M"})},
             "innodb_buffer_pool_size",

@@ -296,6 +296,14 @@ def test_what_another_client_loaded_is_not_restored(
     assert target(folder, s3, "c3", client=client, fields=TPCC).dataset_source() == "snapshot"
 
 
+def test_rows_of_another_distribution_are_not_restored(folder: Path, s3: Any) -> None:
+    """The indexed column is filled by the distribution that a report type chooses."""
+    kept_by(folder, s3, "sysbench", {})
+    chosen = {"client": {"rand_type": "special"}}
+    assert target(folder, s3, "c2", fields={}).dataset_source() == "snapshot"
+    assert target(folder, s3, "c3", fields=chosen).dataset_source() == "new snapshot"
+
+
 def test_reading_the_notes_before_the_client_is_known_decides_nothing(
     folder: Path, s3: Any
 ) -> None:
