@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -52,6 +53,31 @@ def test_a_campaign_compares_two_real_releases(machine: Machine) -> None:
     assert machine.holder() is None
     for side in ("baseline", "candidate"):
         assert not (machine.here.campaign("two-releases") / side / "data").exists()
+
+
+def test_a_campaign_of_one_version_measures_it_and_has_no_verdict(machine: Machine) -> None:
+    """The report type that ships: every trial, a report without a verdict, evidence that holds."""
+    command = ("benchlab.cli.main", "run", "sysbench_local_single", "--campaign", "one-version")
+    output = machine.run(
+        *command, *machine.settings(rounds=1, workloads="oltp_point_select", threads="1,2")
+    )
+    campaign, trials = machine.outcome("one-version")
+    assert campaign.state == "complete"
+    assert [result.trial.id for result in trials] == [one.id for one in campaign.plan.trials]
+    assert [result.reasons for result in trials] == [()] * 2
+    assert list(campaign.facts) == ["baseline"]
+    assert "nothing is compared and there is no verdict" in " ".join(output.split())
+    page = (machine.here.reports / "one-version" / "report.html").read_text()
+    assert "candidate" not in re.sub("<style>.*</style>", "", page, flags=re.DOTALL)
+    with machine.store() as store:
+        (listed,) = store.summaries()
+    assert (listed.id, listed.verdicts) == ("one-version", ())
+    found = machine.verified("one-version")
+    assert found.outcome == "holds", found.lines()
+    judge = ("benchlab.cli.main", "compare", "one-version", "--fail-on", "regression")
+    assert "measures one version (sides: single)" in machine.run(*judge, code=1)
+    assert machine.left_running("one-version") == []
+    assert machine.holder() is None
 
 
 def test_a_campaign_that_dies_between_two_deployments_goes_on(machine: Machine) -> None:

@@ -14,7 +14,7 @@ from typing import Literal
 from benchlab import workloads
 from benchlab.analysis.gates import data_docs, gates
 from benchlab.analysis.gates.data_docs import CampaignRow, DataDocsError, Validation
-from benchlab.analysis.verdict.compare import verdicts_of
+from benchlab.analysis.verdict.compare import Comparison, verdicts_of
 from benchlab.campaign.outcome import Comparer, Outcome
 from benchlab.campaign.progress import ProgressLog
 from benchlab.errors import EvidenceError, NotMeasuredError, PublishError, SpecError
@@ -210,7 +210,7 @@ class StoredCampaign:
             started_at=record.started_at,
             state=record.state,
             aa=record.is_aa,
-            verdicts={workload.name: workload.verdict for workload in comparison.workloads},
+            verdicts=_verdicts(comparison),
             pages={
                 code: f"{page.folder}report.html"
                 for code, page in pages.of_languages(self.spec.languages).items()
@@ -276,7 +276,8 @@ class StoredCampaign:
                 "on; where it is lost, see whether anything else wrote to it, and what its log "
                 "says; where it is not known, measure again:\n" + "\n".join(doubts)
             )
-        self.note("verdict", ", ".join(f"{w.name}: {w.verdict}" for w in outcome.workloads))
+        verdicts = (f"{name}: {verdict}" for name, verdict in _verdicts(outcome).items())
+        self.note("verdict", ", ".join(verdicts) or "one version was measured: there is none")
         recorded = self._record.faults()
         faults = {place: recorded.get(place, "it was not tried") for place in lacking}
         if EVIDENCE in recorded:
@@ -304,6 +305,12 @@ class StoredCampaign:
                 if side not in record.facts or "last trial" not in record.facts[side].consistency
             ),
         ]
+
+
+def _verdicts(comparison: Comparison) -> dict[str, str]:
+    """On throughput, by workload; none where one version was measured."""
+    found = (stored for stored in verdicts_of(comparison)[::2])
+    return {stored.workload: stored.verdict for stored in found}
 
 
 def _missing(outcome: Outcome, planned: int) -> str:

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from benchlab.errors import SpecError
+
 if TYPE_CHECKING:
     from benchlab.campaign.outcome import Outcome
+    from benchlab.plan.report_type import ReportSpec
 
 Found = TypeVar("Found")
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
@@ -82,6 +85,19 @@ def show(
         print(render(found, width(), sys.stdout.isatty()), end="")
 
 
+def refuse_without_verdicts(spec: ReportSpec) -> None:
+    """Refuse ``--fail-on`` where one version is measured: without a verdict it would never fail.
+
+    Raises:
+        SpecError: it is.
+    """
+    if spec.sides == "single":
+        raise SpecError(
+            f"--fail-on: {spec.report} measures one version (sides: single), so there is no "
+            "verdict; leave it out"
+        )
+
+
 def fail_on(made: Outcome, failing: Sequence[str]) -> None:
     """End with exit code 3 if a metric of any workload has one of these verdicts.
 
@@ -89,7 +105,10 @@ def fail_on(made: Outcome, failing: Sequence[str]) -> None:
 
     Raises:
         Exit: one has; its names go to standard error.
+        SpecError: one version was measured, so there is no verdict.
     """
+    if failing:
+        refuse_without_verdicts(made.campaign.report_type)
     wanted = set(failing) - (CHANGES if made.campaign.is_aa else set())
     found = [
         f"{workload.name}, {metric}: {decided.verdict}"

@@ -88,6 +88,7 @@ class Language:
 
     Args:
         code: such as ``en``; the locale file is ``locale/<code>.ftl``.
+        form: where a message exists as ``<id>-<form>`` as well, that one is said; empty: none is.
 
     Raises:
         LanguageError: there is no such file.
@@ -96,10 +97,10 @@ class Language:
         ``english().say("number-interval", low="-1%", high="2%")`` is ``-1% to 2%``.
     """
 
-    def __init__(self, code: str) -> None:
+    def __init__(self, code: str, form: str = "") -> None:
         if code not in codes():
             raise LanguageError(f"language {code!r}: there is none; known: {', '.join(codes())}")
-        self.code = code
+        self.code, self.form = code, form
 
     def say(self, id: str, /, **values: Value) -> str:  # noqa: A002
         """The sentence of this id with its values.
@@ -107,6 +108,8 @@ class Language:
         Raises:
             LanguageError: the locale file has no such message, or the message needs other values.
         """
+        if self.form and self.has(own := f"{id}-{self.form}"):
+            id = own  # noqa: A001
         entry = self._bundle.get_message(id) if self._bundle.has_message(id) else None
         if entry is None or entry.value is None:
             raise LanguageError(f"locale/{self.code}{SUFFIX}: has no message {id!r}")
@@ -183,14 +186,22 @@ class Language:
         return file.read_text(encoding="utf-8")
 
 
+FORM_OF_ONE = "single"
+"""The form of sentences about a campaign of one version (``sides: single``)."""
+
+
 @functools.cache
-def load(code: str) -> Language:
+def load(code: str, form: str = "") -> Language:
     """One language; the same object each time.
+
+    Example:
+        ``load("en", FORM_OF_ONE).say("step-load", dataset="...")`` speaks of no side, because
+        there is a message ``step-load-single``.
 
     Raises:
         LanguageError: there is no locale file for it.
     """
-    return Language(code)
+    return Language(code, form)
 
 
 def english() -> Language:

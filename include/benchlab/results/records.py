@@ -29,8 +29,11 @@ STOPPED = "stopped_by"
 SPOT_HOSTS = "spot_hosts"
 REPLACED = "replaced_hosts"
 PAGE = "campaign_page"
-Stop = Literal["limit", "lifetime", "lost", "deployment"]
-"""The budget's limit, the time after which rented hosts end themselves, or hosts that were lost."""
+# Of two campaigns that are compared as one: `before, after`.
+TWO_CAMPAIGNS = "two_campaigns"
+Stop = Literal["limit", "lifetime", "lost", "deployment", "changed"]
+"""The budget's limit, the time after which rented hosts end themselves, hosts that were lost, a
+deployment that failed, or a server that exists and was upgraded."""
 
 GateStatus = Literal["pass", "fail", "not evaluated"]
 GateKind = Literal["validity", "symptom"]
@@ -406,7 +409,7 @@ class Campaign(_Timed):
     @property
     def client_path(self) -> str | None:
         """The path of the client's program; None: as its command names it."""
-        return self.environment.get("client_path")
+        return self.environment.get("client_path", self.report_type.client.path)
 
     @property
     def is_aa(self) -> bool:

@@ -22,7 +22,8 @@ from benchlab.site import files
 from benchlab.site.at_work import at_work
 from benchlab.site.charts import curves, forests
 from benchlab.site.page import Page, Site
-from benchlab.site.trial import campaign_of, titled
+from benchlab.site.same_plan import same_plan
+from benchlab.site.trial import campaign_of, language_of, titled
 
 # So many other campaigns of the report type are offered to be put beside it.
 _MOST_OTHERS = 50
@@ -72,21 +73,28 @@ def campaign(site: Site, campaign: str) -> Page:
         "others": _others(site, record),
         "has_trial_pages": site.has_trial_pages(len(record.plan.trials)),
     }
-    if len(record.plan.sides) < 2:
-        return _one_version(site, record, values)
     found = site.comparisons.outcome(record)
     report = build(record, found.comparison, found.trials, language=site.language)
     values |= {
         **_of_report(report),
-        "forests": forests(report),
+        "forests": forests(report) if report.has_verdicts else None,
+        "legend_of": [(side.side, side.label) for side in report.sides.values()],
+        "history": None if report.has_verdicts else same_plan(site, found),
         "curves": {section.figures.name: curves(report, section) for section in report.sections},
         "rejected": _rejected(report),
-        "trials": _measured(record, found.trials, found.comparison.excluded, site.language),
-        "has_results": any(section.figures.rounds_used for section in report.sections),
+        "trials": _measured(record, found.trials, found.comparison.excluded, report.language),
+        "has_results": any(section.rounds_used for section in report.sections),
         **_live(site, record),
     }
     title = wording.title(report)
-    return Page(place_of(record.id), "campaigns/", title, "campaign.html.j2", values)
+    return Page(
+        place_of(record.id),
+        "campaigns/",
+        title,
+        "campaign.html.j2",
+        values,
+        form=report.language.form,
+    )
 
 
 def progress(site: Site, campaign: str) -> Page:
@@ -108,18 +116,6 @@ def _of_report(report: Report) -> Mapping[str, object]:
     return {name: value for name, value in markdown.values(report, TOP).items() if name != "page"}
 
 
-def _one_version(site: Site, record: Campaign, values: Mapping[str, object]) -> Page:
-    """A campaign that compares nothing."""
-    shown = {
-        **values,
-        "trials": _measured(record, site.store.trials(record.id), (), site.language),
-        **_live(site, record),
-    }
-    versions = [side.label for side in record.plan.sides.values()]
-    title = site.language.say("site-one-version", version=", ".join(versions))
-    return Page(place_of(record.id), "campaigns/", title, "one-version.html.j2", shown)
-
-
 def _live(site: Site, record: Campaign) -> Mapping[str, object]:
     """How far it is and what its trials showed so far; nothing once it has ended."""
     if record.state != "running":
@@ -137,7 +133,7 @@ def _so_far(site: Site, record: Campaign) -> list[TrialRow]:
     found = site.store.figures(record.id, wanted)
     planned = {one.id: one for one in record.plan.trials}
     return [
-        _row(record, planned[key[0]], key, figures, figures.reasons, site.language)
+        _row(record, planned[key[0]], key, figures, figures.reasons, language_of(site, record))
         for key, figures in reversed(found.items())
         if key[0] in planned
     ]

@@ -198,8 +198,10 @@ def _curves(report: Report, section: Section, metric: str, title: str) -> Curves
             (place, cell.sides[side].means[metric], cell.sides[side].by_round(metric).values())
             for place, cell in zip(places, cells, strict=True)
         ]
-        for side in SIDES
+        for side in report.sides
     }
+    # Beside the line, so that the rounds of both sides can be seen.
+    beside = {"baseline": -7, "candidate": 7} if report.has_verdicts else {"baseline": 0}
     drawn = [
         value
         for points in by_side.values()
@@ -217,14 +219,13 @@ def _curves(report: Report, section: Section, metric: str, title: str) -> Curves
                 report.sides[side].label,
                 path([(place, mean) for place, mean, _ in by_side[side]], scale),
                 tuple((x, scale(mean)) for x, mean, _ in by_side[side] if mean is not None),
-                # Beside the line, so that the rounds of both sides can be seen.
                 tuple(
-                    (x + (-7 if side == "baseline" else 7), scale(value))
+                    (x + beside[side], scale(value))
                     for x, _, rounds in by_side[side]
                     for value in rounds
                 ),
             )
-            for side in SIDES
+            for side in report.sides
         ),
         tuple(
             (place, report.numbers.whole(cell.threads))

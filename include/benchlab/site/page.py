@@ -96,6 +96,7 @@ class Page:
         template: its template's file.
         values: what the template needs beside what every template has.
         query: what was asked of it, which its address in another language repeats.
+        form: of its sentences; see :class:`benchlab.language.Language`.
     """
 
     place: str
@@ -104,6 +105,7 @@ class Page:
     template: str
     values: Mapping[str, Any]
     query: Mapping[str, str] = field(default_factory=dict)
+    form: str = ""
 
 
 def render(site: Site, page: Page, *, fragment: bool = False) -> str:
@@ -114,13 +116,14 @@ def render(site: Site, page: Page, *, fragment: bool = False) -> str:
     """
     links = Links(page.place, site.as_files, site.kept)
     template = _environment().get_template(page.template)
+    language = load(site.language.code, page.form)
     values = {
         **page.values,
         "site": site,
         "page": page,
-        "language": site.language,
-        "say": site.language.say,
-        "numbers": Numbers(site.language),
+        "language": language,
+        "say": language.say,
+        "numbers": Numbers(language),
         "to": links.to,
         "parts": PARTS,
         "languages": {code: load(code).name for code in codes()},

@@ -9,7 +9,7 @@ from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict.usable_trials import usable_trials
 from benchlab.errors import StoreError
 from benchlab.hosts.samples import METRICS
-from benchlab.language import Language, gate_sentence, side_name
+from benchlab.language import FORM_OF_ONE, Language, gate_sentence, load, side_name
 from benchlab.language.names import plain, title_of
 from benchlab.language.numbers import MISSING, Numbers
 from benchlab.plan.order import PlannedTrial
@@ -78,11 +78,12 @@ def trial(site: Site, campaign: str, trial: str, attempt: int | None = None) -> 
     if planned is None:
         raise NoSuchPage(f"{campaign}: its plan has no trial {trial}")
     results = [one for one in site.store.trials(campaign) if one.trial.pair == planned.pair]
-    attempts = _attempts(record, results, trial, site.language)
+    language = language_of(site, record)
+    attempts = _attempts(record, results, trial, language)
     values = {
         "campaign": record,
         "planned": planned,
-        "label": _label(record, planned.side, site.language),
+        "label": _label(record, planned.side, language),
         "attempts": attempts,
         "one": None,
     }
@@ -97,10 +98,18 @@ def trial(site: Site, campaign: str, trial: str, attempt: int | None = None) -> 
         "site-trial-title",
         number=str(planned.index + 1),
         trials=str(len(record.plan.trials)),
-        title=titled(planned, site.language),
+        title=titled(planned, language),
     )
     query = {} if attempt is None else {"attempt": str(attempt)}
-    return Page(place_of(campaign, trial), "campaigns/", title, "trial.html.j2", values, query)
+    return Page(
+        place_of(campaign, trial),
+        "campaigns/",
+        title,
+        "trial.html.j2",
+        values,
+        query,
+        language.form,
+    )
 
 
 def campaign_of(site: Site, campaign: str) -> Campaign:
@@ -119,6 +128,11 @@ def campaign_of(site: Site, campaign: str) -> Campaign:
     if not site.shows(record.plan.report):
         raise NoSuchPage(f"{campaign}: there is no such campaign")
     return redaction.of_campaign(record)
+
+
+def language_of(site: Site, campaign: Campaign) -> Language:
+    """The reader's language, in the form for one version where the campaign has one."""
+    return load(site.language.code, FORM_OF_ONE if len(campaign.plan.sides) == 1 else "")
 
 
 def titled(planned: PlannedTrial, language: Language) -> str:
@@ -178,7 +192,7 @@ def _details(
     of_hosts, host_gaps = _series(site, ordered, "hosts")
     return {
         "partner": partner,
-        "sides": [(side, _label(campaign, side, site.language)) for side in ordered],
+        "sides": [(side, _label(campaign, side, language_of(site, campaign))) for side in ordered],
         "figures": _figures(ordered, Numbers(site.language)),
         "client": _of_client(client, ours.trial.seconds, site.language),
         "hosts_of_trial": _of_hosts(of_hosts, ours.trial.seconds, site.language),

@@ -28,7 +28,6 @@ from airflow.sdk import DAG, TaskGroup, TriggerRule, XComArg, chain, task
 
 from benchlab import home, targets, workloads
 from benchlab.campaign import recovery
-from benchlab.errors import SpecError
 from benchlab.plan.report_type import MAX_REPEATS, ReportSpec
 from benchlab.plan.steps import Preparation
 from benchlab_airflow.calendar import timetables
@@ -79,8 +78,6 @@ def build(
         SpecError: it cannot be run: its target can only be planned for, its topology is missing,
             or the calendar has no release for its schedule.
     """
-    if spec.target in targets.PLANNED_ONLY:
-        raise SpecError(f"target: {spec.target}: {targets.PLANNED_ONLY[spec.target]}")
     if check_topology:
         targets.load_topology(home.find(), spec)
     target = targets.by_name()[spec.target]

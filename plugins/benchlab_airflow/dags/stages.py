@@ -324,7 +324,7 @@ def validate() -> dict[str, Any]:
 
 
 def compare() -> dict[str, str]:
-    """The verdict of each workload, by name; the whole table goes to the log.
+    """The verdict of each workload, by name, if two sides were compared; the table is in the log.
 
     Its answer in one sentence is the XCom :data:`ANSWER`.
     """
@@ -337,6 +337,8 @@ def compare() -> dict[str, str]:
         report = model.build(made.campaign, made.comparison, made.trials)
     log.info("\n%s", terminal.render(report, 120, False))
     get_current_context()["ti"].xcom_push(key=ANSWER, value=answer.sentence(report))
+    if not made.comparison.has_verdicts:
+        return {}
     return {workload.name: workload.verdict for workload in made.comparison.workloads}
 
 

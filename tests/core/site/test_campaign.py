@@ -306,21 +306,49 @@ def test_a_campaign_without_results_says_so_and_what_to_do(
     assert ("has not been measured yet" if state == "running" else "never measured") in later
 
 
-def test_a_campaign_of_one_version_has_a_page_without_a_verdict(made: Made) -> None:
-    """Nothing is compared, and the page says why; its trials have pages."""
-    record = made.add(
-        sides="single",
-        engines={"mariadb": {"baseline": {"version": "10.2.11"}}},
-        placement="sequential",
-        deployments=1,
-    )
+ONE_VERSION: dict[str, Any] = {
+    "sides": "single",
+    "engines": {"mariadb": {"baseline": {"version": "10.2.11"}}},
+    "deployments": 1,
+}
+
+
+@pytest.mark.parametrize("code", codes())
+def test_a_campaign_of_one_version_has_a_page_without_a_verdict(made: Made, code: str) -> None:
+    """Its curves and tables, no change and no other side; its trials have pages."""
+    made.add(**ONE_VERSION)
+    page = shown(made.site(code), campaign.campaign(made.site(code), "c1"))
+    read = text(page)
+    assert load(code).say("answer-no-verdict") in read
+    words = ("candidate", "Adjusted p", "regression", "inconclusive", "候选", "校正")
+    assert [word for word in words if word in read] == []
+    assert page.count('<svg class="chart curves"') == 4, "two of each workload"
+    assert "forest" not in page
+
+
+def test_a_campaign_of_one_version_has_the_same_plan_of_before_beside_it(made: Made) -> None:
+    """The newest first; neither another setting nor a campaign of two versions is among them."""
+    made.add("c1", **ONE_VERSION)
+    newer = {**ONE_VERSION, "engines": {"mariadb": {"baseline": {"version": "10.11.5"}}}}
+    made.add("c2", tps=lambda _: 500.0, **newer)
+    made.add("c3", seconds=9, **ONE_VERSION)
+    made.add("c4")
     site = made.site()
-    read = text(shown(site, campaign.campaign(site, "c1")))
-    assert "Only one version was measured" in read
-    planned = record.plan.trials[0]
-    assert "was not measured in this attempt" in text(
-        shown(site, trial.trial(site, "c1", planned.id))
-    )
+    read = text(shown(site, campaign.campaign(site, "c2")))
+    table = read[read.index("The same plan before") : read.index("Test results")]
+    assert re.findall(r"\bc\d\b", table.partition("Started")[2]) == ["c2", "c1"]
+    assert table.count("500.0") == 2, "a figure for each workload"
+    alone = text(shown(site, campaign.campaign(site, "c3")))
+    assert "The same plan before" not in alone
+
+
+def test_a_campaign_of_one_version_cannot_be_put_beside_another(made: Made) -> None:
+    """The page says why; its trials have pages, without another side."""
+    record = made.add(**ONE_VERSION)
+    site = made.site()
+    page = text(shown(site, trial.trial(site, "c1", record.plan.trials[0].id)))
+    assert "round 1, measured version" in page
+    assert [word for word in ("other side", "candidate") if word in page] == []
     made.add("c2")
     beside = text(shown(site, side_by_side.side_by_side(site, "c1", "c2")))
     assert "c1: Only one version was measured" in beside

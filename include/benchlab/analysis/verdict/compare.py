@@ -57,7 +57,7 @@ class SideFigures:
 
 @dataclass(frozen=True)
 class CellComparison:
-    """One cell of both sides; ``improvement_pct`` compares their throughput."""
+    """One cell of the planned sides; ``improvement_pct`` compares the throughput of two."""
 
     threads: int
     sides: dict[Side, SideFigures]
@@ -114,6 +114,8 @@ class Comparison:
         cells: the gates of cells, of the trials whose figures are used.
         checks: the gates of what no trial can show by itself.
         calibration: what A/A campaigns show about deployments.
+        sides: those that were planned. Where there is one, nothing is compared: its workloads have
+            figures, and nobody may be shown a verdict.
     """
 
     workloads: tuple[WorkloadComparison, ...]
@@ -124,6 +126,12 @@ class Comparison:
     cells: tuple[CellGates, ...] = ()
     checks: tuple[WorkloadGates, ...] = ()
     calibration: Calibration = NO_CALIBRATION
+    sides: tuple[Side, ...] = SIDES
+
+    @property
+    def has_verdicts(self) -> bool:
+        """Whether two sides were compared."""
+        return len(self.sides) == len(SIDES)
 
     @property
     def all_gates(self) -> tuple[GateResult, ...]:
@@ -195,6 +203,7 @@ def compare(
         cells=shown.cells,
         checks=shown.doubts.gates,
         calibration=calibration or NO_CALIBRATION,
+        sides=tuple(side for side in SIDES if side in plan.sides),
     )
 
 
@@ -217,9 +226,13 @@ def shown_by(
 def verdicts_of(comparison: Comparison) -> list[StoredVerdict]:
     """What the store keeps of a comparison: of each workload its throughput, then its p95 latency.
 
+    Nothing where one version was measured.
+
     Example:
         ``verdicts_of(comparison)[1].metric`` is ``p95_ms``.
     """
+    if not comparison.has_verdicts:
+        return []
     return [
         StoredVerdict(
             workload=workload.name,
@@ -381,16 +394,18 @@ def _lost(missing: Mapping[Side, int], kind: MetricKind) -> Message | None:
 
 
 def _cell(rounds: Rounds, column: int) -> CellComparison:
-    """One cell; its figures are over the rounds that both sides have, where there are any."""
+    """One cell; its figures are over the rounds that all sides have, where there are any."""
     import numpy as np
 
     rates = rounds.values[rounds.metric][:, column, :]
-    common = np.isfinite(rates).all(axis=1)
+    planned = [SIDES.index(side) for side in rounds.sides]
+    common = np.isfinite(rates[:, planned]).all(axis=1)
     ratios = np.log(rates[common, 1]) - np.log(rates[common, 0])
     taken = np.flatnonzero(common) if common.any() else np.arange(len(rounds.rounds))
     numbers = [rounds.rounds[row] for row in taken.tolist()]
+    both = len(planned) == len(SIDES) and len(ratios)
     sides = {}
-    for side in SIDES:
+    for side in rounds.sides:
         values = {
             metric: array[taken, column, SIDES.index(side)]
             for metric, array in rounds.values.items()
@@ -398,7 +413,7 @@ def _cell(rounds: Rounds, column: int) -> CellComparison:
         means = {metric: _geometric_mean(array) for metric, array in values.items()}
         sides[side] = SideFigures(means, numbers, values)
     return CellComparison(
-        rounds.threads[column], sides, percent(float(ratios.mean())) if len(ratios) else None
+        rounds.threads[column], sides, percent(float(ratios.mean())) if both else None
     )
 
 

@@ -199,6 +199,7 @@ rounds-alone = { $deployments ->
     [one] The rounds of this deployment alone, which say nothing of the next one, have
    *[other] The rounds of these deployments alone, which say nothing of the next one, have
 } these 95% intervals: { $each }.
+scope-two-campaigns = These are two campaigns at two times, { $before } and { $after }, with nothing interleaved: whatever else changed in between, on the servers, their hosts or the network, is part of the difference and of no interval.
 scope-sequential = Whatever else changed between measuring the two sides is part of their difference: all of the baseline was measured before the candidate.
 scope-one-round = With a single round a change cannot be told from noise, so no verdict can go beyond inconclusive.
 
@@ -224,6 +225,7 @@ missing-trials = Planned trials without a valid result ({ $count }): { $trials }
 stopped-by-limit = Measuring ended before the plan did: with another trial the hosts would have cost more than the budget's limit of ${ $limit }.
 stopped-by-lost = Measuring ended before the plan did: hosts were lost and could not be replaced.
 stopped-by-deployment = Measuring ended before the plan did: the sides could not be deployed anew.
+stopped-by-changed = Measuring ended before the plan did: a server was upgraded in the middle of the campaign, and later trials would have been of another version.
 stopped-by-lifetime = Measuring ended before the plan did: the time for which the hosts were rented did not suffice for another trial.
 trials-reporting = { $trials ->
     [one] in 1 trial that reports them
@@ -271,6 +273,9 @@ shared-machine = { $balancer ->
     [none] Client and server share
    *[haproxy] Client, load balancer and server share
 } one machine (cores: { $cores }): the figures compare the two sides with each other, and with nothing measured elsewhere.
+haproxy-settings = HAProxy was configured as the report type says: { $settings }.
+note-cloud = TiDB Cloud chose the version and the configuration and operates the cluster: its hosts are not seen, and there are no figures of them. A restore loads the tables anew, with as many rows and other values.
+note-existing = The servers are somebody else's: other work on them and on their hosts is not seen, and there are no figures of their hosts. A restore loads the tables anew, with as many rows and other values.
 engine-chosen = Engine { $engine }: { $reason }.
 fleet-same-hosts = The clusters of both sides are deployed on the same hosts and run one at a time, so no difference between hosts can explain a difference between the sides.
 fleet-client-host = its host
@@ -303,6 +308,8 @@ tool-client = client
 
 ## Test plan
 
+step-cloud = Make a TiDB Cloud Dedicated cluster for the campaign, with { $engine } { $versions }, and delete it at the end.
+step-existing = Measure { $engine } { $versions } where it is: nothing is deployed, configured, stopped or restarted, and one schema is made and dropped.
 step-deploy = { $candidate ->
     [same] Deploy { $engine } { $baseline } (baseline) and the same once more (candidate)
    *[other] Deploy { $engine } { $baseline } (baseline) and { $candidate } (candidate)
@@ -313,6 +320,7 @@ step-deploy = { $candidate ->
 }; only one runs at a time.
 dataset-tables = { $tables } tables of { $rows } rows
 dataset-warehouses = { $warehouses } warehouses of TPC-C
+dataset-records = { $records } records of YCSB
 step-load = Load { $dataset } into each side.
 step-restore-dataset = Restore { $dataset } into each side from the dataset snapshot of its version; an earlier campaign loaded them with the client.
 contents-tpcc = The rows of the two sides are alike in kind, but not in content, as their checksums show: TPC-C asks for random values, and for 5 to 15 lines in each order.
@@ -338,12 +346,17 @@ step-interleaved = { $rounds ->
     [drawn] Which workload comes first in a round, and which thread count in a pair of blocks, is random, the same on both sides; which side comes first is balanced over the rounds and otherwise random (seed { $seed }).
    *[written] Which side comes first is balanced over the rounds and otherwise random (seed { $seed }).
 }
-restore-every-trial = Before every trial the side's data are restored from its snapshot.
-restore-after-writes = Before a trial the side's data are restored from its snapshot if anything was written since the last restore.
-restore-per-workload = Before each block the side's data are restored from its snapshot; each later trial of the block runs on what the one before it left.
+restored-from = { $source ->
+    [client] loaded anew by the client
+   *[snapshot] restored from its snapshot
+}
+restore-every-trial = Before every trial the side's data are { restored-from }.
+restore-after-writes = Before a trial the side's data are { restored-from } if anything was written since the last restore.
+restore-per-workload = Before each block the side's data are { restored-from }; each later trial of the block runs on what the one before it left.
 restore-never = The data are never restored: each trial runs on what the trials before it left.
 after-restore = After a restore the hosts' caches are empty; the trial waits until the region leaders are spread evenly or have stopped moving, or until a time limit has passed.
 step-trial = { $where ->
+    [existing] For each trial: wait until the server answers,
     [fleet] For each trial: start the cluster, wait until every server answers{ $balancer ->
         [none] {""}
        *[haproxy] {" "}and the load balancer reports all TiDB servers up
@@ -375,6 +388,7 @@ step-repeat = { $limit ->
 commands-load = Load the tables, once on each side
 commands-loaded-before = Load the tables, as was done before their dataset snapshots were taken
 commands-run = Run one trial
+commands-run-of = Run one trial of { $workload }
 
 ## How to read this
 
@@ -896,11 +910,10 @@ site-p95-ms = p95 (ms)
 site-why-not-used = Why not used
 site-not-measured = not measured
 site-rejected-about = Each trial's own page has the gate that failed with what it observed and what is allowed, and its series.
-site-one-version = { $version }: one version measured
-site-one-version-about = Only one version was measured, so nothing is compared and there is no verdict. Measure two versions, or one against itself (`sides: same`), to get one.
 
 ## Site: two campaigns
 
+site-one-version-about = Only one version was measured, so nothing is compared and there is no verdict. Measure two versions, or one against itself (`sides: same`), to get one.
 site-compare = Two campaigns side by side
 site-compare-with = Put beside it
 site-compare-choose = Choose two campaigns
@@ -1093,3 +1106,77 @@ left-out-failed = failed, not complete
     .of = failed, not complete
 left-out-running = running, not complete
     .of = running, not complete
+
+## One version (`sides: single`): said in place of the message without `-single`
+
+side-baseline-single = measured version
+of-both-sides-single = { $value }
+title-single = { $system } Performance Test Report for { $baseline }
+subject-single = { $engine } { $baseline } was measured{ measured-how } by itself: how much throughput does it reach, and how long do its transactions take?
+answer-one-version = Highest throughput: { $each }.
+answer-highest = { $workload } { $highest } { $metric } at { $threads } threads
+answer-no-verdict = One version was measured, so nothing is compared and there is no verdict.
+column-highest = Highest
+column-at-threads = At threads
+column-p95 = p95 (ms) there
+scope-one-version = The figures describe this version as it was deployed here. Compare them with other campaigns only with care: the same version may differ between deployments by more than two releases do.
+read-one-version = A figure is the geometric mean over the rounds in which its thread count has a valid trial; the faint points of the charts are the rounds.
+read-one-alone = Nothing is compared: there is no interval of a change, no p value and no verdict. Every gate of a trial was evaluated as it is where two versions are compared.
+rounds-used-single = { $used } of { $rounds } rounds are complete; each row of the table uses the rounds in which it has a valid trial.
+client-tpmc-single = tpmC is the number of New Order transactions a minute, measured without TPC-C's keying and think times and without an audit: it is not a TPC result.
+details-single = { $title } at each thread count: geometric means of the rounds' percentiles.
+gates-symptom-single = Gates of symptom, over all executed trials or over all thread counts ({ $counted }); the measured version may cause what they find, so nothing is left out.
+parameters-none-single = No parameters are set for { $baseline }: its defaults apply.
+parameters-same-single = These parameters are set for { $baseline }.
+shared-machine-single = { $balancer ->
+    [none] Client and server share
+   *[haproxy] Client, load balancer and server share
+} one machine (cores: { $cores }): the figures say what this version reaches here, and cannot be compared with anything measured elsewhere.
+fleet-restored-dataset-single = The dataset was restored from a dataset snapshot. It has the rows that were loaded once, but a restore writes them to disk in order and without the traces of loading: throughput may differ from that of a campaign that loads its dataset.
+hardware-replaced-single = After { $after ->
+    [one] one trial
+   *[other] { $after } trials
+} { $count ->
+    [one] a host was lost and replaced
+   *[other] hosts were lost and replaced
+}: { $hosts }. The servers were then deployed and filled again: trials before and after that are of two deployments.
+step-deploy-single = Deploy { $engine } { $baseline } { $where ->
+    [tiup] with TiUP
+    [fleet] on its hosts
+   *[machine] with a data directory and a port of its own
+}.
+step-load-single = Load { $dataset }.
+step-restore-dataset-single = Restore { $dataset } from the dataset snapshot of its version; an earlier campaign loaded them with the client.
+step-consistency-single = Check TPC-C's consistency conditions (clause 3.3.2) { $moments ->
+    [load] after the load
+    [last-trial] after the last trial
+   *[both] after the load and once more after the last trial
+}.
+step-snapshot-single = Stop the servers and take a snapshot of the data.
+step-sequential-single = { $rounds ->
+    [one] Measure 1 round:
+   *[other] Measure { $rounds } rounds:
+} one block for each workload, in the order of the report type. In a block, the workload is measured at { $threads } client threads.
+step-repeat-single = { $limit ->
+    [0] A block with an invalid trial is not measured again.
+   *[other] Measure a block again if a trial in it is invalid, as a whole and at most { $limit } more times; the first wholly valid attempt counts.
+}
+commands-load-single = Load the tables
+series-summary-single = Second by second: { $count } trials
+series-about-single = { $metric }; below it CPU and disk of whichever host was busiest, from idle to fully busy. Every picture has its own scale of { $metric }.
+software-alike-single = The servers of a component are configured alike: the digests of their effective configurations agree.
+consistency-both-single = TPC-C's consistency conditions (clause 3.3.2): { $told }.
+repeats-none-single = Blocks measured again: none.
+repeats-single = Blocks measured again ({ $count }): { $each }.
+stopped-by-deployment-single = Measuring ended before the plan did: the servers could not be deployed anew.
+head-both-sides-single = Parameters that were set
+sources-single = trials.csv has one row per executed trial. The figure at a thread count is the geometric mean over its used rows. { sources-raw } comparison.csv and report.json have the figures unrounded. If evidence.zip lies beside this report, the command benchlab verify recomputes its figures from the raw outputs, and lists what it could not recompute.
+site-same-plan = The same plan before
+site-same-plan-about = Campaigns of one version with this setting, the newest first: throughput of each workload, as the geometric mean over thread counts and rounds. They were measured at other times and on other deployments, so their differences are no verdict; only campaigns of two versions belong to the long view.
+restored-alone-from = { $source ->
+    [client] loaded anew by the client
+   *[snapshot] restored from the snapshot
+}
+restore-every-trial-single = Before every trial the data are { restored-alone-from }.
+restore-after-writes-single = Before a trial the data are { restored-alone-from } if anything was written since the last restore.
+restore-per-workload-single = Before each block the data are { restored-alone-from }; each later trial of the block runs on what the one before it left.

@@ -160,6 +160,7 @@ rounds-alone = { $deployments ->
     [one] 仅就本次部署的各轮次而言
    *[other] 仅就这几次部署的各轮次而言
 }（不能说明下一次部署），95% 置信区间为：{ $each }。
+scope-two-campaigns = 这是两个不同时间的测试（{ $before } 和 { $after }），未交错执行：其间服务器、主机或网络上发生的任何其他变化都包含在差异之中，且不在任何区间之内。
 scope-sequential = 两方测试之间发生的其他变化也会计入两方的差异：基线的所有测试均在候选之前完成。
 scope-one-round = 由于只有一个轮次，无法区分变化与噪声，因此所有结论都只能是“无法判定”。
 
@@ -185,6 +186,7 @@ missing-trials = 计划内但没有有效结果的试验（{ $count }）：{ $tr
 stopped-by-limit = 测试提前结束：若再执行一个试验，主机费用将超过预算上限 ${ $limit }。
 stopped-by-lost = 测试提前结束：有主机丢失且无法替换。
 stopped-by-deployment = 测试提前结束：无法重新部署两方。
+stopped-by-changed = 测试提前结束：有服务器在测试期间被升级，后续试验的版本会不同。
 stopped-by-lifetime = 测试提前结束：主机的租用时间不足以再执行一个试验。
 trials-reporting = 在报告了该项的 { $trials } 个试验中
 errors-unknown = 客户端忽略的错误：{ $missing }，没有试验报告该项。
@@ -229,6 +231,9 @@ shared-machine = { $balancer ->
     [none] 客户端和服务器共用
    *[haproxy] 客户端、负载均衡器和服务器共用
 }一台机器（核数：{ $cores }）：所得数据只能用于两方之间的相互比较，不能与其他环境测得的数据比较。
+haproxy-settings = HAProxy 按报告类型中的设置运行：{ $settings }。
+note-cloud = 版本与配置由 TiDB Cloud 决定，集群由其运维：看不到其主机，也没有这些主机的指标。恢复数据即重新导入各表，行数相同，值不同。
+note-existing = 服务器不归本次测试所有：看不到服务器及其主机上的其他负载，也没有这些主机的指标。恢复数据即重新导入各表，行数相同，值不同。
 engine-chosen = 引擎 { $engine }（选用原因：{ $reason }）。
 fleet-same-hosts = 两方的集群部署在相同的主机上，同一时刻只运行其中一个，因此两方的差异不可能由主机之间的差异造成。
 fleet-client-host = 其所在主机
@@ -261,6 +266,8 @@ tool-client = 客户端
 
 ## 测试方案
 
+step-cloud = 为本次测试创建一个 TiDB Cloud Dedicated 集群（{ $engine } { $versions }），测试结束后删除。
+step-existing = 在原处测试 { $engine } { $versions }：不部署、不配置、不停止、不重启任何服务器，只创建并删除一个 schema。
 step-deploy = { $where ->
     [tiup] 通过 TiUP 在相同的主机上
     [fleet] 在相同的主机上
@@ -275,6 +282,7 @@ step-deploy = { $where ->
 }；同一时刻只运行其中一方。
 dataset-tables = { $tables } 张表（每张表 { $rows } 行数据）
 dataset-warehouses = { $warehouses } 个 TPC-C warehouse
+dataset-records = { $records } 条 YCSB 记录
 step-load = 向每一方导入 { $dataset }。
 step-restore-dataset = 从各版本的数据集快照向每一方恢复 { $dataset }；这些数据由此前的一次测试通过客户端导入。
 contents-tpcc = 由校验和可知，两方的数据行类型相同，但内容不同：TPC-C 要求取随机值，且每个订单有 5 至 15 个订单行。
@@ -294,12 +302,17 @@ step-interleaved = 测试 { $rounds } 个轮次。在每个轮次中，每个负
     [drawn] 分别使用 { $threads } 个客户端线程。每个轮次中各负载的顺序、每对测试块中各线程数的顺序均随机决定，两方相同；两方的先后顺序在各轮次间保持均衡，其余随机决定（随机种子 { $seed }）。
    *[written] 依次使用 { $threads } 个客户端线程。两方的先后顺序在各轮次间保持均衡，其余随机决定（随机种子 { $seed }）。
 }
-restore-every-trial = 每个试验之前，均从快照恢复该方的数据。
-restore-after-writes = 如果上次恢复之后写入过数据，则在试验之前从快照恢复该方的数据。
-restore-per-workload = 每个测试块之前，从快照恢复该方的数据；同一测试块内的试验依次使用前一个试验留下的数据。
+restored-from = { $source ->
+    [client] 由客户端重新导入
+   *[snapshot] 从快照恢复
+}
+restore-every-trial = 每个试验之前，均{ restored-from }该方的数据。
+restore-after-writes = 如果上次恢复之后写入过数据，则在试验之前{ restored-from }该方的数据。
+restore-per-workload = 每个测试块之前，{ restored-from }该方的数据；同一测试块内的试验依次使用前一个试验留下的数据。
 restore-never = 不恢复数据：每个试验都在之前的试验留下的数据上运行。
 after-restore = 恢复之后，主机的缓存中没有任何数据，试验会一直等待，直到 Region 的 leader 分布均匀且不再迁移，或超过时限。
 step-trial = { $where ->
+    [existing] 对于每个试验：等待服务器响应，
     [fleet] 对于每个试验：启动集群，等待所有服务器响应{ $balancer ->
         [none] {""}
        *[haproxy] 且负载均衡器报告所有 TiDB 服务器可用
@@ -331,6 +344,7 @@ step-repeat = { $limit ->
 commands-load = 在每一方各导入一次数据
 commands-loaded-before = 导入数据（在制作数据集快照之前已执行）
 commands-run = 运行一个试验
+commands-run-of = 运行 { $workload } 的一个试验
 
 ## 如何阅读本报告
 
@@ -926,11 +940,10 @@ site-p95-ms = p95（ms）
 site-why-not-used = 不使用的原因
 site-not-measured = 未测量
 site-rejected-about = 每个试验的页面列出未通过的检查项、其观测值与允许范围，以及逐秒数据。
-site-one-version = { $version }：只测量了一个版本
-site-one-version-about = 只测量了一个版本，因此没有比较，也没有判定。要得到判定，请测量两个版本，或让一个版本与自身比较（`sides: same`）。
 
 ## 网站：两个测试活动
 
+site-one-version-about = 只测量了一个版本，因此没有比较，也没有判定。要得到判定，请测量两个版本，或让一个版本与自身比较（`sides: same`）。
 site-compare = 两个测试活动并排
 site-compare-with = 与之并排
 site-compare-choose = 选择两个测试活动
@@ -1110,3 +1123,68 @@ left-out-failed = 失败，未完成
     .of = failed, not complete
 left-out-running = 正在运行，未完成
     .of = running, not complete
+
+## 单一版本 (`sides: single`)：代替不带 `-single` 的消息
+
+side-baseline-single = 被测版本
+of-both-sides-single = { $value }
+title-single = { $system } { $baseline } 性能测试报告
+subject-single = 本次测试{ measured-how }单独测量了 { $engine } { $baseline }：吞吐能达到多少？事务耗时多久？
+answer-one-version = 最高吞吐：{ $each }。
+answer-highest = { $workload } 在 { $threads } 个线程时为 { $highest } { $metric }
+answer-no-verdict = 只测量了一个版本，因此没有比较，也没有结论。
+column-highest = 最高值
+column-at-threads = 所在线程数
+column-p95 = 此时的 p95 (ms)
+scope-one-version = 这些数据描述的是该版本在本次部署中的表现。与其他测试活动比较时须谨慎：同一版本在不同部署之间的差异可能大于两个版本之间的差异。
+read-one-version = 每个数据是该线程数有有效试验的各轮次的几何平均值；图中的浅色点为单个轮次。
+read-one-alone = 没有进行比较：没有变化的置信区间，没有 p 值，也没有结论。试验的各项检查与对比两个版本时相同。
+rounds-used-single = { $rounds } 个轮次中有 { $used } 个完整；表中每一行来自该行有有效试验的轮次。
+client-tpmc-single = tpmC 为每分钟完成的 New Order 事务数，不含 TPC-C 规定的键入时间与思考时间，也未经审计：并非 TPC 意义上的测试结果。
+details-single = 各线程数下的 { $title }：各轮次百分位值的几何平均值。
+gates-symptom-single = 症状检查项，覆盖所有已执行的试验，或所有线程数（{ $counted }）；这些现象可能由被测版本自身引起，因此予以保留。
+parameters-none-single = { $baseline } 未指定任何参数，使用默认值。
+parameters-same-single = 对 { $baseline } 指定了以下参数。
+shared-machine-single = { $balancer ->
+    [none] 客户端和服务器共用
+   *[haproxy] 客户端、负载均衡器和服务器共用
+}一台机器（核数：{ $cores }）：所得数据说明该版本在此处的表现，不能与其他环境测得的数据比较。
+fleet-restored-dataset-single = 数据集从数据集快照恢复。其中的数据行与当初导入时相同，但在磁盘上按恢复时的写入顺序存放，没有导入过程留下的痕迹：吞吐可能与重新导入数据集的测试不同。
+hardware-replaced-single = 执行 { $after } 个试验之后有 { $count } 台主机丢失并被替换：{ $hosts }。之后重新部署并重新装载数据，因此此前与此后的试验属于两次部署。
+step-deploy-single = { $where ->
+    [tiup] 通过 TiUP 部署
+    [fleet] 在其主机上部署
+   *[machine] 使用独立的数据目录和端口部署
+} { $engine } { $baseline }。
+step-load-single = 导入 { $dataset }。
+step-restore-dataset-single = 从该版本的数据集快照恢复 { $dataset }；这些数据由此前的一次测试通过客户端导入。
+step-consistency-single = { $moments ->
+    [load] 导入数据之后，
+    [last-trial] 最后一次试验之后，
+   *[both] 导入数据之后以及最后一次试验之后，
+}检查 TPC-C 的一致性条件（条款 3.3.2）。
+step-snapshot-single = 停止服务器，并对数据做快照。
+step-sequential-single = 测试 { $rounds } 个轮次：按报告类型中的顺序，每个负载一个测试块。在一个测试块中，对该负载依次以 { $threads } 个客户端线程进行测试。
+step-repeat-single = { $limit ->
+    [0] 含有无效试验的测试块不再重新测试。
+   *[other] 如果一个测试块中有无效的试验，则将其整体重新测试，最多重测 { $limit } 次；采用第一次全部有效的测试。
+}
+commands-load-single = 导入数据
+series-summary-single = 逐秒曲线：{ $count } 个试验
+series-about-single = { $metric }；下方是最繁忙主机的 CPU 与磁盘，从空闲到完全繁忙。每张图的 { $metric } 刻度各自独立。
+software-alike-single = 同一组件的各台服务器配置一致：其生效配置的摘要相同。
+consistency-both-single = TPC-C 一致性条件（条款 3.3.2）：{ $told }。
+repeats-none-single = 重新测试的测试块：无。
+repeats-single = 重新测试的测试块（{ $count }）：{ $each }。
+stopped-by-deployment-single = 测试提前结束：无法重新部署服务器。
+head-both-sides-single = 所设参数
+sources-single = trials.csv 中每个已执行的试验占一行。某一线程数下的数据，是该负载、该线程数所采用的各行的几何平均值。{ sources-raw }comparison.csv 和 report.json 中为未经舍入的数据。如本报告旁有 evidence.zip，可用 benchlab verify 命令由原始输出重新计算各项数据，该命令也会指出无法重新计算的内容。
+site-same-plan = 此前的同一计划
+site-same-plan-about = 设置相同的单一版本测试活动，最新的在前：各负载的吞吐，为各线程数与各轮次的几何平均值。它们在其他时间、其他部署上测得，因此其差异不是结论；只有对比两个版本的测试活动才进入长期视图。
+restored-alone-from = { $source ->
+    [client] 由客户端重新导入
+   *[snapshot] 从快照恢复
+}
+restore-every-trial-single = 每个试验之前，均{ restored-alone-from }数据。
+restore-after-writes-single = 如果上次恢复之后写入过数据，则在试验之前{ restored-alone-from }数据。
+restore-per-workload-single = 每个测试块之前，{ restored-alone-from }数据；同一测试块内的试验依次使用前一个试验留下的数据。

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from benchlab.plan.report_type import SIDES, Side
+from benchlab.plan.report_type import Side
 from benchlab.report.charts import fonts
 from benchlab.report.charts.plotting import (
     BLUE,
@@ -51,6 +51,8 @@ _REACH = 2.5
 def draw(report: Report) -> dict[str, bytes]:
     """All charts by file name: ``overview`` and one for each workload, as ``.svg`` and ``.png``.
 
+    ``overview`` shows changes, which one version has not.
+
     Args:
         report: in :func:`benchlab.report.charts.fonts.language_of_charts` of its language; letters
             that no installed font has are drawn as ``?``.
@@ -58,7 +60,7 @@ def draw(report: Report) -> dict[str, bytes]:
     charts = {}
     families = fonts.families(report.language)
     with quiet_matplotlib({**STYLE, "font.family": families}):
-        drawn = {"overview": _overview(report)}
+        drawn = {"overview": _overview(report)} if report.has_verdicts else {}
         for section in report.sections:
             drawn[file_stem(section)] = _workload(report, section)
         for name, figure in drawn.items():
@@ -169,7 +171,8 @@ def _panel(axes: Axes, report: Report, section: Section, metric: str) -> None:
     drawn: list[float] = []
     ends: dict[Side, float] = {}
     step = 0.012 * len(cells)
-    for offset, side in zip((-step, step), SIDES, strict=True):
+    offsets = (-step, step) if report.has_verdicts else (0.0,)
+    for offset, side in zip(offsets, report.sides, strict=True):
         means = []
         for place, cell in enumerate(cells):
             found = cell.sides[side]

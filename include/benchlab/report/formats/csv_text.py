@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 
 from benchlab.analysis.verdict.compare import Comparison
 from benchlab.plan.plan import Plan
-from benchlab.plan.report_type import SIDES
 from benchlab.report.model import figures
 from benchlab.results.records import UNITS, TrialResult
 
@@ -62,22 +61,22 @@ def trials_csv(plan: Plan, results: Sequence[TrialResult], comparison: Compariso
 
 
 def comparison_csv(comparison: Comparison) -> str:
-    """One row per cell: both sides' figures, the improvement, and its workload's verdict."""
+    """One row per cell: the sides' figures and, of two, the improvement and the verdicts."""
     metrics = figures.metrics([workload.metric for workload in comparison.workloads])
     header = [
         *("workload", "threads"),
-        *(f"{side}_{metric}" for side in SIDES for metric in metrics),
-        *("improvement_pct", "verdict", "p95_verdict"),
+        *(f"{side}_{metric}" for side in comparison.sides for metric in metrics),
+        *(("improvement_pct", "verdict", "p95_verdict") if comparison.has_verdicts else ()),
     ]
     rows: list[list[Field]] = []
     for workload in comparison.workloads:
         for cell in workload.cells:
-            means = [cell.sides[side].means for side in SIDES]
+            judged = (cell.improvement_pct, workload.verdict, workload.p95.verdict)
             rows.append(
                 [
                     *(workload.name, cell.threads),
-                    *(side.get(metric) for side in means for metric in metrics),
-                    *(cell.improvement_pct, workload.verdict, workload.p95.verdict),
+                    *(side.means.get(m) for side in cell.sides.values() for m in metrics),
+                    *(judged if comparison.has_verdicts else ()),
                 ]
             )
     return _csv(header, rows)

@@ -13,7 +13,7 @@ from typing import Any
 
 from benchlab.analysis.elsewhere.compare import ComparedFile, ComparedFileCampaign
 from benchlab.analysis.verdict.calibration import Calibration
-from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison
+from benchlab.analysis.verdict.compare import CellComparison, Comparison, WorkloadComparison
 from benchlab.analysis.verdict.decision import RULE, Decision
 from benchlab.analysis.verdict.paired import percent
 from benchlab.analysis.verdict.variances import deployment_variance, together
@@ -62,7 +62,10 @@ def to_json(
         "engine_reason": campaign.engine_reason,
         "rule": RULE,
         "threshold_pct": campaign.report_type.threshold_pct,
-        "workloads": [_workload_json(workload) for workload in comparison.workloads],
+        "workloads": [
+            (_workload_json if comparison.has_verdicts else _alone_json)(workload)
+            for workload in comparison.workloads
+        ],
         "gates": _gates_json(comparison.all_gates),
         "calibration": _calibration_json(comparison.calibration),
         "excluded": [
@@ -170,12 +173,25 @@ def _workload_json(workload: WorkloadComparison) -> dict[str, Any]:
         "cells": [
             {
                 "threads": cell.threads,
-                **{side: cell.sides[side].means for side in SIDES},
+                **_means(cell),
                 "improvement_pct": cell.improvement_pct,
             }
             for cell in workload.cells
         ],
     }
+
+
+def _alone_json(workload: WorkloadComparison) -> dict[str, Any]:
+    """A workload of one version: its figures, and nothing that was decided."""
+    return {
+        "name": workload.name,
+        "metric": workload.metric,
+        "cells": [{"threads": cell.threads, **_means(cell)} for cell in workload.cells],
+    }
+
+
+def _means(cell: CellComparison) -> dict[str, Any]:
+    return {side: found.means for side, found in cell.sides.items()}
 
 
 def _server_json(server: InstanceFacts) -> dict[str, Any]:

@@ -15,7 +15,6 @@ import jinja2
 from benchlab.language import REFERENCE, Language, templates
 from benchlab.language.names import items
 from benchlab.language.numbers import MISSING
-from benchlab.plan.report_type import SIDES
 from benchlab.report.charts import charts
 from benchlab.report.formats.pages import TOP, Page
 from benchlab.report.model import commands, figures, hardware, hosts, probed, software
@@ -42,7 +41,7 @@ def values(report: Report, page: Page) -> dict[str, Any]:
         "language": report.language,
         "say": say,
         "columns": lambda *names: [say(f"column-{name}") for name in names],
-        "sides": [report.sides[side] for side in SIDES],
+        "sides": list(report.sides.values()),
     }
 
 

@@ -14,7 +14,6 @@ from benchlab.analysis.elsewhere.compare import ComparedFile, ComparedFileCampai
 from benchlab.language import english
 from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers, rate_decimals
-from benchlab.plan.report_type import SIDES
 from benchlab.report.formats.console import console_for, text_of
 from benchlab.report.model import figures as tables_of
 from benchlab.report.model.report import Report, Section
@@ -39,7 +38,8 @@ def render(report: Report, width: int, colour: bool) -> str:
         console.print(Text(f"{report.language.say('provenance-spent')}: {spent}"))
     console.print(Text(trust.deployments(report), style="dim"))
     console.print()
-    console.print(_answers(answer.lines(report), report.campaign.is_aa))
+    if report.has_verdicts:
+        console.print(_answers(answer.lines(report), report.campaign.is_aa))
     console.print(Text(answer.sentence(report), style="bold"))
     console.print(Text(method.about(report), style="dim"))
     return text_of(console)
@@ -97,17 +97,16 @@ def _answers(lines: Iterable[answer.Line], is_aa: bool = False) -> Table:
 def _table(report: Report, section: Section) -> Group:
     cells, shown = section.figures.cells, tables_of.display(section, english())
     numbers, metric, latency = Numbers(english()), section.figures.metric, shown.latency.metric
-    decimals = rate_decimals(cell.sides[side].means[metric] for cell in cells for side in SIDES)
+    decimals = rate_decimals(side.means[metric] for cell in cells for side in cell.sides.values())
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("threads", justify="right")
-    for side in SIDES:
-        label = report.sides[side].label
-        table.add_column(Text(f"{label} {shown.name}"), justify="right")
+    for named in report.sides.values():
+        table.add_column(Text(f"{named.label} {shown.name}"), justify="right")
         table.add_column("p95 ms", justify="right")
-    for heading in (f"{shown.name} change", "p95 change"):
+    for heading in (f"{shown.name} change", "p95 change") if report.has_verdicts else ():
         table.add_column(heading, justify="right")
     for cell in cells:
-        means = [cell.sides[side].means for side in SIDES]
+        means = [side.means for side in cell.sides.values()]
         table.add_row(
             str(cell.threads),
             *(
@@ -120,6 +119,8 @@ def _table(report: Report, section: Section) -> Group:
             ),
             *tables_of.changes(cell, shown, numbers),
         )
+    if not report.has_verdicts:
+        return Group(Text(f"\n{section.title}", style="bold"), table)
     verdict = Text.assemble(
         (f"\n{section.title}: ", "bold"),
         (

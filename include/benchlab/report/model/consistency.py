@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from benchlab.language import Language, side_name
 from benchlab.language.names import clauses, items, plain
-from benchlab.plan.report_type import SIDES, Side
+from benchlab.plan.report_type import Side
 from benchlab.results.records import Campaign, Condition, Moment
 
 _MOMENTS: tuple[Moment, ...] = ("load", "last trial")
@@ -31,10 +31,12 @@ def consistency_of(campaign: Campaign, language: Language) -> Consistency | None
     plan = campaign.plan
     if all(plan.metric(trial.workload) != "tpmc" for trial in plan.trials):
         return None
-    found = {side: _found(campaign, side) for side in SIDES}
+    found = {side: _found(campaign, side) for side in plan.sides}
     texts = {side: _text(of_side, language) for side, of_side in found.items()}
     if len(set(texts.values())) == 1:
-        sentences: tuple[str, ...] = (language.say("consistency-both", told=texts["baseline"]),)
+        sentences: tuple[str, ...] = (
+            language.say("consistency-both", told=next(iter(texts.values()))),
+        )
     else:
         sentences = tuple(
             language.say("consistency-side", side=side_name(side), told=text)

@@ -98,7 +98,7 @@ def rows(section: Section, language: Language) -> list[list[str]]:
 
 def header(report: Report, columns: Sequence[Column]) -> list[str]:
     """Threads, and the columns of each side with its version."""
-    labels = [report.sides[side].label for side in SIDES]
+    labels = [side.label for side in report.sides.values()]
     return [
         report.language.say("figures-threads"),
         *(f"{label} {column.heading}" for label in labels for column in columns),
@@ -127,7 +127,7 @@ def _rows(section: Section, columns: Sequence[Column], numbers: Numbers) -> list
     cells = section.figures.cells
     decimals = {
         column.metric: rate_decimals(
-            cell.sides[side].means[column.metric] for cell in cells for side in SIDES
+            side.means[column.metric] for cell in cells for side in cell.sides.values()
         )
         for column in columns
     }
@@ -141,8 +141,8 @@ def _rows(section: Section, columns: Sequence[Column], numbers: Numbers) -> list
         [
             str(cell.threads),
             *(
-                text(cell.sides[side].means[column.metric], column.metric)
-                for side in SIDES
+                text(side.means[column.metric], column.metric)
+                for side in cell.sides.values()
                 for column in columns
             ),
         ]
@@ -150,8 +150,18 @@ def _rows(section: Section, columns: Sequence[Column], numbers: Numbers) -> list
     ]
 
 
-def changes(cell: CellComparison, shown: Display, numbers: Numbers) -> tuple[str, str]:
-    """By how much a cell's throughput and its latency changed; of both more is a plus."""
+def headings_of_changes(report: Report, shown: Display) -> tuple[str, ...]:
+    """The headings of :func:`changes`."""
+    return shown.changes if report.has_verdicts else ()
+
+
+def changes(cell: CellComparison, shown: Display, numbers: Numbers) -> tuple[str, ...]:
+    """By how much a cell's throughput and its latency changed; of both more is a plus.
+
+    Empty where the cell has one side.
+    """
+    if len(cell.sides) < len(SIDES):
+        return ()
     before, after = (cell.sides[side].means[shown.latency.metric] for side in SIDES)
     longer = 100 * (after / before - 1) if before and after is not None else None
     said = (numbers.change(cell.improvement_pct), numbers.change(longer))

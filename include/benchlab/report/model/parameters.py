@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 
 from benchlab.analysis.gates.variables import SQL_SERVER
 from benchlab.engines.database import sql_value
 from benchlab.language import Language, Value, side_name
 from benchlab.language.names import service_of, title_of
-from benchlab.plan.report_type import SIDES, Components, SideSpec
+from benchlab.plan.report_type import Components, SideSpec
 from benchlab.results.records import Campaign
 
 # Stands for a component where parameters are global variables, not configuration items.
@@ -32,11 +33,12 @@ class Block:
 
 def blocks(campaign: Campaign, language: Language) -> tuple[Block, ...]:
     """The parameters that both sides share, then those of one side, then of one workload."""
-    sides = [grouped(campaign.plan.sides[side]) for side in SIDES]
-    made = list(_blocks(_alike(*sides), language))
-    for side, own in zip(SIDES, sides, strict=True):
+    sides = {side: grouped(planned) for side, planned in campaign.plan.sides.items()}
+    alike = reduce(_alike, sides.values())
+    made = list(_blocks(alike, language))
+    for side, own in sides.items():
         version, name = campaign.plan.sides[side].label, side_name(side)
-        only = _without(own, _alike(*sides))
+        only = _without(own, alike)
         made += _blocks(only, language, "parameters-of-side", side=name, version=version)
     engine = campaign.report_type.engines[campaign.plan.engine]
     for workload, components in engine.by_workload.items():
@@ -46,9 +48,9 @@ def blocks(campaign: Campaign, language: Language) -> tuple[Block, ...]:
 
 
 def same(campaign: Campaign) -> bool:
-    """Whether the two sides are asked for the same parameters."""
-    baseline, candidate = (grouped(campaign.plan.sides[side]) for side in SIDES)
-    return baseline == candidate
+    """Whether the sides are asked for the same parameters."""
+    first, *others = map(grouped, campaign.plan.sides.values())
+    return all(other == first for other in others)
 
 
 def grouped(side: SideSpec) -> Components:

@@ -21,7 +21,7 @@ from benchlab.analysis.gates.variables import Differences, differences
 from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison
 from benchlab.hosts import probes
 from benchlab.hosts.fleet import ROLES
-from benchlab.language import Language, Message, english, side_name
+from benchlab.language import FORM_OF_ONE, Language, Message, english, load, side_name
 from benchlab.language.names import items, plain, title_of
 from benchlab.language.numbers import Numbers
 from benchlab.plan.plan import Plan
@@ -89,6 +89,19 @@ class Section:
     title: str
     figures: WorkloadComparison
 
+    @property
+    def rounds_used(self) -> int:
+        """How many rounds are complete: on both sides or, of one version, on its own."""
+        cells = self.figures.cells
+        if any(len(cell.sides) == len(SIDES) for cell in cells):
+            return self.figures.rounds_used
+        measured = [
+            side.by_round(self.figures.metric).keys()
+            for cell in cells
+            for side in cell.sides.values()
+        ]
+        return len(set.intersection(*map(set, measured))) if measured else 0
+
 
 @dataclass(frozen=True)
 class Report:
@@ -135,16 +148,25 @@ class Report:
         names = {workload.name for workload in self.comparison.workloads}
         if all(name.startswith("oltp_") for name in names):
             return "Sysbench"
+        if all(name.startswith("ycsb_") for name in names):
+            return "YCSB"
         return "TPC-C" if names == {"tpcc"} else None
 
     @cached_property
     def common_parameters(self) -> dict[str, Value]:
-        baseline, candidate = (self.plan.sides[side].parameters for side in SIDES)
-        return dict(item for item in baseline.items() if item in candidate.items())
+        first, *others = (self.plan.sides[side].parameters for side in self.comparison.sides)
+        return dict(
+            item for item in first.items() if all(item in other.items() for other in others)
+        )
 
     @cached_property
     def sides(self) -> dict[Side, ReportSide]:
-        return {side: self._side(side) for side in SIDES}
+        return {side: self._side(side) for side in self.comparison.sides}
+
+    @property
+    def has_verdicts(self) -> bool:
+        """Whether two sides were compared; of one version there are figures only."""
+        return self.comparison.has_verdicts
 
     def _side(self, side: Side) -> ReportSide:
         spec, facts = self.plan.sides[side], self.campaign.facts.get(side)
@@ -163,7 +185,7 @@ class Report:
 
     def _label(self, side: Side) -> str:
         apart, version = [], self.plan.sides[side].label
-        if len({spec.label for spec in self.plan.sides.values()}) == 1:
+        if self.has_verdicts and len({spec.label for spec in self.plan.sides.values()}) == 1:
             apart.append(self.language.text(side_name(side)))
         if side == "candidate" and self.plan.slowdown_pct:
             limit = self.numbers.limit(self.plan.slowdown_pct)
@@ -276,7 +298,13 @@ def build(
     language: Language | None = None,
     series: Mapping[str, tuple[PairSeries, ...]] | None = None,
 ) -> Report:
-    """The report of a campaign, without its secrets; in English if ``language`` is None."""
+    """The report of a campaign, without its secrets; in English if ``language`` is None.
+
+    Sentences on one version are the messages ``<id>-single``, where there are such.
+    """
+    said = language or english()
+    if not comparison.has_verdicts:
+        said = load(said.code, FORM_OF_ONE)
     campaign = redaction.of_campaign(campaign)
     campaign = dataclasses.replace(
         campaign,
@@ -284,4 +312,4 @@ def build(
         origin=plain(campaign.origin),
         engine_reason=plain(campaign.engine_reason),
     )
-    return Report(language or english(), campaign, comparison, results, data_docs, series or {})
+    return Report(said, campaign, comparison, results, data_docs, series or {})

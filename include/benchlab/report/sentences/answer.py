@@ -7,15 +7,16 @@ latency: 2 equivalent. How much deployments differ is known from 6 A/A campaigns
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import NamedTuple
 
 from benchlab.analysis.verdict.decision import Decision, Verdict
 from benchlab.analysis.verdict.estimates import Basis
 from benchlab.language import Language
 from benchlab.language.names import items
-from benchlab.language.numbers import Numbers
+from benchlab.language.numbers import MISSING, Numbers, rate_decimals
 from benchlab.report.model.figures import display
-from benchlab.report.model.report import Report
+from benchlab.report.model.report import Report, Section
 from benchlab.report.sentences import wording
 from benchlab.report.sentences.stored_answer import CHANGES, ORDER
 
@@ -30,6 +31,20 @@ SIGNS = {
 """A sign beside each verdict's colour, for those who print or cannot tell the colours apart."""
 # The weakest first: it is the one to know of.
 _BASES: tuple[Basis, ...] = ("prior", "deployments", "A/A campaigns")
+
+
+class Highest(NamedTuple):
+    """Where a workload's throughput is highest, as text; n/a where nothing is measured."""
+
+    workload: str
+    metric: str
+    highest: str
+    threads: str
+    latency: str
+
+
+HIGHEST = Highest("workload", "metric", "highest", "at-threads", "p95")
+"""The columns of that table."""
 
 
 class Line(NamedTuple):
@@ -49,6 +64,8 @@ def sentence(report: Report) -> str:
     say, sections = report.language.say, report.sections
     if not sections:
         return say("answer-nothing")
+    if not report.has_verdicts:
+        return _of_one_version(report)
     throughput = [(section.title, section.figures) for section in sections]
     latency = [(section.title, section.figures.p95) for section in sections]
     said = [
@@ -57,6 +74,39 @@ def sentence(report: Report) -> str:
         _basis(report),
     ]
     return wording.sentences(said, report)
+
+
+def highest(report: Report) -> list[Highest]:
+    """Of one version: a row for each workload."""
+    return [_highest(report, section) for section in report.sections]
+
+
+def _highest(report: Report, section: Section) -> Highest:
+    shown, metric = display(section, report.language), section.figures.metric
+    (side,) = report.sides
+    measured = [
+        (rate, cell.threads, means[shown.latency.metric])
+        for cell in section.figures.cells
+        if (rate := (means := cell.sides[side].means)[metric]) is not None
+    ]
+    if not measured:
+        return Highest(section.title, shown.name, MISSING, MISSING, MISSING)
+    rate, threads, latency = max(measured, key=itemgetter(0))
+    numbers = report.numbers
+    decimals = rate_decimals([rate])
+    said = numbers.rate(rate, decimals), str(threads), numbers.milliseconds(latency)
+    return Highest(section.title, shown.name, *said)
+
+
+def _of_one_version(report: Report) -> str:
+    """The highest throughput of each workload, and that there is no verdict."""
+    say = report.language.say
+    each = (
+        say("answer-highest", **row._asdict()) for row in highest(report) if row.highest != MISSING
+    )
+    said = items(each, report.language)
+    measured = say("answer-one-version", each=said) if said else say("answer-nothing")
+    return wording.sentences((measured, say("answer-no-verdict")), report)
 
 
 def summary(report: Report) -> str:
@@ -70,9 +120,9 @@ def summary(report: Report) -> str:
 
 
 def lines(report: Report) -> list[Line]:
-    """The table: of each workload its throughput and its p95 latency."""
+    """The table: of each workload its throughput and its p95 latency; empty without verdicts."""
     made = []
-    for section in report.sections:
+    for section in report.sections if report.has_verdicts else ():
         shown = display(section, report.language)
         of = (section.title, report.language, report.spec.threshold_pct)
         metrics: tuple[tuple[str, Decision], ...] = (

@@ -13,7 +13,8 @@ from benchlab.analysis.verdict.decision import ALPHA
 from benchlab.language import Message
 from benchlab.language.names import items, plain
 from benchlab.language.numbers import MISSING
-from benchlab.plan.dataset import Warehouses
+from benchlab.plan.dataset import Records, Warehouses
+from benchlab.plan.load_balancer import HAProxySettings
 from benchlab.report.model.report import Report, ReportSide
 from benchlab.report.sentences import setting, wording
 from benchlab.results.records import SPENT, rows_of
@@ -24,7 +25,12 @@ def notes(report: Report) -> tuple[str, ...]:
     say, found = report.language.say, []
     if report.plan.target == "local":
         cores = report.machine.get("cores", MISSING)
-        found.append(say("shared-machine", cores=cores, balancer=report.spec.load_balancer))
+        found.append(say("shared-machine", cores=cores, balancer=report.spec.balancer))
+    if isinstance(report.spec.load_balancer, HAProxySettings):
+        chosen = items(report.spec.load_balancer.directives(), report.language)
+        found.append(say("haproxy-settings", settings=chosen))
+    if report.spec.restores_by_loading:
+        found.append(say("note-existing" if report.spec.connections else "note-cloud"))
     if report.engine_caveat:
         found.append(report.engine_caveat)
     if report.fleet is not None:
@@ -43,7 +49,7 @@ def steps(report: Report) -> tuple[str, ...]:
         wording.sentences(filter(None, (_fill(report), contents(report))), report),
         say("step-analyze"),
         *_consistency(report),
-        say("step-snapshot"),
+        *([] if report.spec.restores_by_loading else [say("step-snapshot")]),
         *_deployments(report),
         *_slowdown(report),
         _order(report),
@@ -55,9 +61,10 @@ def steps(report: Report) -> tuple[str, ...]:
 
 def contents(report: Report) -> str:
     """A sentence if the two sides hold different rows; empty if they do not, or it is not known."""
-    baseline, candidate = (side.dataset_checksum for side in report.sides.values())
-    if baseline is None or candidate is None or baseline == candidate:
+    checksums = [side.dataset_checksum for side in report.sides.values()]
+    if None in checksums or len(set(checksums)) == 1:
         return ""
+    baseline, candidate = map(str, checksums)
     # A cluster's own part differs even if both sides were restored from one dataset snapshot, which
     # BR has compared with each of them.
     if report.restored_dataset and rows_of(baseline) == rows_of(candidate):
@@ -71,13 +78,21 @@ def _where(report: Report) -> str:
 
 
 def _deploy(report: Report) -> str:
-    baseline, candidate = report.sides["baseline"], report.sides["candidate"]
+    if report.spec.restores_by_loading:
+        there = dict.fromkeys(side.version for side in report.sides.values())
+        return report.language.say(
+            "step-existing" if report.spec.connections else "step-cloud",
+            engine=report.engine_title,
+            versions=items(there, report.language),
+        )
+    versions = {name: side.version for name, side in report.sides.items()}
+    if report.campaign.is_aa:
+        versions["candidate"] = "same"
     with_tiup = report.fleet is not None and "tiup" in report.software
     return report.language.say(
         "step-deploy",
         engine=report.engine_title,
-        baseline=baseline.version,
-        candidate="same" if report.campaign.is_aa else candidate.version,
+        **versions,
         where="tiup" if with_tiup else _where(report),
     )
 
@@ -87,6 +102,8 @@ def _fill(report: Report) -> str:
     step = "step-restore-dataset" if report.restored_dataset else "step-load"
     if isinstance(loaded, Warehouses):
         return say(step, dataset=say("dataset-warehouses", warehouses=whole(loaded.warehouses)))
+    if isinstance(loaded, Records):
+        return say(step, dataset=say("dataset-records", records=whole(loaded.records)))
     tables, rows = whole(loaded.tables), whole(loaded.table_size)
     return say(step, dataset=say("dataset-tables", tables=tables, rows=rows))
 
@@ -114,7 +131,8 @@ def _slowdown(report: Report) -> tuple[str, ...]:
 
 def _order(report: Report) -> str:
     plan = report.plan
-    step = "step-sequential" if plan.placement == "sequential" else "step-interleaved"
+    in_sequence = plan.placement == "sequential" or not report.has_verdicts
+    step = "step-sequential" if in_sequence else "step-interleaved"
     counts = (str(n) for name in plan.workloads_in_order for n in plan.threads_in_order(name))
     return report.language.say(
         step,
@@ -127,7 +145,8 @@ def _order(report: Report) -> str:
 
 def _restore(report: Report) -> str:
     say = report.language.say
-    said = say(f"restore-{report.spec.restore.replace('_', '-')}")
+    source = "client" if report.spec.restores_by_loading else "snapshot"
+    said = say(f"restore-{report.spec.restore.replace('_', '-')}", source=source)
     if report.fleet is None or report.spec.restore == "never":
         return said
     return wording.sentences((said, say("after-restore")), report)
@@ -139,8 +158,8 @@ def _trial(report: Report) -> str:
     seconds = [str(count) for count in sorted({trial.seconds for trial in report.plan.trials})]
     return report.language.say(
         "step-trial",
-        where=_where(report),
-        balancer=report.spec.load_balancer,
+        where="existing" if report.spec.connections else _where(report),
+        balancer=report.spec.balancer,
         warmup=str(report.spec.warmup_seconds or "cold"),
         when="each" if all(trial.warm_up for trial in report.plan.trials) else "started",
         seconds=format_list(seconds or [MISSING], style="or", locale=report.language.locale),
@@ -148,7 +167,9 @@ def _trial(report: Report) -> str:
 
 
 def how_to_read(report: Report) -> tuple[str, ...]:
-    """The decision rule in six lines."""
+    """The decision rule in six lines; of one version, what its figures are."""
+    if not report.has_verdicts:
+        return (report.language.say("read-one-version"), report.language.say("read-one-alone"))
     say, limit = report.language.say, report.numbers.limit(report.spec.threshold_pct)
     one_round = "-one-round" if report.plan.rounds == 1 else ""
     unstable = say("read-unstable", dataset="checked" if report.consistency else "other")
@@ -186,7 +207,7 @@ def about(report: Report) -> str:
 def provenance(report: Report) -> tuple[tuple[str, str], ...]:
     """Where the report comes from, as names and values."""
     say, plan = report.language.say, report.plan
-    sequential = plan.placement == "sequential"
+    sequential = plan.placement == "sequential" and report.has_verdicts
     values = {
         "campaign": report.campaign.id,
         "report-type": say(
@@ -202,7 +223,7 @@ def provenance(report: Report) -> tuple[tuple[str, str], ...]:
         "spent": spent(report),
         "topology": plan.topology,
         "placement": say("placement-sequential") if sequential else None,
-        "seed": None if sequential else str(plan.seed),
+        "seed": None if sequential or not report.has_verdicts else str(plan.seed),
         "calibration": items(report.calibration, report.language) or None,
         "checksum": _by_side(report, lambda side: side.dataset_checksum or MISSING),
         "rows": _by_side(report, lambda side: report.numbers.whole(side.rows)),

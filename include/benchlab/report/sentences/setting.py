@@ -18,8 +18,9 @@ from benchlab.report.model.software import Row
 def notes(report: Report, fleet: FleetHardware) -> tuple[str, ...]:
     """What limits or helps the conclusions because of how the fleet was used."""
     say = report.language.say
-    found = [say("fleet-same-hosts"), _entry(report, fleet)]
-    if report.plan.placement == "sequential":
+    same = [say("fleet-same-hosts")] if report.has_verdicts else []
+    found = [*same, _entry(report, fleet)]
+    if report.plan.placement == "sequential" and report.has_verdicts:
         found.append(say("fleet-sequential"))
     if report.restored_dataset:
         found.append(say("fleet-restored-dataset"))
@@ -47,7 +48,7 @@ def published(report: Report) -> str:
     if found is None:
         return ""
     said = [language.say("published-document", document=found.document)]
-    if found.differences:
+    if found.sentences:
         said.append(language.say("published-differences"))
     return language.say("between-sentences").join(said)
 

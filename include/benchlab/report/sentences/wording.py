@@ -31,15 +31,13 @@ def title(report: Report) -> str:
     """The report's title, in the form of the published ones."""
     say = report.language.say
     system = " ".join(filter(None, (report.engine_title, report.client)))
-    baseline, candidate = report.sides["baseline"], report.sides["candidate"]
     if report.campaign.is_aa:
-        return say("title-aa", system=system, version=baseline.version)
-    return say("title", system=system, baseline=baseline.label, candidate=candidate.label)
+        return say("title-aa", system=system, version=report.sides["baseline"].version)
+    return say("title", system=system, **_labels(report))
 
 
 def subject(report: Report) -> str:
     """What was compared, and with which tool."""
-    baseline, candidate = report.sides["baseline"], report.sides["candidate"]
     fleet, say = report.fleet, report.language.say
     said = {
         "engine": report.engine_title,
@@ -48,12 +46,16 @@ def subject(report: Report) -> str:
         "hosts": fleet.total if fleet else 0,
     }
     if report.campaign.is_aa:
-        return say("subject-aa", version=baseline.version, **said)
+        return say("subject-aa", version=report.sides["baseline"].version, **said)
     if report.plan.slowdown_pct:
         limit = report.numbers.limit(report.plan.slowdown_pct)
-        versions = {"baseline": baseline.version, "candidate": candidate.version}
+        versions = {name: side.version for name, side in report.sides.items()}
         return say("subject-slowdown", limit=limit, **versions, **said)
-    return say("subject", baseline=baseline.label, candidate=candidate.label, **said)
+    return say("subject", **_labels(report), **said)
+
+
+def _labels(report: Report) -> dict[str, str]:
+    return {name: side.label for name, side in report.sides.items()}
 
 
 def verdict(report: Report, section: Section) -> str:
@@ -122,7 +124,7 @@ def outcome(report: Report, section: Section) -> str:
         "limit": report.numbers.limit(report.spec.threshold_pct),
         "figures": figures(report, section),
         "because": because,
-        **{name: side.label for name, side in report.sides.items()},
+        **_labels(report),
     }
     if found.verdict in ("unstable", "inconclusive"):
         return say(f"outcome-{found.verdict}", **said)
@@ -167,7 +169,7 @@ def why(report: Report, section: Section) -> str:
 
 def rounds(report: Report, section: Section) -> str | None:
     """Which rounds the figures are from, where not all of them are complete."""
-    used = section.figures.rounds_used
+    used = section.rounds_used
     if used == report.plan.rounds:
         return None
     return report.language.say("rounds-used", used=used, rounds=report.plan.rounds)
@@ -208,7 +210,7 @@ def quality(report: Report) -> tuple[str, ...]:
 
 def rounds_used(report: Report) -> str:
     """How many rounds each workload's figures are from."""
-    each = items((f"{s.title} {s.figures.rounds_used}" for s in report.sections), report.language)
+    each = items((f"{s.title} {s.rounds_used}" for s in report.sections), report.language)
     return report.language.say("rounds-used-each", rounds=report.plan.rounds, each=each)
 
 
