@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
+from benchlab.analysis.verdict.compare import verdicts_of
+from benchlab.campaign.outcome import Comparer
 from benchlab_airflow.local.airflow_home import USER
 from benchlab_airflow.local.services import Services
 from tests.builders import weekly
@@ -70,7 +72,9 @@ def airflow(
     """
     with machine_in(tmp_path_factory.mktemp("browser"), servers) as machine:
         with weekly.installation(machine.here.root) as weeks:
-            weekly.regression(weeks)
+            for campaign in weekly.regression(weeks, rounds=4, threads=[4, 8]):
+                found = Comparer(weeks.home, weeks.store).outcome(weeks.store.campaign(campaign))
+                weeks.store.set_verdicts(campaign, verdicts_of(found.comparison))
         services = Services(machine.here.root)
         port = free_port()
         services.up(port)

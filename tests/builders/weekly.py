@@ -109,7 +109,11 @@ def _tps(trial: PlannedTrial, ratio: float) -> float:
     return 1000.0 * math.exp(ratio + (0.001 if trial.round % 2 else -0.001))
 
 
-def regression(weeks: Weeks) -> list[str]:
-    """Fourteen weeks, the candidate of the last seven 10 % slower; their ids."""
-    ids = [weeks.add() for _ in range(7)]
-    return ids + [weeks.add(candidate="11.4.5", change=-0.1) for _ in range(7)]
+def regression(weeks: Weeks, **fields: Any) -> list[str]:
+    """Fourteen weeks, the candidate of the last seven 10 % slower; their ids.
+
+    Args:
+        fields: of the report type.
+    """
+    ids = [weeks.add(**fields) for _ in range(7)]
+    return ids + [weeks.add(candidate="11.4.5", change=-0.1, **fields) for _ in range(7)]

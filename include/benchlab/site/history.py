@@ -11,7 +11,7 @@ from functools import cached_property
 
 from benchlab.analysis.trend.chain import Chain
 from benchlab.analysis.verdict.paired import percent, percents
-from benchlab.language import Language
+from benchlab.language import Language, Message
 from benchlab.language.names import items, plain, title_of
 from benchlab.language.numbers import Numbers
 from benchlab.published.history import PublishedChange, published_changes
@@ -87,7 +87,8 @@ def history(site: Site, report: str, workload: str, first: str = "", second: str
     chains = [ChainOnPage(site.language, chain, workload, looked) for chain in view.chains]
     by_reason: defaultdict[str, list[str]] = defaultdict(list)
     for campaign, why in view.left_out.items():
-        by_reason[why].append(campaign)
+        said = Message(f"left-out-{why.partition(',')[0]}", fallback=why)
+        by_reason[site.language.text(said)].append(campaign)
     title = title_of(workload) if report == PUBLISHED else f"{title_of(workload)} · {report}"
     values = {
         "report": report,

@@ -12,7 +12,7 @@ from typing import Any
 from benchlab import workloads
 from benchlab.campaign import overrides, planning, report_types
 from benchlab.errors import BenchlabError, SpecError
-from benchlab.language import Language, side_name
+from benchlab.language import Language, Message, side_name
 from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers
 from benchlab.plan.plan import Plan, needs_approval
@@ -221,10 +221,12 @@ def _figures(site: Site, asked: Asked) -> Figures:
         finds = plan_sensitivity(site.home, resolved.spec, made, site.store)
     except BenchlabError as error:
         return Figures(faults=tuple(str(error).removeprefix("override: ").splitlines()))
+    reason_said = Message("engine-reason", fallback=reason)
+    chosen_engine = site.language.say("site-plan-engine", engine=engine, reason=reason_said)
     return Figures(
         versions=" vs. ".join(plain(side.label) for side in made.sides.values()),
         facts=tuple(_facts(site, resolved.spec, made, finds)),
-        notes=(*resolved.notes, f"engine {engine}: {reason}", *made.warnings),
+        notes=(*resolved.notes, chosen_engine, *made.warnings),
         steps=tuple(
             (_step(step, site.language),
              Numbers(site.language).duration(timedelta(minutes=step.minutes)))

@@ -1000,7 +1000,7 @@ site-column-pages = Pages
 
 ## Site: plan
 
-site-plan-about = What a campaign would take, cost and be able to find. Nothing is started here.
+site-plan-about = What a campaign would take, cost and be able to find. Filling in the form starts nothing.
 site-plan-none = There is no valid report type that you may see; `benchlab validate` names what is wrong with the others.
 site-plan-report = Report type
 site-plan-baseline = Baseline version
@@ -1096,6 +1096,17 @@ phase-published = published
 phase-sent = sent
 phase-failed = failed
 phase-done = done
+
+## Recorded texts that a language knows
+
+engine-reason = the report type names it
+    .of = the report type names it
+site-plan-engine = engine { $engine }: { $reason }
+left-out-failed = failed, not complete
+    .of = failed, not complete
+left-out-running = running, not complete
+    .of = running, not complete
+
 ## One version (`sides: single`): said in place of the message without `-single`
 
 side-baseline-single = measured version

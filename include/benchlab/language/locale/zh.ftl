@@ -1020,7 +1020,7 @@ site-column-pages = 页面
 
 ## 网站：计划
 
-site-plan-about = 一次测试需要多久、花费多少、能发现多大的变化。这里不会启动任何东西。
+site-plan-about = 一次测试需要多久、花费多少、能发现多大的变化。填写表单不会启动任何东西。
 site-plan-none = 没有你可以查看的有效报告类型；`benchlab validate` 会指出其他报告类型的问题。
 site-plan-report = 报告类型
 site-plan-baseline = 基线版本
@@ -1113,6 +1113,17 @@ phase-published = 已发布
 phase-sent = 已发送
 phase-failed = 失败
 phase-done = 完成
+
+## 各语言已有译文的记录文字
+
+engine-reason = 报告类型指定了它
+    .of = the report type names it
+site-plan-engine = 引擎 { $engine }：{ $reason }
+left-out-failed = 失败，未完成
+    .of = failed, not complete
+left-out-running = 正在运行，未完成
+    .of = running, not complete
+
 ## 单一版本 (`sides: single`)：代替不带 `-single` 的消息
 
 side-baseline-single = 被测版本

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from benchlab.analysis.verdict.decision import ALPHA
+from benchlab.language import Message
 from benchlab.language.names import items, plain
 from benchlab.language.numbers import MISSING
 from benchlab.plan.dataset import Records, Warehouses
@@ -35,7 +36,8 @@ def notes(report: Report) -> tuple[str, ...]:
     if report.fleet is not None:
         found += setting.notes(report, report.fleet)
     # As it was said on a terminal, where a command stands in backquotes.
-    reason = (report.campaign.engine_reason or MISSING).removesuffix(".").replace("`", "")
+    recorded = (report.campaign.engine_reason or MISSING).removesuffix(".").replace("`", "")
+    reason = report.language.text(Message("engine-reason", fallback=recorded))
     return (*found, say("engine-chosen", engine=plain(report.plan.engine), reason=reason))
 
 
