@@ -47,13 +47,13 @@ def before_the_click(spec: ReportSpec) -> str:
     return "\n".join(f"- {said}" for said in (*_time_and_price(spec), *_schedule(spec)))
 
 
-def page(spec: ReportSpec) -> str:
+def page(spec: ReportSpec, before_the_click: str) -> str:
     """The head of the DAG's page: what it measures and costs, and what to do."""
     return "\n\n".join(
         (
             f"# {spec.title}",
             f"It measures {description(spec)}.",
-            before_the_click(spec),
+            before_the_click,
             _WHAT_TO_DO,
         )
     )

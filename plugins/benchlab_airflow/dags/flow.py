@@ -58,13 +58,21 @@ QUIET: Mapping[str, Any] = {"show_return_value_in_logs": False}
 EVEN_IF_SKIPPED = TriggerRule.NONE_FAILED
 
 
-def build(spec: ReportSpec, report_file: Path, doc_md: str, *, check_topology: bool = True) -> DAG:
+def build(
+    spec: ReportSpec,
+    report_file: Path,
+    doc_md: str,
+    before_the_click: str,
+    *,
+    check_topology: bool = True,
+) -> DAG:
     """The DAG of one report type.
 
     Args:
         spec: the report type.
         report_file: its file, which the task `plan` reads again.
         doc_md: the DAG's page in the UI.
+        before_the_click: what its form says above its fields, in Markdown.
         check_topology: whether its topology has to be readable.
 
     Raises:
@@ -80,7 +88,7 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str, *, check_topology: b
     # The most that a form may ask for; those beyond the campaign's limit find nothing to do.
     repeats = range(1, MAX_REPEATS + 1)
     check_again = task(stages.check_consistency, trigger_rule=EVEN_IF_SKIPPED)
-    form = trigger_form.form(spec, about.before_the_click(spec))
+    form = trigger_form.form(spec, before_the_click)
     with _dag(spec, doc_md) as dag:
         planned = PlanOperator(
             task_id="plan",

@@ -390,6 +390,23 @@ def test_errors_reconnects_and_repeats_are_reported_by_trial() -> None:
     assert "Reconnects of the client: none in 4 trials" in text
 
 
+def test_hundreds_of_repeats_of_a_busy_machine_are_counted_not_told() -> None:
+    """The report of a campaign whose every pair was measured again, for long reasons, is there."""
+    made = campaigns.campaign(rounds=20, workloads=["oltp_insert"], threads=[4])
+    why = "the host was busy with other work: " + "a job of the night, " * 20
+    results = [
+        campaigns.trial_result(trial, attempt=attempt, reasons=[why] if attempt == 1 else [])
+        for attempt in (1, 2)
+        for trial in made.plan.trials
+    ]
+    report = model.build(made, compare(made.plan, results, 2.0), results)
+    (said,) = (text for text in wording.quality(report) if "measured again" in text)
+    assert said == (
+        "Pairs of blocks measured again (20): Insert 20. Why is listed under Excluded trials."
+    )
+    assert {reason for _, _, reason in wording.excluded(report)} == {why.strip()}
+
+
 def test_the_method_says_which_trials_were_warmed_up_and_who_decided_the_order() -> None:
     """Once a block; in campaigns of an earlier Benchlab each, in the order of the report type."""
     made = campaigns.campaign(restore="per_workload", rounds=2)
