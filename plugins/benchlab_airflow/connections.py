@@ -1,4 +1,4 @@
-"""Turns Airflow Connections into the results store, AWS clients and SSH keys.
+"""Turns Airflow Connections into the results store, AWS clients, SSH keys and server logins.
 
 The Connection ``benchlab_results`` (conn types ``mysql``, ``postgres`` or ``sqlite``) names the
 store's database; without it, ``BENCHLAB_STORE_URL`` does, or it is in Benchlab's home. Raw outputs
@@ -6,7 +6,8 @@ go to the ``ObjectStoragePath`` that ``BENCHLAB_OBJECTS`` names.
 
 AWS is reached with the Connection ``benchlab_aws`` (conn type ``aws``), or without it with the
 machine's own credentials: environment, profile, instance role. Owned hosts are reached with the
-private key of the ``ssh`` Connection that their topology names.
+private key of the ``ssh`` Connection that their topology names, clusters that exist with the
+Connections that their report type names.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from sqlalchemy.engine import URL
 
 from benchlab.errors import StoreError, TargetError, meaning_of
 from benchlab.home import Home
+from benchlab.hosts import server_login
 from benchlab.hosts.access import Access
+from benchlab.hosts.server_login import ServerLogin
 from benchlab.results.store import Store
 from benchlab_airflow.local.airflow_home import RESULTS_CONNECTION_ID
 
@@ -72,8 +75,8 @@ def database_url(connection: Connection) -> str:
 
 
 def access() -> Access:
-    """Access to AWS and to owned hosts through this Airflow installation's Connections."""
-    return Access(aws=_aws_client, ssh_key=_ssh_key)
+    """Access to all that is not this machine through this Airflow installation's Connections."""
+    return Access(aws=_aws_client, ssh_key=_ssh_key, server=_server)
 
 
 def _connection(name: str) -> Connection | None:
@@ -102,6 +105,14 @@ def _aws_client(service: str, region: str) -> Any:
         raise TargetError(
             f"Connection {AWS_CONNECTION_ID}: no client of {service} in {region}: {error}"
         ) from error
+
+
+def _server(name: str) -> ServerLogin:
+    if (found := _connection(name)) is None:
+        raise server_login.missing(name)
+    return server_login.login(
+        name, found.host, found.port, found.login, found.password, found.extra_dejson
+    )
 
 
 def _ssh_key(name: str) -> str:

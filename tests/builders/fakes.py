@@ -250,6 +250,7 @@ class FakeDeployment:
         self.spendings: list[Spending] = []
         self.probe: str | None = None
         self.lost_hosts: dict[str, str] = {}
+        self.change: str | None = None
         self.engines = {
             side: FakeEngine(
                 executor,
@@ -288,6 +289,13 @@ class FakeDeployment:
     def spending(self) -> Spending | None:
         """What the test says next; nothing is rented without that."""
         return self.spendings.pop(0) if self.spendings else None
+
+    def endpoint(self, side: Side) -> None:
+        """Its servers are the campaign's own."""
+
+    def changed(self, side: Side) -> str | None:
+        """What the test says."""
+        return self.change
 
     def lost(self) -> dict[str, str]:
         """What the test says."""

@@ -34,15 +34,18 @@ class TrialSetup:
     gates: Sequence[Gate]
 
 
-def client_config(deployment: Deployment) -> Path:
+def client_config(deployment: Deployment, side: Side) -> Path:
     """The client's option file, which has the password, on the client's host."""
-    return deployment.directory / "workload.cnf"
+    name = "workload.cnf" if deployment.endpoint(side) is None else f"workload-{side}.cnf"
+    return deployment.directory / name
 
 
 def endpoint(
     deployment: Deployment, side: Side, workload: Workload, client: Client, password: str
 ) -> Endpoint:
     """Where the client connects, and as whom: a client that cannot hide a password gets none."""
+    if (given := deployment.endpoint(side)) is not None:
+        return given
     private = program_of(client.program, workload.PROGRAMS).takes_password
     balancer = deployment.balancer(side)
     return Endpoint(

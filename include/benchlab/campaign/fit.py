@@ -25,8 +25,11 @@ from benchlab.plan.report_type import (
     VersionParameters,
 )
 from benchlab.plan.topology import Ec2Topology, HostsTopology
+from benchlab.plan.versions import RUNNING
 from benchlab.report import publish
+from benchlab.workloads import sysbench, sysbench_faults
 from benchlab.workloads.client import program_of
+from benchlab.workloads.workload import Workload
 
 # Connections that Benchlab opens in addition to the client's.
 OWN_SESSIONS = 10
@@ -45,7 +48,8 @@ def check(spec: ReportSpec, where: str) -> ReportSpec:
         ``fit.check(spec, "sysbench_local.yaml")``
     """
     checks = (
-        *(_names, _workloads, _versions, _builds, _parameters, _target, _slowdown, _schedule),
+        *(_names, _workloads, _versions, _builds, _parameters, _target, _connections_of_sides),
+        *(_slowdown, _schedule),
         *(_languages, _publishing),
     )
     if faults := [f"{where}: {fault}" for check_one in checks for fault in check_one(spec)]:
@@ -55,10 +59,11 @@ def check(spec: ReportSpec, where: str) -> ReportSpec:
 
 def _names(spec: ReportSpec) -> Iterator[str]:
     known: tuple[tuple[str, Iterable[str], Iterable[str]], ...] = (
-        ("target", [spec.target], [*targets.by_name(), *targets.PLANNED_ONLY]),
+        ("target", [spec.target], [*targets.by_name()]),
         ("engine", [spec.engine], [*engines.by_name(), "auto"]),
         ("engines", spec.engines, engines.by_name()),
         ("workloads", spec.workloads, workloads.by_name()),
+        ("threads_by_workload", spec.threads_by_workload, workloads.by_name()),
     )
     for field, names, there in known:
         if unknown := [name for name in names if name not in there]:
@@ -83,6 +88,36 @@ def _workloads(spec: ReportSpec) -> Iterator[str]:
         program_of(spec.client.program, first.PROGRAMS)
     except ValueError as fault:
         yield str(fault)
+    yield from _client(spec, first)
+    yield from _fresh(spec, [name for name, module in modules.items() if name in module.FRESH])
+
+
+def _client(spec: ReportSpec, workload: Workload) -> Iterator[str]:
+    client = spec.client
+    if workload.TOOL == sysbench.TOOL:
+        yield from sysbench_faults.faults(spec)
+        return
+    for field in ("rand_type", "options", "script"):
+        if getattr(client, field):
+            yield (
+                f"client.{field}: only sysbench's workloads have one, and {spec.workloads[0]} is "
+                "none of them; leave it out"
+            )
+    if (client.path or client.version) and client.program is None and len(workload.PROGRAMS) > 1:
+        names = ", ".join(program.name for program in workload.PROGRAMS)
+        yield (
+            "client.program: missing; client.path and client.version are those of one program: "
+            f"write which, one of {names}"
+        )
+
+
+def _fresh(spec: ReportSpec, names: list[str]) -> Iterator[str]:
+    """Workloads that find the dataset as it was loaded: restored before each, and not warmed up."""
+    why = f"{', '.join(names)} would find rows that an earlier run inserted, and insert none"
+    if names and spec.restore not in ("every_trial", "after_writes"):
+        yield f"restore: {spec.restore}: {why}; write every_trial or after_writes"
+    if names and spec.warmup_seconds:
+        yield f"warmup_seconds: {spec.warmup_seconds}: {why}; write 0, and make `seconds` longer"
 
 
 def _versions(spec: ReportSpec) -> Iterator[str]:
@@ -199,12 +234,13 @@ def _connections(spec: ReportSpec, engine: type[BaseEngine], side: SideSpec) -> 
     """
     if spec.topology is not None:
         return
-    needed = max(spec.threads) + OWN_SESSIONS
+    most = max(spec.thread_counts)
+    needed = most + OWN_SESSIONS
     for key in sorted(engine.connection_limits & side.parameters.keys()):
         limit = side.parameters[key]
         if isinstance(limit, int) and 0 < limit < needed:
             yield (
-                f"parameter {key} is {limit}; {max(spec.threads)} threads need a connection each "
+                f"parameter {key} is {limit}; {most} threads need a connection each "
                 f"and Benchlab {OWN_SESSIONS}: write {needed} or more, or leave it out"
             )
 
@@ -213,6 +249,9 @@ def _target(spec: ReportSpec) -> Iterator[str]:
     if spec.target not in targets.by_name():
         return
     target = targets.by_name()[spec.target]
+    if target.one_side:
+        yield from _one_side(spec)
+        return
     for name, entry in spec.engines.items():
         if entry.by_workload:
             yield (
@@ -223,6 +262,106 @@ def _target(spec: ReportSpec) -> Iterator[str]:
         yield from _one_machine(spec)
     else:
         yield from _fleet(spec)
+
+
+def _one_side(spec: ReportSpec) -> Iterator[str]:
+    """What cannot be done with a cluster of which somebody else chooses version and configuration.
+
+    Configuration by workload is refused when a campaign begins: it can be planned.
+    """
+    where = f"the target {spec.target}"
+    if spec.topology is None:
+        yield f"topology: missing; {where} needs one of configs/topologies"
+    if spec.sides != "single":
+        yield f"sides: {spec.sides}: nobody can choose a version on {where}; write single"
+    if spec.engine != "tidb":
+        yield f"engine: {spec.engine}: {where} has tidb only"
+    if spec.budget is None:
+        yield "budget: missing; what a campaign may cost has no default where a cluster is rented"
+    if spec.load_balancer != "none":
+        yield f"load_balancer: {spec.load_balancer}: {where} has an endpoint of its own; write none"
+    if spec.deployments > 1:
+        yield f"deployments: {spec.deployments}: {where} makes one cluster; write 1"
+    if spec.snapshots is not None:
+        yield f"snapshots: {where} restores by loading again; leave it out"
+    yield from _secret(spec)
+    for name, entry in spec.engines.items():
+        for field in ("parameters", "components", "builds"):
+            if getattr(entry.baseline, field) or getattr(entry, field, None):
+                yield f"engines.{name}.{field}: {where} configures its clusters; leave it out"
+
+
+def _connections_of_sides(spec: ReportSpec) -> Iterator[str]:
+    if spec.target not in targets.by_name():
+        return
+    if not targets.by_name()[spec.target].deploys:
+        yield from _servers_that_exist(spec)
+        return
+    if spec.connections:
+        yield f"connections: the target {spec.target} deploys its own servers; leave it out"
+    for name, entry in spec.engines.items():
+        for side in spec.measured_sides:
+            if getattr(entry, side).version == RUNNING:
+                yield (
+                    f"engines.{name}.{side}.version: {RUNNING}: the target {spec.target} deploys a "
+                    "server, which has to have a version; name one"
+                )
+
+
+def _servers_that_exist(spec: ReportSpec) -> Iterator[str]:
+    """What cannot be done with servers that are not the campaign's own."""
+    wanted = set(spec.measured_sides)
+    if set(spec.connections) != wanted:
+        yield (
+            f"connections: {', '.join(spec.connections) or 'missing'}: name the Airflow Connection "
+            f"of each side that is measured: {', '.join(spec.measured_sides)}"
+        )
+    elif len(set(spec.connections.values())) < len(wanted):
+        yield (
+            "connections: both sides are the same server; write `sides: single`, and compare two "
+            "campaigns with `benchlab compare --before --after`"
+        )
+    if spec.sides == "same":
+        yield "sides: same: a server that exists is not deployed twice; write different or single"
+    if spec.load_balancer != "none":
+        yield (
+            f"load_balancer: {spec.load_balancer}: the client connects to the address of the "
+            "Connection, which may be a load balancer's; write none"
+        )
+    if spec.deployments > 1:
+        yield f"deployments: {spec.deployments}: nothing is deployed; write 1, or leave it out"
+    if spec.schedule is not None:
+        yield "schedule: a server that exists has no releases to follow; leave it out"
+    yield from _secret(spec)
+    for name, entry in spec.engines.items():
+        yield from _left_as_it_is(spec, name, entry)
+
+
+def _secret(spec: ReportSpec) -> Iterator[str]:
+    """A client that can only be given a password where everybody sees it."""
+    with contextlib.suppress(KeyError, ValueError):  # unknown names are faults of their own
+        programs = workloads.by_name()[spec.workloads[0]].PROGRAMS
+        chosen = program_of(spec.client.program, programs)
+        if not chosen.takes_password:
+            able = ", ".join(program.name for program in programs if program.takes_password)
+            yield f"client.program: {chosen.name} cannot hide a password; write {able}"
+
+
+def _left_as_it_is(spec: ReportSpec, name: str, entry: EngineSpec) -> Iterator[str]:
+    for side in spec.measured_sides:
+        written = getattr(entry, side)
+        if not written.is_resolved and written.version != RUNNING:
+            yield (
+                f"engines.{name}.{side}.version: {written.version}: a server that exists has the "
+                f"version that it has; write {RUNNING}"
+            )
+        for field in ("parameters", "components", "builds"):
+            if getattr(written, field) or getattr(entry, field, None):
+                yield (
+                    f"engines.{name}.{field}: a server that exists is left as it is; configure it "
+                    "yourself, and leave it out"
+                )
+                break
 
 
 def _slowdown(spec: ReportSpec) -> Iterator[str]:

@@ -63,14 +63,17 @@ class Comparer:
         self._calibrations: dict[tuple[str, ...], Calibration] = {}
         self._last: tuple[str, compare.Shown] | None = None
 
-    def outcome(self, campaign: Campaign) -> Outcome:
+    def outcome(self, campaign: Campaign, trials: Sequence[TrialResult] | None = None) -> Outcome:
         """The comparison of a campaign, from the trials that the store has now.
+
+        Args:
+            trials: of a campaign that is put together of others; None: as the store has them.
 
         Raises:
             SpecError: the gates cannot be read.
             StoreError: the store cannot be read.
         """
-        trials = self.store.trials(campaign.id)
+        trials = self.store.trials(campaign.id) if trials is None else trials
         comparison = compare.compare(
             campaign.plan,
             trials,

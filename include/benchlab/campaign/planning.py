@@ -17,6 +17,7 @@ from benchlab.plan.pricing import PriceList
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.steps import NOTHING_KNOWN, Basis, sizes
 from benchlab.plan.topology import Ec2Topology, Topology
+from benchlab.workloads import sysbench_faults
 
 if TYPE_CHECKING:
     from benchlab.results.store import Store
@@ -48,7 +49,10 @@ def plan(
         topology=topology,
         prices=prices,
         metrics={name: module.METRIC for name, module in workloads.by_name().items()},
-        warnings=workloads.workload_of(spec).warnings(spec.dataset, spec.threads),
+        warnings=[
+            *workloads.workload_of(spec).warnings(spec.dataset, spec.thread_counts),
+            *sysbench_faults.warnings(spec),
+        ],
         basis=basis,
     )
 
@@ -123,7 +127,7 @@ def undecided(home: Home, spec: ReportSpec) -> list[str]:
         SpecError: the topology does not validate.
     """
     topology = targets.load_topology(home, spec)
-    if topology is None or spec.target in targets.PLANNED_ONLY:
+    if topology is None:
         return []
     found = targets.by_name()[spec.target].undecided(spec, topology)
     return [f"topology {spec.topology}: {what}" for what in found]
@@ -151,6 +155,8 @@ def refuse_unpublished(home: Home, spec: ReportSpec, engine: str) -> None:
     Raises:
         SpecError: names each side with its version, and the newest release that is known.
     """
+    if spec.connections:
+        return  # it is there
     owner = engines.by_name()[engine]
     known = calendars.load(home.releases).owned(owner.owns) if home.releases.is_file() else ()
     released = {release.version.text for release in known}
@@ -179,10 +185,10 @@ def choose_engine(spec: ReportSpec, home: Home, *, to_run: bool = True) -> tuple
         SpecError: the target can only be planned, or cannot deploy a version.
         UnavailableError: a version cannot be had on this machine; says how to get it.
     """
-    if to_run and spec.target in targets.PLANNED_ONLY:
-        raise SpecError(f"target: {spec.target}: {targets.PLANNED_ONLY[spec.target]}")
+    if spec.connections:
+        return spec.deployable_engines[0], "its servers say so"
     if spec.topology is not None and spec.engine != "auto":
-        if to_run:
+        if to_run and not targets.by_name()[spec.target].one_side:
             _refuse_undeployable(spec)
         return spec.engine, "the report type names it"
     candidates = [spec.engine] if spec.engine != "auto" else list(spec.engines)

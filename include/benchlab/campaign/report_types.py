@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import os
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchlab import engines
-from benchlab.campaign import fit, planning
+from benchlab.campaign import fit, planning, running
 from benchlab.engines import builds
 from benchlab.errors import NoReleaseError, SpecError, UnavailableError
 from benchlab.home import Home
@@ -27,11 +28,13 @@ from benchlab.plan.releases import Calendar
 from benchlab.plan.report_type import SIDES, ReportSpec, SideSpec
 from benchlab.plan.resolution import ORDINARY, Resolved
 from benchlab.plan.schedule import OnRelease, Turn
-from benchlab.plan.versions import MEASURED, NEWEST, NIGHTLY, PREVIOUS, Release
+from benchlab.plan.versions import MEASURED, NEWEST, NIGHTLY, PREVIOUS, RUNNING, Release
 from benchlab.results.records import Campaign
+from benchlab.workloads import lua_script
 
 # A run of a day may begin after its midnight, having waited for another.
 NIGHTLY_LASTS = timedelta(days=1)
+EVERYDAY = Access()
 
 
 def report_files(home: Home) -> list[Path]:
@@ -97,6 +100,7 @@ def resolve(
     turn: Turn = ORDINARY,
     measured: Measured = last_measured.nothing,
     to_run: bool = True,
+    access: Access = EVERYDAY,
 ) -> Resolved:
     """A report type with versions in place of its version rules, checked again.
 
@@ -107,18 +111,21 @@ def resolve(
             :func:`benchlab.campaign.measured_versions.measured_by`.
         to_run: False if the campaign is only planned: where nobody can say which the nightly is,
             the newest release stands in for it.
+        access: by which servers that exist are asked for their version.
 
     Raises:
         NoReleaseError: the calendar has no release that a rule names, or no pair of them.
         UnavailableError: the nightly cannot be asked for on this machine.
+        TargetError: a server that exists cannot be asked; says what to do.
         SpecError: the versions do not fit, for example one refuses a parameter, or a build's file
             is missing or is no build.
     """
-    spec = hashed(home, spec)
+    spec, running_notes = running.with_running(hashed(home, spec), access)
     # Asked once, so that both sides of an A/A campaign have the same.
     known = calendar(home)
     nightly_of = functools.cache(lambda engine, on: _nightly(spec, engine, on, known, to_run))
-    return _resolve(known, spec, on, turn, measured, nightly_of)
+    found = _resolve(known, spec, on, turn, measured, nightly_of)
+    return dataclasses.replace(found, notes=(*running_notes, *found.notes))
 
 
 def estimate(home: Home, spec: ReportSpec, on: date) -> Plan:
@@ -137,7 +144,7 @@ def estimate(home: Home, spec: ReportSpec, on: date) -> Plan:
     changes: dict[str, Any] = {"engine": engine}
     for side in spec.measured_sides:
         version = getattr(spec.engines[engine], side).version
-        for rules, release in (((NIGHTLY,), NEWEST), (MEASURED, PREVIOUS[0])):
+        for rules, release in (((NIGHTLY, RUNNING), NEWEST), (MEASURED, PREVIOUS[0])):
             if version in rules:
                 changes[f"engines.{engine}.{side}.version"] = release
     resolved = resolve(home, spec.with_overrides(changes), on, to_run=False).spec
@@ -153,6 +160,7 @@ def hashed(home: Home, spec: ReportSpec) -> ReportSpec:
     Raises:
         SpecError, UnavailableError: see :func:`benchlab.engines.builds.pinned`.
     """
+    spec = lua_script.pinned(home.project, spec)
     sides: list[SideSpec] = [
         getattr(spec.engines[name], side)
         for name in spec.deployable_engines
@@ -180,6 +188,8 @@ def as_begun(spec: ReportSpec, begun: Campaign, on: date) -> Resolved:
         for name, side in begun.plan.sides.items()
         for field, value in _pinned(side).items()
     }
+    if spec.connections:  # the servers said which engine it is
+        changes["engine"] = engine
     if begun.report_type.sides == "same" != spec.sides:  # an A/A campaign of the candidate
         chosen = spec.engines[engine].candidate or spec.engines[engine].baseline
         side = {**chosen.model_dump(mode="json"), **_pinned(begun.plan.sides["baseline"])}

@@ -418,6 +418,9 @@ class TrialSequence:
             return None
         preload.wait()
         self.deployment.acquire(self.campaign.origin)
+        if not begun and (why := self.deployment.changed(planned.side)) is not None:
+            self._stop("changed", why)
+            return None
         if not results:
             self._wait_for_calm()
         if planned.round == self.plan.rounds > 1 and attempt == 1:

@@ -295,7 +295,7 @@ def run_command(setup: TrialSetup, trial: PlannedTrial, seconds: int) -> list[st
     deployment, client = setup.deployment, setup.campaign.client
     session = Session(
         endpoint(deployment, trial.side, setup.workload, client, setup.password),
-        str(client_config(deployment)),
+        str(client_config(deployment, trial.side)),
         setup.campaign.report_type.dataset,
         trial.threads,
         client,

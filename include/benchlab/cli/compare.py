@@ -15,6 +15,7 @@ from benchlab.home import find
 from benchlab.report.formats import github, json_text, terminal
 from benchlab.report.model import report as model
 from benchlab.results.store import open_store
+from benchlab.studies import before_after
 from benchlab.studies.sensitivity import chart, findings, selection
 from benchlab.studies.sensitivity import text as sensitivity_text
 
@@ -25,6 +26,12 @@ app = typer.Typer()
 def compare(
     campaign: Annotated[
         str, typer.Argument(help="a campaign's id; `benchlab campaigns` lists them")
+    ] = "",
+    before: Annotated[
+        str, typer.Option(metavar="CAMPAIGN", help="instead: a campaign of one version ...")
+    ] = "",
+    after: Annotated[
+        str, typer.Option(metavar="CAMPAIGN", help="... with a later one of the same plan")
     ] = "",
     trials: Annotated[
         Path | None,
@@ -52,22 +59,25 @@ def compare(
     ] = None,
     failing: FailOn = [],  # noqa: B006
 ) -> None:
-    """Compare the sides of a stored campaign, or of trials in a file.
+    """Compare the sides of a stored campaign, two campaigns of one version, or trials in a file.
 
     Exit code 0 whatever the verdicts are; 3 with --fail-on if one of them is asked for.
 
     Example: benchlab compare CAMPAIGN --format github
     """
     home = find()
+    two = bool(before or after)
+    if two + bool(campaign) + (trials is not None) > 1:
+        raise SpecError("compare: give a campaign, --before and --after, or --trials, not several")
+    if two and not (before and after):
+        raise SpecError("compare: --before and --after go together")
     if trials is not None:
-        if campaign:
-            raise SpecError("compare: give a campaign or --trials, not both")
         if form or failing:
             raise SpecError("compare: --format and --fail-on go with a campaign, not with --trials")
         found = elsewhere.compare(home, trials, calibration, threshold)
         show(found, as_json, json_text.trials_to_json, terminal.render_outcome)
         return
-    if not campaign:
+    if not campaign and not two:
         raise SpecError("compare: give a campaign (`benchlab campaigns` lists them) or --trials")
     if calibration is not None or threshold is not None:
         raise SpecError(
@@ -75,7 +85,10 @@ def compare(
             "threshold and is calibrated by A/A campaigns of its report type"
         )
     with open_store(home) as store:
-        made = Comparer(home, store).outcome(store.campaign(campaign))
+        if two:
+            made = before_after.compared(home, store, before, after)
+        else:
+            made = Comparer(home, store).outcome(store.campaign(campaign))
     if form and as_json:
         raise SpecError("compare: give --json or --format, not both")
     show(

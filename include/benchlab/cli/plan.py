@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from benchlab import engines, targets
+from benchlab import engines
 from benchlab.campaign import planning
 from benchlab.cli import dry_run
 from benchlab.cli.options import Json, day, show
@@ -82,7 +82,7 @@ def show_plan(
         print(dry_run.render(dry_run.commands_of(home, spec, planned)), end="")
     else:
         left_open = "; ".join(planning.undecided(home, spec))
-        not_runnable = targets.PLANNED_ONLY.get(spec.target) or left_open or None
+        not_runnable = left_open or None
         lines = sensitivity_text.plan_lines(_sensitivity(home, spec, planned), spec.report)
         print(plan_text.render(spec, planned, reason, not_runnable=not_runnable, sensitivity=lines))
 

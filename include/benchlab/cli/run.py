@@ -36,6 +36,7 @@ from benchlab.report.bundle import PAGES
 from benchlab.report.formats import terminal
 from benchlab.report.model import report as model
 from benchlab.results.store import Store, is_there, open_store
+from benchlab.targets.cloud import reaper as clusters
 from benchlab.targets.ec2 import reaper
 from benchlab.targets.ec2.calls import AwsError
 from benchlab.targets.ec2.ending import NothingFoundError
@@ -233,17 +234,25 @@ def reap(
         bool, typer.Option("--dry-run", help="only list what would be ended")
     ] = False,
 ) -> None:
-    """End EC2 fleets that are past their expiry, wherever Benchlab rented.
+    """End EC2 fleets and TiDB Cloud clusters that are past their expiry.
 
     Example: benchlab reap --dry-run
     """
-    regions = known_regions(find(), open_store)
+    home = find()
+    try:
+        _reap_fleets(home, dry_run=dry_run)
+    finally:  # neither depends on the other
+        clusters.reap(home, Access(), dry_run=dry_run, say=print)
+
+
+def _reap_fleets(home: Home, *, dry_run: bool) -> None:
+    regions = known_regions(home, open_store)
     for why in regions.skipped:
         print(f"not looked at: {why}", file=sys.stderr)
     try:
         ended = reaper.reap(Access(), regions.names, dry_run=dry_run, say=print)
     except reaper.ReaperError as error:
-        if not (error.no_credentials and never_rented(find(), open_store)):
+        if not (error.no_credentials and never_rented(home, open_store)):
             raise
         print(
             "nothing to look at: there are no AWS credentials here, and no campaign in the results "

@@ -1,4 +1,4 @@
-"""Credentials for what is not this machine: AWS and SSH.
+"""Credentials for what is not this machine: AWS, SSH, and database servers that exist.
 
 The core gets clients and keys from an :class:`Access`; the caller chooses where they come from. On
 the command line that is the environment and files, under Airflow its Connections.
@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from benchlab.errors import TargetError, meaning_of
+from benchlab.hosts import server_login
+from benchlab.hosts.server_login import ServerLogin
 
 # A boto3 client for a service ("ec2") in a region.
 Clients = Callable[[str, str], Any]
@@ -83,6 +85,12 @@ def _ssh_key_from_file(name: str) -> str:
         ) from error
 
 
+def _server_from_environment(connection: str) -> ServerLogin:
+    if not (text := os.environ.get(server_login.variable_of(connection))):
+        raise server_login.missing(connection)
+    return server_login.from_text(connection, text)
+
+
 @dataclass(frozen=True)
 class Access:
     """Where AWS clients and SSH keys come from.
@@ -92,10 +100,13 @@ class Access:
         ssh_key: the text of the private key for a topology's hosts, by the topology's ``ssh``
             name; it is never logged and never part of a command line. TargetError where it cannot
             be read.
+        server: the login of a database server, by the name of its Connection. TargetError where
+            there is none, or it is not valid.
     """
 
     aws: Clients = _aws_from_environment
     ssh_key: Callable[[str], str] = _ssh_key_from_file
+    server: Callable[[str], ServerLogin] = _server_from_environment
 
     @classmethod
     def for_a_person(cls) -> Access:

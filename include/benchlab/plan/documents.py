@@ -22,8 +22,10 @@ except ImportError:
 
 Model = TypeVar("Model", bound=BaseModel)
 Row = Mapping[str, str]
-# Pydantic's tags for the kinds of a dataset; they are not fields.
-DATASET_KINDS = ("sysbench", "tpcc")
+# Pydantic's tags for the kinds of a dataset and of a load balancer; they are not fields.
+DATASET_KINDS = ("sysbench", "tpcc", "ycsb")
+BALANCER_KINDS = ("name", "settings")
+_KINDS = {"dataset": DATASET_KINDS, "load_balancer": BALANCER_KINDS}
 # All but the first are what PyYAML raises for values that do not fit their tag: a 45th of a month,
 # `!!int x`.
 YAML_FAULTS = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError)
@@ -44,6 +46,7 @@ _FAULTS = {
     "greater_than_equal": "must be at least {ge}",
     "less_than": "must be less than {lt}",
     "less_than_equal": "must be at most {le}",
+    "multiple_of": "must be a multiple of {multiple_of}",
     "finite_number": "must be a finite number",
     "too_short": "needs at least {min_length}, has {actual_length}",
     "too_long": "may have at most {max_length}",
@@ -161,7 +164,7 @@ def faults(error: Exception, within: tuple[str | int, ...] = ()) -> list[str]:
         ):
             continue  # the list is short only because its items were refused
         place = (*within, *item["loc"])
-        if place[:1] == ("dataset",) and place[1:2] and place[1] in DATASET_KINDS:
+        if place[1:2] and place[1] in _KINDS.get(str(place[0]), ()):
             place = (place[0], *place[2:])
         names = map(str, place)
         field = ".".join(name if name.isprintable() else repr(name) for name in names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import cache
 from typing import Any
 
@@ -291,7 +292,7 @@ def make(
         made = replace(
             made,
             workloads=spec.workloads,
-            threads=spec.threads,
+            threads=spec.thread_counts,
             deployments=spec.deployments,
             first_prepared=order.first_prepared(spec, seed),
         )
@@ -300,6 +301,8 @@ def make(
         as_blocks = tuple(order.trials(by_blocks, seed, read_only))
         less = _minutes(plan_steps(by_blocks, as_blocks, topology, basis))
         made = replace(made, interleave_minutes=round(made.minutes - less, 1))
+    if isinstance(topology, CloudTopology):
+        return _priced_cloud(made, spec, topology)
     return (
         _priced(made, spec, topology, prices, basis) if isinstance(topology, Ec2Topology) else made
     )
@@ -334,6 +337,22 @@ def _priced(
     seeded = spec.model_copy(update={"snapshots": "s3://snapshots"})
     minutes = _minutes(plan_steps(seeded, plan.trials, fleet, replace(basis, dataset="kept")))
     return replace(priced, seeded_minutes=minutes, seeded_dollars=rent.dollars(minutes))
+
+
+def _priced_cloud(plan: Plan, spec: ReportSpec, cluster: CloudTopology) -> Plan:
+    """With its dollars, where the topology says what such a cluster costs."""
+    if cluster.usd_per_hour is None or cluster.priced_on is None:
+        return plan
+    hourly, as_of = Decimal(str(cluster.usd_per_hour)), cluster.priced_on
+    rent = Rent(hourly, 0, as_of, (f"the cluster at ${hourly}, as its topology says",))
+    dollars = rent.dollars(plan.minutes)
+    _check_budget(spec.budget, rent, plan.minutes, dollars)
+    return replace(
+        plan,
+        dollars=dollars,
+        prices_as_of=as_of.isoformat(),
+        repeat_dollars=round(rent.dollars(plan.minutes + plan.repeat_minutes) - dollars, 2),
+    )
 
 
 def needs_approval(plan: Plan, budget: Budget | None) -> bool:

@@ -14,7 +14,7 @@ from benchlab.plan.builds import Builds, Nightly
 from benchlab.plan.last_measured import Measured
 from benchlab.plan.report_type import SIDES, EngineSpec, ReportSpec, Side, SideSpec
 from benchlab.plan.schedule import OnRelease, Turn
-from benchlab.plan.versions import FINAL, MEASURED, NIGHTLY, RELATIVE, Release, ReleaseType
+from benchlab.plan.versions import FINAL, MEASURED, NIGHTLY, RELATIVE, RUNNING, Release, ReleaseType
 
 # Of a run that a person starts.
 ORDINARY = Turn()
@@ -88,7 +88,7 @@ def resolve(
             of = {"version": named.version, "builds": named.builds}
             resolved = entry.candidate.model_copy(update=of)
             changes[f"engines.{name}.candidate"] = resolved.model_dump(mode="json")
-        if spec.sides == "different" and not aa:
+        if spec.sides == "different" and not aa and not spec.connections:
             _refuse_no_pair(name, entry, changes, on)
     if aa:
         changes["sides"] = "same"
@@ -150,6 +150,8 @@ class _Naming:
                     "schedule.release_every compares with the newest release this week"
                 ),
             )
+        if rule == RUNNING:
+            raise NoReleaseError(f"{rule}: the server has to be asked, which is not done here")
         if rule == NIGHTLY:
             nightly = self._nightly(engine)
             label = builds_of.label(nightly.version, nightly.builds)

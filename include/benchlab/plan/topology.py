@@ -11,6 +11,7 @@ import functools
 import ipaddress
 import itertools
 from collections.abc import Iterator, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -263,10 +264,17 @@ class Nodes(Frozen):
 
 
 class CloudTopology(Frozen):
-    """A cluster that TiDB Cloud runs, and the rented host that drives the load.
+    """A cluster that TiDB Cloud runs, and the host that drives the load.
 
     Attributes:
-        client: instance type of the client's host, in the same region.
+        client: ``here``: this machine; or the instance type of a host in the same region, for
+            which a campaign can be planned only.
+        project: id of the project in TiDB Cloud; None: the organization's default.
+        endpoint: which of the cluster's endpoints the client connects to.
+        open_to: the addresses (CIDR) to which a public endpoint is opened.
+        usd_per_hour: of the whole cluster, as TiDB Cloud's console shows it before one is made;
+            None: not known, so nothing is made.
+        priced_on: the day on which the console showed it.
     """
 
     kind: Literal["tidb_cloud"]
@@ -274,7 +282,29 @@ class CloudTopology(Frozen):
     region: Region
     tidb: Nodes
     tikv: Nodes
-    client: InstanceType
+    client: Literal["here"] | InstanceType
+    project: Annotated[str, Field(pattern=r"^[0-9]+$")] | None = None
+    endpoint: Literal["public", "private", "peering"] = "private"
+    open_to: Network | None = None
+    usd_per_hour: Annotated[float, Field(gt=0, strict=False)] | None = None
+    priced_on: date | None = None
+
+    @pydantic.model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.tikv.storage_gib is None:
+            raise ValueError("tikv.storage_gib: missing; TiDB Cloud has no default")
+        if (self.open_to is None) == (self.endpoint == "public"):
+            raise ValueError(
+                "open_to: the addresses that may connect, for `endpoint: public` and no other"
+            )
+        if (self.usd_per_hour is None) != (self.priced_on is None):
+            raise ValueError("usd_per_hour: goes with `priced_on`, the day on which it was so")
+        return self
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether a campaign can be run on it."""
+        return self.client == "here" and self.usd_per_hour is not None
 
 
 Topology = Ec2Topology | HostsTopology | CloudTopology

@@ -68,6 +68,8 @@ NEWEST = "newest"
 OF_THE_DAY = "release of the day"
 # TiUP's alias; not in the calendar, see resolution.py.
 NIGHTLY = "nightly"
+# What a server that exists says; not in the calendar, see campaign/running.py.
+RUNNING = "running"
 PREVIOUS = ("previous", "previous series", "previous patch", "previous LTS")
 PREVIOUS_MEASURED, LAST_GOOD = "previous measured", "last good"
 MEASURED = (PREVIOUS_MEASURED, LAST_GOOD)
@@ -111,7 +113,9 @@ class VersionRule:
 
 def is_rule(text: str) -> bool:
     """Whether this is a version rule, not a version."""
-    return text in (OF_THE_DAY, NIGHTLY, *RELATIVE) or _NEWEST_OF.fullmatch(text) is not None
+    return (
+        text in (OF_THE_DAY, NIGHTLY, RUNNING, *RELATIVE) or _NEWEST_OF.fullmatch(text) is not None
+    )
 
 
 def parse_rule(text: str) -> VersionRule:
@@ -120,7 +124,7 @@ def parse_rule(text: str) -> VersionRule:
     Raises:
         SpecError: it is not a version rule; lists them.
     """
-    if text in (OF_THE_DAY, NIGHTLY, *RELATIVE):
+    if text in (OF_THE_DAY, NIGHTLY, RUNNING, *RELATIVE):
         return VersionRule(text)
     match = _NEWEST_OF.fullmatch(text)
     if match is None:

@@ -140,11 +140,10 @@ def backfill_plan(
     # Once, and not at every moment: a large file takes seconds.
     planned = _Backfill(home, report_types.hashed(home, spec), spec.schedule, store)
     undecided: tuple[str, ...] = ()
-    if spec.target not in targets.PLANNED_ONLY:
-        try:
-            planning.refuse_undecided(home, spec)
-        except SpecError as error:
-            undecided = tuple(str(error).splitlines())
+    try:
+        planning.refuse_undecided(home, spec)
+    except SpecError as error:
+        undecided = tuple(str(error).splitlines())
     return BackfillPlan(
         report=spec.report,
         first=first,

@@ -15,20 +15,13 @@ from benchlab.plan import topology as topologies
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.topology import Topology
 from benchlab.targets import fleet_files
+from benchlab.targets.cloud import lease_file
 from benchlab.targets.target import BaseTarget
-
-# Targets that can be validated and planned but not run, each with the reason.
-PLANNED_ONLY = {
-    "tidb_cloud": (
-        "TiDB Cloud cannot be run on yet: its clusters are made and charged through an API that "
-        "Benchlab does not call; `benchlab plan --commands` shows what to run there by hand"
-    )
-}
 
 
 @cache
 def by_name() -> dict[str, type[BaseTarget]]:
-    """Target classes by name: ``local``, ``hosts``, ``ec2``."""
+    """Target classes by name: ``local``, ``hosts``, ``ec2``, ..."""
     modules = members(benchlab.targets, "Target").values()
     return {module.Target.name: module.Target for module in modules}
 
@@ -43,7 +36,7 @@ def load_topology(home: Home, spec: ReportSpec) -> Topology | None:
         SpecError: there is no such topology, the report type names none but its target needs one
             (or the reverse), or it is not of the kind that the target needs.
     """
-    kind = spec.target if spec.target in PLANNED_ONLY else by_name()[spec.target].topology
+    kind = by_name()[spec.target].topology
     if spec.topology is None and kind is None:
         return None
     if spec.topology is None or kind is None:
@@ -100,4 +93,6 @@ def _target_of(state: Path) -> str:
         return named
     if (state / fleet_files.RENTAL_FILE).exists():
         return "ec2"
+    if (state / lease_file.FILE).exists():
+        return "tidb_cloud"
     return "hosts" if (state / fleet_files.OWNER_FILE).exists() else "local"

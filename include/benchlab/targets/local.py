@@ -7,7 +7,7 @@ import os
 import platform
 import shutil
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -108,23 +108,9 @@ class Target(BaseTarget):
         regions: Sequence[str] = (),
     ) -> str:
         """End a campaign on this machine, running or left behind; see :class:`BaseTarget`."""
-        lock = MachineLock()
-        holder = lock.holder()
-        ended = 0
-        if holder is None or holder.campaign != campaign:
-            pass
-        elif holder.account is not None and not home.campaign(campaign).is_dir():
-            raise LockHeldError(
-                f"this machine is held by {holder}; only {holder.account} can give it back, and "
-                "nothing was ended"
-            )
-        elif holder.is_own:
-            home = Home(home.project, Path(holder.home))
-            if ask_driver and holder.driver is not None and holder.left_behind() is None:
-                ended += end_process(holder.driver)
-        ended += end_tagged(f"{CAMPAIGN_TAG}={campaign}")
+        home, ended = end_processes(home, campaign, ask_driver=ask_driver)
         remove_data(home, campaign)
-        lock.release(campaign)
+        MachineLock().release(campaign)
         return f"{ended} processes ended"
 
     def engine(self, side: Side) -> BaseEngine:
@@ -156,13 +142,11 @@ class Target(BaseTarget):
         shown = self.executor.run(["df", "--output=fstype", str(self.home.root)]).stdout
         file_system = shown.split()[-1]
         facts = self.engine_facts(engine, engine.caveat) | {
-            **machine(),
-            "kernel": platform.release(),
-            "os": _os_name(),
+            **system(),
             "filesystem": file_system.strip(),
         }
         tools = {"sysbench": "--version"}
-        if self.spec.load_balancer == "haproxy":
+        if self.spec.haproxy is not None:
             tools["haproxy"] = "-v"
         for tool, flag in tools.items():
             facts[tool] = self.executor.run([tool, flag]).stdout.splitlines()[0].strip()
@@ -201,18 +185,43 @@ class Target(BaseTarget):
             )
 
 
-def check_tools() -> None:
+def check_tools(needed: Iterable[str] = tuple(TOOLS)) -> None:
     """Check that all programs are installed that a campaign on this machine needs.
 
     Raises:
         UnavailableError: names every missing one and the package that has it.
     """
-    missing = {tool: package for tool, package in TOOLS.items() if shutil.which(tool) is None}
+    missing = {tool: TOOLS[tool] for tool in needed if shutil.which(tool) is None}
     if missing:
         raise UnavailableError(
             f"missing on this machine: {', '.join(missing)}; run `make setup`, or "
             f"`apt-get install {' '.join(sorted(set(missing.values())))}`"
         )
+
+
+def end_processes(home: Home, campaign: str, *, ask_driver: bool) -> tuple[Home, int]:
+    """End a campaign's processes on this machine; see :meth:`BaseTarget.give_back`.
+
+    Returns:
+        The home that the lock names for the campaign, and how many processes there were.
+
+    Raises:
+        LockHeldError: another account holds the machine for it; nothing was ended.
+    """
+    holder = MachineLock().holder()
+    ended = 0
+    if holder is None or holder.campaign != campaign:
+        pass
+    elif holder.account is not None and not home.campaign(campaign).is_dir():
+        raise LockHeldError(
+            f"this machine is held by {holder}; only {holder.account} can give it back, and "
+            "nothing was ended"
+        )
+    elif holder.is_own:
+        home = Home(home.project, Path(holder.home))
+        if ask_driver and holder.driver is not None and holder.left_behind() is None:
+            ended += end_process(holder.driver)
+    return home, ended + end_tagged(f"{CAMPAIGN_TAG}={campaign}")
 
 
 def remove_data(home: Home, campaign: str) -> None:
@@ -234,6 +243,11 @@ def machine() -> dict[str, str]:
         "cores": str(os.cpu_count()),
         "memory": f"{memory:.1f} GiB",
     }
+
+
+def system() -> dict[str, str]:
+    """:func:`machine`, with its ``kernel`` and ``os``."""
+    return {**machine(), "kernel": platform.release(), "os": _os_name()}
 
 
 def _cpu_model() -> str:

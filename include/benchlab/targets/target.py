@@ -25,6 +25,7 @@ from benchlab.plan.topology import Topology
 from benchlab.targets.dataset_snapshots import Source
 from benchlab.targets.direct import Direct
 from benchlab.targets.haproxy import HAProxy
+from benchlab.workloads.client import Endpoint
 
 Say = Callable[[str], None]
 Balancer = HAProxy | Direct
@@ -64,6 +65,18 @@ class Deployment(Protocol):
     @abstractmethod
     def balancer(self, side: Side) -> Balancer:
         """The load balancer in front of one side."""
+
+    def endpoint(self, side: Side) -> Endpoint | None:
+        """Where and as whom the client connects to a server that is not the campaign's own; None:
+        through the :meth:`balancer`, with the campaign's account.
+        """
+        return None
+
+    def changed(self, side: Side) -> str | None:
+        """Why a later trial would not be of the version that was planned, where somebody else can
+        change it in the middle of a campaign; None where it would, and where that is not known.
+        """
+        return None
 
     @abstractmethod
     def acquire(self, origin: str) -> Holder | None:
@@ -127,6 +140,9 @@ class BaseTarget(Deployment, ABC):
         rents: whether it costs money.
         deferrable: whether a trial's task can be set aside while the client runs.
         slows_down: whether it can slow the candidate down on purpose.
+        deploys: whether the servers are the campaign's own; else they are reached by the
+            ``connections`` of its report type, and left as they are.
+        one_side: whether it can measure one version only.
         client_program: the name of the chosen client; None until it has been chosen.
 
     Example:
@@ -145,6 +161,8 @@ class BaseTarget(Deployment, ABC):
     rents: ClassVar[bool] = False
     deferrable: ClassVar[bool] = True
     slows_down: ClassVar[bool] = False
+    deploys: ClassVar[bool] = True
+    one_side: ClassVar[bool] = False
 
     def __init__(
         self, home: Home, campaign: str, plan: Plan, spec: ReportSpec, access: Access
@@ -344,7 +362,8 @@ class BaseTarget(Deployment, ABC):
 
     def haproxy(self, side: Side, backends: Mapping[str, str], threads: int) -> Balancer:
         """The load balancer of one side on the client's host, or none where it has one server."""
-        if self.spec.load_balancer == "none":
+        settings = self.spec.haproxy
+        if settings is None:
             (server,) = backends.values()
             host, _, port = server.rpartition(":")
             return Direct(host, int(port))
@@ -355,8 +374,9 @@ class BaseTarget(Deployment, ABC):
             entry_port=self.spec.ports.entry,
             stats_port=self.spec.ports.stats,
             backends=backends,
-            maxconn=self.most_threads + 100,
-            threads=threads,
+            maxconn=settings.maxconn or self.most_threads + 100,
+            threads=settings.nbthread or threads,
+            settings=settings,
         )
 
     def engine_facts(self, engine: type[BaseEngine], caveat: str | None) -> dict[str, str]:

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
+from benchlab.hosts.server_login import Tls
 from benchlab.plan.dataset import AnyDataset
 from benchlab.plan.report_type import Client
 
@@ -18,13 +19,18 @@ D = TypeVar("D", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where the client connects: one host and port, usually the load balancer's."""
+    """Where the client connects: one host and port, usually the load balancer's.
+
+    Attributes:
+        tls: None: the connection is not encrypted.
+    """
 
     host: str
     port: int
     user: str
     password: str = field(repr=False)
     database: str
+    tls: Tls | None = None
 
 
 @dataclass(frozen=True)
@@ -77,8 +83,12 @@ class Program:
 
     def called(self, printed: str) -> str:
         """The program with its version, for people; ``printed`` contains the version."""
+        return self.title.format(self.version_in(printed) or "of an unknown version")
+
+    def version_in(self, printed: str) -> str | None:
+        """The version in what it printed; None if there is none."""
         found = re.search(self.version_pattern, printed)
-        return self.title.format(found[1] if found else "of an unknown version")
+        return found[1] if found else None
 
     def started(self, command: Sequence[str], path: str | None) -> list[str]:
         """A command with its first words replaced by the path that ``locate`` printed, if any."""

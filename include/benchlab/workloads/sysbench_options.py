@@ -1,12 +1,13 @@
-"""Options that sysbench 1.0.20 has with every script: connection, duration, ignored errors."""
+"""Options of sysbench: those that Benchlab sets itself, and those that a report type may choose."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from benchlab.plan.report_type import Client
+from benchlab.plan.report_type import RAND_TYPE, Client
 from benchlab.workloads.client import Endpoint, Session, at_least
+from benchlab.workloads.sysbench_names import options_of
 
 # sysbench 1.0.20 crashes (SIGSEGV) when a server goes away while one of these is ignored.
 _LOST_CONNECTION_ERRORS = frozenset({2006, 2013, 2055})
@@ -23,15 +24,18 @@ def config_file_text(endpoint: Endpoint) -> str:
     line with ``=`` for an option.
 
     Raises ValueError, without quoting the password, if sysbench could not read it back: it knows
-    quotes but no escapes.
+    two kinds of quotes but no escapes, and takes a bare value up to a space or comma.
     """
     password = endpoint.password
     if not password:
         return ""
-    line = f'mysql-password="{password}"\n'
-    if re.search(r'["\n\r\0]', password) or len(line.encode()) > _CONFIG_LINE_BYTES:
+    quote = next((mark for mark in ('"', "'") if mark not in password), "")
+    line = f"mysql-password={quote}{password}{quote}\n"
+    unreadable = "[\n\r\0]" if quote else r"[\s,\0]|^['\"#]"
+    if re.search(unreadable, password) or len(line.encode()) > _CONFIG_LINE_BYTES:
         raise ValueError(
-            "password: sysbench cannot read one with a double quote, a line break or a NUL in it, "
+            "password: sysbench cannot read one with a line break or a NUL in it, nor one with "
+            "both kinds of quotes that also has a space or a comma or begins with a quote or #, "
             f"nor one whose line is longer than {_CONFIG_LINE_BYTES} bytes"
         )
     return line
@@ -48,11 +52,27 @@ def connection(session: Session) -> list[str]:
     return [
         f"--config-file={session.config_path}",
         "--db-driver=mysql",
-        f"--mysql-host={endpoint.host}",
+        f"--mysql-host={_host(endpoint)}",
         f"--mysql-port={endpoint.port}",
         f"--mysql-user={endpoint.user}",
         f"--mysql-db={endpoint.database}",
     ]
+
+
+def _host(endpoint: Endpoint) -> str:
+    """The host or, where TLS is asked for, a connection string of MariaDB's client library.
+
+    sysbench 1.0.20's own ``--mysql-ssl`` takes files of fixed names from its working directory,
+    among them a client's certificate, and never verifies the server's name. Debian's is linked with
+    MariaDB Connector/C, which reads a host with ``=`` in it as ``key=value;...``.
+    """
+    if (tls := endpoint.tls) is None:
+        return endpoint.host
+    verified = "1" if tls.ca else "0"
+    options = {"host": endpoint.host, "ssl-enforce": "1", "ssl-verify-server-cert": verified}
+    if tls.ca:
+        options["ssl-ca"] = str(tls.ca)
+    return ";".join(f"{name}={value}" for name, value in options.items())
 
 
 def measured(seconds: int, client: Client, ignore_errors: Sequence[int]) -> list[str]:
@@ -77,3 +97,23 @@ def measured(seconds: int, client: Client, ignore_errors: Sequence[int]) -> list
         "--histogram=off",
         "run",
     ]
+
+
+def chosen(client: Client, script: str | None) -> list[str]:
+    """The distribution, and those of the report type's options that a script has.
+
+    Args:
+        script: one of sysbench's own; None: one of the user's, which may have any.
+
+    Example:
+        ``chosen(Client(rand_type="special"), "oltp_insert")`` is ``["--rand-type=special"]``.
+    """
+    known = client.options.keys() if script is None else options_of(script, client.version)
+    return [
+        f"--rand-type={client.rand_type or RAND_TYPE}",
+        *(f"--{name}={_written(value)}" for name, value in client.options.items() if name in known),
+    ]
+
+
+def _written(value: object) -> str:
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)

@@ -18,6 +18,7 @@ from benchlab.plan.releases import days
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.schedule import OnRelease, Turn, turn
 from benchlab.plan.versions import OF_THE_DAY
+from benchlab_airflow import connections
 
 if TYPE_CHECKING:
     from benchlab.plan.last_measured import Measured
@@ -72,7 +73,9 @@ def resolve(
         return report_types.as_begun(spec, begun, as_of(run))
     measured = measured_by(home, store, spec.report)
     if not by_calendar(run):
-        return report_types.resolve(home, spec, as_of(run), measured=measured)
+        return report_types.resolve(
+            home, spec, as_of(run), measured=measured, access=connections.access()
+        )
     if reason := _missed(spec, run):
         raise NoCampaignError(reason)
     wanted = turn(spec.schedule, run.logical_date)

@@ -22,7 +22,12 @@ _WHAT_TO_DO = (
     "in the answer, the log of **publish** in the links of the report. **To end it early**: mark "
     "the run as failed; **give_back** still runs. `docs/GUIDE.md` explains fields and rules."
 )
-PLACES = {"local": "this machine", "ec2": "rented EC2 hosts", "hosts": "own hosts"}
+PLACES = {
+    "local": "this machine",
+    "ec2": "rented EC2 hosts",
+    "hosts": "own hosts",
+    "existing": "servers that exist",
+}
 
 
 def description(spec: ReportSpec) -> str:
@@ -33,11 +38,10 @@ def description(spec: ReportSpec) -> str:
         )
         for entry in (spec.engines[name] for name in spec.deployable_engines)
     )
-    counts = {
-        "workload": len(spec.workloads),
-        "thread count": len(spec.threads),
-        "round": spec.rounds,
-    }
+    cells = {"workload": len(spec.workloads), "thread count": len(spec.threads)}
+    if spec.threads_by_workload:
+        cells = {"cell": sum(len(spec.threads_of(workload)) for workload in spec.workloads)}
+    counts = {**cells, "round": spec.rounds}
     size = " x ".join(f"{count} {what}{'s' * (count != 1)}" for what, count in counts.items())
     return f"{' or '.join(pairs)}: {size} on {PLACES.get(spec.target, spec.target)}"
 

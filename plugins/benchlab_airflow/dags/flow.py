@@ -28,7 +28,6 @@ from airflow.sdk import DAG, TaskGroup, TriggerRule, XComArg, chain, task
 
 from benchlab import home, targets, workloads
 from benchlab.campaign import recovery
-from benchlab.errors import SpecError
 from benchlab.plan.report_type import MAX_REPEATS, ReportSpec
 from benchlab.plan.steps import Preparation
 from benchlab_airflow.calendar import timetables
@@ -79,8 +78,6 @@ def build(
         SpecError: it cannot be run: its target can only be planned for, its topology is missing,
             or the calendar has no release for its schedule.
     """
-    if spec.target in targets.PLANNED_ONLY:
-        raise SpecError(f"target: {spec.target}: {targets.PLANNED_ONLY[spec.target]}")
     if check_topology:
         targets.load_topology(home.find(), spec)
     target = targets.by_name()[spec.target]
@@ -205,20 +202,18 @@ def _prepare(*, together: bool, has_conditions: bool) -> list[Any]:
     after: list[Preparation] = ["analyze", *check, "back up"]
     if not together:
         return [_group(place, ["deploy", "load", *after]) for place in stages.PLACES]
-    deployed = [
-        task(stages.on_side, task_id=f"deploy_{place}")("deploy", place) for place in stages.PLACES
-    ]
+    deployed = [_on_side(f"deploy_{place}", "deploy", place) for place in stages.PLACES]
     return [*deployed, task(stages.load)(), *(_group(place, after) for place in stages.PLACES)]
 
 
+def _on_side(task_id: str, stage: Preparation, place: stages.Place) -> XComArg:
+    title = f"{stage.capitalize()}, {place} side"
+    return task(stages.on_side, task_id=task_id, task_display_name=title)(stage, place)
+
+
 def _group(place: stages.Place, on_side: list[Preparation]) -> TaskGroup:
-    with TaskGroup(f"prepare_{place}") as group:
-        chain(
-            *(
-                task(stages.on_side, task_id=stage.replace(" ", "_"))(stage, place)
-                for stage in on_side
-            )
-        )
+    with TaskGroup(f"prepare_{place}", group_display_name=f"{place.capitalize()} side") as group:
+        chain(*(_on_side(stage.replace(" ", "_"), stage, place) for stage in on_side))
     return group
 
 
@@ -246,7 +241,7 @@ def _trials(task_id: str, trials: XComArg, attempt: int, *, deferrable: bool) ->
 
 def _repeat(number: int, *, deferrable: bool) -> TaskGroup:
     """Measure pairs of blocks with an invalid trial again; usually there are none."""
-    with TaskGroup(f"repeat_{number}") as group:
+    with TaskGroup(f"repeat_{number}", group_display_name=f"Measure again ({number})") as group:
         invalid = task(stages.repeats, task_id="find_invalid", trigger_rule=EVEN_IF_SKIPPED)(
             number + 1
         )

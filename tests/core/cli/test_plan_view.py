@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from benchlab import targets
 from benchlab.campaign import planning, report_types
 from benchlab.cli import dry_run
 from benchlab.cli.main import app
@@ -197,7 +196,7 @@ def test_a_published_plan_is_compared_with_its_page() -> None:
     assert spec.published.document in shown
     assert "sysbench 1.1.0-ead2689" in shown
     assert "as on the page" in shown
-    for difference in spec.published.differences:
+    for difference in spec.published.sentences:
         assert difference in shown
 
 
@@ -267,14 +266,12 @@ def test_the_statements_of_a_check_are_shown_where_they_run() -> None:
     assert "CREATE INDEX" not in plan("sysbench_local", "--commands")
 
 
-def test_a_target_that_can_only_be_planned_cannot_be_run() -> None:
-    """TiDB Cloud: the plan says why, and a run is refused with the same sentence."""
-    sentence = targets.PLANNED_ONLY["tidb_cloud"]
-    assert sentence in plan("sysbench_v713_cloud")
+def test_a_plan_that_needs_what_tidb_cloud_cannot_do_cannot_be_run() -> None:
+    """TiKV's parameters by workload: the plan says why, and a run is refused with the same words."""
     spec = report_types.load(report_types.find_report(HOME, "sysbench_v713_cloud"))
-    with pytest.raises(SpecError) as refused:
-        planning.choose_engine(spec, HOME)
-    assert sentence in str(refused.value)
+    with pytest.raises(SpecError, match="only TiDB Cloud's support") as refused:
+        planning.refuse_undecided(HOME, spec)
+    assert str(refused.value).splitlines()[0] in plan("sysbench_v713_cloud")
 
 
 def test_a_plan_for_a_fleet_needs_no_server_on_this_machine() -> None:

@@ -283,7 +283,7 @@ def recorded(name: str) -> list[str]:
     fleet = report.fleet.roles if report.fleet else ()
     found = [
         *(report.campaign.engine_reason, report.spec.title, report.campaign.origin),
-        *((published.document, published.client, *published.differences) if published else ()),
+        *((published.document, published.client, *published.sentences) if published else ()),
         *(reason for trial in report.quality.excluded for reason in map(str, trial.reasons)),
         *(reason for pair in report.quality.repeats for reason in pair.reasons),
         *(gate.sentence for gate in report.quality.gates),

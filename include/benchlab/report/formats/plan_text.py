@@ -249,7 +249,7 @@ def _dearest(plan: Plan) -> Iterator[str]:
 
 def _unpriced(plan: Plan) -> str:
     if plan.target == "tidb_cloud":
-        return "dollars: not estimated; TiDB Cloud's prices are not in the price list"
+        return "dollars: not estimated; the topology does not say what such a cluster costs"
     return "dollars: none; nothing is rented"
 
 
@@ -264,7 +264,7 @@ def _published(published: Published, plan: Plan) -> Iterator[str]:
         )
         yield "(the page does not check its data)"
     yield "differences from the document:"
-    yield from (f"  - {difference}" for difference in published.differences)
+    yield from (f"  - {difference}" for difference in published.sentences)
 
 
 def _trials(spec: ReportSpec, plan: Plan) -> Iterator[str]:

@@ -18,6 +18,7 @@ from benchlab.language.numbers import MISSING, Numbers
 from benchlab.report.model.figures import display
 from benchlab.report.model.report import Report, Section
 from benchlab.report.sentences import wording
+from benchlab.results.records import TWO_CAMPAIGNS
 
 _MOST_PLACES = 4
 
@@ -58,6 +59,9 @@ def deployments(report: Report) -> str:
             )
         )
     drift = [say("scope-sequential")] if report.plan.placement == "sequential" else []
+    if (two := report.campaign.environment.get(TWO_CAMPAIGNS)) is not None:
+        before, _, after = two.partition(", ")
+        drift = [say("scope-two-campaigns", before=before, after=after)]
     single = [say("scope-one-round")] if report.plan.rounds == 1 else []
     return wording.sentences((*said, *drift, *single), report)
 

@@ -1,0 +1,341 @@
+"""A server or cluster that exists: logged in to, measured, and otherwise left alone.
+
+It is never stopped, started, configured or restarted, and only one schema is touched: the campaign
+makes it and marks it with a table of its own. A schema of that name without the mark is somebody
+else's and is refused. There is no snapshot: a restore drops the tables and loads them again.
+
+Example:
+    ``CLASSES["tidb"](executor, instance, fill).check()`` raises whatever keeps it from being
+    measured, and writes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from benchlab.engines import mariadb
+from benchlab.engines.database import Database, Deployed, is_version
+from benchlab.engines.tidb.tidb import TiDB
+from benchlab.errors import CommandError, TargetError
+from benchlab.hosts.executor import Executor
+from benchlab.hosts.server_login import ServerLogin
+
+#: The table by which a schema is known as a campaign's own.
+MARK = "benchlab_campaign"
+ASK_LIMIT_S = 30.0
+# What loading, measuring and clearing away need, as GRANT writes it.
+RIGHTS = ("SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "INDEX")
+
+_PRODUCTS = ("TiDB", "MariaDB")
+_VERSION = re.compile(r"v?(\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)[0-9A-Za-z.-]*)?)")
+_GRANT = re.compile(r"GRANT (?P<rights>.+?) ON (?:TABLE )?(?P<schema>\S+)\.\* TO ", re.IGNORECASE)
+# Error numbers of the server and of MariaDB's client library, with what they mean.
+_MEANINGS = {
+    1044: "the account may not use the schema",
+    1045: "the server refuses the account or its password, or wants an encrypted connection "
+    "(extra.ssl_mode)",
+    1130: "the server accepts no account from this machine",
+    1698: "the server refuses the account: it logs in without a password, on its own machine only",
+    2002: "nothing answers at its host and port",
+    2003: "nothing answers at its host and port",
+    2005: "its host name does not resolve",
+    2013: "the connection was lost while logging in",
+    3159: "the server wants an encrypted connection: set extra.ssl_mode",
+}
+_TLS_ERROR = 2026
+_TLS_MEANINGS = (
+    ("Validation of SSL server certificate", "the server's certificate is of another host name"),
+    ("does not support", "the server offers no encrypted connection"),
+    ("certificate|issuer|self.signed", "the server's certificate is not signed by extra.ssl.ca"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GivenInstance(Deployed):
+    """One side's server.
+
+    Attributes:
+        version: as :func:`version_of` read it when the campaign was planned.
+        campaign: whose schema it is.
+        login: how it is reached; ``host``, ``port`` and ``password`` are also there.
+    """
+
+    campaign: str
+    login: ServerLogin
+
+
+class Given(Database):
+    """One side's server, which is somebody else's.
+
+    Args:
+        executor: the client's host.
+        instance: how it is reached, and what is expected there.
+        fill: runs the client that loads the dataset.
+    """
+
+    def __init__(
+        self, executor: Executor, instance: GivenInstance, fill: Callable[[], None]
+    ) -> None:
+        self.executor: Executor = executor
+        self.instance: GivenInstance = instance
+        self._fill = fill
+
+    # Before anything is written
+
+    def check(self) -> None:
+        """Check that it can be measured by this account; nothing is written on the server.
+
+        Raises:
+            TargetError: it does not answer, is of another version, has a schema of that name that
+                is not the campaign's, or the account lacks a right; says which.
+        """
+        self._write_login()
+        self._ask("SELECT 1")
+        if misfits := self.misfits():
+            raise TargetError("\n".join(f"{self._name()}: {misfit}" for misfit in misfits))
+        if missing := self._missing_rights():
+            database, rights = self.instance.database, ", ".join(missing)
+            ((account,),) = self.sql("SELECT CURRENT_USER()")
+            user, _, host = account.rpartition("@")
+            raise TargetError(
+                f"{self._name()}: the account {account} lacks {rights} on the schema {database}: "
+                f"GRANT {rights} ON {database}.* TO '{user}'@'{host}'"
+            )
+        self._refuse_foreign()
+
+    def reported(self) -> str:
+        """What the server calls itself; see :func:`version_of`. Raises as :meth:`check`."""
+        self._write_login()
+        return self._ask("SELECT VERSION()")[0][0]
+
+    def _write_login(self) -> None:
+        self.executor.put(self.client_config, self._client_options(), private=True)
+
+    def _ask(self, statement: str) -> list[list[str]]:
+        """Run SQL on a server that may not be reachable, or may refuse the account."""
+        try:
+            return self.sql(statement, timeout_s=ASK_LIMIT_S)
+        except CommandError as error:
+            raise TargetError(f"{self._name()}: {refusal(error.output)}") from error
+
+    def _missing_rights(self) -> list[str]:
+        everywhere: set[str] = set()
+        by_pattern: set[str] = set()
+        exactly: set[str] = set()
+        for row in self.sql("SHOW GRANTS"):
+            if (found := _GRANT.match(row[0])) is None:
+                continue
+            rights = {right.strip().upper() for right in found["rights"].split(",")}
+            schema = found["schema"].strip("`\"'")
+            if schema == "*":
+                everywhere |= rights
+            elif schema == self.instance.database:
+                exactly |= rights
+            elif _covers(schema, self.instance.database):
+                by_pattern |= rights
+        # The server takes the grant on the schema's own name, and then no other.
+        granted = everywhere | (exactly or by_pattern)
+        if granted & {"ALL", "ALL PRIVILEGES"}:
+            return []
+        return [right for right in RIGHTS if right not in granted]
+
+    # The schema
+
+    def create_database(self) -> None:
+        """Make the schema with the mark; where it is the campaign's own, drop its tables."""
+        self._refuse_foreign()
+        database = self.instance.database
+        if self._tables() is None:
+            self.sql(
+                f"CREATE DATABASE {database};"
+                f"CREATE TABLE {database}.{MARK} (campaign VARCHAR(170) PRIMARY KEY);"
+                f"INSERT INTO {database}.{MARK} VALUES ('{self._mark}')"
+            )
+        else:
+            self._empty()
+
+    def remove(self) -> bool:
+        """Drop the schema if it has the campaign's mark; repeatable. Whether it was there.
+
+        Raises:
+            TargetError: the server does not answer, or refuses.
+        """
+        if self._marked_by() != self._mark:
+            return False
+        self._ask(f"DROP DATABASE {self.instance.database}")
+        return True
+
+    def _refuse_foreign(self) -> None:
+        if self._tables() is None or (owner := self._marked_by()) == self._mark:
+            return
+        database = self.instance.database
+        if owner is None:
+            raise TargetError(
+                f"{self._name()}: the schema {database} is there and was not made by Benchlab; "
+                "nothing in it was touched: rename it, or measure another server"
+            )
+        campaign, _, side = owner.partition("/")
+        raise TargetError(
+            f"{self._name()}: the schema {database} is the {side}'s of campaign {campaign}: "
+            f"`benchlab give-back {campaign}` drops it, unless that campaign is still at work"
+        )
+
+    @property
+    def _mark(self) -> str:
+        # With the side: both sides may be one server, by mistake.
+        return f"{self.instance.campaign}/{self.instance.side}"
+
+    def _marked_by(self) -> str | None:
+        """The mark that the schema has; None: it has none, or there is no schema."""
+        if MARK not in (self._tables() or ()):
+            return None
+        rows = self._ask(f"SELECT campaign FROM {self.instance.database}.{MARK}")
+        return rows[0][0] if rows else None
+
+    def _tables(self) -> list[str] | None:
+        """The tables and views of the schema; None: there is no such schema."""
+        database = self.instance.database
+        where = f"FROM information_schema.schemata WHERE schema_name = '{database}'"
+        if self._ask(f"SELECT COUNT(*) {where}") == [["0"]]:
+            return None
+        return [row[0] for row in self._ask(f"SHOW TABLES FROM {database}")]
+
+    def _data(self) -> list[str]:
+        return [table for table in self._tables() or () if table != MARK]
+
+    def _empty(self) -> None:
+        for table in self._data():
+            self.sql(f"DROP TABLE {self.instance.database}.{table}")
+
+    # What a campaign asks of every database
+
+    def deploy(self) -> None:
+        self.check()
+        self.create_database()
+
+    def start(self) -> None:
+        """Wait until it answers: it may be down for a moment, and nobody here may start it."""
+        self.wait_until_ready()
+
+    def stop(self) -> None:
+        """Nothing: it is not the campaign's to stop."""
+
+    def running(self) -> bool:
+        try:
+            self.sql("SELECT 1", timeout_s=ASK_LIMIT_S)
+        except CommandError:
+            return False
+        return True
+
+    def backup(self) -> None:
+        """Nothing: there is no way to a snapshot of it."""
+
+    def restore(self) -> None:
+        """Drop the tables, load them again, and analyze them."""
+        self.start()
+        self.create_database()
+        self._fill()
+        self.analyze(self._data())
+
+    def checksum(self, tables: Sequence[str]) -> str:
+        """The rows of each table: what a restore loads has the same number, and other values."""
+        return " ".join(f"{name}:{rows}:0" for name, rows in self.row_counts(tables).items())
+
+    def misfits(self) -> list[str]:
+        """That the server is of another version than when the campaign was planned."""
+        if is_version(self.instance.version, reported := self.version()):
+            return []
+        planned = self.instance.version
+        return [f"the server is version {reported} now; when it was planned it was {planned}"]
+
+    def git_hash(self) -> str | None:
+        """See :class:`Database`; as MariaDB reports it from 10.6 on."""
+        rows = self.sql("SHOW GLOBAL VARIABLES LIKE 'version_source_revision'")
+        return rows[0][1] if rows else None
+
+    def log_tail(self) -> str:
+        return "(not read: the server is not the campaign's)"
+
+    def _client_options(self) -> str:
+        login = self.instance.login
+        password = login.password.replace("\\", "\\\\").replace('"', '\\"')
+        lines = [f"host={login.host}", f"user={login.user}", f'password="{password}"']
+        if login.tls is None:
+            lines += ["skip-ssl"]
+        elif login.tls.ca is None:
+            lines += ["ssl", "skip-ssl-verify-server-cert"]
+        else:
+            lines += [f'ssl-ca="{login.tls.ca}"', "ssl-verify-server-cert"]
+        return "\n".join(["[client]", "default-character-set=utf8mb4", *lines, ""])
+
+    def _name(self) -> str:
+        return f"{self.instance.side} (connection {self.instance.login.connection})"
+
+
+class GivenServer(Given):
+    """MariaDB or MySQL."""
+
+    name = mariadb.Engine.name
+    title = mariadb.Engine.title
+    retryable_errors = mariadb.Engine.retryable_errors
+
+
+class GivenTiDB(Given, TiDB):
+    """TiDB: what it says by SQL; hosts and other components are out of reach."""
+
+    def git_hash(self) -> str | None:
+        """See :class:`Database`; from ``tidb_version()``."""
+        text = "\n".join(cell for row in self.sql("SELECT tidb_version()") for cell in row)
+        match = re.search(r"Git Commit Hash: ([0-9a-f]{40})", text)
+        return match[1] if match else None
+
+
+CLASSES: dict[str, type[Given]] = {GivenServer.name: GivenServer, GivenTiDB.name: GivenTiDB}
+"""The class for each engine whose servers can be measured where they are."""
+
+
+def version_of(reported: str) -> str:
+    """The version in what a server calls itself: ``v6.5.0`` of ``5.7.25-TiDB-v6.5.0``.
+
+    Raises:
+        TargetError: there is none in it.
+    """
+    found = _VERSION.search(reported.rpartition("TiDB-")[2])
+    if found is None:
+        raise TargetError(f"the server calls itself {reported!r}, which has no version in it")
+    return f"v{found[1]}" if "TiDB" in reported else found[1]
+
+
+def product_of(reported: str) -> str:
+    """What a server is, for people: ``TiDB``, ``MariaDB``, else ``MySQL``."""
+    return next((product for product in _PRODUCTS if product in reported), "MySQL")
+
+
+def engine_of(reported: str) -> str:
+    """The engine as which a server is measured; MySQL is as MariaDB."""
+    return TiDB.name if product_of(reported) == "TiDB" else mariadb.Engine.name
+
+
+def refusal(printed: str) -> str:
+    """Why a client could not log in, in plain words, from what it printed."""
+    found = re.search(r"\bERROR (\d+)|\berror (\d+)", printed)
+    number = int(found[1] or found[2]) if found else 0
+    if number == _TLS_ERROR:
+        for pattern, meaning in _TLS_MEANINGS:
+            if re.search(pattern, printed, re.IGNORECASE):
+                return meaning
+        return "no encrypted connection could be made"
+    known = _MEANINGS.get(number)
+    if known:
+        return known
+    return f"the server answers with error {number}" if number else "it does not answer"
+
+
+def _covers(pattern: str, schema: str) -> bool:
+    """Whether the schemas of a GRANT, by its wildcards ``%`` and ``_``, include one."""
+    signs = re.findall(r"\\[_%]|.", pattern)
+    wild = {"%": ".*", "_": "."}
+    as_regex = "".join(wild.get(sign) or re.escape(sign.removeprefix("\\")) for sign in signs)
+    return re.fullmatch(as_regex, schema, re.IGNORECASE) is not None

@@ -1,0 +1,179 @@
+"""How to log in to a database server that Benchlab did not start: address, account, TLS.
+
+On the command line it is an environment variable that Airflow reads as well,
+``AIRFLOW_CONN_<ID>``: a URI or JSON; inside Airflow it is that Connection. TLS is said in the extra
+fields that Airflow's MySQL provider has: ``ssl_mode`` and ``ssl``.
+
+Example:
+    ``from_text("my_tidb", "mysql://bench:secret@db.example.com:4000").port`` is 4000.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from benchlab.errors import TargetError
+
+PORT = 3306
+DISABLED, REQUIRED, VERIFIED = "DISABLED", "REQUIRED", "VERIFY_IDENTITY"
+# A client's options are separated by these; sysbench cannot be given one that has them.
+_SEPARATORS = frozenset(",;={}\"'\n\r\0")
+
+
+@dataclass(frozen=True)
+class Tls:
+    """An encrypted connection.
+
+    Attributes:
+        ca: PEM file of the authority that has to have signed the server's certificate, which has to
+            be made out to the server's name; None: the certificate is not verified.
+    """
+
+    ca: Path | None = None
+
+
+@dataclass(frozen=True)
+class ServerLogin:
+    """Where a server is, and as whom one logs in.
+
+    Attributes:
+        connection: the name of the Connection, for messages and reports; never the address.
+        tls: None: the connection is not encrypted.
+    """
+
+    connection: str
+    host: str
+    port: int
+    user: str
+    password: str = field(repr=False)
+    tls: Tls | None = None
+
+
+def variable_of(connection: str) -> str:
+    """The environment variable of a Connection: ``AIRFLOW_CONN_MY_TIDB`` of ``my_tidb``."""
+    return f"AIRFLOW_CONN_{connection.upper()}"
+
+
+def missing(connection: str) -> TargetError:
+    """That there is no such Connection, and how to make it."""
+    return TargetError(
+        f"connection {connection}: there is none. On the command line set {variable_of(connection)}"
+        "=mysql://USER:PASSWORD@HOST:PORT (special characters percent-encoded), in Airflow make a "
+        "Connection of that name, of type mysql"
+    )
+
+
+def from_text(connection: str, text: str) -> ServerLogin:
+    """The login of a Connection written as a URI or as JSON. No message quotes it.
+
+    Raises:
+        TargetError: names the field that is missing or not valid.
+    """
+    try:
+        found = json.loads(text) if text.lstrip().startswith("{") else _from_uri(text)
+    except ValueError as error:
+        raise _fault(connection, f"{variable_of(connection)} is neither a URI nor JSON") from error
+    extra = found.get("extra") or {}
+    try:
+        known = json.loads(extra) if isinstance(extra, str) else dict(extra)
+    except ValueError as error:
+        raise _fault(connection, "extra: not JSON") from error
+    return login(
+        connection,
+        found.get("host"),
+        found.get("port"),
+        found.get("login"),
+        found.get("password"),
+        known,
+    )
+
+
+def login(
+    connection: str,
+    host: str | None,
+    port: int | str | None,
+    user: str | None,
+    password: str | None,
+    extra: Mapping[str, Any],
+) -> ServerLogin:
+    """The login that the fields of a Connection describe.
+
+    Raises:
+        TargetError: names the field that is missing or not valid.
+    """
+    for name, value in (("host", host), ("login", user)):
+        if not value:
+            raise _fault(connection, f"{name}: missing")
+    if any(character in _SEPARATORS or character.isspace() for character in str(host)):
+        raise _fault(connection, "host: not a host name or an address")
+    if not str(port or PORT).isdigit() or not 0 < int(port or PORT) < 65536:
+        raise _fault(connection, "port: not a number from 1 to 65535")
+    # For `localhost` MySQL's clients take a socket file, whatever the port.
+    address = "127.0.0.1" if host == "localhost" else str(host)
+    tls = _tls(connection, extra)
+    return ServerLogin(connection, address, int(port or PORT), str(user), password or "", tls)
+
+
+def _tls(connection: str, extra: Mapping[str, Any]) -> Tls | None:
+    files = extra.get("ssl") or {}
+    try:
+        files = json.loads(files) if isinstance(files, str) else dict(files)
+    except ValueError as error:
+        raise _fault(connection, 'extra.ssl: write {"ca": "/path/to/ca.pem"}') from error
+    if others := [name for name in ("cert", "key") if files.get(name)]:
+        raise _fault(
+            connection,
+            f"extra.ssl.{others[0]}: sysbench cannot log in with a client's certificate; use an "
+            "account with a password",
+        )
+    ca = files.get("ca")
+    mode = str(extra.get("ssl_mode") or (VERIFIED if ca else DISABLED)).upper()
+    if mode not in (DISABLED, REQUIRED, VERIFIED):
+        raise _fault(
+            connection,
+            f"extra.ssl_mode: {mode}: it has to be known whether the connection is encrypted, "
+            f"and verified; write {DISABLED}, {REQUIRED} or {VERIFIED}",
+        )
+    if mode == VERIFIED and not ca:
+        raise _fault(
+            connection,
+            f"extra.ssl.ca: missing; {VERIFIED} takes the file of the certificate authority, "
+            "which may be the system's, /etc/ssl/certs/ca-certificates.crt",
+        )
+    if mode == VERIFIED and not Path(str(ca)).is_file():
+        raise _fault(connection, f"extra.ssl.ca: there is no file {ca} on this machine")
+    if mode == VERIFIED and _SEPARATORS & set(str(ca)):
+        raise _fault(connection, f"extra.ssl.ca: {ca}: sysbench cannot take a path with , ; or =")
+    if mode == DISABLED:
+        return None
+    return Tls(Path(str(ca)).resolve() if mode == VERIFIED else None)
+
+
+def _from_uri(text: str) -> dict[str, Any]:
+    """The fields of a URI, as Airflow reads it: each percent-encoded, extra fields as its query."""
+    parts = urlsplit(text)
+    if not parts.scheme or not parts.netloc:
+        raise ValueError("no scheme or no host")
+    # By hand: the standard library's `port` quotes what is wrong.
+    account, at, address = parts.netloc.rpartition("@")
+    user, _, password = account.partition(":")
+    host, colon, port = address.rpartition(":")
+    if not colon or "]" in port:
+        host, port = address, ""
+    query = dict(parse_qsl(parts.query, keep_blank_values=True))
+    return {
+        "host": unquote(host).strip("[]"),
+        "port": port,
+        "login": unquote(user) if at else "",
+        "password": unquote(password),
+        "extra": query.get("__extra__") or query,
+    }
+
+
+def _fault(connection: str, what: str) -> TargetError:
+    return TargetError(f"connection {connection}: {what}")

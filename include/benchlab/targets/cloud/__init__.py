@@ -1,0 +1,1 @@
+"""Clusters of TiDB Cloud Dedicated: made, found and deleted by their names alone."""

@@ -1,0 +1,212 @@
+"""Calls of the TiDB Cloud Dedicated API, ``v1beta1``.
+
+Its description: https://docs.pingcap.com/tidbcloud/api/v1beta1/dedicated. The API key is the
+Connection ``tidb_cloud``: its host is that of the API, its login the public key, its password the
+private key, and ``extra.ssl.ca`` the file of the authority that signs the clusters' certificates.
+
+Example:
+    ``Api(login_of(Access())).get("/clusters", pageSize=100)["clusters"]``
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from benchlab.errors import TargetError
+from benchlab.hosts import server_login
+from benchlab.hosts.access import Access
+from benchlab.hosts.server_login import ServerLogin
+
+CONNECTION = "tidb_cloud"
+HOST, PORT = "dedicated.tidbapi.com", 443
+ANSWER_S = 30.0
+_HOW = (
+    f"on the command line set {server_login.variable_of(CONNECTION)}=mysql://PUBLIC_KEY:PRIVATE_KEY"
+    f"@{HOST}:{PORT}?ssl_mode=VERIFY_IDENTITY&ssl=%7B%22ca%22:%22/path/to/ca.pem%22%7D, in Airflow "
+    f"make a Connection {CONNECTION}; TiDB Cloud's console makes the key (Organization Settings, "
+    "API Keys) and has the clusters' CA certificate"
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How long is waited for what, in seconds.
+
+    Attributes:
+        pause: between two questions.
+        outage: for an API that does not answer, or answers that it is not well.
+        rate: for one that has had too many requests; its limit is one of each minute.
+        create: until a cluster is active; TiDB Cloud says 20 to 30 minutes.
+        endpoint: until its endpoint is there, and its name resolves.
+        delete: until a cluster is gone.
+    """
+
+    pause: float = 10.0
+    outage: float = 180.0
+    rate: float = 300.0
+    create: float = 3600.0
+    endpoint: float = 900.0
+    delete: float = 1800.0
+
+
+PATIENT = Limits()
+
+
+class UnansweredError(TargetError):
+    """It is not known whether a request has been carried out."""
+
+
+class NotFoundError(TargetError):
+    """There is no such thing."""
+
+
+class RefusedError(TargetError):
+    """The API refuses a request as it is, or at this time."""
+
+
+def login_of(access: Access) -> ServerLogin:
+    """The API key.
+
+    Raises:
+        TargetError: there is none, or it is not complete; says what to do.
+    """
+    try:
+        login = access.server(CONNECTION)
+    except TargetError as error:
+        what = str(error).partition(". ")[0]
+        raise TargetError(f"{what}; TiDB Cloud's API key is needed: {_HOW}") from error
+    if not login.password:
+        raise TargetError(f"connection {CONNECTION}: password: missing, the private key; {_HOW}")
+    if login.tls is None or login.tls.ca is None:
+        raise TargetError(
+            f"connection {CONNECTION}: extra.ssl.ca: missing; without it nobody knows that a "
+            f"cluster is TiDB Cloud's: {_HOW}"
+        )
+    return login
+
+
+class Api:
+    """The API as one key sees it.
+
+    Every request is repeated while the API cannot be reached, is not well, or has had too many of
+    them; a request that may have been carried out already only if it may be repeated.
+    """
+
+    def __init__(self, login: ServerLogin, limits: Limits = PATIENT) -> None:
+        self._login, self.limits = login, limits
+        port = PORT if login.port == server_login.PORT else login.port
+        # The API itself has HTTPS only.
+        scheme = "http" if _is_loopback(login.host) else "https"
+        self._client = httpx.Client(
+            base_url=f"{scheme}://{login.host}:{port}/v1beta1",
+            auth=httpx.DigestAuth(login.user, login.password),
+            timeout=ANSWER_S,
+            # Between two questions lie seconds, and nobody closes the client.
+            limits=httpx.Limits(max_keepalive_connections=0),
+        )
+
+    def get(self, path: str, **query: Any) -> dict[str, Any]:
+        """What is at a path. Raises as :meth:`call`."""
+        return self.call("GET", path, query=query)
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: dict[str, Any] | None = None,
+        *,
+        query: dict[str, Any] | None = None,
+        repeatable: bool = True,
+    ) -> dict[str, Any]:
+        """One request, and its answer.
+
+        Args:
+            repeatable: whether it may be sent again if it may have been carried out.
+
+        Raises:
+            NotFoundError, RefusedError: by the API's word.
+            UnansweredError: it may have been carried out or not.
+            TargetError: the key is refused, or the API cannot be reached for too long.
+        """
+        named = f"TiDB Cloud: {method} {path}"
+        began = time.monotonic()
+        while True:
+            try:
+                answer = self._client.request(method, path, json=body, params=query)
+            except httpx.HTTPError as error:
+                fault = self._unreached(error, named)
+            else:
+                if answer.status_code == httpx.codes.TOO_MANY_REQUESTS:
+                    self._wait_for_reset(answer, named, time.monotonic() - began)
+                    continue
+                if not answer.is_server_error:
+                    return _document(answer, named)
+                said = f"status {answer.status_code}: {_message(answer)}"
+                fault = UnansweredError(f"{named}: {said}")
+            is_open = isinstance(fault, UnansweredError) and not repeatable
+            if is_open or time.monotonic() - began > self.limits.outage:
+                raise fault
+            time.sleep(self.limits.pause)
+
+    def _unreached(self, error: httpx.HTTPError, named: str) -> TargetError:
+        if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+            return TargetError(
+                f"{named}: {self._login.host} cannot be reached; see whether this machine may "
+                "connect to it, and try again"
+            )
+        return UnansweredError(f"{named}: the connection was lost before the answer")
+
+    def _wait_for_reset(self, answer: httpx.Response, named: str, waited: float) -> None:
+        if waited > self.limits.rate:
+            raise TargetError(
+                f"{named}: more requests than TiDB Cloud allows this key in a minute, for "
+                f"{waited:.0f} s; see what else uses the key"
+            )
+        time.sleep(_until_reset(answer, self.limits))
+
+
+def _document(answer: httpx.Response, named: str) -> dict[str, Any]:
+    if answer.status_code == httpx.codes.UNAUTHORIZED:
+        raise TargetError(
+            f"{named}: the API key is refused (status 401): connection {CONNECTION}: login is the "
+            "public key, password the private key of a key that TiDB Cloud's console lists"
+        )
+    said = f"{named}: status {answer.status_code}: {_message(answer)}"
+    if answer.status_code == httpx.codes.NOT_FOUND:
+        raise NotFoundError(said)
+    if answer.is_error:
+        raise RefusedError(said)
+    try:
+        found = answer.json()
+    except ValueError as error:
+        raise TargetError(f"{named}: the answer is not JSON; is its host {HOST}?") from error
+    if not isinstance(found, dict):
+        raise TargetError(f"{named}: the answer is not an object; is its host {HOST}?")
+    return found
+
+
+def _message(answer: httpx.Response) -> str:
+    """What the API says about an error, which is English prose for people."""
+    try:
+        return str(json.loads(answer.text)["message"]).rstrip(".")
+    except (ValueError, KeyError, TypeError):
+        return "without a reason"
+
+
+def _until_reset(answer: httpx.Response, limits: Limits) -> float:
+    """Seconds until the minute is over in which the limit was reached."""
+    written = answer.headers.get("X-Ratelimit-Reset", "")
+    return min(float(written), 60.0) if written.isdecimal() else limits.pause
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,290 @@
+"""The target ``existing``: servers or clusters that somebody else runs, measured from this machine.
+
+A report type names an Airflow Connection for each side. Nothing is deployed, stopped, configured or
+restarted there; see :mod:`benchlab.engines.given`. While a campaign is at work, its directory has
+what giving back needs: the login of each side, readable by its owner only.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar
+
+from benchlab import engines, workloads
+from benchlab.engines import given
+from benchlab.engines.given import Given, GivenInstance
+from benchlab.errors import CommandError, EngineError, TargetError
+from benchlab.home import Home
+from benchlab.hosts.access import Access
+from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
+from benchlab.hosts.executor import Executor, LocalExecutor, end_tagged
+from benchlab.hosts.lock import Holder, MachineLock
+from benchlab.hosts.server_login import ServerLogin, Tls
+from benchlab.plan.report_type import SIDES, ReportSpec, Side
+from benchlab.targets import local
+from benchlab.targets.direct import Direct
+from benchlab.targets.target import Balancer, BaseTarget, Say
+from benchlab.workloads.client import Endpoint, Session, program_of
+from benchlab.workloads.sysbench_options import connection
+
+TOOLS = ("sysbench", "mariadb", "setsid")
+FILL_LIMIT_S = 24 * 3600.0
+# In a side's directory until it is given back: which schema on which server is the campaign's.
+SCHEMA_FILE = "schema.json"
+# Logs in as a trial's client does, with its options, and prints the cipher of the connection.
+_LOGIN_SCRIPT = """
+function event()
+  local connection = sysbench.sql.driver():connect()
+  local row = connection:query("SHOW STATUS LIKE 'Ssl_cipher'"):fetch_row()
+  print("cipher=" .. tostring(row and row[2] or ""))
+end
+"""
+
+
+class Target(BaseTarget):
+    """Servers that exist; the client runs on this machine."""
+
+    name = "existing"
+    topology: ClassVar[str | None] = None
+    deferrable = False
+    deploys = False
+    # Programs of its owner may run beside the client.
+    client_alone = False
+
+    @cached_property
+    def directory(self) -> Path:
+        """The campaign's directory on this machine."""
+        return self.state
+
+    @cached_property
+    def executor(self) -> Executor:
+        """This machine."""
+        return LocalExecutor(self.directory, self.campaign)
+
+    @property
+    def client_host(self) -> str:
+        return self.executor.host
+
+    def executors(self) -> dict[str, Executor]:
+        return {self.executor.host: self.executor}
+
+    def preflight(self) -> None:
+        """See :class:`BaseTarget`: tools, logins, rights, versions; writes nothing on a server."""
+        local.check_tools(TOOLS)
+        for side in self.sides:
+            engine = self.engine(side)
+            engine.check()
+            self._check_client(side)
+            schema = {
+                "connection": self._connection(side),
+                "host": engine.instance.host,
+                "port": engine.instance.port,
+                "database": engine.instance.database,
+            }
+            self.executor.put(self.directory / side / SCHEMA_FILE, json.dumps(schema))
+
+    def acquire(self, origin: str) -> Holder | None:
+        """See :class:`BaseTarget`; ends what a dead campaign left running on this machine."""
+        displaced = self.hold(MachineLock(), origin)
+        if displaced is not None:
+            end_tagged(f"{CAMPAIGN_TAG}={displaced.campaign}")
+        return displaced
+
+    def provision(self, say: Say) -> None:
+        for side in self.sides:
+            say(f"{side}: connection {self._connection(side)}")
+
+    def interrupt(self) -> None:
+        self.executor.end_processes()
+
+    def changed(self, side: Side) -> str | None:
+        """See :class:`Deployment`: an upgrade in the middle of the campaign."""
+        engine = self.engine(side)
+        try:
+            engine.start()  # it is down while it is upgraded
+            misfits = engine.misfits()
+        except (CommandError, EngineError):  # the trial says what is wrong
+            return None
+        return "; ".join(f"{side}: {misfit}" for misfit in misfits) or None
+
+    def endpoint(self, side: Side) -> Endpoint:
+        login, database = self._login(side), workloads.workload_of(self.spec).DATABASE
+        return Endpoint(login.host, login.port, login.user, login.password, database, login.tls)
+
+    def engine(self, side: Side) -> Given:
+        return _given(
+            self._login(side),
+            side,
+            self.directory / side,
+            engine=self.plan.engine,
+            version=self.plan.sides[side].version,
+            database=workloads.workload_of(self.spec).DATABASE,
+            campaign=self.campaign,
+            fill=lambda: self._fill(side),
+        )
+
+    def balancer(self, side: Side) -> Balancer:
+        login = self._login(side)
+        return Direct(login.host, login.port)
+
+    def environment(self) -> dict[str, str]:
+        products = {given.product_of(self.engine(side).version()) for side in self.sides}
+        sysbench = self.executor.run(["sysbench", "--version"]).stdout.splitlines()[0].strip()
+        return {
+            **self.engine_facts(engines.by_name()[self.plan.engine], None),
+            **local.system(),
+            "engine_title": " / ".join(sorted(products)),
+            "sysbench": sysbench,
+        }
+
+    @classmethod
+    def give_back(
+        cls,
+        home: Home,
+        campaign: str,
+        access: Access,
+        *,
+        ask_driver: bool = False,
+        regions: Sequence[str] = (),
+    ) -> str:
+        """End its client, and drop its schemas, each only with the campaign's own mark.
+
+        It needs no Connection: the logins are in the campaign's directory.
+        """
+        home, ended = local.end_processes(home, campaign, ask_driver=ask_driver)
+        state = home.campaign(campaign)
+        removed, faults = 0, []
+        for side in SIDES:
+            try:
+                removed += _remove_schema(state / side, side, campaign)
+            except TargetError as error:
+                faults.append(str(error))
+        if faults:
+            raise TargetError(
+                f"{campaign}: its schema was not dropped: {'; '.join(faults)}; "
+                f"`benchlab give-back {campaign}` tries again"
+            )
+        local.remove_data(home, campaign)
+        for side in SIDES:
+            (state / f"workload-{side}.cnf").unlink(missing_ok=True)
+        MachineLock().release(campaign)
+        return f"{ended} processes ended, {removed} schema{'s' * (removed != 1)} dropped"
+
+    def _login(self, side: Side) -> ServerLogin:
+        if side not in self._logins:
+            self._logins[side] = self._with_own_ca(side, self.access.server(self._connection(side)))
+        return self._logins[side]
+
+    @cached_property
+    def _logins(self) -> dict[Side, ServerLogin]:
+        return {}
+
+    def _connection(self, side: Side) -> str:
+        return self.spec.connections[side]
+
+    def _with_own_ca(self, side: Side, login: ServerLogin) -> ServerLogin:
+        """With a copy of the CA's file, so that giving back does not depend on the original."""
+        if login.tls is None or login.tls.ca is None:
+            return login
+        copy = self.directory / f"ca-{side}.pem"
+        self.executor.put(copy, login.tls.ca.read_text(encoding="utf-8"))
+        return replace(login, tls=Tls(copy))
+
+    def _check_client(self, side: Side) -> None:
+        """Log in as a trial's client does: sysbench reads passwords and TLS in a way of its own."""
+        name, session = f"{side}: connection {self._connection(side)}", self._session(side)
+        try:
+            text = workloads.workload_of(self.spec).config_file_text(session.endpoint)
+        except ValueError as error:
+            raise TargetError(f"{name}: {error}") from error
+        self.executor.put(Path(session.config_path), text, private=True)
+        script = self.directory / "log_in.lua"
+        self.executor.put(script, _LOGIN_SCRIPT)
+        anywhere = replace(session.endpoint, database="information_schema")
+        once = ["--threads=1", "--events=1", "--time=0", "run"]
+        command = ["sysbench", str(script), *connection(replace(session, endpoint=anywhere)), *once]
+        done = self.executor.run(command, check=False)
+        printed = done.stdout + done.stderr
+        if "cipher=" not in printed:
+            raise TargetError(f"{name}: sysbench cannot log in: {given.refusal(printed)}")
+        if session.endpoint.tls is not None and "cipher=\n" in printed:
+            raise TargetError(
+                f"{name}: sysbench's connection is not encrypted; it has to be linked with "
+                "MariaDB's client library, as Debian's is"
+            )
+
+    def _session(self, side: Side) -> Session:
+        return Session(
+            self.endpoint(side),
+            str(self.directory / f"workload-{side}.cnf"),
+            self.spec.dataset,
+            self.load_threads,
+            self.spec.client.model_copy(update={"program": self.client_program}),
+        )
+
+    def _fill(self, side: Side) -> None:
+        """Load the dataset with the client, as the stage `load` does."""
+        module, session = workloads.workload_of(self.spec), self._session(side)
+        program = program_of(session.client.program, module.PROGRAMS)
+        command = program.started(module.prepare_command(session), None)
+        done = self.executor.run(command, timeout_s=FILL_LIMIT_S)
+        if faults := module.load_faults(done.stdout + done.stderr):
+            raise TargetError(f"{side}: the load failed: {'; '.join(faults)}")
+
+
+def asked(spec: ReportSpec, access: Access) -> dict[Side, str]:
+    """What the server of each side calls itself now: ``5.7.25-TiDB-v6.5.0``.
+
+    Raises:
+        TargetError: there is no such Connection, or the server does not answer; says what to do.
+    """
+    with tempfile.TemporaryDirectory(prefix="benchlab-") as folder:
+        return {
+            side: _given(access.server(name), side, Path(folder) / side).reported()
+            for side, name in spec.connections.items()
+        }
+
+
+def _given(
+    login: ServerLogin,
+    side: Side,
+    directory: Path,
+    *,
+    engine: str = "mariadb",
+    version: str = "",
+    database: str = "",
+    campaign: str = "",
+    fill: Callable[[], None] = lambda: None,
+) -> Given:
+    instance = GivenInstance(
+        side=side,
+        version=version,
+        parameters={},
+        directory=directory,
+        host=login.host,
+        port=login.port,
+        max_connections=0,
+        database=database,
+        password=login.password,
+        campaign=campaign,
+        login=login,
+    )
+    return given.CLASSES[engine](LocalExecutor(directory, campaign), instance, fill)
+
+
+def _remove_schema(directory: Path, side: Side, campaign: str) -> bool:
+    """Drop a side's schema; False where the campaign has none. Its files stay until it has none."""
+    note = directory / SCHEMA_FILE
+    if not note.exists():
+        return False
+    noted = json.loads(note.read_text(encoding="utf-8"))
+    # Account and password are in the client's option file.
+    login = ServerLogin(noted["connection"], noted["host"], noted["port"], "", "")
+    dropped = _given(login, side, directory, database=noted["database"], campaign=campaign).remove()
+    note.unlink()
+    return dropped

@@ -1,0 +1,264 @@
+"""The target ``tidb_cloud``: a cluster made in TiDB Cloud Dedicated for one campaign.
+
+The client runs on this machine. The cluster is measured as a server that exists is (see
+:mod:`benchlab.targets.existing`): its version, its configuration and its snapshots are TiDB
+Cloud's, and a restore drops the tables and loads them again.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import Any, cast
+
+from benchlab import targets
+from benchlab.errors import CommandError, TargetError
+from benchlab.home import Home
+from benchlab.hosts.access import Access
+from benchlab.hosts.lock import MachineLock
+from benchlab.hosts.server_login import ServerLogin
+from benchlab.plan.report_type import ReportSpec, Side
+from benchlab.plan.spending import Spending
+from benchlab.plan.topology import CloudTopology
+from benchlab.targets import existing, fleet_files, local
+from benchlab.targets.cloud import api as calls
+from benchlab.targets.cloud import clusters, lease_file
+from benchlab.targets.cloud.api import Api
+from benchlab.targets.cloud.clusters import Cluster
+from benchlab.targets.cloud.lease_file import LeaseFile
+from benchlab.targets.ec2 import rental_file
+from benchlab.targets.ec2.rental_file import RentalFile
+from benchlab.targets.target import Say
+
+# Beside twice the planned time, after which anyone may delete the cluster.
+SPARE_MINUTES = 120.0
+
+
+class Target(existing.Target):
+    """One cluster of TiDB Cloud, for one campaign."""
+
+    name = "tidb_cloud"
+    topology = "tidb_cloud"
+    rents = True
+    deploys = True
+    one_side = True
+
+    limits = calls.PATIENT
+
+    @classmethod
+    def undecided(cls, spec: ReportSpec, topology: Any) -> list[str]:
+        """See :class:`BaseTarget`: what TiDB Cloud cannot do for a campaign, and the price."""
+        found = []
+        if topology.client != "here":
+            found.append(
+                f"client: {topology.client}: Benchlab rents no host beside a TiDB Cloud cluster: "
+                "run it on a host in the cluster's network, and write `client: here`"
+            )
+        if topology.usd_per_hour is None:
+            found.append(
+                "usd_per_hour: not known; write what TiDB Cloud's console shows for such a "
+                "cluster, and the day as `priced_on`"
+            )
+        if any(entry.by_workload for entry in spec.engines.values()):
+            found.append(
+                "engines.tidb.by_workload: only TiDB Cloud's support can change TiKV's parameters; "
+                "leave it out, or have it changed on a cluster of your own and measure that with "
+                "the target existing"
+            )
+        return found
+
+    def preflight(self) -> None:
+        """See :class:`BaseTarget`: tools, the API key, and the request, which the API checks."""
+        local.check_tools(existing.TOOLS)
+        if lease_file.read(self.state) is None:
+            clusters.check(self._api, self._request("benchlab-check"))
+
+    def provision(self, say: Say) -> None:
+        """Make the cluster, or find it; wait until it can be logged in to.
+
+        Raises:
+            TargetError: it cannot be made, is of another version than was planned, or cannot be
+                reached.
+        """
+        lease = self._lease or self._begin_lease()
+        made = clusters.create(self._api, self._request(lease.name), lease.project)
+        say(f"TiDB Cloud: cluster {made.name}")
+        self._check_version(made)
+        made = clusters.wait_until_active(self._api, made, say)
+        self._check_version(made)
+        if self._topology.open_to is not None:
+            clusters.open_to(self._api, made, self._topology.open_to)
+        host, port = self._endpoint_of(made, say)
+        lease_file.write(self.state, lease.model_copy(update={"host": host, "port": port}))
+        for side in self.sides:
+            self._wait_for_login(side)
+            self._check_client(side)
+
+    def environment(self) -> dict[str, str]:
+        topology = self._topology
+        return super().environment() | {
+            f"{role}_nodes": f"{nodes.count} x {nodes.size}"
+            for role, nodes in (("tidb", topology.tidb), ("tikv", topology.tikv))
+        }
+
+    def spending(self) -> Spending | None:
+        lease = self._lease
+        return lease.rental.spending(datetime.now(UTC)) if lease is not None else None
+
+    @classmethod
+    def give_back(
+        cls,
+        home: Home,
+        campaign: str,
+        access: Access,
+        *,
+        ask_driver: bool = False,
+        regions: Sequence[str] = (),
+    ) -> str:
+        """End its client, delete its cluster, and wait until that is gone."""
+        home, ended = local.end_processes(home, campaign, ask_driver=ask_driver)
+        state, deleted = home.campaign(campaign), 0
+        if (lease := lease_file.read(state)) is not None:
+            api = Api(calls.login_of(access), cls.limits)
+            for cluster in _all_of(api, lease):
+                clusters.delete(api, cluster)
+                deleted += 1
+            if (spent := lease.rental.spending(datetime.now(UTC))) is not None:
+                fleet_files.write(state / fleet_files.SPENT_FILE, f"{spent.dollars:.4f}")
+            (state / lease_file.FILE).unlink()
+        local.remove_data(home, campaign)
+        (state / "workload-baseline.cnf").unlink(missing_ok=True)
+        MachineLock().release(campaign)
+        return f"{ended} processes ended, {deleted} cluster{'s' * (deleted != 1)} deleted"
+
+    @property
+    def _lease(self) -> LeaseFile | None:
+        return lease_file.read(self.state)
+
+    def _begin_lease(self) -> LeaseFile:
+        """Note the cluster that is about to be made; nothing else may have its name."""
+        lease = self._new_lease()
+        if clusters.named(self._api, lease.project, lease.name):
+            raise TargetError(
+                f"{lease.name}: there is a cluster of this name which campaign {self.campaign} did "
+                "not make; it was not touched: start the campaign again, with another name"
+            )
+        lease_file.write(self.state, lease)
+        return lease
+
+    def _new_lease(self) -> LeaseFile:
+        rate, budget = self.plan.usd_per_minute, self.spec.budget
+        if rate is None or budget is None:
+            raise TargetError(f"campaign {self.campaign}: its plan has no price, or no budget")
+        earlier = rental_file.spent_before(self.state)
+        longest = self.plan.minutes + max(self.plan.minutes, self.plan.repeat_minutes)
+        minutes = min(longest + SPARE_MINUTES, (budget.limit - earlier) / rate)
+        if minutes < self.plan.minutes:
+            raise TargetError(
+                f"budget.limit: campaign {self.campaign} has spent {earlier:.2f} of "
+                f"{budget.limit:.2f} dollars on clusters that were given back, and the rest does "
+                "not pay for another one"
+            )
+        now = datetime.now(UTC)
+        rental = RentalFile(
+            region=self._topology.region,
+            created_at=now,
+            lifetime_minutes=minutes,
+            usd_per_minute=rate,
+            limit=budget.limit,
+            earlier=earlier,
+        )
+        name = clusters.new_name(now + timedelta(minutes=minutes))
+        return LeaseFile(name=name, project=self._topology.project, rental=rental)
+
+    def _request(self, name: str) -> dict[str, Any]:
+        return clusters.request_for(self._topology, name, self.home.password(self.campaign))
+
+    def _check_version(self, cluster: Cluster) -> None:
+        (side,) = self.sides
+        planned = self.plan.sides[side].version
+        if cluster.version and cluster.version != planned:
+            raise TargetError(
+                f"{side}: TiDB Cloud makes clusters of version {cluster.version} now, and nobody "
+                f"can choose another; the report type says {planned}: write {cluster.version}"
+            )
+
+    def _endpoint_of(self, cluster: Cluster, say: Say) -> tuple[str, int]:
+        """Host name and port of the endpoint, once it is there and the name resolves."""
+        kind, limits = self._topology.endpoint, self.limits
+        deadline = time.monotonic() + limits.endpoint
+        said = False
+        while True:
+            found = cluster.endpoint(kind)
+            if found is not None and _resolves(found[0]):
+                return found
+            if time.monotonic() > deadline:
+                what = f"{found[0]} does not resolve" if found else "TiDB Cloud names none"
+                raise TargetError(
+                    f"{cluster.name}: endpoint: {kind}: {what}; see the cluster's networking in "
+                    "TiDB Cloud's console, and whether this machine is in a network that is "
+                    "connected with it"
+                )
+            if not said:
+                say(f"wait for the {kind} endpoint")
+                said = True
+            time.sleep(limits.pause)
+            cluster = clusters.of_id(self._api, cluster.id)
+
+    def _wait_for_login(self, side: Side) -> None:
+        """Wait until the server lets the campaign in; a new endpoint may need a while."""
+        deadline = time.monotonic() + self.limits.endpoint
+        while True:
+            try:
+                return self.engine(side).check()
+            except (CommandError, TargetError):
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(self.limits.pause)
+
+    def _login(self, side: Side) -> ServerLogin:
+        lease = self._lease
+        if lease is None or not lease.host:
+            raise TargetError(f"campaign {self.campaign} has no cluster: it was given back")
+        if side not in self._logins:
+            login = ServerLogin(
+                self._connection(side),
+                lease.host,
+                lease.port,
+                "root",
+                self.home.password(self.campaign),
+                calls.login_of(self.access).tls,
+            )
+            self._logins[side] = self._with_own_ca(side, login)
+        return self._logins[side]
+
+    def _connection(self, side: Side) -> str:
+        return calls.CONNECTION
+
+    @cached_property
+    def _api(self) -> Api:
+        return Api(calls.login_of(self.access), self.limits)
+
+    @cached_property
+    def _topology(self) -> CloudTopology:
+        return cast(CloudTopology, targets.load_topology(self.home, self.spec))
+
+
+def _all_of(api: Api, lease: LeaseFile) -> list[Cluster]:
+    """The clusters of a campaign; one that was asked for just now may not be listed at once."""
+    found = clusters.named(api, lease.project, lease.name)
+    if not found and not lease.host:
+        time.sleep(api.limits.pause)
+        found = clusters.named(api, lease.project, lease.name)
+    return found
+
+
+def _resolves(host: str) -> bool:
+    try:
+        socket.getaddrinfo(host, None)
+    except OSError:
+        return False
+    return True

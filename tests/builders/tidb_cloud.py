@@ -1,0 +1,253 @@
+"""A fake of the TiDB Cloud Dedicated API: an HTTP server on loopback that refuses what it refuses.
+
+From its public description (``v1beta1``): digest authentication, required fields, the limits of
+names, passwords and page sizes, no label but the project's, states over time, and 429 with its
+headers. Time is counted in requests that ask for a cluster, so that no test waits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import parse_qs, urlsplit
+
+from benchlab.hosts.access import Access
+from benchlab.hosts.server_login import ServerLogin, Tls
+
+PUBLIC, PRIVATE = "PUBKEY42", "private-key-1f6c"
+REALM = "tidb.cloud"
+NAME = re.compile(r"[A-Za-z0-9][-A-Za-z0-9]{2,62}[A-Za-z0-9]")
+SIZES = ("4C16G", "8C16G", "8C32G", "16C32G", "16C64G")
+VERSION = "8.5.2"
+
+
+class Refused(Exception):
+    """An answer with an error status."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status, self.message = status, message
+
+
+@dataclass
+class FakeCloud:
+    """One organization.
+
+    Attributes:
+        host, port_of_server: the endpoint that clusters have.
+        creating, endpoint_after, deleting: how many questions a state lasts.
+        faults: status codes with which the next requests of a method are answered; 0: the
+            connection is closed after the request was carried out.
+        stuck: whether clusters stay CREATING for ever.
+        no_machines: whether clusters cannot be made for want of machines.
+        requests: method and path of every authenticated request.
+    """
+
+    host: str = "127.0.0.1"
+    port_of_server: int = 4000
+    version: str = VERSION
+    creating: int = 2
+    endpoint_after: int = 0
+    deleting: int = 1
+    stuck: bool = False
+    no_machines: bool = False
+    faults: list[tuple[str, int]] = field(default_factory=list)
+    clusters: dict[str, dict[str, Any]] = field(default_factory=dict)
+    requests: list[tuple[str, str]] = field(default_factory=list)
+    passwords: dict[str, str] = field(default_factory=dict)
+    port: int = 0
+
+    def access(self, private: str = PRIVATE, ca: Path = Path("/etc/hostname")) -> Access:
+        """What the command line would have from its environment."""
+        login = ServerLogin("tidb_cloud", "127.0.0.1", self.port, PUBLIC, private, Tls(ca))
+        return Access(server=lambda name: login)
+
+    def living(self) -> list[str]:
+        """Names of the clusters that cost money."""
+        return [one["displayName"] for one in self.clusters.values()]
+
+    def add(self, name: str, state: str = "ACTIVE") -> dict[str, Any]:
+        """A cluster that was made by somebody."""
+        id_ = str(1000 + len(self.passwords))
+        self.passwords[id_] = ""
+        group: dict[str, Any] = {"nodeCount": 1, "isDefaultGroup": True, "endpoints": []}
+        self.clusters[id_] = {
+            "clusterId": id_,
+            "displayName": name,
+            "state": state,
+            "version": self.version,
+            "annotations": {},
+            "tidbNodeSetting": {"tidbNodeGroups": [group]},
+            "asked": 0,
+        }
+        return self.clusters[id_]
+
+    def answer(self, method: str, path: str, query: dict[str, str], body: Any) -> dict[str, Any]:
+        """Carry out one request."""
+        if (method, path) == ("GET", "/clusters"):
+            return self._list(query)
+        if (method, path) == ("POST", "/clusters"):
+            return self._create(body, dry=query.get("validateOnly") == "true")
+        found = re.fullmatch(r"/clusters/(\d+)(/tidbNodeGroups/-/publicEndpointSetting)?", path)
+        if found is None or found[1] not in self.clusters:
+            raise Refused(404, "the cluster is not found")
+        cluster = self.clusters[found[1]]
+        if method == "PATCH" and found[2]:
+            return self._open(cluster, body)
+        if method == "DELETE":
+            cluster |= {"state": "DELETING", "asked": 0}
+        elif method == "GET":
+            self._grow_older(cluster)
+        return _public(cluster)
+
+    def _list(self, query: dict[str, str]) -> dict[str, Any]:
+        size, first = min(int(query.get("pageSize", 10)), 100), int(query.get("pageToken", 0))
+        page = list(self.clusters.values())[first : first + size]
+        more = first + size < len(self.clusters)
+        token = {"nextPageToken": str(first + size)} if more else {}
+        return {"clusters": [_public(one) for one in page], "totalSize": 0, **token}
+
+    def _create(self, body: Any, *, dry: bool) -> dict[str, Any]:
+        for name in ("displayName", "regionId", "port", "tidbNodeSetting", "tikvNodeSetting"):
+            if name not in body:
+                raise Refused(400, f"{name} is required")
+        groups, tikv = body["tidbNodeSetting"].get("tidbNodeGroups"), body["tikvNodeSetting"]
+        if not groups or len(groups) != 1 or groups[0].get("nodeCount", 0) < 1:
+            raise Refused(400, "tidbNodeGroups must contain exactly one group with its nodeCount")
+        if {"nodeCount", "nodeSpecKey", "storageSizeGi"} - tikv.keys():
+            raise Refused(400, "tikvNodeSetting is not complete")
+        if {body["tidbNodeSetting"].get("nodeSpecKey"), tikv["nodeSpecKey"]} - set(SIZES):
+            raise Refused(400, "the node spec is not available in the region")
+        if not NAME.fullmatch(body["displayName"]):
+            raise Refused(400, "displayName is not valid")
+        if set(body.get("labels", ())) - {"tidb.cloud/project"}:
+            raise Refused(400, "only the label tidb.cloud/project can be specified")
+        if not 8 <= len(body.get("rootPassword", "x" * 8)) <= 64:
+            raise Refused(400, "rootPassword must be 8 to 64 characters long")
+        if not 1024 <= body["port"] <= 65535 or not re.match("(aws|gcp)-", body["regionId"]):
+            raise Refused(400, "port or regionId is not valid")
+        if dry:
+            return {}
+        cluster = self.add(body["displayName"], "CREATING")
+        self.passwords[cluster["clusterId"]] = body.get("rootPassword", "")
+        return _public(cluster)
+
+    def _grow_older(self, cluster: dict[str, Any]) -> None:
+        cluster["asked"] += 1
+        asked = cluster["asked"]
+        if cluster["state"] == "CREATING":
+            if self.no_machines:
+                cluster["annotations"] = {"tidb.cloud/insufficient-vm-resource": "true"}
+            elif asked >= self.creating and not self.stuck:
+                cluster |= {"state": "ACTIVE", "asked": 0}
+        elif cluster["state"] == "ACTIVE" and asked >= self.endpoint_after:
+            self._endpoint(cluster, "PRIVATE_ENDPOINT")
+        elif cluster["state"] == "DELETING" and asked >= self.deleting:
+            del self.clusters[cluster["clusterId"]]
+        if cluster["state"] == "ACTIVE" and not self.endpoint_after:
+            self._endpoint(cluster, "PRIVATE_ENDPOINT")
+
+    def _open(self, cluster: dict[str, Any], body: Any) -> dict[str, Any]:
+        if cluster["state"] != "ACTIVE":
+            raise Refused(400, "the cluster is not active")
+        self._endpoint(cluster, "PUBLIC")
+        cluster["open_to"] = [one["cidrNotation"] for one in body["ipAccessList"]]
+        return {"enabled": body["enabled"]}
+
+    def _endpoint(self, cluster: dict[str, Any], kind: str) -> None:
+        (group,) = cluster["tidbNodeSetting"]["tidbNodeGroups"]
+        new = {"host": self.host, "port": self.port_of_server, "connectionType": kind}
+        group["endpoints"] = [
+            *(one for one in group["endpoints"] if one["connectionType"] != kind),
+            new,
+        ]
+
+
+def _public(cluster: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in cluster.items() if key != "asked"}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    cloud: ClassVar[FakeCloud]
+    nonces: ClassVar[set[str]]
+
+    def _answer(self) -> None:
+        length = int(self.headers.get("Content-Length") or 0)
+        body = json.loads(self.rfile.read(length)) if length else {}
+        cloud, address = type(self).cloud, urlsplit(self.path)
+        if not self._is_authentic():
+            nonce = secrets.token_hex(8)
+            type(self).nonces.add(nonce)
+            challenge = f'Digest realm="{REALM}", nonce="{nonce}", qop="auth", algorithm=MD5'
+            self._say(401, {"message": "the API key is not valid"}, {"WWW-Authenticate": challenge})
+            return
+        path = address.path.removeprefix("/v1beta1")
+        cloud.requests.append((self.command, path))
+        fault = next((one for one in cloud.faults if one[0] in (self.command, "*")), None)
+        if fault is not None:
+            cloud.faults.remove(fault)
+            if fault[1]:
+                self._say(fault[1], {"message": "not now"}, {"X-Ratelimit-Reset": "0"})
+                return
+        query = {key: values[0] for key, values in parse_qs(address.query).items()}
+        try:
+            status, document = 200, cloud.answer(self.command, path, query, body)
+        except Refused as refused:
+            status, document = refused.status, {"message": refused.message, "details": []}
+        if fault is not None:
+            self.close_connection = True  # carried out, and nobody is told
+            return
+        self._say(status, document, {})
+
+    do_GET = do_POST = do_PATCH = do_DELETE = _answer  # noqa: N815 - the standard library's names
+
+    def _is_authentic(self) -> bool:
+        given = dict(re.findall(r'(\w+)="?([^",]+)"?', self.headers.get("Authorization", "")))
+        if given.get("nonce") not in type(self).nonces or given.get("username") != PUBLIC:
+            return False
+        one = _md5(f"{PUBLIC}:{REALM}:{PRIVATE}")
+        two = _md5(f"{self.command}:{self.path}")
+        middle = ":".join(given[key] for key in ("nonce", "nc", "cnonce", "qop"))
+        return given["response"] == _md5(f"{one}:{middle}:{two}") and given["uri"] == self.path
+
+    def _say(self, status: int, document: dict[str, Any], headers: dict[str, str]) -> None:
+        content = json.dumps(document).encode()
+        self.send_response(status)
+        for name, value in {**headers, "Content-Type": "application/json"}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing: a test shows what it needs."""
+
+
+def _md5(text: str) -> str:
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+@contextmanager
+def serving() -> Iterator[FakeCloud]:
+    """An organization whose API answers on loopback as long as the caller needs it."""
+    cloud = FakeCloud()
+    handler = type("Handler", (_Handler,), {"cloud": cloud, "nonces": set()})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    cloud.port = server.server_address[1]
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    try:
+        yield cloud
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

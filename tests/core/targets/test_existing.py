@@ -1,0 +1,130 @@
+"""What a server that exists cannot do is refused before anybody connects to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from benchlab import home
+from benchlab.campaign import fit, report_types, running
+from benchlab.engines.given import engine_of, product_of, refusal, version_of
+from benchlab.errors import SpecError, TargetError
+from benchlab.hosts.access import Access
+from benchlab.plan.report_type import ReportSpec
+from benchlab.targets import existing
+
+CONNECTIONS = {"baseline": "one", "candidate": "other"}
+
+
+def shipped(**changes: Any) -> ReportSpec:
+    """The shipped report type with changes (`__` for a dot)."""
+    path = home.find().configs / "reports" / "sysbench_existing.yaml"
+    spec = report_types.load(path)
+    return spec.with_overrides({key.replace("__", "."): value for key, value in changes.items()})
+
+
+def two_sides() -> dict[str, Any]:
+    """Two clusters, compared in one campaign."""
+    sides = {"baseline": {"version": "running"}, "candidate": {"version": "running"}}
+    return {
+        "sides": "different",
+        "connections": CONNECTIONS,
+        "engines": {"tidb": sides, "mariadb": sides},
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "refused"),
+    [
+        ({"connections": {}}, "connections: missing: name the Airflow Connection of each side"),
+        ({"connections": CONNECTIONS}, "connections: baseline, candidate: name the Airflow"),
+        ({"load_balancer": "haproxy"}, "the client connects to the address of the Connection"),
+        ({"topology": "ec2_small"}, "topology: ec2_small: the target existing has none"),
+        ({"snapshots": "s3://b"}, "snapshots: the target existing always loads its dataset"),
+        (
+            {"schedule": {"runs": "on_release", "types": ["patch"]}},
+            "schedule: a server that exists has no releases to follow",
+        ),
+        ({"engines__tidb__baseline__version": "newest"}, "version: newest: a server that exists"),
+        ({"engines__tidb__parameters": {"a": 1}}, "engines.tidb.parameters: a server that exists"),
+        ({"engines__tidb__components": {"pd": {"a": 1}}}, "engines.tidb.components"),
+        (
+            {"workloads": ["tpcc"], "dataset": {"warehouses": 1}, "threads": [1]},
+            "cannot hide a password; write embedded",
+        ),
+    ],
+)
+def test_what_cannot_be_done_there_is_refused(changes: dict[str, Any], refused: str) -> None:
+    """In plain words, and by its field."""
+    with pytest.raises(SpecError) as error:
+        fit.check(shipped(**changes), "x")
+    assert refused in str(error.value)
+
+
+def test_two_clusters_can_be_compared_and_one_cannot_be_both() -> None:
+    """They may be of the same version: what else they differ in is not written down here."""
+    fit.check(shipped(**two_sides()), "x")
+    with pytest.raises(SpecError, match="both sides are the same server"):
+        fit.check(shipped(**{**two_sides(), "connections": dict.fromkeys(CONNECTIONS, "one")}), "x")
+    with pytest.raises(SpecError, match="slowdown_pct: 5"):
+        fit.check(shipped(**two_sides(), slowdown_pct=5), "x")
+    with pytest.raises(SpecError, match="deployments: 3: nothing is deployed"):
+        fit.check(shipped(**two_sides(), deployments=3), "x")
+
+
+def test_a_target_that_deploys_has_versions_and_no_connections() -> None:
+    """`running` names nothing where nobody can be asked."""
+    path = home.find().configs / "reports" / "sysbench_local.yaml"
+    local = report_types.load(path)
+    with pytest.raises(SpecError, match="version: running: the target local deploys a server"):
+        fit.check(local.with_overrides({"engines.tidb.baseline.version": "running"}), "x")
+    with pytest.raises(SpecError, match="connections: the target local deploys its own servers"):
+        fit.check(local.with_overrides({"connections": CONNECTIONS}), "x")
+
+
+@pytest.mark.parametrize(
+    ("reported", "product", "engine", "version"),
+    [
+        ("5.7.25-TiDB-v6.5.0", "TiDB", "tidb", "v6.5.0"),
+        ("8.0.11-TiDB-v7.1.3-serverless", "TiDB", "tidb", "v7.1.3"),
+        ("8.0.11-TiDB-v9.0.0-beta.2.pre-12-gab", "TiDB", "tidb", "v9.0.0-beta.2.pre-12-gab"),
+        ("10.11.5-MariaDB-log", "MariaDB", "mariadb", "10.11.5"),
+        ("8.0.36-0ubuntu0.22.04.1", "MySQL", "mariadb", "8.0.36"),
+    ],
+)
+def test_a_server_is_known_by_what_it_calls_itself(
+    reported: str, product: str, engine: str, version: str
+) -> None:
+    """Product, engine and version; the plan and the store have the real version."""
+    assert (product_of(reported), engine_of(reported)) == (product, engine)
+    assert version_of(reported) == version
+
+
+def test_what_has_no_version_is_refused() -> None:
+    """Nothing could be said of its figures later."""
+    with pytest.raises(TargetError, match="'proxy', which has no version in it"):
+        version_of("proxy")
+
+
+def test_running_is_what_the_servers_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the engine; servers of two engines are not compared."""
+    said = {"baseline": "5.7.25-TiDB-v6.1.0", "candidate": "5.7.25-TiDB-v6.5.0"}
+    monkeypatch.setattr(existing, "asked", lambda spec, access: said)
+    spec, notes = running.with_running(shipped(**two_sides()), Access())
+    assert spec.engine == "tidb"
+    assert [
+        side.version for side in (spec.side("tidb", "baseline"), spec.side("tidb", "candidate"))
+    ] == ["v6.1.0", "v6.5.0"]
+    assert notes[0] == "baseline: running is v6.1.0, as one says"
+    with pytest.raises(SpecError, match="engine: mariadb: the server calls itself"):
+        running.with_running(shipped(**two_sides(), engine="mariadb"), Access())
+    said["candidate"] = "10.11.5-MariaDB"
+    with pytest.raises(SpecError, match="write a report type for each engine"):
+        running.with_running(shipped(**two_sides()), Access())
+
+
+def test_an_unknown_refusal_is_said_without_the_librarys_text() -> None:
+    """Its number is enough to look it up."""
+    assert refusal("ERROR 1040 (HY000): Too many") == "the server answers with error 1040"
+    assert refusal("") == "it does not answer"

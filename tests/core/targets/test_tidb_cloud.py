@@ -1,0 +1,305 @@
+"""Clusters of TiDB Cloud: made once, waited for, deleted for certain, whatever the API does."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchlab.campaign import overrides, planning, report_types
+from benchlab.errors import SpecError, TargetError
+from benchlab.home import Home
+from benchlab.hosts.access import Access
+from benchlab.targets import give_back, tidb_cloud
+from benchlab.targets.cloud import clusters, lease_file, reaper
+from benchlab.targets.cloud.api import Limits
+from benchlab.targets.tidb_cloud import Target
+from tests.builders import tidb_cloud as fake
+from tests.builders.tidb_cloud import FakeCloud
+from tests.machine import PROJECT
+
+SOON = Limits(pause=0.005, outage=20, rate=20, create=20, endpoint=20, delete=20)
+AT_ONCE = Limits(pause=0.005, outage=0, rate=0, create=0, endpoint=0, delete=0)
+PRICE = "usd_per_hour: 5\npriced_on: 2026-01-31\n"
+LONG_AGO = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]:
+    """An organization of TiDB Cloud, where minutes are milliseconds."""
+    monkeypatch.setattr(Target, "limits", SOON)
+    # A server behind the endpoint is another test's.
+    monkeypatch.setattr(Target, "_wait_for_login", lambda self, side: None)
+    monkeypatch.setattr(Target, "_check_client", lambda self, side: None)
+    with fake.serving() as found:
+        yield found
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    """An installation whose topology has a price."""
+    shutil.copytree(PROJECT / "configs", tmp_path / "configs")
+    with (tmp_path / "configs/topologies/tidb_cloud_first.yaml").open("a") as file:
+        file.write(PRICE)
+    return Home(tmp_path, tmp_path / "state")
+
+
+def target(home: Home, access: Access, **changes: Any) -> Target:
+    """The target of a campaign of the shipped report type."""
+    spec = report_types.load(home.configs / "reports/sysbench_cloud.yaml").with_overrides(changes)
+    return Target(home, "c1", planning.plan(home, spec, "tidb", "c1"), spec, access)
+
+
+def provision(home: Home, cloud: FakeCloud) -> list[str]:
+    """Make the cluster as a campaign does; what it says meanwhile."""
+    said: list[str] = []
+    made = target(home, cloud.access())
+    made.preflight()
+    made.provision(said.append)
+    return said
+
+
+def test_a_cluster_is_made_used_and_gone(home: Home, cloud: FakeCloud) -> None:
+    """With the nodes of the topology and a password of the campaign's; its name says its expiry."""
+    before = datetime.now(UTC)
+    said = provision(home, cloud)
+    (cluster,) = cloud.clusters.values()
+    assert cloud.passwords[cluster["clusterId"]] == home.password("c1")
+    assert any("CREATING" in text for text in said)
+    (listed,) = clusters.listed(target(home, cloud.access())._api, None)
+    assert listed.expires_at is not None
+    assert listed.expires_at > before
+    spending = target(home, cloud.access()).spending()
+    assert spending is not None
+    assert spending.usd_per_minute == pytest.approx(5 / 60, rel=0.01)
+    assert "1 cluster deleted" in give_back(home, "c1", cloud.access())
+    assert cloud.living() == []
+    assert "0 processes ended" in give_back(home, "c1", cloud.access()), "repeatable"
+
+
+def test_preflight_lets_the_api_check_the_request(home: Home, cloud: FakeCloud) -> None:
+    """Before anything costs money; the API's own reason is in the message."""
+    path = home.configs / "topologies/tidb_cloud_first.yaml"
+    path.write_text(path.read_text().replace("8C16G", "7C16G"))
+    with pytest.raises(TargetError, match="node spec is not available"):
+        target(home, cloud.access()).preflight()
+    assert cloud.living() == []
+
+
+@pytest.mark.parametrize("fault", [0, 500, 503])
+def test_a_lost_answer_makes_no_second_cluster(home: Home, cloud: FakeCloud, fault: int) -> None:
+    """Whether or not the request was carried out."""
+    made = target(home, cloud.access())
+    made.preflight()
+    cloud.faults = [("POST", fault)]
+    made.provision(print)
+    assert len(cloud.living()) == 1
+
+
+def test_a_crash_while_it_is_made_leaves_nothing(
+    home: Home, cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its name is on disk before the request; a new try finds it, and so does giving back."""
+    create = clusters.create
+
+    def killed(*arguments: Any) -> clusters.Cluster:
+        create(*arguments)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(clusters, "create", killed)
+    with pytest.raises(KeyboardInterrupt):
+        provision(home, cloud)
+    monkeypatch.setattr(clusters, "create", create)
+    provision(home, cloud)
+    assert len(cloud.living()) == 1
+    give_back(home, "c1", cloud.access())
+    assert cloud.living() == []
+
+
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [({"stuck": True}, "still CREATING"), ({"no_machines": True}, "too few machines")],
+    ids=["stuck", "failed"],
+)
+def test_a_cluster_that_cannot_be_had_is_deleted(
+    state: dict[str, bool],
+    reason: str,
+    home: Home,
+    cloud: FakeCloud,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Creation stuck, and creation failed."""
+    vars(cloud).update(state)
+    with monkeypatch.context() as patch:
+        if cloud.stuck:
+            patch.setattr(Target, "limits", replace(SOON, create=0))
+        with pytest.raises(TargetError, match=reason):
+            provision(home, cloud)
+    give_back(home, "c1", cloud.access())
+    assert cloud.living() == []
+
+
+def test_another_version_than_planned_is_named_at_once(home: Home, cloud: FakeCloud) -> None:
+    """Nobody waits half an hour for it."""
+    cloud.version = "8.5.4"
+    with pytest.raises(TargetError, match=r"write v8\.5\.4"):
+        provision(home, cloud)
+    (cluster,) = cloud.clusters.values()
+    assert cluster["state"] == "CREATING"
+
+
+def test_a_refused_deletion_is_asked_for_again(
+    home: Home, cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Refused once it is gone in the end; refused for ever, it is named and stays known."""
+    provision(home, cloud)
+    cloud.faults = [("DELETE", 400)] * 2
+    with monkeypatch.context() as patch:
+        patch.setattr(Target, "limits", AT_ONCE)
+        with pytest.raises(TargetError, match="and costs money"):
+            give_back(home, "c1", cloud.access())
+    assert lease_file.read(home.campaign("c1")) is not None
+    cloud.faults = [("DELETE", 400)]
+    give_back(home, "c1", cloud.access())
+    assert cloud.living() == []
+
+
+@pytest.mark.parametrize("status", [500, 429])
+def test_an_api_that_is_down_for_a_while_is_waited_for(
+    home: Home, cloud: FakeCloud, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So is one that has had too many requests; both end where they last too long."""
+    cloud.faults = [("*", status)] * 5
+    provision(home, cloud)
+    assert len(cloud.living()) == 1
+    cloud.faults = [("*", status)] * 2
+    reason = "status 500: not now|more requests than TiDB Cloud allows"
+    with monkeypatch.context() as patch:
+        patch.setattr(Target, "limits", AT_ONCE)
+        with pytest.raises(TargetError, match=reason):
+            give_back(home, "c1", cloud.access())
+    cloud.faults = []
+    give_back(home, "c1", cloud.access())
+    assert cloud.living() == []
+
+
+def test_a_wrong_key_is_said_at_once_and_never_logged(
+    home: Home, cloud: FakeCloud, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The message names the Connection's fields; no log has key or password."""
+    caplog.set_level(logging.DEBUG)
+    with pytest.raises(TargetError, match="password the private key"):
+        target(home, cloud.access(private="wrong-key-77")).preflight()
+    provision(home, cloud)
+    for secret in ("wrong-key-77", fake.PRIVATE, home.password("c1")):
+        assert secret not in caplog.text
+
+
+def test_no_key_says_how_to_define_one(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On the command line and in Airflow."""
+    monkeypatch.delenv("AIRFLOW_CONN_TIDB_CLOUD", raising=False)
+    with pytest.raises(
+        TargetError, match=r"AIRFLOW_CONN_TIDB_CLOUD=.*make a Connection tidb_cloud"
+    ):
+        target(home, Access()).preflight()
+
+
+def test_a_cluster_of_that_name_that_is_not_ours_is_left_alone(
+    home: Home, cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is refused, and giving back does not delete it."""
+    cloud.add("benchlab-theirs")
+    monkeypatch.setattr(tidb_cloud.clusters, "new_name", lambda expiry: "benchlab-theirs")
+    with pytest.raises(TargetError, match="did not make; it was not touched"):
+        provision(home, cloud)
+    give_back(home, "c1", cloud.access())
+    assert cloud.living() == ["benchlab-theirs"]
+
+
+def test_an_endpoint_may_come_late(
+    home: Home, cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is named a while after the cluster is active, and its name resolves later still."""
+    cloud.endpoint_after = 2
+    answers = iter([False, False, True])
+    monkeypatch.setattr(tidb_cloud, "_resolves", lambda host: next(answers))
+    provision(home, cloud)
+    lease = lease_file.read(home.campaign("c1"))
+    assert lease is not None
+    assert (lease.host, lease.port) == ("127.0.0.1", 4000)
+    monkeypatch.setattr(tidb_cloud, "_resolves", lambda host: False)
+    monkeypatch.setattr(Target, "limits", AT_ONCE)
+    with pytest.raises(TargetError, match=r"127\.0\.0\.1 does not resolve"):
+        provision(home, cloud)
+
+
+def test_a_public_endpoint_is_opened_to_one_network(home: Home, cloud: FakeCloud) -> None:
+    """Without a list TiDB Cloud would let everybody in."""
+    path = home.configs / "topologies/tidb_cloud_first.yaml"
+    opened = "endpoint: public\nopen_to: 203.0.113.7/32"
+    path.write_text(path.read_text().replace("endpoint: private", opened))
+    provision(home, cloud)
+    (cluster,) = cloud.clusters.values()
+    assert cluster["open_to"] == ["203.0.113.7/32"]
+
+
+def test_the_reaper_deletes_what_is_past_its_expiry_and_nothing_else(
+    home: Home, cloud: FakeCloud
+) -> None:
+    """More clusters than one page has; those of others, and of campaigns at work, stay."""
+    provision(home, cloud)
+    others = [f"shop-{number}" for number in range(105)]
+    for name in (*others, "benchlab-by-hand"):
+        cloud.add(name)
+    expired = clusters.new_name(LONG_AGO)
+    cloud.add(expired)
+    (shown,) = reaper.reap(home, cloud.access(), dry_run=True, limits=SOON, say=print)
+    assert "would be deleted" in shown
+    assert expired in cloud.living()
+    said: list[str] = []
+    assert reaper.reap(home, cloud.access(), limits=SOON, say=said.append) == said
+    assert expired in said[0]
+    assert len(cloud.living()) == 107
+    later = datetime.now(UTC) + timedelta(days=30)
+    assert len(reaper.reap(home, cloud.access(), now=later, limits=SOON, say=print)) == 1
+
+
+def test_nobody_is_asked_where_no_cluster_can_be(tmp_path: Path) -> None:
+    """An installation without TiDB Cloud needs no key for its reaper."""
+    home = Home(PROJECT, tmp_path / "state")
+    assert reaper.reap(home, Access(), say=print) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"load_balancer": "haproxy"}, "load_balancer: haproxy"),
+        ({"deployments": 2}, "deployments: 2"),
+        ({"snapshots": "s3://bucket/prefix"}, "snapshots"),
+        ({"engines.tidb.baseline.parameters.tidb_mem_quota_query": 1}, "parameters"),
+    ],
+)
+def test_what_tidb_cloud_cannot_do_is_refused_while_validating(
+    change: dict[str, Any], named: str
+) -> None:
+    """Each by its field."""
+    home = Home(PROJECT, Path("/nowhere"))
+    spec = report_types.load(home.configs / "reports/sysbench_cloud.yaml")
+    with pytest.raises(SpecError, match=named):
+        overrides.override(spec, change)
+
+
+def test_two_sides_are_refused_while_validating(home: Home) -> None:
+    """Nobody can choose the version of a second one."""
+    path = home.configs / "reports/sysbench_cloud.yaml"
+    text = path.read_text().replace("sides: single", "sides: same")
+    version = "    baseline: {version: v8.5.2}\n"
+    path.write_text(text.replace(version, version + version.replace("baseline", "candidate")))
+    with pytest.raises(SpecError, match="sides: same: nobody can choose a version"):
+        report_types.load(path)
