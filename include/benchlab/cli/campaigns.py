@@ -204,7 +204,8 @@ def _render(
 def _said(one: CampaignSummary, verdicts: Sequence[StoredVerdict]) -> Text:
     """Which verdicts there are and how often, with what changed; or why there is none."""
     if not verdicts:
-        return Text(one.state if one.state != "complete" else MISSING, style="dim")
+        alone = "one version" if len(one.versions) == 1 else MISSING
+        return Text(one.state if one.state != "complete" else alone, style="dim")
     return Text(", ").join(
         Text(said.text, style="" if one.measures_noise else _STYLE.get(said.verdict, ""))
         for said in stored_answer.counted(one, verdicts, english())

@@ -26,7 +26,7 @@ from benchlab.language import REFERENCE, codes, load
 from benchlab.plan import pricing
 from benchlab.plan import topology as topologies
 from benchlab.plan.builds import is_nightly
-from benchlab.plan.report_type import SIDES, ReportSpec
+from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.steps import GIB
 from benchlab.plan.topology import Ec2Topology
 from benchlab.plan.versions import FINAL
@@ -116,7 +116,7 @@ def _mirror(specs: list[ReportSpec]) -> Iterator[Check]:
         (engine, spec.side(engine, side).version)
         for spec in specs
         for engine in spec.deployable_engines
-        for side in SIDES
+        for side in spec.measured_sides
         if not is_nightly(spec.side(engine, side).version)
     }
     for engine, version in sorted(wanted):
@@ -180,7 +180,7 @@ def _engines(home: Home, specs: list[ReportSpec]) -> Iterator[Check]:
     """The servers on this machine; a fleet's hosts fetch their own."""
     for spec in specs:
         for engine in spec.deployable_engines if spec.topology is None else ():
-            sides = (spec.side(engine, side) for side in SIDES)
+            sides = (spec.side(engine, side) for side in spec.measured_sides)
             for version in sorted({side.version for side in sides if not side.builds}):
                 found = engines.by_name()[engine].availability(version, home.servers)
                 yield Check(f"{spec.report}: {engine} {version}", found.available, found.how)

@@ -26,7 +26,7 @@ from benchlab.errors import SpecError, StoreError
 from benchlab.home import Home, find
 from benchlab.hosts.access import Access
 from benchlab.plan.plan import Plan
-from benchlab.plan.report_type import SIDES, ReportSpec
+from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.steps import Basis
 from benchlab.report.formats import plan_text
 from benchlab.results.store import is_there, open_store
@@ -98,7 +98,9 @@ def install(report: ReportType, overrides: Assignments = [], on: OnDay = None) -
     engine, reason = planning.choose_engine(spec, home)
     print(f"engine {engine}: {reason}")
     spec = builds.pinned(home, spec, Access())
-    for of in sorted((spec.side(engine, side) for side in SIDES), key=lambda of: of.label):
+    for of in sorted(
+        (spec.side(engine, side) for side in spec.measured_sides), key=lambda of: of.label
+    ):
         if not of.builds:
             engines.install(engine, of.version, home)
         print(f"{engine} {of.label}: installed")

@@ -22,18 +22,17 @@ _MOST = 20
 
 
 class SamePlan(NamedTuple):
-    """A table; without rows where no other campaign has the setting."""
+    """A table; without rows where no earlier campaign has the setting."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
 
 def same_plan(site: Site, outcome: Outcome) -> SamePlan:
-    """The campaign and the others of one version with its setting, the newest first."""
+    """The campaign and the earlier ones of one version with its setting, the newest first."""
     own = outline_of(outcome.campaign)
-    alike = [other for other in site.comparisons.outlines(own.report) if _alike(own, other)][
-        -_MOST:
-    ]
+    known = site.comparisons.outlines(own.report)
+    alike = [other for other in known if _alike(own, other)][-_MOST:]
     if all(other.id == own.id for other in alike):
         return SamePlan((), ())
     say, workloads = site.language.say, tuple(own.threads)
@@ -53,10 +52,13 @@ def same_plan(site: Site, outcome: Outcome) -> SamePlan:
 
 def _alike(own: Outline, other: Outline) -> bool:
     return (
-        not other.has_both_sides
+        # Earlier ones only: a page of an ended campaign stays as it is.
+        other.started_at <= own.started_at
+        and not other.has_both_sides
         and other.threads == own.threads
         and other.setting == own.setting
         and other.measured == own.measured
+        and other.parameters == own.parameters
     )
 
 

@@ -80,12 +80,16 @@ def form(spec: ReportSpec, before: str = "") -> dict[str, Param]:
         before: Markdown that the form begins with, at its first field: Airflow's form has no other
             place for it.
     """
+    compares = spec.sides != "single"
     fields: dict[str, Param | None] = {
         "published": _published(spec),
-        **{side: _version(spec, side) for side in SIDES},
+        **{side: _version(spec, side) for side in spec.measured_sides},
         "engine": _engine(spec),
         "workloads": _several(
-            spec.workloads, _workloads(spec), "Workloads", "Each gets a verdict of its own."
+            spec.workloads,
+            _workloads(spec),
+            "Workloads",
+            "Each gets a verdict of its own." if compares else "Each gets a table of its own.",
         ),
         "threads": Param(
             list(spec.threads),
@@ -99,7 +103,9 @@ def form(spec: ReportSpec, before: str = "") -> dict[str, Param]:
             "rounds",
             "Rounds",
             "How often everything is measured on both sides. More find smaller differences; one "
-            "alone is always inconclusive.",
+            "alone is always inconclusive."
+            if compares
+            else "How often everything is measured.",
         ),
         "deployments": _own(
             spec,
@@ -107,7 +113,9 @@ def form(spec: ReportSpec, before: str = "") -> dict[str, Param]:
             "Deployments",
             "How often each side is deployed and loaded anew; the rounds are spread over them. Two "
             "deployments of one version differ as well.",
-        ),
+        )
+        if compares
+        else None,
         "seconds": _own(
             spec, "seconds", "Seconds a trial", "What is measured; the warm-up comes before."
         ),
@@ -356,7 +364,7 @@ def _version(spec: ReportSpec, side: Side) -> Param:
     value = next(iter(sides.values())) if len(sides) == 1 else None
     return Param(
         value and value.version,
-        title=f"{side.capitalize()} version",
+        title=f"{side.capitalize()} version" if spec.sides != "single" else "Version",
         description_md=(
             "A version, or a version rule, which names the one of the run's day. Empty: as in the "
             f"report type, {own}. Type to see suggestions."
@@ -505,14 +513,14 @@ def _method(spec: ReportSpec) -> dict[str, Param | None]:
                 "never": "never: each trial runs on what the trials before it left",
             },
         ),
-        "threshold_pct": _own(
+    }
+    if spec.sides != "single":
+        fields["threshold_pct"] = _own(
             spec,
             "threshold_pct",
             "Threshold (%)",
             "The smallest change that is called a regression or an improvement.",
-        ),
-    }
-    if spec.sides != "single":
+        )
         fields["aa"] = Param(
             spec.sides == "same",
             title="A/A campaign",
@@ -520,7 +528,7 @@ def _method(spec: ReportSpec) -> dict[str, Param | None]:
             "candidate's version is not used.",
             type="boolean",
         )
-    if targets.by_name()[spec.target].slows_down:
+    if targets.by_name()[spec.target].slows_down and spec.sides != "single":
         fields["slowdown_pct"] = _own(
             spec,
             "slowdown_pct",

@@ -12,7 +12,7 @@ import pytest
 from benchlab.analysis.verdict.compare import Comparison, compare, verdicts_of
 from benchlab.language import load
 from benchlab.report import bundle
-from benchlab.report.formats import terminal
+from benchlab.report.formats import github, terminal
 from benchlab.report.model import report as model
 from benchlab.report.sentences import answer
 from benchlab.results.records import Campaign, TrialResult
@@ -36,7 +36,7 @@ def case(name: str) -> Case:
         engine: {**entry.model_dump(exclude={"candidate"}), "candidate": None}
         for engine, entry in both.engines.items()
     }
-    fields = {"sides": "single", "engines": engines, "deployments": 1}
+    fields: dict[str, Any] = {"sides": "single", "engines": engines, "deployments": 1}
     if name == "TPC-C":
         made = campaigns.tpcc_campaign(placement="interleaved", **fields)
         results = [campaigns.tpcc_result(one, 1000.0 * one.threads) for one in made.plan.trials]
@@ -83,6 +83,13 @@ def test_the_answer_is_the_highest_throughput_and_that_there_is_no_verdict() -> 
         "nothing is compared and there is no verdict."
     )
     assert [row[:4] for row in answer.highest(report)] == [("TPC-C", "tpmC", "400,000", "400")]
+
+
+def test_a_comment_on_github_has_the_same_table() -> None:
+    """And no reason of a verdict below it."""
+    said = github.render(model.build(*case("fleet")))
+    assert "| Update Index | TPS | 2,828.4 | 8 | 2.00 |" in said
+    assert [word for word in ("candidate", *VERDICTS) if word in said] == []
 
 
 def test_machines_get_figures_and_nothing_that_was_decided() -> None:

@@ -21,6 +21,7 @@ from benchlab.plan.order import PlannedTrial
 from benchlab.results.records import Campaign, GateResult, Remarks, Sample
 from benchlab.results.store import Store
 from benchlab.site import campaign, side_by_side, trial
+from benchlab.site import campaigns as campaigns_page
 from benchlab.site.page import NoSuchPage, Page, Site, render
 from tests.builders import campaigns
 from tests.builders.installation import ROOT
@@ -338,6 +339,8 @@ def test_a_campaign_of_one_version_has_the_same_plan_of_before_beside_it(made: M
     table = read[read.index("The same plan before") : read.index("Test results")]
     assert re.findall(r"\bc\d\b", table.partition("Started")[2]) == ["c2", "c1"]
     assert table.count("500.0") == 2, "a figure for each workload"
+    listed = text(shown(site, campaigns_page.campaigns(site, campaigns_page.Filter())))
+    assert listed.count("one version, no verdict") == 6, "throughput and latency of three"
     alone = text(shown(site, campaign.campaign(site, "c3")))
     assert "The same plan before" not in alone
 

@@ -837,6 +837,7 @@ site-newer = Previous page
 site-older = Next page
 site-pages = Pages of the list
 site-unpublished = no verdict yet
+site-one-version = one version, no verdict
 
 ## Site: one campaign
 

@@ -870,6 +870,7 @@ site-newer = 上一页
 site-older = 下一页
 site-pages = 列表分页
 site-unpublished = 尚无结论
+site-one-version = 单一版本，没有结论
 
 ## 网站：单个测试活动
 

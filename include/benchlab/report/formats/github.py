@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from benchlab.report.formats.markdown import escape
 from benchlab.report.model.report import Report
@@ -16,13 +16,17 @@ from benchlab.report.sentences import answer, method, trust, wording
 def render(report: Report) -> str:
     """Sentence and table of the answer; the reasons are folded below them."""
     say = report.language.say
-    headings = [say(f"column-{name}") for name in answer.COLUMNS]
-    rows = [
+    columns: Sequence[str] = answer.COLUMNS
+    rows: list[Sequence[str]] = [
         (*line[:-2], f"{answer.SIGNS[line.found]} {line.verdict}") for line in answer.lines(report)
     ]
+    judged = report.sections
+    if not report.has_verdicts:
+        columns, rows, judged = answer.HIGHEST, [*answer.highest(report)], ()
+    headings = [say(f"column-{name}") for name in columns]
     reasons = [
-        *(wording.outcome(report, section) for section in report.sections),
-        *(trust.latency(report, section) for section in report.sections),
+        *(wording.outcome(report, section) for section in judged),
+        *(trust.latency(report, section) for section in judged),
         trust.deployments(report),
         *wording.quality(report),
     ]
