@@ -130,3 +130,22 @@ def test_without_the_connection_s3_is_reached_as_the_machine_does(
     said = run_python(S3_CLIENT, airflow_env, **FROM_ENVIRONMENT).splitlines()[-3:]
     place = "https://s3.eu-west-1.amazonaws.com"
     assert said == [f"eu-west-1 {place} None", "AKIAENVIRONMENT", "adaptive"]
+
+
+SERVER = """
+from benchlab_airflow.connections import access
+found = access().server("my_tidb")
+print(found, len(found.password))
+"""
+
+
+def test_a_server_that_exists_is_reached_through_its_connection(
+    airflow_env: dict[str, str],
+) -> None:
+    """As the command line reads the same variable, with TLS; the password is in no repr."""
+    uri = "mysql://be%40nch:p%23%25s@db.example.com:4000?ssl_mode=REQUIRED"
+    said = run_python(SERVER, airflow_env, AIRFLOW_CONN_MY_TIDB=uri).splitlines()[-1]
+    assert said == (
+        "ServerLogin(connection='my_tidb', host='db.example.com', port=4000, user='be@nch', "
+        "tls=Tls(ca=None)) 4"
+    )
