@@ -118,7 +118,7 @@ def test_a_workload_that_writes_never_counts_as_read_only() -> None:
 
 def test_chosen_options_go_to_the_scripts_that_have_them() -> None:
     """sysbench ends with `invalid option` where a script does not have one."""
-    options = {"random-points": 5, "skip-trx": True, "rand-spec-pct": 20}
+    options: dict[str, Any] = {"random-points": 5, "skip-trx": True, "rand-spec-pct": 20}
     client = Client(rand_type="special", options=options)
     load = prepare_command(ENDPOINT, "c", SIZE, threads=4, client=client)
     points = run_command("select_random_points", ENDPOINT, "c", SIZE, **RUN, client=client)
@@ -254,7 +254,7 @@ def test_sysbench_knows_every_option(workload: str, tmp_path: Path) -> None:
     config.write_text(config_file_text(ENDPOINT))
     # Nothing listens on port 1: the options are read, the connection is refused.
     nowhere = dataclasses.replace(ENDPOINT, port=1)
-    options = dict.fromkeys(options_of(workload, None) - OWNED.keys(), 1)
+    options: dict[str, Any] = dict.fromkeys(options_of(workload, None) - OWNED.keys(), 1)
     options |= {"db-ps-mode": "disable", "mysql-storage-engine": "innodb"}
     client = Client(rand_type="pareto", options=options)
     command = run_command(workload, nowhere, str(config), SIZE, **RUN, client=client)
