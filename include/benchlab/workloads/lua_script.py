@@ -32,8 +32,6 @@ from benchlab.workloads.sysbench_options import config_file_text as config_file_
 
 NAMES = ("lua_reads", "lua_writes")
 READ_ONLY = frozenset({"lua_reads"})
-FRESH: frozenset[str] = frozenset()
-CREATES = 0
 DATASET = Dataset
 DATABASE = sysbench.DATABASE
 TOOL = sysbench.TOOL
