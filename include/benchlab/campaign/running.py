@@ -28,7 +28,13 @@ def with_running(spec: ReportSpec, access: Access) -> tuple[ReportSpec, tuple[st
         TargetError: a server cannot be asked; says what to do.
         SpecError: the servers are not of the engine that is asked for.
     """
-    if not spec.connections:
+    sides = [
+        getattr(spec.engines[name], side)
+        for name in spec.deployable_engines
+        for side in spec.measured_sides
+    ]
+    known = spec.engine != "auto" and all(side.version != RUNNING for side in sides)
+    if known or not spec.connections:
         return spec, ()
     reported = existing.asked(spec, access)
     engine = _engine(spec, set(reported.values()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import pytest
@@ -122,6 +123,12 @@ def test_running_is_what_the_servers_say(monkeypatch: pytest.MonkeyPatch) -> Non
     said["candidate"] = "10.11.5-MariaDB"
     with pytest.raises(SpecError, match="write a report type for each engine"):
         running.with_running(shipped(**two_sides()), Access())
+
+
+def test_an_estimate_asks_no_server() -> None:
+    """A DAG and its form are made without any Connection."""
+    spec = shipped()
+    assert report_types.estimate(home.find(), spec, date(2025, 1, 1)).minutes > spec.trial_count
 
 
 def test_an_unknown_refusal_is_said_without_the_librarys_text() -> None:
