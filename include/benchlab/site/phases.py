@@ -15,15 +15,16 @@ from benchlab.plan.report_type import SIDES
 
 def stage(name: str, language: Language) -> str:
     """A stage: ``give back``."""
-    return _said("stage", name, language)
+    return _said(f"stage-{_key(name)}", name, language)
 
 
 def phase(name: str, language: Language) -> str:
     """A part of a stage or of a trial; as recorded where it is a text of its own."""
     side = next((side for side in SIDES if name.endswith(f" {side}")), None)
     if side is None:
-        return _said("phase", name, language)
-    what = _said("phase", name.removesuffix(f" {side}"), language)
+        return _said(f"phase-{_key(name)}", name, language)
+    own = name.removesuffix(f" {side}")
+    what = _said(f"phase-{_key(own)}", own, language)
     return language.say("phase-of-side", phase=what, side=language.text(side_name(side)))
 
 
@@ -32,6 +33,9 @@ def step(noted: ProgressNote, language: Language) -> str:
     return f"{stage(noted.stage, language)} · {phase(noted.phase, language)}"
 
 
-def _said(kind: str, name: str, language: Language) -> str:
-    message = f"{kind}-{re.sub('[^a-z]+', '-', name)}"
+def _key(name: str) -> str:
+    return re.sub("[^a-z]+", "-", name)
+
+
+def _said(message: str, name: str, language: Language) -> str:
     return language.say(message) if language.has(message) else name
