@@ -23,6 +23,7 @@ RUN bin/setup requirements && .venv/bin/uv cache clean && rm -rf /root/.cache
 
 COPY . .
 RUN bin/setup benchlab \
+    && .venv/bin/python -m compileall -q dags include plugins \
     && useradd --uid 10001 --create-home benchlab \
     && rm -rf .benchlab/setup.lock .benchlab/logs \
     && install --directory --owner=benchlab --group=benchlab .benchlab "$AIRFLOW_HOME" "$AIRFLOW_HOME/logs" \

@@ -5,6 +5,8 @@ REPORT ?= sysbench_local
 ARGS ?=
 PYTEST_ARGS ?=
 export PYTHON REPORT
+# Each task is a process; where this is set, each would compile Benchlab anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev demo up down test test-long check format lock bench study clean

@@ -47,7 +47,9 @@ def test_what_failed_is_said_even_if_nothing_can_be_compared(
     monkeypatch.setattr(Comparer, "outcome", unreadable)
     assert demo._report(run, exit_code) == 1
     said = capsys.readouterr()
-    assert said.out == f"{page}\n"
+    first, then = said.out.splitlines()
+    assert first == str(page)
+    assert then.startswith("`make up` starts Airflow's UI")
     assert said.err.startswith("error: configs/quality/trial.yaml: clok: unknown key\n")
     assert ("error: task publish: no space left" in said.err) == failed
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from upath import UPath
 
 from benchlab.analysis.verdict.compare import verdicts_of
 from benchlab.campaign.outcome import Comparer
 from benchlab.results.rows import CAMPAIGNS
+from benchlab.results.store import Store
+from tests import postgresql
 from tests.airflow.conftest import told
-from tests.builders import weekly
+from tests.builders import campaigns, weekly
 from tests.builders.weekly import POINT, REPORT
 
 CAMPAIGN = "week-007"
@@ -27,14 +32,14 @@ LOOK = {"campaign": CAMPAIGN, "workload": POINT, "done": "yes", "note": "issue 7
 # Asks Airflow's whole app, with the plugin in it and below a path, one request after the other.
 ASK = """
 import json, sys
-from airflow.api_fastapi.app import create_app, get_auth_manager
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.main import app  # as `airflow api-server` makes it
 from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleAuthManager
 from airflow.models.dagrun import DagRun
 from airflow.utils.session import create_session
 from fastapi.testclient import TestClient
 
-app = create_app(apps="core")
 # As another auth manager might: a person who may not read one DAG.
 allowed = SimpleAuthManager.is_authorized_dag
 def is_authorized_dag(self, *, details=None, user, **more):
@@ -46,6 +51,7 @@ SimpleAuthManager.is_authorized_dag = is_authorized_dag
 with create_session() as session:
     session.add(DagRun(
         dag_id=REPORT, run_id=RESUMED, run_type="manual", conf={"campaign": CAMPAIGN}))
+    session.add(DagRun(dag_id=REPORT, run_id=BEGUN, run_type="manual"))
 client = TestClient(app, base_url="http://testserver", follow_redirects=False)
 tokens = {}
 for name, role in (("ann", "ADMIN"), ("uma", "USER"), ("vic", "VIEWER"), ("stranger", "USER")):
@@ -65,13 +71,35 @@ for key, ask in ASKED.items():
         ask.get("method", "GET"), "/air/benchmarks/" + ask["place"], headers=headers, data=form)
     found[key] = {
         "status": answer.status_code, "headers": dict(answer.headers), "text": answer.text}
+# The same with the store that a Connection in Airflow's database names.
+if POSTGRESQL:
+    from airflow.models.connection import Connection
+    from benchlab_airflow.page import rights
+    from sqlalchemy import make_url
+    url = make_url(POSTGRESQL)
+    with create_session() as session:
+        session.add(Connection(
+            conn_id="benchlab_results", conn_type="postgres", host=url.host, port=url.port,
+            login=url.username, schema=url.database))
+    try:
+        rights.shared.forget()
+        for place in ("", "only-there/"):
+            answer = client.get("/air/benchmarks/campaigns/" + place,
+                headers={"Authorization": "Bearer " + tokens["vic"]})
+            found["PostgreSQL " + place] = {"status": answer.status_code, "text": answer.text}
+    finally:
+        rights.shared.forget()
+        with create_session() as session:
+            session.query(Connection).filter_by(conn_id="benchlab_results").delete()
 from benchlab_airflow.page.app import make
-from benchlab_airflow.page.rights import reader
+from benchlab_airflow.page.rights import person, reader
 from fastapi.routing import APIRoute
 
-def asks(dependant):
-    return dependant.call is reader or any(map(asks, dependant.dependencies))
-found["routes"] = [[r.path, asks(r.dependant)] for r in make().routes if isinstance(r, APIRoute)]
+def asks(dependant, what):
+    return dependant.call is what or any(asks(one, what) for one in dependant.dependencies)
+found["routes"] = [
+    [r.path, asks(r.dependant, person), asks(r.dependant, reader)]
+    for r in make().routes if isinstance(r, APIRoute)]
 found["others"] = [r.path for r in make().routes if not isinstance(r, APIRoute)]
 say(json.dumps(found))
 """
@@ -153,6 +181,18 @@ class Answers:
         return str(self.found[name]["headers"].get(header, ""))
 
 
+@contextlib.contextmanager
+def _other_store(home: Path) -> Iterator[str | None]:
+    """A store in PostgreSQL with one campaign; None where no PostgreSQL is installed."""
+    if (programs := postgresql.programs()) is None:
+        yield None
+        return
+    with postgresql.running(programs) as url:
+        with Store(url, UPath(home / "objects")) as store:
+            store.add_campaign(campaigns.campaign(id="only-there"))
+        yield url
+
+
 @pytest.fixture(scope="module")
 def answers(airflow_env: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Answers:
     """All requests, in one process."""
@@ -170,12 +210,14 @@ def answers(airflow_env: dict[str, str], tmp_path_factory: pytest.TempPathFactor
     (report / "report.html").write_text("<script>alert(1)</script>")
     (report / "evidence.zip").write_bytes(b"PK")
     (report / "link.txt").symlink_to(Path("/etc/hostname"))
-    names = f"REPORT, RESUMED, CAMPAIGN = {REPORT!r}, {RESUMED!r}, {CAMPAIGN!r}"
+    names = f"REPORT, RESUMED, BEGUN, CAMPAIGN = {(REPORT, RESUMED, BEGUN, CAMPAIGN)!r}"
     code = f"{names}\nASKED = json.loads({json.dumps(_asked())!r})\n{ASK}"
     store = f"sqlite:///{home}/results.db"
     env = {**airflow_env, "BENCHLAB_HOME": str(home), "BENCHLAB_STORE_URL": store}
     env["AIRFLOW__API__BASE_URL"] = "http://testserver/air"
-    (said,) = told(f"import json\n{code}", env)
+    env["AIRFLOW_API_APPS"] = "core"
+    with _other_store(home) as there:
+        (said,) = told(f"import json\nPOSTGRESQL = {there!r}\n{code}", env)
     return Answers(json.loads(said))
 
 
@@ -196,7 +238,8 @@ def test_every_route_asks_who_it_is(answers: Answers) -> None:
     """There is none without, assets included, and nothing beside the routes, such as /docs."""
     routes = answers.found["routes"]
     assert len(routes) >= 8
-    assert [path for path, asks in routes if not asks] == []
+    assert [path for path, asks_person, _ in routes if not asks_person] == []
+    assert [path for path, _, asks_rights in routes if not asks_rights] == ["/assets/{name}"]
     assert answers.found["others"] == []
 
 
@@ -206,6 +249,16 @@ def test_who_may_read_the_dag_sees_its_campaigns(answers: Answers) -> None:
     assert "made Point Select slower" in answers.text("history")
     assert 'lang="zh"' in answers.text("history zh")
     assert "language=zh" in answers.text("history zh")
+
+
+@pytest.mark.skipif(postgresql.programs() is None, reason="PostgreSQL is not installed")
+def test_the_store_may_be_the_one_that_a_connection_names(answers: Answers) -> None:
+    """The API server finds the Connection in Airflow's database, and reads only what is there."""
+    for place in ("PostgreSQL ", "PostgreSQL only-there/"):
+        assert answers.status(place) == 200
+        assert "only-there" in answers.text(place)
+    assert CAMPAIGN in answers.text("campaigns")
+    assert CAMPAIGN not in answers.text("PostgreSQL ")
 
 
 def test_a_campaign_leads_to_its_trials_and_to_others(answers: Answers) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from urllib.parse import unquote
@@ -60,8 +61,10 @@ def test_a_run_is_watched_to_its_verdict(page: Page, started: str) -> None:
 def test_what_was_measured_over_the_weeks_is_read_and_looked_into(page: Page) -> None:
     """From the navigation, without leaving Airflow's UI."""
     page.goto("/")
-    page.get_by_role("link", name="Benchmarks").first.click()
-    site = shown(page, "Benchmarks")
+    label = page.get_by_role("link", name="Benchlab").first.get_by_text("Benchlab")
+    assert label.evaluate("shown => shown.scrollWidth <= shown.clientWidth"), "it is cut off"
+    label.click()
+    site = shown(page, "Benchlab")
     site.get_by_role("link", name="Campaigns", exact=True).click()
     expect(site.get_by_role("row").filter(has_text="week-013")).to_be_visible()
     expect(page).to_have_url(re.compile("/plugin/benchmarks/benchmarks/campaigns/$"))
@@ -105,6 +108,24 @@ def test_who_is_not_logged_in_sees_the_login(browser: Browser, airflow: Airflow)
             headers={"origin": "http://evil.example"},
         )
         assert sent.status == 403
+
+
+@pytest.mark.skipif("BENCHLAB_SCREENSHOTS" not in os.environ, reason="no folder for them")
+def test_the_docs_have_pictures_of_the_pages(page: Page) -> None:
+    """As they are now; `BENCHLAB_SCREENSHOTS=docs/pictures` writes them."""
+    page.set_viewport_size({"width": 1160, "height": 720})
+    page.evaluate("localStorage.setItem('theme', 'light')")
+    folder = Path(os.environ["BENCHLAB_SCREENSHOTS"])
+    for name, place in (
+        ("overview", ""),
+        ("campaign", "campaigns/week-013/"),
+        ("history", HISTORY),
+    ):
+        page.goto(f"/plugin/benchmarks/benchmarks/{place}")
+        expect(shown(page, "Benchlab").get_by_role("heading", level=1)).to_be_visible()
+        picture = folder / f"{name}.png"
+        page.screenshot(path=picture)
+        assert picture.stat().st_size < 100_000
 
 
 @pytest.mark.usefixtures("started")

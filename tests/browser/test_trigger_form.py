@@ -9,6 +9,7 @@ import urllib.request
 import pytest
 from playwright.sync_api import Page, expect
 
+from benchlab.plan.report_type import SIDES
 from tests.browser.conftest import CAMPAIGN, DAG, Airflow, RunPage, TriggerForm
 
 
@@ -16,18 +17,18 @@ def test_what_is_filled_in_is_what_is_measured(page: Page, airflow: Airflow, sta
     """The run is green and its trials, named on its page, are those of the form and no others."""
     run = RunPage(page, started)
     assert run.end() == "Success"
+    campaign, trials = airflow.machine.outcome(CAMPAIGN)
     run.open("")
     expect(page.get_by_text(re.compile("^1 workload: 1 "))).to_be_visible()  # the run's note
     run.open("tasks/trials/mapped")
     names = page.get_by_role("link", name=re.compile("^round "))
     expect(names).to_have_count(4)
     assert set(names.all_inner_texts()) == {
-        f"round 1 · {side} · update_index · {threads} threads"
-        for side in ("baseline", "candidate")
+        f"round 1 · {side} · update_index · {threads} threads · {campaign.plan.sides[side].version}"
+        for side in SIDES
         for threads in (1, 3)
     }
 
-    campaign, trials = airflow.machine.outcome(CAMPAIGN)
     assert campaign.state == "complete"
     assert (campaign.report_type.sides, campaign.plan.slowdown_pct) == ("same", 50)
     used = {"workloads", "threads", "rounds", "seconds", "warmup_seconds", "dataset", "ports"}

@@ -26,7 +26,7 @@ from benchlab.errors import SpecError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.plan import report_type
-from benchlab.plan.dataset import AnyDataset, Dataset, Warehouses
+from benchlab.plan.dataset import AnyDataset, Dataset, Records, Warehouses
 from benchlab.plan.report_type import Client
 from benchlab.report import publish
 from benchlab.report.publish.publisher import BasePublisher, Options
@@ -170,6 +170,7 @@ def test_a_target_gives_back_a_campaign_that_took_nothing(
 DATASETS: dict[type, AnyDataset] = {
     Dataset: Dataset(tables=2, table_size=100),
     Warehouses: Warehouses(warehouses=2),
+    Records: Records(records=1000),
 }
 
 
@@ -191,6 +192,7 @@ def test_a_workload_module_is_whole(name: str) -> None:
     assert workloads.parsers()[module.TOOL] is module.parse
     assert module.NAMES
     assert set(module.READ_ONLY) <= set(module.NAMES)
+    assert set(module.FRESH) <= set(module.NAMES) - module.READ_ONLY
     assert module.DATASET in DATASETS
     assert module.DATABASE.isidentifier()
 
@@ -218,7 +220,8 @@ def test_a_workload_module_refuses_the_dataset_of_another(name: str) -> None:
             partial(module.prepare_command, session),
             partial(module.run_command, module.NAMES[0], session, seconds=1),
         ):
-            with pytest.raises(ValueError, match=f"^dataset: {name} loads .*{needed}"):
+            found = f"^dataset: ({name}|{module.TOOL}) loads .*{needed}"
+            with pytest.raises(ValueError, match=found):
                 call()
 
 

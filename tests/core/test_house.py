@@ -32,6 +32,8 @@ ONLY_IN_CONTAINERS = {
     "AIRFLOW__CORE__DAGS_FOLDER",
     "AIRFLOW__CORE__PLUGINS_FOLDER",
     "AIRFLOW__CORE__EXECUTION_API_SERVER_URL",
+    # Known to `make up` once it has a port.
+    "AIRFLOW__API__BASE_URL",
     # Secrets are mounted files; `make up` has them, and its database, in airflow.cfg.
     "AIRFLOW__CORE__FERNET_KEY_CMD",
     "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE",
@@ -41,6 +43,7 @@ ONLY_IN_CONTAINERS = {
     # Every address of its container, of which docker publishes one port on loopback.
     "AIRFLOW__API__HOST",
 }
+ADDRESSES = {"AIRFLOW__CORE__EXECUTION_API_SERVER_URL", "AIRFLOW__API__BASE_URL"}
 NOT_IN_CONTAINERS = {
     "AIRFLOW__API__HOST",
     # An argument of the API server's command.
@@ -256,6 +259,41 @@ def test_every_service_has_a_health_check(compose: dict[str, Any]) -> None:
         assert service.get("healthcheck", {}).get("test"), name
 
 
+def test_what_is_mounted_exists_and_lies_where_the_image_has_it(compose: dict[str, Any]) -> None:
+    """A folder of the checkout takes the place of its copy in the image; a volume is declared."""
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    (image,) = re.findall(r"^WORKDIR (\S+)", dockerfile, re.MULTILINE)
+    copied = (ROOT / ".dockerignore").read_text().splitlines()
+    mounted = [
+        mount for one in compose["services"].values() for mount in one.get("volumes", []) if mount
+    ]
+    assert len(mounted) > 10
+    for source, target, *mode in (mount.split(":") for mount in mounted):
+        if source.startswith("./"):
+            assert (ROOT / source).is_dir(), source
+            assert f"!{source[2:]}" in copied, source
+            assert (target, mode) == (f"{image}/{source[2:]}", ["ro"])
+        else:
+            assert source in compose["volumes"], source
+    for name in re.findall(r'"(bin/[a-z-]+)"', json.dumps(compose["services"])):
+        assert os.access(ROOT / name, os.X_OK), name
+
+
+def test_the_page_has_the_reports_that_the_scheduler_writes(compose: dict[str, Any]) -> None:
+    """Both have Benchlab's home of the image on the same volume, and reports lead to the page."""
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    (home,) = re.findall(r"BENCHLAB_HOME=(\S+)", dockerfile)
+    services = compose["services"]
+    homes = [
+        [mount for mount in services[name]["volumes"] if mount.split(":")[1:] == [home]]
+        for name in ("api-server", "scheduler")
+    ]
+    assert homes[0] == homes[1] != []
+    address = services["scheduler"]["environment"]["AIRFLOW__API__BASE_URL"]
+    published = services["api-server"]["ports"][0].rpartition(":")[0]
+    assert address == f"http://{published}"
+
+
 def test_images_are_pinned(compose: dict[str, Any]) -> None:
     """Every image has a full version, and ours is this version of Benchlab."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
@@ -273,7 +311,7 @@ def test_no_secret_stands_in_the_compose_file(compose: dict[str, Any]) -> None:
         for key, value in service.get("environment", {}).items():
             if re.search("PASSWORD|SECRET|KEY|TOKEN|CONN|_URL", key):
                 from_file = str(value).removeprefix("cat ").startswith("/run/secrets/")
-                plain = key == "AIRFLOW__CORE__EXECUTION_API_SERVER_URL"
+                plain = key in ADDRESSES
                 own_copy = key == "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE"
                 assert from_file or plain or own_copy, f"{name}: {key}"
             assert not re.search(r"://[^/\s]*:[^/\s]*@", str(value)), f"{name}: {key}"

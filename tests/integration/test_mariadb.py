@@ -44,7 +44,7 @@ def test_the_temporary_tables_of_another_server_stay(server: Engine) -> None:
 
 def begun_by(server: Engine, statement: str) -> int:
     """How many jobs a statement is."""
-    before, _ = server.background_jobs() or (0, 0)
+    before, *_ = server.background_jobs() or (0, 0)
     server.sql(statement)
     after = server.background_jobs()
     assert after is not None

@@ -27,7 +27,9 @@ from benchlab.plan.report_type import (
 from benchlab.plan.topology import Ec2Topology, HostsTopology
 from benchlab.plan.versions import RUNNING
 from benchlab.report import publish
+from benchlab.workloads import sysbench, sysbench_faults
 from benchlab.workloads.client import program_of
+from benchlab.workloads.workload import Workload
 
 # Connections that Benchlab opens in addition to the client's.
 OWN_SESSIONS = 10
@@ -61,6 +63,7 @@ def _names(spec: ReportSpec) -> Iterator[str]:
         ("engine", [spec.engine], [*engines.by_name(), "auto"]),
         ("engines", spec.engines, engines.by_name()),
         ("workloads", spec.workloads, workloads.by_name()),
+        ("threads_by_workload", spec.threads_by_workload, workloads.by_name()),
     )
     for field, names, there in known:
         if unknown := [name for name in names if name not in there]:
@@ -85,6 +88,36 @@ def _workloads(spec: ReportSpec) -> Iterator[str]:
         program_of(spec.client.program, first.PROGRAMS)
     except ValueError as fault:
         yield str(fault)
+    yield from _client(spec, first)
+    yield from _fresh(spec, [name for name, module in modules.items() if name in module.FRESH])
+
+
+def _client(spec: ReportSpec, workload: Workload) -> Iterator[str]:
+    client = spec.client
+    if workload.TOOL == sysbench.TOOL:
+        yield from sysbench_faults.faults(spec)
+        return
+    for field in ("rand_type", "options", "script"):
+        if getattr(client, field):
+            yield (
+                f"client.{field}: only sysbench's workloads have one, and {spec.workloads[0]} is "
+                "none of them; leave it out"
+            )
+    if (client.path or client.version) and client.program is None and len(workload.PROGRAMS) > 1:
+        names = ", ".join(program.name for program in workload.PROGRAMS)
+        yield (
+            "client.program: missing; client.path and client.version are those of one program: "
+            f"write which, one of {names}"
+        )
+
+
+def _fresh(spec: ReportSpec, names: list[str]) -> Iterator[str]:
+    """Workloads that find the dataset as it was loaded: restored before each, and not warmed up."""
+    why = f"{', '.join(names)} would find rows that an earlier run inserted, and insert none"
+    if names and spec.restore not in ("every_trial", "after_writes"):
+        yield f"restore: {spec.restore}: {why}; write every_trial or after_writes"
+    if names and spec.warmup_seconds:
+        yield f"warmup_seconds: {spec.warmup_seconds}: {why}; write 0, and make `seconds` longer"
 
 
 def _versions(spec: ReportSpec) -> Iterator[str]:
@@ -201,12 +234,13 @@ def _connections(spec: ReportSpec, engine: type[BaseEngine], side: SideSpec) -> 
     """
     if spec.topology is not None:
         return
-    needed = max(spec.threads) + OWN_SESSIONS
+    most = max(spec.thread_counts)
+    needed = most + OWN_SESSIONS
     for key in sorted(engine.connection_limits & side.parameters.keys()):
         limit = side.parameters[key]
         if isinstance(limit, int) and 0 < limit < needed:
             yield (
-                f"parameter {key} is {limit}; {max(spec.threads)} threads need a connection each "
+                f"parameter {key} is {limit}; {most} threads need a connection each "
                 f"and Benchlab {OWN_SESSIONS}: write {needed} or more, or leave it out"
             )
 

@@ -128,6 +128,8 @@ def outline_of(campaign: Campaign | Outline) -> Outline:
         measured={
             **{field: getattr(spec, field) for field in _MEASURED},
             "auto_inc": campaign.client.auto_inc,
+            # As in outlines that were kept before there was a choice.
+            **({"client": campaign.client.choices} if campaign.client.choices else {}),
         },
         parameters=parameters,
         by_workload=by_workload,

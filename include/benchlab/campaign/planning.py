@@ -17,6 +17,7 @@ from benchlab.plan.pricing import PriceList
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.steps import NOTHING_KNOWN, Basis, sizes
 from benchlab.plan.topology import Ec2Topology, Topology
+from benchlab.workloads import sysbench_faults
 
 if TYPE_CHECKING:
     from benchlab.results.store import Store
@@ -48,7 +49,10 @@ def plan(
         topology=topology,
         prices=prices,
         metrics={name: module.METRIC for name, module in workloads.by_name().items()},
-        warnings=workloads.workload_of(spec).warnings(spec.dataset, spec.threads),
+        warnings=[
+            *workloads.workload_of(spec).warnings(spec.dataset, spec.thread_counts),
+            *sysbench_faults.warnings(spec),
+        ],
         basis=basis,
     )
 

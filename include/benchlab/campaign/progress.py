@@ -127,9 +127,11 @@ class TimeLeft:
         now = time.time() if now is None else now
         if self._begin is None:
             return None
-        if self._first and self._latest and self._latest[1] > self._first[1]:
-            at, done, total = self._latest
-            pace = (at - self._first[0]) / (done - self._first[1])
+        first, latest = self._first, self._latest
+        # A clock that was set back shows no pace.
+        if first and latest and latest[0] > first[0] and latest[1] > first[1]:
+            at, done, total = latest
+            pace = (at - first[0]) / (done - first[1])
             return max(0.0, pace * (total - done) - (now - at))
         return max(0.0, self._planned_s - (now - self._begin))
 

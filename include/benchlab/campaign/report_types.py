@@ -30,6 +30,7 @@ from benchlab.plan.resolution import ORDINARY, Resolved
 from benchlab.plan.schedule import OnRelease, Turn
 from benchlab.plan.versions import MEASURED, NEWEST, NIGHTLY, PREVIOUS, RUNNING, Release
 from benchlab.results.records import Campaign
+from benchlab.workloads import lua_script
 
 # A run of a day may begin after its midnight, having waited for another.
 NIGHTLY_LASTS = timedelta(days=1)
@@ -159,6 +160,7 @@ def hashed(home: Home, spec: ReportSpec) -> ReportSpec:
     Raises:
         SpecError, UnavailableError: see :func:`benchlab.engines.builds.pinned`.
     """
+    spec = lua_script.pinned(home.project, spec)
     sides: list[SideSpec] = [
         getattr(spec.engines[name], side)
         for name in spec.deployable_engines

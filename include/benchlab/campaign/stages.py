@@ -47,6 +47,7 @@ from benchlab.results.records import REPLACED, SPENT, Campaign, Condition, Momen
 from benchlab.results.store import Store
 from benchlab.targets.fleet import LOADED
 from benchlab.targets.target import LOAD_THREADS, Balancer
+from benchlab.workloads import lua_script
 from benchlab.workloads import program as client_program
 from benchlab.workloads.client import Endpoint, Session, program_of
 from benchlab.workloads.workload import Query
@@ -139,7 +140,7 @@ class CampaignRun(StoredCampaign):
             )
         engine, reason = chosen or planning.choose_engine(spec, home)
         planning.refuse_unpublished(home, spec, engine)
-        spec = builds.pinned(home, spec, access)
+        spec = lua_script.pinned(home.project, builds.pinned(home, spec, access))
         basis = planning.known(home, spec, engine, store, access)
         planned = planning.plan(home, spec, engine, campaign, basis)
         planning.refuse_undecided(home, spec)
@@ -163,6 +164,7 @@ class CampaignRun(StoredCampaign):
         run._refuse_to_rent_again()
         run.directory.mkdir(parents=True, exist_ok=True)
         (run.directory / "target").write_text(spec.target, encoding="utf-8")
+        lua_script.keep(home.project, spec, run.directory)
         run.note("plan", "planned", note=f"{len(planned.trials)} trials, {planned.minutes} min")
         for warning in planned.warnings:
             run.note("plan", "warning", note=warning)
@@ -256,8 +258,9 @@ class CampaignRun(StoredCampaign):
             self.target.executor,
             self.target.directory,
             self.workload,
-            self.spec.client.program,
+            self.spec.client,
             measured_with=earlier if self.store.trials(self.campaign.id) else None,
+            files=lua_script.kept(self.spec, self.directory),
         )
         self.target.client_program = facts["client_program"]
         self.note("provision", "client", note=facts["client_version"])

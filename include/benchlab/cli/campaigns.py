@@ -213,11 +213,10 @@ def _said(one: CampaignSummary, verdicts: Sequence[StoredVerdict]) -> Text:
 
 def _row(one: CampaignSummary, remarks: Remarks, numbers: Numbers) -> list[Text]:
     """The cells of a campaign below :data:`_HEADINGS`."""
-    ended = one.ended_at
     return [
         Text(one.id),
         Text(f"{one.started_at.astimezone(UTC):%Y-%m-%d %H:%M}"),
-        Text(numbers.duration(ended - one.started_at) if ended else ""),
+        Text(numbers.duration(one.took) if one.ended_at else ""),
         Text(" vs. ".join(one.versions[side] for side in SIDES if side in one.versions)),
         _said(one, stored_answer.throughput(one)),
         _said(one, stored_answer.latency(one)),

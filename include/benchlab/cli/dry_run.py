@@ -34,12 +34,13 @@ from benchlab.errors import EngineError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.fleet import Fleet, FleetHost
 from benchlab.hosts.rehearsal import Command, Rehearsal, shell
+from benchlab.plan.load_balancer import MAX_THREADS
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.topology import CloudTopology, HostsTopology, Topology
 from benchlab.results.records import Campaign, SideFacts
 from benchlab.results.store import Store
-from benchlab.targets import haproxy, local
+from benchlab.targets import local
 from benchlab.targets.ec2.user_data import DATA
 
 CAMPAIGN = "<campaign>"
@@ -180,7 +181,7 @@ class _Rehearsed(CampaignRun):
         cores = next((host.vcpu for host in self.plan.hosts if host.role == "client"), None)
         up = [f"sql,{backend},UP,L4OK,0" for backend in backends]
         answers = {
-            "nproc": str(cores or haproxy.MAX_THREADS),
+            "nproc": str(cores or MAX_THREADS),
             "id -u": str(os.geteuid()),
             "command -v tiup": "tiup",
             "SUBSTRING_INDEX(USER()": client,

@@ -41,10 +41,12 @@ class BackgroundJobs(NamedTuple):
     Attributes:
         begun: how many have begun so far.
         ended: how many of those have ended.
+        of_statements: whether statements that found nothing to do are counted as well.
     """
 
     begun: int
     ended: int
+    of_statements: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

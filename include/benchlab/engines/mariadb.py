@@ -186,7 +186,7 @@ class Engine(BaseEngine):
             f"FROM information_schema.global_status WHERE variable_name IN ({counters})"
         )
         total = int(float(begun))
-        return BackgroundJobs(total, total - int(running))
+        return BackgroundJobs(total, total - int(running), of_statements=True)
 
     def _options(self, base: Path) -> str:
         options: dict[str, str | int | float | bool] = {

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import re
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
@@ -169,8 +170,11 @@ class Language:
 
     @functools.cached_property
     def _bundle(self) -> FluentBundle:
-        from fluent.runtime import FluentBundle, FluentResource
+        from fluent.runtime import FluentBundle, FluentResource, resolver
 
+        # It refuses long values, against hostile locale files. Ours are our own, and a value may be
+        # what a server said, however long.
+        resolver.MAX_PART_LENGTH = sys.maxsize
         # Without isolation marks, which would make figures on a page hard to copy.
         bundle = FluentBundle([self.code], use_isolating=False)
         bundle.add_resource(FluentResource(self._source))

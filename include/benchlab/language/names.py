@@ -11,7 +11,11 @@ from collections.abc import Iterable, Sequence
 from benchlab.language import Language
 
 # Names that cannot be derived from the identifier.
-_TITLES = {"oltp_update_non_index": "Update Non-index", "tpcc": "TPC-C"}
+_TITLES = {
+    "oltp_update_non_index": "Update Non-index",
+    "tpcc": "TPC-C",
+    **{f"ycsb_{letter}": f"YCSB {letter.upper()}" for letter in "abcdef"},
+}
 _SERVICES = {"pd": "PD", "tikv": "TiKV", "tidb": "TiDB"}
 _MOST_NAMED = 6
 

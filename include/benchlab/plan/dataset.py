@@ -12,6 +12,11 @@ from pydantic import Discriminator, Field, Tag
 
 from benchlab.plan.documents import DATASET_KINDS, Frozen
 
+# YCSB's rows, and how many of them are inserted at once.
+FIELDS = 10
+FIELD_BYTES = 100
+BATCH = 100
+
 
 class Dataset(Frozen):
     """sysbench's tables ``sbtest1`` to ``sbtest<tables>``."""
@@ -44,12 +49,31 @@ class Warehouses(Frozen):
         return f"{self.warehouses:,} warehouses"
 
 
+class Records(Frozen):
+    """YCSB's table, of rows with a key and ten fields of 100 bytes, loaded in whole batches."""
+
+    records: Annotated[int, Field(ge=BATCH, le=1_000_000_000, multiple_of=BATCH)]
+
+    @property
+    def rows(self) -> int:
+        """Rows of the only table."""
+        return self.records
+
+    def __str__(self) -> str:
+        """For people."""
+        return f"{self.records:,} records"
+
+
 def _kind(raw: Any) -> str:
-    of_tpcc = isinstance(raw, Warehouses) or (isinstance(raw, dict) and "warehouses" in raw)
-    return DATASET_KINDS[1] if of_tpcc else DATASET_KINDS[0]
+    for field, kind in (("warehouses", DATASET_KINDS[1]), ("records", DATASET_KINDS[2])):
+        if hasattr(raw, field) or (isinstance(raw, dict) and field in raw):
+            return kind
+    return DATASET_KINDS[0]
 
 
 AnyDataset = Annotated[
-    Annotated[Dataset, Tag(DATASET_KINDS[0])] | Annotated[Warehouses, Tag(DATASET_KINDS[1])],
+    Annotated[Dataset, Tag(DATASET_KINDS[0])]
+    | Annotated[Warehouses, Tag(DATASET_KINDS[1])]
+    | Annotated[Records, Tag(DATASET_KINDS[2])],
     Discriminator(_kind),
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import io
 from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,8 +22,10 @@ except ImportError:
 
 Model = TypeVar("Model", bound=BaseModel)
 Row = Mapping[str, str]
-# Pydantic's tags for the kinds of a dataset; they are not fields.
-DATASET_KINDS = ("sysbench", "tpcc")
+# Pydantic's tags for the kinds of a dataset and of a load balancer; they are not fields.
+DATASET_KINDS = ("sysbench", "tpcc", "ycsb")
+BALANCER_KINDS = ("name", "settings")
+_KINDS = {"dataset": DATASET_KINDS, "load_balancer": BALANCER_KINDS}
 # All but the first are what PyYAML raises for values that do not fit their tag: a 45th of a month,
 # `!!int x`.
 YAML_FAULTS = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError)
@@ -43,6 +46,7 @@ _FAULTS = {
     "greater_than_equal": "must be at least {ge}",
     "less_than": "must be less than {lt}",
     "less_than_equal": "must be at most {le}",
+    "multiple_of": "must be a multiple of {multiple_of}",
     "finite_number": "must be a finite number",
     "too_short": "needs at least {min_length}, has {actual_length}",
     "too_long": "may have at most {max_length}",
@@ -160,7 +164,7 @@ def faults(error: Exception, within: tuple[str | int, ...] = ()) -> list[str]:
         ):
             continue  # the list is short only because its items were refused
         place = (*within, *item["loc"])
-        if place[:1] == ("dataset",) and place[1:2] and place[1] in DATASET_KINDS:
+        if place[1:2] and place[1] in _KINDS.get(str(place[0]), ()):
             place = (place[0], *place[2:])
         names = map(str, place)
         field = ".".join(name if name.isprintable() else repr(name) for name in names)
@@ -179,28 +183,40 @@ def worded(fault: ErrorDetails) -> str:
     return fault["msg"].removeprefix("Value error, ")
 
 
-def csv_rows(path: Path) -> tuple[tuple[str, ...], list[tuple[int, Row]]]:
-    """The columns of a CSV file, and its rows with their line numbers.
+def read_csv(path: Path) -> str:
+    """The text of a CSV file, for :func:`csv_rows`.
 
     Raises:
-        SpecError: it cannot be read, or a row has too many cells; names the file, and the line of
-            the row.
+        SpecError: it cannot be read.
     """
     try:
         # A spreadsheet may begin a file with a byte order mark.
         with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = csv.DictReader(file, strict=True)
-            columns = tuple(lines.fieldnames or ())
-            rows: list[tuple[int, Row]] = []
-            for row in lines:
-                if None in row:
-                    raise SpecError(
-                        f"{path}: line {lines.line_num}: has more than {len(columns)} columns"
-                    )
-                # Line breaks stay; they are refused where the cell is read.
-                cells = {column: (text or "").strip(" \t") for column, text in row.items()}
-                rows.append((lines.line_num, cells))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+            return file.read()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(f"{path}: cannot be read: {meaning_of(error)}") from error
+
+
+def csv_rows(path: Path, text: str) -> tuple[tuple[str, ...], list[tuple[int, Row]]]:
+    """The columns of a CSV file's text, and its rows with their line numbers.
+
+    Raises:
+        SpecError: it is no CSV, or a row has too many cells; names the file, and the line of the
+            row.
+    """
+    try:
+        lines = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+        columns = tuple(lines.fieldnames or ())
+        rows: list[tuple[int, Row]] = []
+        for row in lines:
+            if None in row:
+                raise SpecError(
+                    f"{path}: line {lines.line_num}: has more than {len(columns)} columns"
+                )
+            # Line breaks stay; they are refused where the cell is read.
+            cells = {column: (cell or "").strip(" \t") for column, cell in row.items()}
+            rows.append((lines.line_num, cells))
+    except csv.Error as error:
         raise SpecError(f"{path}: cannot be read: {meaning_of(error)}") from error
     return columns, rows
 

@@ -139,7 +139,7 @@ def _pairs(spec: ReportSpec, seed: int) -> Iterator[tuple[int, str, _Runs]]:
         for side in spec.measured_sides:
             for round_number in rounds:
                 for workload in spec.workloads:
-                    yield round_number, workload, [(side, spec.threads)]
+                    yield round_number, workload, [(side, spec.threads_of(workload))]
         return
     workloads = [_workloads_of(spec, seed, round_number) for round_number in rounds]
     first_sides = {
@@ -173,7 +173,8 @@ def _workloads_of(spec: ReportSpec, seed: int, round_number: int) -> Sequence[st
 def _threads_of(spec: ReportSpec, seed: int, round_number: int, workload: str) -> Sequence[int]:
     """The thread counts of a pair of blocks: any order, each as likely as any other."""
     rng = _drawing(seed, "threads", round_number, workload)
-    return rng.sample(spec.threads, k=len(spec.threads))
+    counts = spec.threads_of(workload)
+    return rng.sample(counts, k=len(counts))
 
 
 def _drawing(seed: int, *of: object) -> random.Random:

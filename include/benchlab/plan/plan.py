@@ -292,7 +292,7 @@ def make(
         made = replace(
             made,
             workloads=spec.workloads,
-            threads=spec.threads,
+            threads=spec.thread_counts,
             deployments=spec.deployments,
             first_prepared=order.first_prepared(spec, seed),
         )

@@ -19,7 +19,7 @@ from decimal import ROUND_CEILING, Decimal, InvalidOperation
 from pathlib import Path
 
 from benchlab.errors import SpecError
-from benchlab.plan.documents import Row, csv_rows, write_text
+from benchlab.plan.documents import Row, csv_rows, read_csv, write_text
 from benchlab.plan.topology import Ec2Topology
 
 COLUMNS = ("instance_type", "region", "vcpu", "usd_per_hour", "as_of", "source")
@@ -179,7 +179,7 @@ def load(path: Path) -> PriceList:
     Raises:
         SpecError: it cannot be read, or a line is wrong; names file, line and column.
     """
-    columns, rows = csv_rows(path)
+    columns, rows = csv_rows(path, read_csv(path))
     if columns != COLUMNS:
         raise SpecError(f"{path}: line 1: the columns must be {','.join(COLUMNS)}")
     prices: dict[tuple[str, str], Price] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import functools
 import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from benchlab.errors import SpecError
 from benchlab.plan import versions
-from benchlab.plan.documents import Row, csv_rows, write_text
+from benchlab.plan.documents import Row, csv_rows, read_csv, write_text
 from benchlab.plan.versions import RELEASE_KINDS, Release, ReleaseKind, ReleaseType, Version
 
 COLUMNS = ("version", "release_date", "type")
@@ -83,7 +84,13 @@ def load(path: Path) -> Calendar:
         SpecError: it cannot be read, or lines are wrong: a version, day or type, the order, or a
             repeated version; names the file and each wrong line.
     """
-    columns, rows = csv_rows(path)
+    return _read(path, read_csv(path))
+
+
+# By text, so that a change is seen: a DAG file asks the calendar many times for every report type.
+@functools.lru_cache(maxsize=4)
+def _read(path: Path, text: str) -> Calendar:
+    columns, rows = csv_rows(path, text)
     if columns != COLUMNS:
         raise SpecError(f"{path}: line 1: the columns must be {','.join(COLUMNS)}")
     releases = _releases(path, rows)
@@ -106,7 +113,7 @@ def read_new(path: Path) -> NewReleases:
     Raises:
         SpecError: as :func:`load`, except for the order; or a missing type does not follow.
     """
-    columns, rows = csv_rows(path)
+    columns, rows = csv_rows(path, read_csv(path))
     if missing := [column for column in COLUMNS[:2] if column not in columns]:
         raise SpecError(
             f"{path}: line 1: has no column {', '.join(missing)}; a list of releases has at least "

@@ -11,17 +11,27 @@ import copy
 import functools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, cast
+from typing import Annotated, Any, Literal, Self, cast, get_args
 
 import pydantic
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    PrivateAttr,
+    Tag,
+)
 
 from benchlab.errors import SpecError
 from benchlab.language import REFERENCE
 from benchlab.plan import builds, versions
 from benchlab.plan.builds import Build
 from benchlab.plan.dataset import AnyDataset
-from benchlab.plan.documents import Frozen, from_yaml, read_text, validated
+from benchlab.plan.documents import BALANCER_KINDS, Frozen, from_yaml, read_text, validated
+from benchlab.plan.load_balancer import HAProxySettings
 from benchlab.plan.schedule import Schedule
 
 Side = Literal["baseline", "candidate"]
@@ -31,18 +41,30 @@ RestorePolicy = Literal["every_trial", "after_writes", "per_workload", "never"]
 # have to look like names; campaign/fit.py checks that they exist.
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}([_-][A-Za-z0-9]{1,8})*$")]
+ThreadCounts = Annotated[
+    tuple[Annotated[int, Field(ge=1, le=10_000)], ...], Field(min_length=1, strict=False)
+]
+LoadBalancer = Annotated[
+    Annotated[Literal["haproxy", "none"], Tag(BALANCER_KINDS[0])]
+    | Annotated[HAProxySettings, Tag(BALANCER_KINDS[1])],
+    Discriminator(lambda raw: BALANCER_KINDS[not isinstance(raw, str)]),
+]
 Port = Annotated[int, Field(ge=1024, le=65535)]
 # Parameters are written to option files and SQL: one line each, and finite numbers.
 # As Airflow names Connections, and the environment variables that define them.
 ConnectionName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,199}$")]
 ParameterName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")]
 Text = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
+# As sysbench's help writes it, without the dashes.
+OptionName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,63}$")]
 Parameters = dict[ParameterName, Text | int | pydantic.FiniteFloat | bool]
 Components = dict[Name, Parameters]
 
 MAX_DEPLOYMENTS = 20
 MAX_TRIALS = 100_000
 MAX_REPEATS = 2
+# sysbench's distribution, if none is chosen: its default differs from release to release.
+RAND_TYPE = "uniform"
 # The publisher of every report.
 FILES = "files"
 # How long a plan waits for a person's approval.
@@ -161,19 +183,72 @@ class EngineSpec(Frozen):
         return self
 
 
+class Script(Frozen):
+    """A Lua script of the user's own, which sysbench runs.
+
+    Attributes:
+        path: of the file on this machine, absolute or below the checkout.
+        sha256: of its content; a campaign has it, so that a changed script is another workload.
+    """
+
+    path: Annotated[str, Field(min_length=1, pattern=r"^[^\x00-\x1f\x7f]*\.lua$")]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+
+
 class Client(Frozen):
     """How the client is called, beyond workload, threads and time.
 
     Attributes:
         program: the program that runs the workloads; None: the first suitable one that is on the
             client's host.
+        version: what that program has to report as its version; None: any.
+        path: of that program on the client's host; None: the one on the PATH.
         report_interval: seconds between the values of a series.
         auto_inc: whether the server numbers the rows that ``oltp_insert`` writes.
+        rand_type: sysbench's distribution of the rows that a run accesses, and of the indexed
+            column when it is loaded; None: :data:`RAND_TYPE`.
+        options: further options of sysbench, by name.
+        script: what the workloads ``lua_reads`` and ``lua_writes`` run.
     """
 
     program: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,63}$")] | None = None
+    version: Annotated[str, Field(pattern=r"^v?[0-9][0-9A-Za-z.+-]*$")] | None = None
+    path: Annotated[str, Field(pattern=r"^/[^\x00-\x1f\x7f]*$")] | None = None
     report_interval: Annotated[int, Field(ge=1, le=60)] = 1
     auto_inc: bool = True
+    rand_type: Annotated[str, Field(pattern=r"^[a-z]+$")] | None = None
+    options: dict[OptionName, Text | int | pydantic.FiniteFloat | bool] = Field(default={})
+    script: Script | None = None
+
+    @pydantic.model_serializer(mode="wrap")
+    def _as_earlier(self, dump: pydantic.SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without what is not chosen, as earlier releases wrote it."""
+        written: dict[str, Any] = dump(self)
+        of_earlier = ("program", "report_interval", "auto_inc")
+        return {key: value for key, value in written.items() if value or key in of_earlier}
+
+    @property
+    def choices(self) -> dict[str, Any]:
+        """What is chosen of sysbench's distribution, options and script; empty: nothing."""
+        chosen: dict[str, Any] = {"rand_type": self.rand_type, **self.options}
+        chosen["script"] = self.script and self.script.sha256
+        return {name: value for name, value in chosen.items() if value is not None}
+
+
+Line = Literal[
+    "versions",
+    "hosts",
+    "parameters",
+    "data",
+    "workloads",
+    "steps",
+    "client",
+    "user",
+    "load_balancer",
+    "results",
+]
+LINES: tuple[Line, ...] = get_args(Line)
+"""What a document says of how it was measured, line by line."""
 
 
 class Published(Frozen):
@@ -182,14 +257,25 @@ class Published(Frozen):
     Attributes:
         document: its title.
         client: the client it names, where Benchlab uses another version.
-        differences: sentences that say where this plan differs from the document, and why.
+        differences: sentences that say where this plan differs from the document, and why, by what
+            they are about. Report types of earlier releases list them under ``steps``.
         describes: the optional steps that the document includes.
     """
 
     document: Annotated[str, Field(min_length=1)]
     client: str | None = None
-    differences: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    differences: Annotated[
+        dict[Line, Annotated[tuple[str, ...], Field(strict=False)]],
+        BeforeValidator(
+            lambda raw: {"steps": raw} if isinstance(raw, list | tuple) and raw else raw or {}
+        ),
+    ] = Field(default={})
     describes: Annotated[tuple[Literal["analyze", "restore"], ...], Field(strict=False)] = ()
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All differences, in order."""
+        return tuple(sentence for about in self.differences.values() for sentence in about)
 
 
 class Budget(Frozen):
@@ -281,6 +367,7 @@ class ReportSpec(Frozen):
         published: the published document whose plan this is; None where there is none.
         threads: numbers of client threads. Reports have them, and ``workloads``, in this order; the
             sides in turn are measured in an order that is drawn.
+        threads_by_workload: those of workloads that have their own; see :meth:`threads_of`.
         deployments: how often each side is deployed and loaded anew; the rounds are spread over
             them as evenly as they can be.
         seconds: measured time of a trial.
@@ -291,9 +378,10 @@ class ReportSpec(Frozen):
         slowdown_pct: the percentage of the time for which the candidate's server is stopped on
             purpose while it is measured, to see whether Benchlab detects it; 0: never.
         seed: decides the order of the trials; None: derived from the campaign's id.
+        load_balancer: ``none`` where the client connects to the only server of a side; settings of
+            HAProxy where they are not Benchlab's own; see :attr:`haproxy`.
         connections: the Connection by which the server of each side is reached, where the target
             deploys none.
-        load_balancer: ``none`` where the client connects to the only server of a side.
         languages: of the report, by code; its main page is in the first one.
         publish: where the report is published; see :attr:`destinations`.
         schedule: when it is run by the calendar; None: only when a person starts it.
@@ -310,9 +398,8 @@ class ReportSpec(Frozen):
     sides: Literal["different", "same", "single"] = "different"
     dataset: AnyDataset
     workloads: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)]
-    threads: Annotated[
-        tuple[Annotated[int, Field(ge=1, le=10_000)], ...], Field(min_length=1, strict=False)
-    ]
+    threads: ThreadCounts
+    threads_by_workload: dict[Name, ThreadCounts] = Field(default={})
     rounds: Annotated[int, Field(ge=1, le=1000)]
     deployments: Annotated[int, Field(ge=1, le=MAX_DEPLOYMENTS)] = 1
     seconds: Annotated[int, Field(ge=1, le=86_400)]
@@ -330,8 +417,8 @@ class ReportSpec(Frozen):
     repeat_limit: Annotated[int, Field(ge=0, le=MAX_REPEATS)] = 2
     slowdown_pct: Annotated[float, Field(ge=0, le=90, strict=False)] = 0.0
     seed: Annotated[int, Field(ge=0)] | None = None
+    load_balancer: LoadBalancer = "haproxy"
     connections: dict[Side, ConnectionName] = Field(default={})
-    load_balancer: Literal["haproxy", "none"] = "haproxy"
     ports: Ports = Ports()
     languages: Annotated[tuple[Language, ...], Field(min_length=1, strict=False)] = (REFERENCE,)
     publish: Annotated[tuple[Destination, ...], Field(strict=False)] = ()
@@ -339,8 +426,9 @@ class ReportSpec(Frozen):
 
     @pydantic.model_validator(mode="after")
     def _consistent(self) -> Self:
-        for field in ("workloads", "threads"):
-            values = getattr(self, field)
+        own = {f"threads_by_workload.{n}": counts for n, counts in self.threads_by_workload.items()}
+        once = {"workloads": self.workloads, "threads": self.threads, **own}
+        for field, values in once.items():
             if len(set(values)) != len(values):
                 raise ValueError(f"{field}: {list(values)} names one twice; each cell is run once")
         if len(set(self.languages)) != len(self.languages):
@@ -377,6 +465,16 @@ class ReportSpec(Frozen):
         return self
 
     @pydantic.model_validator(mode="after")
+    def _connects(self) -> Self:
+        most = max(self.thread_counts)
+        if self.haproxy and self.haproxy.maxconn is not None and self.haproxy.maxconn < most:
+            raise ValueError(
+                f"load_balancer.maxconn: {self.haproxy.maxconn} is less than {most} threads, some "
+                "of which would wait for a connection for ever; write more, or leave it out"
+            )
+        return self
+
+    @pydantic.model_validator(mode="after")
     def _takes_turns(self) -> Self:
         if self.deployments > self.rounds:
             raise ValueError(
@@ -408,7 +506,33 @@ class ReportSpec(Frozen):
     @property
     def trial_count(self) -> int:
         """Trials of a campaign: every cell on both sides in every round."""
-        return len(self.workloads) * len(self.threads) * self.rounds * len(self.measured_sides)
+        cells = sum(len(self.threads_of(workload)) for workload in self.workloads)
+        return cells * self.rounds * len(self.measured_sides)
+
+    @property
+    def thread_counts(self) -> tuple[int, ...]:
+        """Every thread count that a workload is measured with, each once.
+
+        In the order of ``threads``, or ascending where a workload has its own.
+        """
+        of_all = {count for workload in self.workloads for count in self.threads_of(workload)}
+        return self.threads if of_all == {*self.threads} else tuple(sorted(of_all))
+
+    def threads_of(self, workload: str) -> tuple[int, ...]:
+        """The thread counts of a workload: its own, or those of all."""
+        return self.threads_by_workload.get(workload, self.threads)
+
+    @property
+    def haproxy(self) -> HAProxySettings | None:
+        """HAProxy's settings; None where there is no load balancer."""
+        if isinstance(self.load_balancer, HAProxySettings):
+            return self.load_balancer
+        return HAProxySettings() if self.load_balancer == "haproxy" else None
+
+    @property
+    def balancer(self) -> str:
+        """What stands between the client and the servers: ``haproxy`` or ``none``."""
+        return "none" if self.haproxy is None else "haproxy"
 
     @property
     def restores_by_loading(self) -> bool:
@@ -483,6 +607,7 @@ class ReportSpec(Frozen):
         Keys are field names, dotted where nested (``dataset.tables``). ``report`` cannot be
         changed. Where the changed fields allow fewer ``deployments`` only, there are as many as
         they allow, unless it is said how many: of 6 rounds in 6 deployments, 2 rounds leave 2.
+        Other ``threads`` than the report type's are for every workload, unless it is said which.
 
         Raises:
             SpecError: an unknown key or a bad value.
@@ -492,9 +617,15 @@ class ReportSpec(Frozen):
             if key == "report":
                 raise SpecError("report: the name of a report type cannot be overridden")
             _set_dotted(raw, key, value)
+        if raw["threads"] != [*self.threads] and not _names(overrides, "threads_by_workload"):
+            raw["threads_by_workload"] = {}
         if "deployments" not in overrides:
             raw["deployments"] = _possible_deployments(raw)
         return validated(ReportSpec, raw, where="override")
+
+
+def _names(overrides: Mapping[str, Any], field: str) -> bool:
+    return any(key.partition(".")[0] == field for key in overrides)
 
 
 def _possible_deployments(raw: Mapping[str, Any]) -> Any:

@@ -21,7 +21,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import PlainValidator
 
-from benchlab.plan.dataset import Dataset, Warehouses
+from benchlab.plan.dataset import Dataset, Records, Warehouses
 from benchlab.plan.order import PlannedTrial, deployment_of
 from benchlab.plan.rates import Learned, Size, TimedStep
 from benchlab.plan.report_type import Published, ReportSpec, Side
@@ -41,6 +41,8 @@ CAMPAIGN_S = 18.0
 # entry and the free space in its pages, as measured after `sysbench prepare`.
 EMPTY_SERVER_BYTES = 160 * 2**20
 ROW_BYTES = 260
+RECORD_BYTES = 2_900
+"""Likewise of YCSB, whose keys are inserted in no order, after `go-ycsb load`."""
 
 PROVISION_S = 360.0
 """RunInstances, boot, user data (packages, one XFS over the NVMe disks), first login."""
@@ -54,6 +56,8 @@ DEPLOY_S = 180.0
 """`tiup cluster deploy` with its downloads, on all hosts at once, and the first start."""
 LOAD_ROWS_PER_S = 60_000
 """`sysbench prepare` through TiDB with 16 threads, one per table, secondary index included."""
+LOAD_RECORDS_PER_S = 20_000
+"""`go-ycsb load` in batches; seen with 4 threads and MariaDB on one machine of 2 cores."""
 LOAD_WAREHOUSES_PER_S = 1 / 4.0
 """`tpcc prepare` with 16 threads: 500,000 rows a warehouse, about 125,000 rows a second. More
 threads are used where the client's host has the cores, which is not counted on."""
@@ -107,6 +111,8 @@ REPLICAS = 3
 """Copies of each region in TiKV, PD's default; of fewer hosts each has one."""
 TIKV_ROW_BYTES = 220
 """A sysbench row with its index entry in TiKV, compressed, with room for compaction."""
+TIKV_RECORD_BYTES = 1_300
+"""A record of YCSB in TiKV, likewise: 1,000 random letters, which hardly compress."""
 WAREHOUSE_BYTES = 75 * 2**20
 """A TPC-C warehouse in TiKV, likewise."""
 
@@ -255,7 +261,8 @@ def page_minutes(spec: ReportSpec, published: Published, topology: Topology | No
     """
     blocks = len(spec.workloads) * spec.rounds
     one_side = DEPLOY_S + _load_s(spec)
-    one_side += blocks * len(spec.threads) * (spec.warmup_seconds + spec.seconds)
+    cells = sum(len(spec.threads_of(workload)) for workload in spec.workloads)
+    one_side += spec.rounds * cells * (spec.warmup_seconds + spec.seconds)
     if "analyze" in published.describes:
         one_side += spec.dataset.rows / ANALYZE_ROWS_PER_S
     if "restore" in published.describes:
@@ -269,7 +276,8 @@ def page_minutes(spec: ReportSpec, published: Published, topology: Topology | No
 def data_bytes(spec: ReportSpec, topology: Topology | None) -> float:
     """Bytes of one copy of the dataset, on the machine or on each storage host of a fleet."""
     if topology is None:
-        return EMPTY_SERVER_BYTES + spec.dataset.rows * ROW_BYTES
+        each = RECORD_BYTES if isinstance(spec.dataset, Records) else ROW_BYTES
+        return EMPTY_SERVER_BYTES + spec.dataset.rows * each
     hosts = _tikv_count(topology)
     return kept_bytes(spec) * min(REPLICAS, hosts) / hosts
 
@@ -278,6 +286,8 @@ def kept_bytes(spec: ReportSpec) -> float:
     """Bytes of the dataset in TiKV's format, each row once, as a dataset snapshot keeps it."""
     if isinstance(spec.dataset, Dataset):
         return spec.dataset.rows * TIKV_ROW_BYTES
+    if isinstance(spec.dataset, Records):
+        return spec.dataset.rows * TIKV_RECORD_BYTES
     return float(spec.dataset.warehouses * WAREHOUSE_BYTES)
 
 
@@ -294,7 +304,9 @@ _Timed = tuple[Stage, Side | None, str, float]
 
 
 def _local(spec: ReportSpec, trials: Sequence[PlannedTrial], basis: Basis) -> Iterator[_Timed]:
-    prepare = PREPARE_S + spec.dataset.rows / LOCAL_LOAD_ROWS_PER_S + _check_s(spec)
+    of_records = isinstance(spec.dataset, Records)
+    rows_per_s = LOAD_RECORDS_PER_S if of_records else LOCAL_LOAD_ROWS_PER_S
+    prepare = PREPARE_S + spec.dataset.rows / rows_per_s + _check_s(spec)
     parts = [part for part in get_args(Preparation) if part != "check" or _has_conditions(spec)]
     if all(part in basis.learned for part in parts):
         prepare = sum(basis.learned[part].seconds for part in parts)
@@ -441,7 +453,13 @@ def _analyze_s(spec: ReportSpec) -> float:
 
 
 def _tables(spec: ReportSpec) -> int:
-    return spec.dataset.tables if isinstance(spec.dataset, Dataset) else TPCC_TABLES
+    match spec.dataset:
+        case Dataset():
+            return spec.dataset.tables
+        case Warehouses():
+            return TPCC_TABLES
+        case Records():
+            return 1
 
 
 def _check_again(spec: ReportSpec, start_s: float) -> Iterator[_Timed]:
@@ -520,6 +538,8 @@ def _check_s(spec: ReportSpec) -> float:
 def _load_s(spec: ReportSpec) -> float:
     if isinstance(spec.dataset, Dataset):
         return spec.dataset.rows / LOAD_ROWS_PER_S
+    if isinstance(spec.dataset, Records):
+        return spec.dataset.rows / LOAD_RECORDS_PER_S
     return spec.dataset.warehouses / LOAD_WAREHOUSES_PER_S
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -21,12 +21,14 @@ from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import Client, RecordedSpec, Side
 
 # Keys of Campaign.environment: about how many dollars the hosts cost until they were given back,
-# why measuring ended before the plan did (a `Stop`), which hosts were spot hosts, and which were
-# lost and replaced after how many trials: `5: tikv-2, pd-1; 9: tikv-2`.
+# why measuring ended before the plan did (a `Stop`), which hosts were spot hosts, which were
+# lost and replaced after how many trials (`5: tikv-2, pd-1; 9: tikv-2`), and the address of the
+# campaign's page on the benchmark site.
 SPENT = "spent_usd"
 STOPPED = "stopped_by"
 SPOT_HOSTS = "spot_hosts"
 REPLACED = "replaced_hosts"
+PAGE = "campaign_page"
 # Of two campaigns that are compared as one: `before, after`.
 TWO_CAMPAIGNS = "two_campaigns"
 Stop = Literal["limit", "lifetime", "lost", "deployment", "changed"]
@@ -282,8 +284,22 @@ class LookedInto:
     note: str
 
 
+class _Timed:
+    """What begins, and has ended or not."""
+
+    started_at: datetime
+    ended_at: datetime | None
+
+    @property
+    def took(self) -> timedelta | None:
+        """How long it took; None until it has ended, and where the clock was set back meanwhile."""
+        if self.ended_at is None or self.ended_at < self.started_at:
+            return None
+        return self.ended_at - self.started_at
+
+
 @dataclass(frozen=True)
-class CampaignSummary:
+class CampaignSummary(_Timed):
     """A campaign as a list has it, without its plan and its trials.
 
     Attributes:
@@ -347,7 +363,7 @@ class Remarks:
 
 
 @dataclass(frozen=True)
-class Campaign:
+class Campaign(_Timed):
     """One campaign as the store knows it.
 
     Attributes:
@@ -361,7 +377,8 @@ class Campaign:
             (``client_version``). Where the target knows them, facts about the engine:
             ``engine_title``, ``engine_caveat`` (a sentence) and ``ignored_errors`` (numbers,
             comma-separated). Of rented hosts also :data:`SPENT`, :data:`STOPPED`,
-            :data:`SPOT_HOSTS` and :data:`REPLACED`.
+            :data:`SPOT_HOSTS` and :data:`REPLACED`. Where Airflow knows its own address,
+            :data:`PAGE`.
         planned_for: the moment whose versions it compares, with a time zone; for a backfill that is
             long before the run. None: the time of the run.
     """
@@ -392,7 +409,7 @@ class Campaign:
     @property
     def client_path(self) -> str | None:
         """The path of the client's program; None: as its command names it."""
-        return self.environment.get("client_path")
+        return self.environment.get("client_path", self.report_type.client.path)
 
     @property
     def is_aa(self) -> bool:

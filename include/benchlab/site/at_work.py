@@ -50,16 +50,6 @@ class AtWork:
         return [side.label for side in self.campaign.plan.sides.values()]
 
     @property
-    def phase(self) -> str:
-        """The stage and what it does, in the words of the progress: ``prepare · load candidate``.
-
-        In a trial it is what the trial does.
-        """
-        if self.step is None:
-            return ""
-        return self.step.phase if self.trial else f"{self.step.stage} · {self.step.phase}"
-
-    @property
     def trial(self) -> int | None:
         """The number of the trial that is measured now; None before and after the trials."""
         if self.step is None or self.step.done is None or self.step.total is None:

@@ -120,7 +120,10 @@ def _live(site: Site, record: Campaign) -> Mapping[str, object]:
     """How far it is and what its trials showed so far; nothing once it has ended."""
     if record.state != "running":
         return {"work": None}
-    return {"work": at_work(site, record), "so_far": _so_far(site, record)}
+    work = at_work(site, record)
+    title = work.step.trial if work.step else None
+    now = (titled(one, site.language) for one in record.plan.trials if one.title == title)
+    return {"work": work, "measured_now": next(now, None), "so_far": _so_far(site, record)}
 
 
 def _so_far(site: Site, record: Campaign) -> list[TrialRow]:

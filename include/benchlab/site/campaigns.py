@@ -140,10 +140,10 @@ def _page(text: str) -> int:
 
 @dataclass(frozen=True)
 class CampaignRow:
-    """One campaign of the list; ``took`` is None while it is measured."""
+    """One campaign of the list."""
 
     campaign: CampaignSummary
-    took: str | None
+    took: str
     throughput: list[Counted]
     latency: list[Counted]
 
@@ -192,10 +192,9 @@ def _column(order: str) -> Order:
 
 
 def _row(site: Site, one: CampaignSummary) -> CampaignRow:
-    ended = one.ended_at
     return CampaignRow(
         campaign=one,
-        took=Numbers(site.language).duration(ended - one.started_at) if ended else None,
+        took=Numbers(site.language).duration(one.took),
         throughput=stored_answer.counted(one, stored_answer.throughput(one), site.language),
         latency=stored_answer.counted(one, stored_answer.latency(one), site.language),
     )

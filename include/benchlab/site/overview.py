@@ -316,7 +316,9 @@ def calibration(site: Site, report: str) -> Calibration:
     newest = next(iter(site.store.summaries(chosen, limit=1)), None)
     if newest is None:
         return Calibration(None, 0, 0)
-    return Calibration(newest, site.store.count(chosen), (site.now - newest.started_at).days)
+    return Calibration(
+        newest, site.store.count(chosen), max(0, (site.now - newest.started_at).days)
+    )
 
 
 def costs_since(site: Site, since: date) -> Mapping[tuple[date, str], Cost]:

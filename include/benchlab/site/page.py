@@ -23,6 +23,7 @@ from benchlab.report.formats import html
 from benchlab.report.sentences import answer
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
+from benchlab.site import phases
 from benchlab.site.links import Links
 from benchlab.studies.comparisons import Comparisons
 
@@ -154,7 +155,7 @@ def _environment() -> jinja2.Environment:
     made.globals.update(of_reports.globals)
     made.filters.update({name: of_reports.filters[name] for name in ("shown", "place")})
     made.filters.update(title=title_of, time=_time)
-    made.globals.update(items=items, signs=answer.SIGNS, MISSING=MISSING)
+    made.globals.update(items=items, signs=answer.SIGNS, MISSING=MISSING, phases=phases)
     return made
 
 

@@ -6,17 +6,20 @@ import json
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from benchlab import workloads
 from benchlab.campaign import overrides, planning, report_types
 from benchlab.errors import BenchlabError, SpecError
+from benchlab.language import Language, side_name
 from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers
 from benchlab.plan.plan import Plan, needs_approval
 from benchlab.plan.report_type import SIDES, ReportSpec
+from benchlab.plan.steps import PlanStep
 from benchlab.plan.versions import RULES
-from benchlab.report.formats import plan_text
+from benchlab.site import phases
 from benchlab.site.page import Page, Site
 from benchlab.studies.sensitivity.proposals import PlanSensitivity, plan_sensitivity
 
@@ -223,8 +226,8 @@ def _figures(site: Site, asked: Asked) -> Figures:
         facts=tuple(_facts(site, resolved.spec, made, finds)),
         notes=(*resolved.notes, f"engine {engine}: {reason}", *made.warnings),
         steps=tuple(
-            (f"{step.stage}{f' ({step.side})' if step.side else ''}: {step.what}",
-             plan_text.duration(step.minutes))
+            (_step(step, site.language),
+             Numbers(site.language).duration(timedelta(minutes=step.minutes)))
             for step in made.steps
         ),
         command=_command(spec, changes),
@@ -233,11 +236,20 @@ def _figures(site: Site, asked: Asked) -> Figures:
     )  # fmt: skip
 
 
+def _step(step: PlanStep, language: Language) -> str:
+    """``load (candidate): 4 tables, ...``; what is done is text of the plan."""
+    name = phases.stage(step.stage, language)
+    if step.side:
+        side = language.text(side_name(step.side))
+        name = language.say("phase-of-side", phase=name, side=side)
+    return f"{name}: {step.what}"
+
+
 def _facts(
     site: Site, spec: ReportSpec, made: Plan, finds: PlanSensitivity | None
 ) -> list[tuple[str, str]]:
     say, numbers = site.language.say, Numbers(site.language)
-    facts = [("duration", plan_text.duration(made.minutes))]
+    facts = [("duration", numbers.duration(timedelta(minutes=made.minutes)))]
     if made.topology is None:
         facts.append(("cost", say("site-plan-free")))
     elif made.dollars is None:
@@ -246,7 +258,9 @@ def _facts(
         facts.append(("cost", _cost(site, spec, made)))
     facts.append(("finds", _finds(site, spec, finds)))
     facts.append(("trials", numbers.whole(len(made.trials))))
-    facts.append(("rounds", plan_text.rounds(made)))
+    facts.append(
+        ("rounds", say("site-plan-rounds-of", rounds=made.rounds, deployments=made.deployments))
+    )
     if made.hosts and made.topology is not None:
         facts.append(("hosts", numbers.whole(len(made.hosts))))
     return facts

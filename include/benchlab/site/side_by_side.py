@@ -21,7 +21,7 @@ from benchlab.plan.report_type import SIDES, Side
 from benchlab.report.model.report import Report, build
 from benchlab.report.sentences import answer, wording
 from benchlab.results.listing import Chosen
-from benchlab.results.records import REPLACED, SPENT, STOPPED, Campaign
+from benchlab.results.records import PAGE, REPLACED, SPENT, STOPPED, Campaign
 from benchlab.site.charts import Change, Forest, forest
 from benchlab.site.page import Page, Site
 from benchlab.site.trial import campaign_of
@@ -144,7 +144,7 @@ def _environment(report: Report) -> dict[str, str]:
     return {
         name: text
         for name, text in report.environment.items()
-        if name not in (SPENT, STOPPED, REPLACED, CLOCKS, probes.FIRST, probes.AGAIN)
+        if name not in (PAGE, SPENT, STOPPED, REPLACED, CLOCKS, probes.FIRST, probes.AGAIN)
     }
 
 

@@ -16,7 +16,7 @@ from benchlab.targets import local
 # Everything else names, publishes, pays for or orders a campaign, or is about a side, which is
 # compared as it is deployed.
 _MEASURED = (
-    *("target", "topology", "sides", "dataset", "threads", "rounds", "deployments", "seconds"),
+    *("target", "topology", "sides", "dataset", "rounds", "deployments", "seconds"),
     *("warmup_seconds", "restore", "placement", "interleave", "load_balancer", "client"),
     *("threshold_pct", "slowdown_pct", "repeat_limit"),
 )
@@ -71,6 +71,7 @@ def _plan(spec: ReportSpec, engine: str, workloads: Collection[str]) -> dict[str
     by_workload = spec.engines[engine].by_workload
     return {
         **spec.model_dump(mode="json", include=set(_MEASURED)),
+        "threads": {name: spec.threads_of(name) for name in workloads},
         "unknown": spec.unknown,
         "engine": {side: _deployed(spec.side(engine, side)) for side in SIDES},
         "by_workload": {name: by_workload[name] for name in workloads if name in by_workload},

@@ -142,6 +142,7 @@ def place(
         "dataset": spec.dataset.model_dump(),
         "stored_as": dict(stored_as),
         **({"client_program": client_program} if client_program else {}),
+        **({"client": spec.client.choices} if spec.client.choices else {}),
     }
     digest = hashlib.sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()[:12]
     root = (spec.snapshots or "").rstrip("/")

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import ClassVar
 
 from benchlab import engines, workloads
 from benchlab.engines import given
@@ -49,7 +50,7 @@ class Target(BaseTarget):
     """Servers that exist; the client runs on this machine."""
 
     name = "existing"
-    topology = None
+    topology: ClassVar[str | None] = None
     deferrable = False
     deploys = False
     # Programs of its owner may run beside the client.
@@ -79,9 +80,13 @@ class Target(BaseTarget):
             engine = self.engine(side)
             engine.check()
             self._check_client(side)
-            to_drop = {"connection": self._connection(side), "host": engine.instance.host}
-            to_drop |= {"port": engine.instance.port, "database": engine.instance.database}
-            self.executor.put(self.directory / side / SCHEMA_FILE, json.dumps(to_drop))
+            schema = {
+                "connection": self._connection(side),
+                "host": engine.instance.host,
+                "port": engine.instance.port,
+                "database": engine.instance.database,
+            }
+            self.executor.put(self.directory / side / SCHEMA_FILE, json.dumps(schema))
 
     def acquire(self, origin: str) -> Holder | None:
         """See :class:`BaseTarget`; ends what a dead campaign left running on this machine."""

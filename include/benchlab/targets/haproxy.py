@@ -12,16 +12,16 @@ import io
 import shlex
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from benchlab.errors import CommandError, TargetError
 from benchlab.hosts.executor import Executor
 from benchlab.language import templates
+from benchlab.plan.load_balancer import MAX_THREADS, HAProxySettings
 
 JOB = "haproxy"
 READY_LIMIT_S = 30.0
-MAX_THREADS = 64
 SIDE_STEP = 100
 
 
@@ -60,6 +60,7 @@ class HAProxy:
         backends: ``host:port`` of each server, by name.
         maxconn: the most connections; above the largest thread count.
         threads: HAProxy's own threads; at most :data:`MAX_THREADS` are used.
+        settings: the rest of its configuration.
         job: the name of its job and of its configuration.
     """
 
@@ -71,6 +72,7 @@ class HAProxy:
     backends: Mapping[str, str]
     maxconn: int
     threads: int
+    settings: HAProxySettings = field(default_factory=HAProxySettings)
     job: str = JOB
 
     def beside(self) -> HAProxy:
@@ -106,6 +108,7 @@ class HAProxy:
             backends=self.backends,
             maxconn=self.maxconn,
             threads=min(self.threads, MAX_THREADS),
+            settings=self.settings,
         )
 
     def start(self) -> None:

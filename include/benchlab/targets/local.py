@@ -146,7 +146,7 @@ class Target(BaseTarget):
             "filesystem": file_system.strip(),
         }
         tools = {"sysbench": "--version"}
-        if self.spec.load_balancer == "haproxy":
+        if self.spec.haproxy is not None:
             tools["haproxy"] = "-v"
         for tool, flag in tools.items():
             facts[tool] = self.executor.run([tool, flag]).stdout.splitlines()[0].strip()

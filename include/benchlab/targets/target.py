@@ -362,7 +362,8 @@ class BaseTarget(Deployment, ABC):
 
     def haproxy(self, side: Side, backends: Mapping[str, str], threads: int) -> Balancer:
         """The load balancer of one side on the client's host, or none where it has one server."""
-        if self.spec.load_balancer == "none":
+        settings = self.spec.haproxy
+        if settings is None:
             (server,) = backends.values()
             host, _, port = server.rpartition(":")
             return Direct(host, int(port))
@@ -373,8 +374,9 @@ class BaseTarget(Deployment, ABC):
             entry_port=self.spec.ports.entry,
             stats_port=self.spec.ports.stats,
             backends=backends,
-            maxconn=self.most_threads + 100,
-            threads=threads,
+            maxconn=settings.maxconn or self.most_threads + 100,
+            threads=settings.nbthread or threads,
+            settings=settings,
         )
 
     def engine_facts(self, engine: type[BaseEngine], caveat: str | None) -> dict[str, str]:

@@ -83,8 +83,12 @@ class Program:
 
     def called(self, printed: str) -> str:
         """The program with its version, for people; ``printed`` contains the version."""
+        return self.title.format(self.version_in(printed) or "of an unknown version")
+
+    def version_in(self, printed: str) -> str | None:
+        """The version in what it printed; None if there is none."""
         found = re.search(self.version_pattern, printed)
-        return self.title.format(found[1] if found else "of an unknown version")
+        return found[1] if found else None
 
     def started(self, command: Sequence[str], path: str | None) -> list[str]:
         """A command with its first words replaced by the path that ``locate`` printed, if any."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from benchlab.errors import CommandError, TargetError, UnavailableError
 from benchlab.hosts.executor import Executor
+from benchlab.plan.report_type import Client
 from benchlab.workloads.client import Program, program_of
 from benchlab.workloads.workload import Workload
 
@@ -16,23 +19,32 @@ NOT_FOUND = 127
 Facts = dict[str, str]
 
 
-def choose(executor: Executor, workload: Workload, wanted: str | None) -> tuple[Program, Facts]:
+def choose(
+    executor: Executor,
+    workload: Workload,
+    wanted: str | None,
+    *,
+    path: str | None = None,
+    version: str | None = None,
+) -> tuple[Program, Facts]:
     """The program to use, and the facts that :func:`install` returns.
 
     Args:
         executor: the client's host.
         wanted: the name in the report type; None: the first program that is installed.
+        path: of the program on that host; None: where it is installed.
+        version: what it has to report; None: any.
 
     Raises:
-        UnavailableError: none is installed, or an installed one cannot be used; quotes the
-            command and its output.
+        UnavailableError: none is installed, or an installed one cannot be used or is of another
+            version; quotes the command and its output.
         ValueError: the workload has no program named ``wanted``.
     """
     programs = workload.PROGRAMS
     missing: list[str] = []
     for program in programs if wanted is None else (program_of(wanted, programs),):
         try:
-            return program, _facts(executor, program)
+            facts, found = _facts(executor, program, path)
         except CommandError as error:
             if error.exit_code != NOT_FOUND:
                 # Falling back to another program would silently measure something else.
@@ -40,38 +52,57 @@ def choose(executor: Executor, workload: Workload, wanted: str | None) -> tuple[
                     f"client.program: {program.name} is on {executor.host} and cannot be used; "
                     f"fix it or name another client: {error}"
                 ) from error
-            missing.append(program.name)
+            missing.append(program.name if path is None else path)
+            continue
+        if version is not None and not _is(found, version):
+            raise UnavailableError(
+                f"client.version: {path or program.name} on {executor.host} is "
+                f"{facts['client_version']}, not {version}; install that version there and name it "
+                "in client.path, or change client.version"
+            )
+        return program, facts
     raise UnavailableError(
         f"client.program: on {executor.host} there is no {' and no '.join(missing)}, which could "
         f"run {', '.join(workload.NAMES)}; install it there, or name another client"
     )
 
 
-def _facts(executor: Executor, program: Program) -> Facts:
-    facts, path, printed = {"client_program": program.name}, None, ""
-    if program.locate is not None:
+def _facts(executor: Executor, program: Program, path: str | None) -> tuple[Facts, str | None]:
+    """The facts of a program, and the version that it reports; None: it reports none."""
+    facts, printed = {"client_program": program.name}, path or ""
+    if path is None and program.locate is not None:
         found = executor.run(["sh", "-c", program.locate], timeout_s=ASK_LIMIT_S)
-        path = printed = facts["client_path"] = found.stdout.strip().splitlines()[-1]
+        path = printed = found.stdout.strip().splitlines()[-1]
+    if path is not None:
+        facts["client_path"] = path
     if program.version_arguments is not None:
         asked = program.started([*program.words, *program.version_arguments], path)
         done = executor.run(asked, timeout_s=ASK_LIMIT_S)
         printed = done.stdout + done.stderr
-    return {**facts, "client_version": program.called(printed)}
+    return {**facts, "client_version": program.called(printed)}, program.version_in(printed)
+
+
+def _is(found: str | None, version: str) -> bool:
+    """Whether a reported version is the wanted one; 1.1.0-ead2689 is also 1.1.0."""
+    return found is not None and (found == version or found.startswith(f"{version}-"))
 
 
 def install(
     executor: Executor,
     directory: Path,
     workload: Workload,
-    wanted: str | None,
+    client: Client,
     *,
     measured_with: str | None,
+    files: Mapping[str, Path] = MappingProxyType({}),
 ) -> Facts:
     """Choose the program and put the files that it needs on the client's host.
 
     Args:
         directory: the campaign's directory on the client's host.
+        client: what the report type says of it.
         measured_with: the program of the trials that the campaign has already; None: it has none.
+        files: what else to put into the directory, by name.
 
     Returns:
         The facts ``client_program``, ``client_version`` and, if the program has a ``locate``
@@ -81,13 +112,15 @@ def install(
         UnavailableError: see :func:`choose`, also for the other arguments.
         TargetError: the program is not the one that measured the campaign's earlier trials.
     """
-    program, facts = choose(executor, workload, wanted)
+    program, facts = choose(
+        executor, workload, client.program, path=client.path, version=client.version
+    )
     if measured_with not in (None, program.name):
         raise TargetError(
             f"client.program: {program.name} is the first that is on the client's host now, and "
             f"{measured_with} has measured trials of this campaign; figures of different clients "
             "are not compared: bring it back or start a campaign of another id"
         )
-    for name, file in program.files.items():
+    for name, file in {**program.files, **files}.items():
         executor.put(directory / name, file.read_text(encoding="utf-8"))
     return facts

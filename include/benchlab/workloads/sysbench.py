@@ -14,16 +14,18 @@ from dataclasses import replace
 
 from benchlab.plan.dataset import AnyDataset, Dataset
 from benchlab.workloads.client import Program, Session, at_least, fitting, is_workload
+from benchlab.workloads.sysbench_options import chosen, connection, measured
 
 # `x as x`: part of the `Workload` protocol, used only by its callers.
 from benchlab.workloads.sysbench_options import config_file_text as config_file_text
-from benchlab.workloads.sysbench_options import connection, measured
 from benchlab.workloads.sysbench_output import parse as parse
 
 DATASET = Dataset
 DATABASE = "sbtest"
 TOOL = "sysbench"
 METRIC = "tps"
+FRESH: frozenset[str] = frozenset()
+CREATES = 0
 CONSISTENCY = None
 PROGRAMS = (
     Program(
@@ -41,9 +43,16 @@ NAMES = (
     "oltp_update_index",
     "oltp_update_non_index",
     "oltp_insert",
+    "oltp_read_only",
+    "oltp_write_only",
+    "oltp_delete",
+    "select_random_points",
+    "select_random_ranges",
 )
 
-READ_ONLY = frozenset({"oltp_point_select"})
+READ_ONLY = frozenset(
+    {"oltp_point_select", "oltp_read_only", "select_random_points", "select_random_ranges"}
+)
 """Workloads that leave the dataset as they found it, so that no restore is needed after them."""
 
 # Any workload would do: all load the same tables, by oltp_common.lua.
@@ -53,9 +62,6 @@ MYSQL_IGNORED_ERRORS = (1213, 1020, 1205)
 """sysbench's own list: deadlock, record changed since last read, lock wait timeout."""
 
 _DUPLICATE_KEY = 1062
-
-# Distribution of the indexed column `k` when it is loaded, and of the rows that a run accesses.
-_RAND_TYPE = "uniform"
 
 
 def tables(dataset: AnyDataset) -> dict[str, int | None]:
@@ -123,5 +129,5 @@ def _common(session: Session, workload: str) -> list[str]:
         f"--tables={size.tables}",
         f"--table-size={size.table_size}",
         f"--threads={session.threads}",
-        f"--rand-type={_RAND_TYPE}",
+        *chosen(session.client, workload),
     ]

@@ -1,12 +1,13 @@
-"""Options that sysbench 1.0.20 has with every script: connection, duration, ignored errors."""
+"""Options of sysbench: those that Benchlab sets itself, and those that a report type may choose."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from benchlab.plan.report_type import Client
+from benchlab.plan.report_type import RAND_TYPE, Client
 from benchlab.workloads.client import Endpoint, Session, at_least
+from benchlab.workloads.sysbench_names import options_of
 
 # sysbench 1.0.20 crashes (SIGSEGV) when a server goes away while one of these is ignored.
 _LOST_CONNECTION_ERRORS = frozenset({2006, 2013, 2055})
@@ -96,3 +97,23 @@ def measured(seconds: int, client: Client, ignore_errors: Sequence[int]) -> list
         "--histogram=off",
         "run",
     ]
+
+
+def chosen(client: Client, script: str | None) -> list[str]:
+    """The distribution, and those of the report type's options that a script has.
+
+    Args:
+        script: one of sysbench's own; None: one of the user's, which may have any.
+
+    Example:
+        ``chosen(Client(rand_type="special"), "oltp_insert")`` is ``["--rand-type=special"]``.
+    """
+    known = client.options.keys() if script is None else options_of(script, client.version)
+    return [
+        f"--rand-type={client.rand_type or RAND_TYPE}",
+        *(f"--{name}={_written(value)}" for name, value in client.options.items() if name in known),
+    ]
+
+
+def _written(value: object) -> str:
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)

@@ -140,7 +140,7 @@ class SysbenchOutput(Output):
         rate_error = None
         if self.tps is not None and self.duration_s is not None and self.transactions:
             rate_error = abs(self.tps * self.duration_s / self.transactions - 1)
-        return {"rate_error": rate_error, "latency_disorder": _disorder(self.latency_ms)}
+        return {"rate_error": rate_error, "latency_disorder": latency_disorder(self.latency_ms)}
 
     def summary_json(self) -> dict[str, Any]:
         return {
@@ -154,7 +154,7 @@ class SysbenchOutput(Output):
         }
 
 
-def _disorder(latency: Latency) -> float | None:
+def latency_disorder(latency: Latency) -> float | None:
     """How many latencies are out of order (0 <= min <= avg <= max, p95 <= max).
 
     sysbench takes percentiles from a histogram with buckets about 1.8 % apart, so a p95 may be

@@ -37,6 +37,8 @@ from benchlab.workloads.tpcc_output import parse as parse
 
 NAMES = ("tpcc",)
 READ_ONLY: frozenset[str] = frozenset()
+FRESH: frozenset[str] = frozenset()
+CREATES = 0
 DATASET = Warehouses
 DATABASE = "tpcc"
 TOOL = "go-tpc"

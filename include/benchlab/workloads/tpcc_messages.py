@@ -34,8 +34,8 @@ _TIME_IS_UP = "context deadline exceeded"
 # Cancelled before a transaction began, so no transaction is counted.
 _BETWEEN_TRANSACTIONS = ("ping-based connection refresh", "automatic connection refresh", "panic")
 _SIGNAL = re.compile(r"Got signal \[[^\]]{1,40}\]")
-_SERVER_ERROR = re.compile(r"\bError ([0-9]{1,5})\b")
-_LOST_CONNECTION = re.compile(
+SERVER_ERROR = re.compile(r"\bError ([0-9]{1,5})\b")
+LOST_CONNECTION = re.compile(
     r"invalid connection|bad connection|connection refused|connection reset|broken pipe"
     r"|unexpected EOF|i/o timeout|no route to host|failed to ping db"
 )
@@ -108,7 +108,7 @@ class Messages:
             self._client = "tpcc.lua"
         elif line.startswith(_FATAL):
             self._fatal.append(line)
-        elif _LOST_CONNECTION.search(line):
+        elif LOST_CONNECTION.search(line):
             if match := _DRIVER.match(line):
                 self._driver.append((match[1], line))
             else:
@@ -161,9 +161,9 @@ class Messages:
         if not stamped:
             self._died.append(line)
             return
-        if number := _SERVER_ERROR.search(message):
+        if number := SERVER_ERROR.search(message):
             self.error_numbers[number[1]] += 1
-        if _LOST_CONNECTION.search(message):
+        if LOST_CONNECTION.search(message):
             self._lost.append(message)
 
     def _count_cancelled(self, message: str | None) -> None:

@@ -29,6 +29,8 @@ class Workload(Protocol):
     Attributes:
         NAMES: the workloads' names in report types; no two modules share a name.
         READ_ONLY: the workloads that leave the dataset as they found it, and so need no restore.
+        FRESH: the workloads that have to find the dataset as it was loaded, each time.
+        CREATES: how many `CREATE TABLE IF NOT EXISTS` each run sends that find their table there.
         DATASET: the class of the dataset that it loads, from ``benchlab.plan.dataset``.
         DATABASE: the schema of the tables. The campaign creates it, empty, before the load.
         TOOL: the client's name for ``benchlab parse``.
@@ -42,6 +44,8 @@ class Workload(Protocol):
     __name__: str
     NAMES: tuple[str, ...]
     READ_ONLY: frozenset[str]
+    FRESH: frozenset[str]
+    CREATES: int
     DATASET: type[AnyDataset]
     DATABASE: str
     TOOL: str

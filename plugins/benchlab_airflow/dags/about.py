@@ -38,11 +38,10 @@ def description(spec: ReportSpec) -> str:
         )
         for entry in (spec.engines[name] for name in spec.deployable_engines)
     )
-    counts = {
-        "workload": len(spec.workloads),
-        "thread count": len(spec.threads),
-        "round": spec.rounds,
-    }
+    cells = {"workload": len(spec.workloads), "thread count": len(spec.threads)}
+    if spec.threads_by_workload:
+        cells = {"cell": sum(len(spec.threads_of(workload)) for workload in spec.workloads)}
+    counts = {**cells, "round": spec.rounds}
     size = " x ".join(f"{count} {what}{'s' * (count != 1)}" for what, count in counts.items())
     return f"{' or '.join(pairs)}: {size} on {PLACES.get(spec.target, spec.target)}"
 
@@ -52,13 +51,13 @@ def before_the_click(spec: ReportSpec) -> str:
     return "\n".join(f"- {said}" for said in (*_time_and_price(spec), *_schedule(spec)))
 
 
-def page(spec: ReportSpec) -> str:
+def page(spec: ReportSpec, before_the_click: str) -> str:
     """The head of the DAG's page: what it measures and costs, and what to do."""
     return "\n\n".join(
         (
             f"# {spec.title}",
             f"It measures {description(spec)}.",
-            before_the_click(spec),
+            before_the_click,
             _WHAT_TO_DO,
         )
     )

@@ -57,13 +57,21 @@ QUIET: Mapping[str, Any] = {"show_return_value_in_logs": False}
 EVEN_IF_SKIPPED = TriggerRule.NONE_FAILED
 
 
-def build(spec: ReportSpec, report_file: Path, doc_md: str, *, check_topology: bool = True) -> DAG:
+def build(
+    spec: ReportSpec,
+    report_file: Path,
+    doc_md: str,
+    before_the_click: str,
+    *,
+    check_topology: bool = True,
+) -> DAG:
     """The DAG of one report type.
 
     Args:
         spec: the report type.
         report_file: its file, which the task `plan` reads again.
         doc_md: the DAG's page in the UI.
+        before_the_click: what its form says above its fields, in Markdown.
         check_topology: whether its topology has to be readable.
 
     Raises:
@@ -77,7 +85,7 @@ def build(spec: ReportSpec, report_file: Path, doc_md: str, *, check_topology: b
     # The most that a form may ask for; those beyond the campaign's limit find nothing to do.
     repeats = range(1, MAX_REPEATS + 1)
     check_again = task(stages.check_consistency, trigger_rule=EVEN_IF_SKIPPED)
-    form = trigger_form.form(spec, about.before_the_click(spec))
+    form = trigger_form.form(spec, before_the_click)
     with _dag(spec, doc_md) as dag:
         planned = PlanOperator(
             task_id="plan",
@@ -194,20 +202,18 @@ def _prepare(*, together: bool, has_conditions: bool) -> list[Any]:
     after: list[Preparation] = ["analyze", *check, "back up"]
     if not together:
         return [_group(place, ["deploy", "load", *after]) for place in stages.PLACES]
-    deployed = [
-        task(stages.on_side, task_id=f"deploy_{place}")("deploy", place) for place in stages.PLACES
-    ]
+    deployed = [_on_side(f"deploy_{place}", "deploy", place) for place in stages.PLACES]
     return [*deployed, task(stages.load)(), *(_group(place, after) for place in stages.PLACES)]
 
 
+def _on_side(task_id: str, stage: Preparation, place: stages.Place) -> XComArg:
+    title = f"{stage.capitalize()}, {place} side"
+    return task(stages.on_side, task_id=task_id, task_display_name=title)(stage, place)
+
+
 def _group(place: stages.Place, on_side: list[Preparation]) -> TaskGroup:
-    with TaskGroup(f"prepare_{place}") as group:
-        chain(
-            *(
-                task(stages.on_side, task_id=stage.replace(" ", "_"))(stage, place)
-                for stage in on_side
-            )
-        )
+    with TaskGroup(f"prepare_{place}", group_display_name=f"{place.capitalize()} side") as group:
+        chain(*(_on_side(stage.replace(" ", "_"), stage, place) for stage in on_side))
     return group
 
 
@@ -235,7 +241,7 @@ def _trials(task_id: str, trials: XComArg, attempt: int, *, deferrable: bool) ->
 
 def _repeat(number: int, *, deferrable: bool) -> TaskGroup:
     """Measure pairs of blocks with an invalid trial again; usually there are none."""
-    with TaskGroup(f"repeat_{number}") as group:
+    with TaskGroup(f"repeat_{number}", group_display_name=f"Measure again ({number})") as group:
         invalid = task(stages.repeats, task_id="find_invalid", trigger_rule=EVEN_IF_SKIPPED)(
             number + 1
         )

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from benchlab.campaign.stages import CampaignRun
     from benchlab.campaign.trial import Begun
+    from benchlab.plan.order import PlannedTrial
     from benchlab.plan.report_type import Side
     from benchlab.plan.steps import Preparation
     from benchlab.results.records import Condition
@@ -116,7 +117,7 @@ def plan(report_file: str) -> list[str]:
             for note in resolved.notes:
                 log.info("%s", note)
                 work.note("plan", "versions", note=note)
-    titles = [trial.title for trial in work.plan.trials]
+    titles = [_title(work, trial) for trial in work.plan.trials]
     dollars = f", {work.plan.dollars:.2f} dollars" if work.plan.dollars is not None else ""
     log.info("%s: %s trials, about %s minutes%s", campaign, len(titles), work.plan.minutes, dollars)
     return titles
@@ -250,10 +251,15 @@ def _told(work: CampaignRun, result: TrialResult | None) -> dict[str, Any] | Non
     log.info("%s", _figures(result))
     return {
         "trial": result.trial.id,
-        "title": result.trial.title,
+        "title": _title(work, result.trial),
         "valid": result.valid,
         **{metric: value for metric, value in values.items() if value is not None},
     }
+
+
+def _title(work: CampaignRun, trial: PlannedTrial) -> str:
+    """What the grid of a run shows of a trial: also which version its side is."""
+    return f"{trial.title} · {work.plan.sides[trial.side].label}"
 
 
 def _figures(result: TrialResult) -> str:
@@ -278,7 +284,7 @@ def _figures(result: TrialResult) -> str:
 def repeats(attempt: int) -> list[str]:
     """Titles of the trials to measure again, to map over; usually none."""
     with _campaign() as work:
-        return [trial.title for trial in work.sequence.repeats(attempt)]
+        return [_title(work, trial) for trial in work.sequence.repeats(attempt)]
 
 
 def validate() -> dict[str, Any]:
@@ -339,12 +345,19 @@ def compare() -> dict[str, str]:
 def publish() -> list[str]:
     """Publish the report; return the paths of its pages and its addresses elsewhere.
 
-    If a destination fails, the task is retried; what is published already is left alone.
+    It leads to the campaign's page, where Airflow knows its own address. If a destination fails,
+    the task is retried; what is published already is left alone.
     """
+    from airflow.sdk.configuration import conf
+
     from benchlab.plan.report_type import FILES
     from benchlab.report.bundle import PAGES
+    from benchlab.results.records import PAGE
+    from benchlab_airflow.page.navigation import campaign_page
 
     with _final_errors(*_UNFIT), _campaign() as work:
+        if page := campaign_page(conf.get("api", "base_url", fallback=""), work.campaign.id):
+            work.store.add_to_environment(work.campaign.id, PAGE, page)
         paths = [str(path) for path in work.publish() if path.name in PAGES]
         found = [*paths, *(at for place, at in work.published().items() if place != FILES)]
     for place in found:

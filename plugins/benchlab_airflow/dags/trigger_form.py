@@ -47,13 +47,13 @@ _ASSIGNMENTS = [
 _LIST: Mapping[str, Any] = {"type": "array", "minItems": 1, "uniqueItems": True}
 # Airflow's form puts a number beyond `minimum` or `maximum` right without a word. Below `allOf` it
 # does not see them, and what was typed is refused.
-_LIMITS = ("minimum", "exclusiveMinimum", "maximum")
+_LIMITS = ("minimum", "exclusiveMinimum", "maximum", "multipleOf")
 # Series of which the newest release is suggested as a version.
 _SUGGESTED_SERIES = 15
 
 # Fields of the form that a report type has elsewhere, and those that do not change the plan.
 _NESTED = {
-    **{name: f"dataset.{name}" for name in ("tables", "table_size", "warehouses")},
+    **{name: f"dataset.{name}" for name in ("tables", "table_size", "warehouses", "records")},
     "client": "client.program",
     "measure_again": "schedule.measure_again",
 }
@@ -405,8 +405,9 @@ def _values(plan: ReportSpec) -> str:
     entry = plan.engines[plan.deployable_engines[0]]
     sides = " against ".join(side.label for side in (entry.baseline, entry.candidate) if side)
     dataset = " x ".join(f"{value:,} {name}" for name, value in plan.dataset.model_dump().items())
+    threads = ", ".join(map(str, plan.thread_counts))
     return (
-        f"**{sides}**: {', '.join(plan.workloads)}; threads {', '.join(map(str, plan.threads))}; "
+        f"**{sides}**: {', '.join(plan.workloads)}; threads {threads}; "
         f"rounds {plan.rounds}; {plan.seconds} s a trial, {plan.warmup_seconds} s warm-up; "
         f"{dataset.replace('_', ' ')}; {plan.placement}"
     )
@@ -438,7 +439,12 @@ def _client(spec: ReportSpec) -> Param | None:
 
 
 def _dataset(spec: ReportSpec) -> dict[str, Param]:
-    titles = {"tables": "Tables", "table_size": "Rows a table", "warehouses": "Warehouses"}
+    titles = {
+        "tables": "Tables",
+        "table_size": "Rows a table",
+        "warehouses": "Warehouses",
+        "records": "Records",
+    }
     return {
         name: _own(spec.dataset, name, title)
         for name, title in titles.items()

@@ -41,6 +41,7 @@ USER = "admin"
 RESULTS_CONNECTION_ID = "benchlab_results"
 LOOPBACK = "127.0.0.1"
 PORT_VARIABLE = "AIRFLOW__API__PORT"
+BASE_URL = "AIRFLOW__API__BASE_URL"
 
 # Why each value differs from Airflow's default. Paths and secrets are added by `_write_config`.
 SETTINGS: dict[str, dict[str, str]] = {
@@ -178,7 +179,7 @@ class AirflowHome:
         if port is not None:
             address = f"http://{LOOPBACK}:{port}"
             environment[PORT_VARIABLE] = str(port)
-            environment["AIRFLOW__API__BASE_URL"] = address
+            environment[BASE_URL] = address
             environment["AIRFLOW__CORE__EXECUTION_API_SERVER_URL"] = f"{address}/execution/"
         return environment
 

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -39,11 +40,14 @@ from benchlab.report.formats import terminal
 from benchlab.report.model import report as model
 from benchlab.results.store import Store, open_store
 from benchlab_airflow.local.airflow_home import (
+    BASE_URL,
     RESULTS_CONNECTION_ID,
     SETTINGS,
     AirflowHome,
     refuse_unmappable,
 )
+from benchlab_airflow.local.services import Services
+from benchlab_airflow.page.navigation import campaign_page
 
 POLL_S = 0.1
 STORE = f"AIRFLOW_CONN_{RESULTS_CONNECTION_ID.upper()}"
@@ -69,6 +73,14 @@ class Demo:
     def campaign(self) -> str:
         """The campaign's id, which the DAG is given so that this process can follow it."""
         return new_id(self.spec.report, self.started)
+
+    @cached_property
+    def ui(self) -> str | None:
+        """The address of the services of `make up`; None where they are not running.
+
+        They have the same store, so the campaign has a page there, although its run has none.
+        """
+        return Services(self.here.root).address()
 
     @property
     def log(self) -> Path:
@@ -173,7 +185,8 @@ def _airflow(demo: Demo, airflow: AirflowHome) -> Iterator[subprocess.Popen[byte
             stdout=log,
             stderr=subprocess.STDOUT,
             # Without the Connection to another results store, which this process does not read.
-            env={key: value for key, value in airflow.environment().items() if key != STORE},
+            env={key: value for key, value in airflow.environment().items() if key != STORE}
+            | ({BASE_URL: demo.ui} if demo.ui else {}),
             start_new_session=True,
         )
     try:
@@ -206,6 +219,11 @@ def _report(demo: Demo, exit_code: int) -> int:
         shown = _show_outcome(demo, store)
     for path in sorted((demo.here.reports / demo.campaign).glob("*.*")):
         print(path)
+    print(
+        f"its page, with every trial: {campaign_page(demo.ui, demo.campaign)}"
+        if demo.ui
+        else "`make up` starts Airflow's UI, which has this campaign under Benchlab, Campaigns"
+    )
     if exit_code == 0:
         return 0 if shown else 1
     for step in demo.progress.read()[0]:

@@ -143,6 +143,11 @@ class Services:
         self.say(f"{len(processes)} processes; http://{LOOPBACK}:{port}; logs in {self.directory}")
         return ready == set(COMMANDS)
 
+    def address(self) -> str | None:
+        """Where the UI is; None where the services are not running."""
+        supervisor = self._supervisor()
+        return f"http://{LOOPBACK}:{supervisor.environ()[PORT_VARIABLE]}" if supervisor else None
+
     def _start(self, port: int) -> None:
         """Start supervisord, which puts itself into the background."""
         self._remove_socket()

@@ -30,7 +30,7 @@ from benchlab import home
 from benchlab.errors import BenchlabError
 from benchlab.plan.report_type import FILES, SIDES
 from benchlab_airflow.dags import stages
-from benchlab_airflow.page.navigation import PREFIX
+from benchlab_airflow.page.navigation import campaign_page
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -346,10 +346,8 @@ def _report(work: StoredCampaign | None) -> list[tuple[str, str]]:
     elsewhere = [address for place, address in at.items() if place != FILES]
     report = [("Report", address) for address in elsewhere or at.values()]
     base = conf.get("api", "base_url", fallback="")
-    if work is None or not base:
-        return report
-    page = f"{base.rstrip('/')}{PREFIX}/campaigns/{quote(work.campaign.id)}/"
-    return [("Campaign", page), *report]
+    page = campaign_page(base, work.campaign.id) if work else None
+    return [("Campaign", page), *report] if page else report
 
 
 def _run(context: Context) -> tuple[str, str]:

@@ -14,11 +14,16 @@ from benchlab_airflow.calendar.calendar_runs import ORIGIN
 
 
 def address_of(campaign: Campaign) -> str:
-    """The place of the run that began a campaign, from the site's first page; empty without one."""
+    """The place of the run that began a campaign, from the site's first page; empty without one.
+
+    The run of `make demo`, or one that was deleted, is not among those of this Airflow.
+    """
     if not campaign.origin.startswith(ORIGIN):
         return ""
-    run = campaign.origin.removeprefix(ORIGIN)
-    return f"../dags/{campaign.plan.report}/runs/{run}"
+    report, run = campaign.plan.report, campaign.origin.removeprefix(ORIGIN)
+    with create_session() as session:
+        found = session.scalar(select(DagRun.id).filter_by(dag_id=report, run_id=run))
+    return f"../dags/{report}/runs/{run}" if found is not None else ""
 
 
 def campaign_in_form(report: str, run: str) -> str | None:

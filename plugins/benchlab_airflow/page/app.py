@@ -1,7 +1,8 @@
 """The benchmark site inside Airflow's API server, for those whom Airflow's auth manager lets in.
 
 A FastAPI app of a plugin gets no authentication from Airflow. Here the app itself depends on
-:func:`~benchlab_airflow.page.rights.reader`, so that no route can be added without it.
+:func:`~benchlab_airflow.page.rights.person`, so that no route can be added without it, and
+what reads the store on :func:`~benchlab_airflow.page.rights.reader`.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from starlette.exceptions import HTTPException
 
 from benchlab.errors import BenchlabError, SpecError, StoreError
 from benchlab.site.page import NoSuchPage, Page, Site, render
-from benchlab_airflow.page import actions, downloads, pages
+from benchlab_airflow.page import actions, assets, downloads, pages
 from benchlab_airflow.page.navigation import PREFIX
-from benchlab_airflow.page.rights import reader, store_failed
+from benchlab_airflow.page.rights import person, reader, store_failed
 
 # Pages load their own style and script, nothing else, and are shown inside Airflow only.
 _HEADERS = {
@@ -35,9 +36,10 @@ _LOGIN = "/api/v2/auth/login"
 
 def make() -> FastAPI:
     """The app, with every page as a route."""
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, dependencies=[Depends(reader)])
+    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, dependencies=[Depends(person)])
+    app.include_router(assets.router)
     for router in (downloads.router, actions.router, pages.router):
-        app.include_router(router)
+        app.include_router(router, dependencies=[Depends(reader)])
     app.middleware("http")(_with_headers)
     app.exception_handler(HTTPException)(_refused)
     app.exception_handler(RequestValidationError)(_unreadable)

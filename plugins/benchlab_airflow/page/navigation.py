@@ -41,10 +41,20 @@ def apps() -> list[dict[str, Any]]:
 def views() -> list[dict[str, Any]]:
     """The value of a plugin's ``external_views``: the navigation, a tab of a DAG, one of a run."""
     return [
-        _view("Benchmarks", "nav", "benchmarks", "", nav_top_level=True),
+        # The navigation has room for so many letters; it cuts off "Benchmarks".
+        _view("Benchlab", "nav", "benchmarks", "", nav_top_level=True),
         _view("Campaigns", "dag", "campaigns", "dags/{DAG_ID}/"),
         _view("Campaign", "dag_run", CAMPAIGN_TAB.rpartition("/")[2], "runs/{DAG_ID}/{RUN_ID}/"),
     ]
+
+
+def campaign_page(base: str, campaign: str) -> str | None:
+    """The address of a campaign's page; None where Airflow does not know its own address.
+
+    Args:
+        base: Airflow's address, its option ``[api] base_url``.
+    """
+    return f"{base.rstrip('/')}{PREFIX}/campaigns/{quote(campaign)}/" if base else None
 
 
 def _view(name: str, destination: str, route: str, place: str, **more: Any) -> dict[str, Any]:

@@ -12,15 +12,13 @@ from benchlab.home import ID
 from benchlab.site import campaign as campaign_page
 from benchlab.site import campaigns, history, overview, plan, side_by_side
 from benchlab.site import trial as trial_page
-from benchlab.site.page import NoSuchPage, Page, Site, assets, render
+from benchlab.site.page import NoSuchPage, Page, Site, render
 from benchlab_airflow.calendar.calendar_runs import ORIGIN
 from benchlab_airflow.page import airflow_runs
 from benchlab_airflow.page.rights import ReaderDep
 
 router = APIRouter()
 
-_TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-_A_YEAR = "private, max-age=31536000, immutable"
 CampaignPath = Annotated[str, Path(pattern=f"^{ID}$")]
 CampaignQuery = Annotated[str, Query(pattern=f"^{ID}$")]
 NamePath = Annotated[str, Path(max_length=160)]
@@ -31,16 +29,6 @@ VersionQuery = Annotated[str, Query(max_length=200)]
 def shown(site: Site, page: Page, *, fragment: bool = False) -> HTMLResponse:
     """A page as an answer."""
     return HTMLResponse(render(site, page, fragment=fragment))
-
-
-@router.get("/assets/{name}")
-def asset(name: str) -> Response:
-    """Style or script; its address changes with its content."""
-    content = assets().get(name)
-    if content is None:
-        return Response(status_code=404)
-    kind = _TYPES[name.rpartition(".")[2]]
-    return Response(content, media_type=kind, headers={"Cache-Control": _A_YEAR})
 
 
 @router.get("/")

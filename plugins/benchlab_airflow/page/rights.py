@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from airflow.api_fastapi.app import get_auth_manager
@@ -80,20 +81,30 @@ class Reader:
     def of_all(self) -> Site:
         """The site for a page about every report type, for who may trigger all of them."""
         reports = self.site.reports or ()
-        may = all(may_trigger(self.user, report) for report in reports)
+        may = len(_allowed(self.user, reports, "POST")) == len(reports)
         return dataclasses.replace(self.site, may_change=may)
+
+
+def person(
+    user: GetUserDep, _allowed: Annotated[None, Depends(requires_access_view(AccessView.WEBSITE))]
+) -> BaseUser:
+    """Who asks, of those who may see Airflow's website. Every route depends on it.
+
+    Raises:
+        HTTPException: 401 without a login, 403 where the person may not see the website.
+    """
+    return user
 
 
 def reader(
     request: Request,
-    user: GetUserDep,
-    _allowed: Annotated[None, Depends(requires_access_view(AccessView.WEBSITE))],
+    user: Annotated[BaseUser, Depends(person)],
     language: Annotated[str | None, Query(max_length=20)] = None,
 ) -> Reader:
-    """Who asks. Every route depends on it.
+    """Who asks, and what they may see. Every route with something from the store depends on it.
 
     Raises:
-        HTTPException: 401 without a login, 403 where the person may not see Airflow's website.
+        HTTPException: as :func:`person`.
         StoreError: the results store cannot be opened.
     """
     store = shared.store()
@@ -104,7 +115,7 @@ def reader(
         store=store,
         language=load(language if language in codes() else REFERENCE),
         now=datetime.now(UTC),
-        reports=frozenset(report for report in known if _may(user, report, "GET")),
+        reports=_allowed(user, known, "GET"),
         guard=_signer().dumps(user.get_id()),
         starts_at=_API,
         run_of=airflow_runs.address_of,
@@ -119,7 +130,7 @@ ReaderDep = Annotated[Reader, Depends(reader)]
 
 def may_trigger(user: BaseUser, report: str) -> bool:
     """Whether a person may start runs of a report type's DAG."""
-    return _may(user, report, "POST")
+    return bool(_allowed(user, [report], "POST"))
 
 
 def changer(request: Request, reader: ReaderDep, guard: str, report: str) -> None:
@@ -152,10 +163,20 @@ def _own_hosts(request: Request) -> set[str]:
     return {urlsplit(address).netloc for address in known} - {""}
 
 
-def _may(user: BaseUser, report: str, method: str) -> bool:
-    details = DagDetails(id=report, team_name=DagModel.get_team_name(report))
-    return get_auth_manager().is_authorized_dag(
-        method=method, access_entity=DagAccessEntity.RUN, details=details, user=user
+def _allowed(
+    user: BaseUser, reports: Collection[str], method: Literal["GET", "POST"]
+) -> frozenset[str]:
+    """The report types with whose runs a person may do that."""
+    teams, manager = DagModel.get_dag_id_to_team_name_mapping(sorted(reports)), get_auth_manager()
+    return frozenset(
+        report
+        for report in reports
+        if manager.is_authorized_dag(
+            method=method,
+            access_entity=DagAccessEntity.RUN,
+            details=DagDetails(id=report, team_name=teams.get(report)),
+            user=user,
+        )
     )
 
 

@@ -290,6 +290,20 @@ def test_an_analyze_or_ddl_within_the_run_is_found(
     assert status_of(bench.measure(), "background_work") == status
 
 
+@pytest.mark.parametrize(
+    ("begun", "of_statements", "status"),
+    [(6, True, "pass"), (7, True, "fail"), (6, False, "fail")],
+)
+def test_a_client_s_own_create_of_a_table_that_is_there_is_no_ddl(
+    begun: int, of_statements: bool, status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MariaDB counts statements, and this one does nothing; TiDB counts jobs, and this is none."""
+    bench = Bench()
+    monkeypatch.setattr(sysbench, "CREATES", 1)
+    counting(bench, BackgroundJobs(5, 5), BackgroundJobs(begun, begun, of_statements))
+    assert status_of(bench.measure(), "background_work") == status
+
+
 def test_a_server_that_refuses_the_question_does_not_fail_the_trial() -> None:
     """Its gate is not evaluated."""
     bench = Bench()

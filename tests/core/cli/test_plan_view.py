@@ -196,7 +196,7 @@ def test_a_published_plan_is_compared_with_its_page() -> None:
     assert spec.published.document in shown
     assert "sysbench 1.1.0-ead2689" in shown
     assert "as on the page" in shown
-    for difference in spec.published.differences:
+    for difference in spec.published.sentences:
         assert difference in shown
 
 

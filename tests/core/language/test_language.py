@@ -179,6 +179,13 @@ def test_an_unknown_language_is_refused_with_those_there_are() -> None:
         bundle.make(*golden_case(), languages=("en", "tlh"))
 
 
+def test_what_a_server_said_may_be_long() -> None:
+    """No report fails because a recorded text is longer than Fluent wants values to be."""
+    long = "a line of a log\n" * 5_000
+    for spoken in map(load, language.codes()):
+        assert long in spoken.say("repeat-because", workload=long, round=1, attempts=2, because="")
+
+
 def test_a_message_that_is_not_there_or_lacks_a_value_is_an_error() -> None:
     """A page never has half a sentence."""
     with pytest.raises(LanguageError, match="has no message 'no-such'"):
@@ -276,7 +283,7 @@ def recorded(name: str) -> list[str]:
     fleet = report.fleet.roles if report.fleet else ()
     found = [
         *(report.campaign.engine_reason, report.spec.title, report.campaign.origin),
-        *((published.document, published.client, *published.differences) if published else ()),
+        *((published.document, published.client, *published.sentences) if published else ()),
         *(reason for trial in report.quality.excluded for reason in map(str, trial.reasons)),
         *(reason for pair in report.quality.repeats for reason in pair.reasons),
         *(gate.sentence for gate in report.quality.gates),

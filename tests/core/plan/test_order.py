@@ -143,3 +143,21 @@ def test_turns_need_two_sides_that_take_them() -> None:
     """In sequence, or with a single side, there are none."""
     with pytest.raises(ValueError, match="interleave: trials"):
         testing.spec(interleave="trials", placement="sequential")
+
+
+@pytest.mark.parametrize("placement", ["interleaved", "sequential"])
+def test_a_workload_is_measured_with_its_own_threads(placement: str) -> None:
+    """As in documents whose tables have not all the same thread counts."""
+    report_type = testing.spec(
+        workloads=[POINT, INSERT],
+        threads_by_workload={POINT: [2, 4]},
+        threads=[4, 8, 16],
+        rounds=2,
+        placement=placement,
+    )
+    planned = testing.plan(report_type)
+    assert len(planned.trials) == report_type.trial_count == 2 * 2 * (2 + 3)
+    found = {(trial.workload, trial.threads) for trial in planned.trials}
+    assert found == {(POINT, 2), (POINT, 4), (INSERT, 4), (INSERT, 8), (INSERT, 16)}
+    assert planned.threads_in_order(POINT) == (2, 4)
+    assert planned.threads_in_order(INSERT) == (4, 8, 16)

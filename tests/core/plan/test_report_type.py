@@ -55,6 +55,42 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "threads: a fraction": ({"threads": [1.5]}, "threads.0: "),
     "threads: one twice": ({"threads": [4, 4]}, "threads: [4, 4] names one twice"),
     "threads: none": ({"threads": []}, "threads: "),
+    "threads_by_workload: one twice": (
+        {"threads_by_workload": {"oltp_insert": [2, 2]}},
+        "threads_by_workload.oltp_insert: [2, 2] names one twice",
+    ),
+    "threads_by_workload: none": (
+        {"threads_by_workload": {"oltp_insert": []}},
+        "threads_by_workload.oltp_insert: needs at least 1",
+    ),
+    "load_balancer: unknown": (
+        {"load_balancer": "nginx"},
+        "load_balancer: must be 'haproxy' or 'none', found 'nginx'",
+    ),
+    "load_balancer: nbproc": (
+        {"load_balancer": {"nbproc": 64}},
+        "load_balancer.nbproc: unknown key",
+    ),
+    "load_balancer: nbthread": (
+        {"load_balancer": {"nbthread": 65}},
+        "load_balancer.nbthread: must be at most 64, found 65",
+    ),
+    "load_balancer: too long": (
+        {"load_balancer": {"timeouts": {"client": "25d"}}},
+        "load_balancer.timeouts.client: 25d is more than HAProxy can count",
+    ),
+    "load_balancer: no unit": (
+        {"load_balancer": {"timeouts": {"client": "2"}}},
+        "load_balancer.timeouts.client: is not written as it has to be",
+    ),
+    "load_balancer: never checked": (
+        {"load_balancer": {"check": {"inter": 0}}},
+        "load_balancer.check.inter: must be at least 1, found 0",
+    ),
+    "load_balancer: too few connections": (
+        {"load_balancer": {"maxconn": 7}},
+        "load_balancer.maxconn: 7 is less than 8 threads",
+    ),
     "workloads: none": ({"workloads": []}, "workloads: "),
     "workloads: one twice": ({"workloads": ["oltp_insert"] * 2}, "workloads: ['oltp_insert', "),
     "workloads: a path": ({"workloads": ["../x"]}, "workloads.0: "),
@@ -231,6 +267,20 @@ def test_overrides_change_what_they_name_and_nothing_else() -> None:
     left = {"threads", "dataset", "ports"}
     assert after.model_dump(exclude=left) == before.model_dump(exclude=left)
     assert before == plans.spec()
+
+
+def test_threads_that_somebody_chooses_are_for_every_workload() -> None:
+    """`--set threads=2` measures nothing with other threads, unless it says which."""
+    own = {"oltp_point_select": [1, 2]}
+    before = plans.spec(threads_by_workload=own)
+    assert before.thread_counts == (1, 2, 4, 8)
+    assert before.with_overrides({"threads": [16]}).thread_counts == (16,)
+    both = before.with_overrides({"threads": [16], "threads_by_workload.oltp_point_select": [3]})
+    assert both.threads_of("oltp_point_select") == (3,)
+    for same in ({"threads": [4, 8]}, {"rounds": 1}):
+        assert before.with_overrides(same).threads_of("oltp_point_select") == (1, 2)
+    less = before.with_overrides({"workloads": ["oltp_update_index"]})
+    assert less.thread_counts == less.threads == (4, 8)
 
 
 @pytest.mark.parametrize(

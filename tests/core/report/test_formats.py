@@ -29,7 +29,7 @@ from benchlab.report.formats import csv_text, markdown, terminal
 from benchlab.report.model import report as model
 from benchlab.report.publish import files
 from benchlab.report.sentences import answer, method, wording
-from benchlab.results.records import Campaign, TrialResult
+from benchlab.results.records import PAGE, Campaign, TrialResult
 from tests.builders import campaigns
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "report"
@@ -157,6 +157,23 @@ def result_tables(case: Case) -> list[list[list[str]]]:
     """The tables of figures in the Markdown of a campaign."""
     text = markdown.render(model.build(*case))
     return [t for t in tables(text) if t[0][0] == "Threads"]
+
+
+def test_a_report_leads_to_the_campaigns_page_where_its_address_is_known() -> None:
+    """In either format and language; a recorded text that is no address is no link."""
+    made, outcome, results = golden_case()
+    address = "https://bench.example/air/benchmarks/campaigns/c1/"
+
+    def linked(page: str) -> dict[str, bytes]:
+        told = dataclasses.replace(made, environment={**made.environment, PAGE: page})
+        return bundle.make(told, outcome, results, languages=("en", "zh"))
+
+    files = linked(address)
+    assert f"]({address})" in files["report.md"].decode()
+    assert f"]({address})" in files["zh/report.md"].decode()
+    assert f'<a href="{address}">' in files["report.html"].decode()
+    for hostile in ("javascript:alert(1)", 'https://x/"><script>', "https://x/) [y](https://z"):
+        assert linked(hostile)["report.md"] == linked("")["report.md"]
 
 
 @pytest.mark.parametrize("name", ["report.md", "report.json", "comparison.csv", "trials.csv"])

@@ -337,6 +337,18 @@ def test_the_commands_are_those_of_the_workload_with_placeholders() -> None:
     assert "password" not in load + run
 
 
+def test_a_client_that_names_no_workload_has_a_command_for_each() -> None:
+    """go-ycsb is given shares of operations; what differs by host is left out there as well."""
+    spec = plans.spec(workloads=["ycsb_a", "ycsb_d"], dataset={"records": 1000})
+    _, first, second = of_campaign(campaigns.campaign(spec), english())
+    assert (first.purpose, second.purpose) == (
+        "Run one trial of YCSB A",
+        "Run one trial of YCSB D",
+    )
+    assert "--prop=mysql.host=$host" in first.text
+    assert "--prop=requestdistribution=latest" in second.text
+
+
 TIDB: dict[str, Any] = {
     "engine": "tidb",
     "engines": {"tidb": {"baseline": {"version": "v6.1.0"}, "candidate": {"version": "v6.5.0"}}},
@@ -358,6 +370,14 @@ def test_what_the_campaign_recorded_of_its_engine_is_said() -> None:
     assert "--mysql-ignore-errors=1213,9007 " in command_of_a_trial(report)
     assert report.machine == {"cores": "2"}
     assert report.software == {"sysbench": "1.0.20"}
+
+
+def test_settings_of_the_load_balancer_are_said_in_its_own_words() -> None:
+    """Who repeats the measurement needs them; Benchlab's own are in its configuration file."""
+    chosen = report_of({}, load_balancer={"maxconn": 4000, "timeouts": {"connect": "2s"}})
+    said = next(note for note in method.notes(chosen) if "HAProxy" in note)
+    assert "maxconn 4000, timeout connect 2s, timeout client 1h" in said
+    assert not any("maxconn" in note for note in method.notes(report_of({})))
 
 
 def test_an_engine_of_which_nothing_is_recorded_goes_by_its_name() -> None:
@@ -388,6 +408,23 @@ def test_errors_reconnects_and_repeats_are_reported_by_trial() -> None:
     assert f"{first.id}: the server was killed" in text
     assert f"Errors ignored by the client: 3 in 4 trials that report them ({first.id} 3)" in text
     assert "Reconnects of the client: none in 4 trials" in text
+
+
+def test_hundreds_of_repeats_of_a_busy_machine_are_counted_not_told() -> None:
+    """The report of a campaign whose every pair was measured again, for long reasons, is there."""
+    made = campaigns.campaign(rounds=20, workloads=["oltp_insert"], threads=[4])
+    why = "the host was busy with other work: " + "a job of the night, " * 20
+    results = [
+        campaigns.trial_result(trial, attempt=attempt, reasons=[why] if attempt == 1 else [])
+        for attempt in (1, 2)
+        for trial in made.plan.trials
+    ]
+    report = model.build(made, compare(made.plan, results, 2.0), results)
+    (said,) = (text for text in wording.quality(report) if "measured again" in text)
+    assert said == (
+        "Pairs of blocks measured again (20): Insert 20. Why is listed under Excluded trials."
+    )
+    assert {reason for _, _, reason in wording.excluded(report)} == {why.strip()}
 
 
 def test_the_method_says_which_trials_were_warmed_up_and_who_decided_the_order() -> None:

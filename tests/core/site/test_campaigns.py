@@ -7,12 +7,16 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from html import unescape
+from pathlib import Path
 
 import pytest
 from upath import UPath
 
+from benchlab.analysis.verdict.compare import compare
 from benchlab.home import Home
 from benchlab.language import load
+from benchlab.report.model import report as model
+from benchlab.report.sentences import method
 from benchlab.results.records import StoredVerdict
 from benchlab.results.store import Store
 from benchlab.site import campaigns as listing
@@ -49,6 +53,22 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             ]
             store.set_verdicts(one.id, [] if is_last else found)
         yield Site(Home(path, path), store, load("en"), NOW)
+
+
+def test_a_clock_that_was_set_back_makes_no_negative_duration(tmp_path: Path) -> None:
+    """It is not known how long such a campaign took, neither here nor in its report."""
+    began = NOW - timedelta(days=1)
+    back = dataclasses.replace(
+        campaigns.campaign(), started_at=began, ended_at=began - timedelta(hours=1)
+    )
+    with Store(f"sqlite:///{tmp_path}/results.db", UPath(tmp_path / "objects")) as store:
+        store.add_campaign(back)
+        html = shown(Site(Home(tmp_path, tmp_path), store, load("en"), NOW))
+    assert back.took is None
+    assert '<td class="number">n/a</td>' in html
+    report = model.build(back, compare(back.plan, [], 2.0), [])
+    assert dict(method.provenance(report))["Duration"] == "n/a"
+    assert "-" not in method.about(report).split(" · ")[2]
 
 
 def shown(site: Site, **asked: str) -> str:

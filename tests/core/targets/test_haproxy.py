@@ -17,6 +17,7 @@ import pytest
 
 from benchlab.errors import CommandError, TargetError
 from benchlab.hosts.executor import LocalExecutor
+from benchlab.plan.load_balancer import HAProxySettings
 from benchlab.targets import haproxy
 from benchlab.targets.haproxy import (
     Backend,
@@ -95,6 +96,39 @@ def test_haproxy_accepts_the_configuration(
     assert all(f"server {name} {address} check" in text for name, address in backends.items())
     assert f"nbthread {min(threads, 64)}\n" in text
     assert "nbproc" not in text
+
+
+@needs_haproxy
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {
+            "maxconn": 4000, "nbthread": 64, "retries": 2,
+            "timeouts": {"connect": "2s", "client": "30000s", "server": "30000s"},
+            "check": {"inter": 2000, "rise": 2, "fall": 3},
+        },
+        {"retries": 0, "timeouts": {"connect": "2147483647ms", "client": "24d", "server": "1ms"}},
+        {
+            "maxconn": 100_000, "nbthread": 1, "retries": 1000,
+            "check": {"inter": 10_000, "rise": 100, "fall": 100},
+        },
+    ],
+)  # fmt: skip
+def test_haproxy_accepts_whatever_a_report_type_may_set(
+    executor: LocalExecutor, tmp_path: Path, settings: dict[str, object]
+) -> None:
+    """The first is a published configuration; every directive of the settings is in the file."""
+    chosen = HAProxySettings.model_validate(settings)
+    made = balancer(executor, tmp_path, settings=chosen)
+    made.configure()
+    path = tmp_path / "side" / "haproxy.cfg"
+    checked = subprocess.run(["haproxy", "-c", "-f", path], capture_output=True, text=True)
+    assert (checked.returncode, "[WARNING]" in checked.stderr) == (0, False)
+    written = path.read_text()
+    # The limits of connections and threads are arguments of its own: see the published plans.
+    for directive in chosen.directives():
+        if not directive.startswith(("maxconn", "nbthread")):
+            assert directive in written
 
 
 def test_it_listens_on_loopback_only(executor: LocalExecutor, tmp_path: Path) -> None:

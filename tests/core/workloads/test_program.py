@@ -85,7 +85,7 @@ def test_sysbench_workloads_have_only_sysbench() -> None:
 def test_the_client_s_files_are_put_on_its_host() -> None:
     """The script is beside the option file, where the command expects it."""
     executor = host("sysbench")
-    facts = program.install(executor, Path("/c1"), TPCC, None, measured_with=None)
+    facts = program.install(executor, Path("/c1"), TPCC, Client(), measured_with=None)
     assert facts["client_program"] == "embedded"
     assert executor.files[Path("/c1/tpcc.lua")] == tpcc.SCRIPT.read_text()
 
@@ -93,7 +93,7 @@ def test_the_client_s_files_are_put_on_its_host() -> None:
 def test_a_campaign_is_not_resumed_with_another_client() -> None:
     """Its figures would not be comparable."""
     with pytest.raises(TargetError, match=r"embedded is the first .* tiup has measured trials"):
-        program.install(host("sysbench"), Path("/c1"), TPCC, None, measured_with="tiup")
+        program.install(host("sysbench"), Path("/c1"), TPCC, Client(), measured_with="tiup")
 
 
 def test_tiup_s_component_is_started_by_its_path() -> None:
@@ -149,3 +149,30 @@ def test_a_missing_tiup_is_distinguished_from_one_that_cannot_download(tmp_path:
     assert (missing.returncode, missing.stdout) == (127, "")
     install_tiup(tmp_path, help_code=1)
     assert located(tmp_path).returncode == 1
+
+
+def test_a_client_of_another_version_is_refused() -> None:
+    """What is really there is asked, and named with the host and what to do."""
+    _, facts = program.choose(host("sysbench"), SYSBENCH, None, version="1.0.20")
+    assert facts["client_version"] == "sysbench 1.0.20"
+    with pytest.raises(UnavailableError) as caught:
+        program.choose(host("sysbench"), SYSBENCH, None, version="1.1.0-ead2689")
+    assert str(caught.value) == (
+        "client.version: sysbench on fake is sysbench 1.0.20, not 1.1.0-ead2689; install that "
+        "version there and name it in client.path, or change client.version"
+    )
+
+
+def test_a_program_is_started_by_its_path() -> None:
+    """With its version; a commit behind the version is not asked for unless it is named."""
+
+    def answer(command: Sequence[str], stdin: str) -> str:
+        assert command == ["/opt/sysbench/bin/sysbench", "--version"]
+        return "sysbench 1.1.0-ead2689\n"
+
+    path = "/opt/sysbench/bin/sysbench"
+    for version in ("1.1.0", "1.1.0-ead2689"):
+        at = {"path": path, "version": version}
+        chosen, facts = program.choose(fakes.FakeExecutor(answer), SYSBENCH, None, **at)
+        assert facts["client_path"] == path
+    assert chosen.started(["sysbench", "oltp_insert"], path) == [path, "oltp_insert"]

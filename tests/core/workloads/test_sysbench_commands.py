@@ -23,6 +23,8 @@ from benchlab.workloads.sysbench import (
     config_file_text,
     tables,
 )
+from benchlab.workloads.sysbench_faults import OWNED
+from benchlab.workloads.sysbench_names import options_of
 
 SECRET = "hunter2, it's"
 ENDPOINT = Endpoint("127.0.0.1", 3390, "bench", SECRET, "sbtest")
@@ -106,9 +108,27 @@ def test_one_dataset_serves_every_workload() -> None:
             assert option in prepare
 
 
-def test_only_point_select_is_read_only() -> None:
-    """A workload that writes never counts as read-only."""
-    assert {"oltp_point_select"} == READ_ONLY < set(NAMES)
+def test_a_workload_that_writes_never_counts_as_read_only() -> None:
+    """Else its trials would follow each other without a restore."""
+    assert set(NAMES) - READ_ONLY == {
+        *("oltp_read_write", "oltp_update_index", "oltp_update_non_index", "oltp_insert"),
+        *("oltp_write_only", "oltp_delete"),
+    }
+
+
+def test_chosen_options_go_to_the_scripts_that_have_them() -> None:
+    """sysbench ends with `invalid option` where a script does not have one."""
+    options = {"random-points": 5, "skip-trx": True, "rand-spec-pct": 20}
+    client = Client(rand_type="special", options=options)
+    load = prepare_command(ENDPOINT, "c", SIZE, threads=4, client=client)
+    points = run_command("select_random_points", ENDPOINT, "c", SIZE, **RUN, client=client)
+    for command in (load, points):
+        assert [word for word in command if word.startswith("--rand-")] == [
+            *("--rand-type=special", "--rand-spec-pct=20")
+        ]
+        assert "--skip-trx=on" in command
+    assert "--random-points=5" in points
+    assert "--random-points=5" not in load
 
 
 @given(st.text(min_size=1, max_size=60))
@@ -229,12 +249,15 @@ def test_the_caller_chooses_the_errors_to_ignore() -> None:
 @pytest.mark.skipif(shutil.which("sysbench") is None, reason="sysbench is not installed")
 @pytest.mark.parametrize("workload", NAMES)
 def test_sysbench_knows_every_option(workload: str, tmp_path: Path) -> None:
-    """The installed sysbench accepts the command: it starts, and only then fails."""
+    """The installed sysbench accepts every option that can be chosen: only then does it fail."""
     config = tmp_path / "bench.cnf"
     config.write_text(config_file_text(ENDPOINT))
     # Nothing listens on port 1: the options are read, the connection is refused.
     nowhere = dataclasses.replace(ENDPOINT, port=1)
-    command = run_command(workload, nowhere, str(config), SIZE, **RUN)
+    options = dict.fromkeys(options_of(workload, None) - OWNED.keys(), 1)
+    options |= {"db-ps-mode": "disable", "mysql-storage-engine": "innodb"}
+    client = Client(rand_type="pareto", options=options)
+    command = run_command(workload, nowhere, str(config), SIZE, **RUN, client=client)
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert "Number of threads: 4" in done.stdout
     assert "unable to connect to MySQL server on host '127.0.0.1', port 1" in done.stdout

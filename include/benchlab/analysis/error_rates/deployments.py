@@ -59,13 +59,17 @@ class Noise:
         return found
 
 
-def assumed(workloads: int, threads: int) -> Noise:
-    """Where no A/A campaign is stored: the noise of the published reports (docs/statistics.md)."""
+def assumed(thread_counts: Sequence[int]) -> Noise:
+    """Where no A/A campaign is stored: the noise of the published reports (docs/statistics.md).
+
+    Args:
+        thread_counts: how many each workload is measured with.
+    """
     import numpy as np
 
-    nothing = np.zeros(workloads)
+    nothing = np.zeros(len(thread_counts))
     known = Squares(nothing, nothing, nothing, nothing, nothing)
-    return Noise([2 * (_BLOCK_SD**2 + _CELL_SD**2 / threads)] * workloads, known)
+    return Noise([2 * (_BLOCK_SD**2 + _CELL_SD**2 / count) for count in thread_counts], known)
 
 
 def detectable_pct(noise: Noise, deployments: int, rounds: int, threshold_pct: float) -> float:
@@ -74,7 +78,7 @@ def detectable_pct(noise: Noise, deployments: int, rounds: int, threshold_pct: f
     The same arguments give the same figure.
 
     Example:
-        ``detectable_pct(assumed(5, 6), deployments=6, rounds=6, threshold_pct=2.0)`` is about 4.6.
+        ``detectable_pct(assumed([6] * 5), deployments=6, rounds=6, threshold_pct=2)`` is about 4.6.
 
     Args:
         rounds: of all deployments together, at least two.

@@ -37,12 +37,11 @@ from benchlab.language import Message, Said, message, side_name
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.records import TrialResult
+from benchlab.workloads import read_only
 
 if TYPE_CHECKING:
     from benchlab.analysis.verdict.rounds import Array, Rounds
 
-# Workloads that change nothing. They meet no conflict, so that one error is one too many.
-READ_ONLY = ("oltp_point_select", "oltp_read_only")
 # The gate of validity of this column says how busy the client was in a trial.
 CLIENT_CPU = "harness_cpu_ratio"
 # Twice the threads for so little more throughput: something is at its limit.
@@ -221,7 +220,8 @@ def error_columns(workload: str, counts: Mapping[Side, int], p: float | None) ->
     """
     many, few = sorted(SIDES, key=lambda side: -counts[side])
     why = message("reason-errors", where=OneSided(many, counts[many], counts[few]).where("errors"))
-    reads = float(counts[many]) if workload in READ_ONLY and not counts[few] else 0.0
+    # A workload that only reads meets no conflict, so that one error is one too many.
+    reads = float(counts[many]) if workload in read_only() and not counts[few] else 0.0
     return {
         "errors_side_p": Seen(p, why),
         "read_errors_one_side": Seen(None if p is None else reads, why),

@@ -79,6 +79,7 @@ and-more = { $shown } and { $more } more
 of-each-side = baseline: { $baseline }, candidate: { $candidate }
 of-both-sides = { $value } (both sides)
 time-pattern = yyyy-MM-dd HH:mm:ss 'UTC'
+campaign-page = The campaign's page, with every trial
 also-in = Also in: { $pages }
 recorded-texts = What servers, hosts, trials and report types said is in English, as it was recorded.
 
@@ -215,6 +216,8 @@ details-go-tpc = go-tpc's percentiles are coarse: it counts latencies in steps o
 trials-counted = Trials: { $planned } planned, { $executed } executed, { $used } used.
 repeats-none = Pairs of blocks measured again: none.
 repeats = Pairs of blocks measured again ({ $count }): { $each }.
+repeats-many = Pairs of blocks measured again ({ $count }): { $each }. Why is listed under Excluded trials.
+repeats-of = { $workload } { $count }
 repeat = { $workload } in round { $round }, measured { $attempts } times
 repeat-because = { repeat } ({ $because })
 missing-none = Planned trials without a valid result: none.
@@ -270,6 +273,7 @@ shared-machine = { $balancer ->
     [none] Client and server share
    *[haproxy] Client, load balancer and server share
 } one machine (cores: { $cores }): the figures compare the two sides with each other, and with nothing measured elsewhere.
+haproxy-settings = HAProxy was configured as the report type says: { $settings }.
 note-cloud = TiDB Cloud chose the version and the configuration and operates the cluster: its hosts are not seen, and there are no figures of them. A restore loads the tables anew, with as many rows and other values.
 note-existing = The servers are somebody else's: other work on them and on their hosts is not seen, and there are no figures of their hosts. A restore loads the tables anew, with as many rows and other values.
 engine-chosen = Engine { $engine }: { $reason }.
@@ -316,6 +320,7 @@ step-deploy = { $candidate ->
 }; only one runs at a time.
 dataset-tables = { $tables } tables of { $rows } rows
 dataset-warehouses = { $warehouses } warehouses of TPC-C
+dataset-records = { $records } records of YCSB
 step-load = Load { $dataset } into each side.
 step-restore-dataset = Restore { $dataset } into each side from the dataset snapshot of its version; an earlier campaign loaded them with the client.
 contents-tpcc = The rows of the two sides are alike in kind, but not in content, as their checksums show: TPC-C asks for random values, and for 5 to 15 lines in each order.
@@ -351,6 +356,7 @@ restore-per-workload = Before each block the side's data are { restored-from }; 
 restore-never = The data are never restored: each trial runs on what the trials before it left.
 after-restore = After a restore the hosts' caches are empty; the trial waits until the region leaders are spread evenly or have stopped moving, or until a time limit has passed.
 step-trial = { $where ->
+    [existing] For each trial: wait until the server answers,
     [fleet] For each trial: start the cluster, wait until every server answers{ $balancer ->
         [none] {""}
        *[haproxy] {" "}and the load balancer reports all TiDB servers up
@@ -382,6 +388,7 @@ step-repeat = { $limit ->
 commands-load = Load the tables, once on each side
 commands-loaded-before = Load the tables, as was done before their dataset snapshots were taken
 commands-run = Run one trial
+commands-run-of = Run one trial of { $workload }
 
 ## How to read this
 
@@ -1009,6 +1016,10 @@ site-plan-duration = Takes about
 site-plan-cost = Costs
 site-plan-finds = Finds
 site-plan-trials = Trials
+site-plan-rounds-of = { $rounds }{ $deployments ->
+    [1] {""}
+   *[other] { " " }in { $deployments } deployments of each side
+}
 site-plan-rounds = Rounds
 site-plan-hosts = Hosts
 site-plan-steps = Steps
@@ -1029,6 +1040,62 @@ site-plan-finds-change = a change of { $change } in 4 of 5 campaigns, by { $camp
 }
 site-plan-finds-assumed = a change of { $change } in 4 of 5 campaigns, with noise as assumed: there is no A/A campaign of this setting
 
+## Stages and phases of a campaign, as its progress has them
+
+phase-of-side = { $phase } { $side }
+stage-plan = plan
+stage-register = register
+stage-provision = provision
+stage-prepare = prepare
+stage-deploy = deploy
+stage-load = load
+stage-analyze = analyze
+stage-check = check
+stage-back-up = back up
+stage-measure = measure
+stage-trial = trial
+stage-repeats = repeats
+stage-validate = validate
+stage-publish = publish
+stage-verdict = verdict
+stage-notify = notify
+stage-give-back = give back
+stage-failed = failed
+phase-planned = planned
+phase-versions = versions
+phase-warning = warning
+phase-check-the-machine = check the machine
+phase-wait-until-it-is-free = wait until it is free
+phase-local = this machine
+phase-hosts = owned hosts
+phase-install = install
+phase-client = client
+phase-probe-the-hosts = probe the hosts
+phase-deploy = deploy
+phase-load = load
+phase-load-all-sides = load all sides
+phase-keep-the-dataset-of = keep the dataset of
+phase-restore-the-dataset-of = restore the dataset of
+phase-analyze = analyze
+phase-check-after-load = check after load
+phase-check-after-last-trial = check after last trial
+phase-back-up = back up
+phase-stop = stop
+phase-restore = restore
+phase-start = start
+phase-ready = wait until ready
+phase-check-dataset = check dataset
+phase-warm-up = warm up
+phase-run = run
+phase-collect = collect
+phase-gates = gates
+phase-evaluated = evaluated
+phase-left-out = left out
+phase-report = report
+phase-published = published
+phase-sent = sent
+phase-failed = failed
+phase-done = done
 ## One version (`sides: single`): said in place of the message without `-single`
 
 side-baseline-single = measured version
@@ -1095,6 +1162,10 @@ head-both-sides-single = Parameters that were set
 sources-single = trials.csv has one row per executed trial. The figure at a thread count is the geometric mean over its used rows. { sources-raw } comparison.csv and report.json have the figures unrounded. If evidence.zip lies beside this report, the command benchlab verify recomputes its figures from the raw outputs, and lists what it could not recompute.
 site-same-plan = The same plan before
 site-same-plan-about = Campaigns of one version with this setting, the newest first: throughput of each workload, as the geometric mean over thread counts and rounds. They were measured at other times and on other deployments, so their differences are no verdict; only campaigns of two versions belong to the long view.
-restore-every-trial-single = Before every trial the data are restored from the snapshot.
-restore-after-writes-single = Before a trial the data are restored from the snapshot if anything was written since the last restore.
-restore-per-workload-single = Before each block the data are restored from the snapshot; each later trial of the block runs on what the one before it left.
+restored-alone-from = { $source ->
+    [client] loaded anew by the client
+   *[snapshot] restored from the snapshot
+}
+restore-every-trial-single = Before every trial the data are { restored-alone-from }.
+restore-after-writes-single = Before a trial the data are { restored-alone-from } if anything was written since the last restore.
+restore-per-workload-single = Before each block the data are { restored-alone-from }; each later trial of the block runs on what the one before it left.

@@ -55,6 +55,7 @@ and-more = { $shown } 等，另有 { $more } 处
 of-each-side = 基线：{ $baseline }；候选：{ $candidate }
 of-both-sides = { $value }（两方相同）
 time-pattern = yyyy 年 M 月 d 日 HH:mm:ss (UTC)
+campaign-page = 测试活动的页面，包含每次测试
 also-in = 其他语言：{ $pages }
 recorded-texts = 服务器、主机、试验和报告类型所记录的文字保留英文原文。
 
@@ -176,6 +177,8 @@ details-go-tpc = go-tpc 的百分位值较为粗略：其延迟统计的步长�
 trials-counted = 试验：计划 { $planned } 个，执行 { $executed } 个，采用 { $used } 个。
 repeats-none = 重新测试的测试块对：无。
 repeats = 重新测试的测试块对（{ $count }）：{ $each }。
+repeats-many = 重新测试的测试块对（{ $count }）：{ $each }。原因见“未采用的试验”。
+repeats-of = { $workload } { $count } 对
 repeat = 第 { $round } 轮的 { $workload }，共测试 { $attempts } 次
 repeat-because = { repeat }（{ $because }）
 missing-none = 计划内但没有有效结果的试验：无。
@@ -228,6 +231,7 @@ shared-machine = { $balancer ->
     [none] 客户端和服务器共用
    *[haproxy] 客户端、负载均衡器和服务器共用
 }一台机器（核数：{ $cores }）：所得数据只能用于两方之间的相互比较，不能与其他环境测得的数据比较。
+haproxy-settings = HAProxy 按报告类型中的设置运行：{ $settings }。
 note-cloud = 版本与配置由 TiDB Cloud 决定，集群由其运维：看不到其主机，也没有这些主机的指标。恢复数据即重新导入各表，行数相同，值不同。
 note-existing = 服务器不归本次测试所有：看不到服务器及其主机上的其他负载，也没有这些主机的指标。恢复数据即重新导入各表，行数相同，值不同。
 engine-chosen = 引擎 { $engine }（选用原因：{ $reason }）。
@@ -278,6 +282,7 @@ step-deploy = { $where ->
 }；同一时刻只运行其中一方。
 dataset-tables = { $tables } 张表（每张表 { $rows } 行数据）
 dataset-warehouses = { $warehouses } 个 TPC-C warehouse
+dataset-records = { $records } 条 YCSB 记录
 step-load = 向每一方导入 { $dataset }。
 step-restore-dataset = 从各版本的数据集快照向每一方恢复 { $dataset }；这些数据由此前的一次测试通过客户端导入。
 contents-tpcc = 由校验和可知，两方的数据行类型相同，但内容不同：TPC-C 要求取随机值，且每个订单有 5 至 15 个订单行。
@@ -307,6 +312,7 @@ restore-per-workload = 每个测试块之前，{ restored-from }该方的数据�
 restore-never = 不恢复数据：每个试验都在之前的试验留下的数据上运行。
 after-restore = 恢复之后，主机的缓存中没有任何数据，试验会一直等待，直到 Region 的 leader 分布均匀且不再迁移，或超过时限。
 step-trial = { $where ->
+    [existing] 对于每个试验：等待服务器响应，
     [fleet] 对于每个试验：启动集群，等待所有服务器响应{ $balancer ->
         [none] {""}
        *[haproxy] 且负载均衡器报告所有 TiDB 服务器可用
@@ -338,6 +344,7 @@ step-repeat = { $limit ->
 commands-load = 在每一方各导入一次数据
 commands-loaded-before = 导入数据（在制作数据集快照之前已执行）
 commands-run = 运行一个试验
+commands-run-of = 运行 { $workload } 的一个试验
 
 ## 如何阅读本报告
 
@@ -1029,6 +1036,10 @@ site-plan-duration = 大约需要
 site-plan-cost = 费用
 site-plan-finds = 能发现
 site-plan-trials = 试验数
+site-plan-rounds-of = { $rounds }{ $deployments ->
+    [1] {""}
+   *[other] （每一方部署 { $deployments } 次）
+}
 site-plan-rounds = 轮数
 site-plan-hosts = 主机数
 site-plan-steps = 步骤
@@ -1046,6 +1057,62 @@ site-plan-finds-little = 五次中有四次连 50% 的变化也发现不了
 site-plan-finds-change = 五次中有四次可发现 { $change } 的变化，依据 { $campaigns } 个 A/A 测试
 site-plan-finds-assumed = 五次中有四次可发现 { $change } 的变化（噪声为假定值：此设置下没有 A/A 测试）
 
+## 测试活动的阶段，如其进度所记
+
+phase-of-side = { $phase }（{ $side }）
+stage-plan = 制定计划
+stage-register = 登记
+stage-provision = 准备主机
+stage-prepare = 准备
+stage-deploy = 部署
+stage-load = 导入数据
+stage-analyze = 收集统计信息
+stage-check = 检查
+stage-back-up = 做快照
+stage-measure = 测量
+stage-trial = 试验
+stage-repeats = 重测
+stage-validate = 检查结果
+stage-publish = 发布
+stage-verdict = 结论
+stage-notify = 通知
+stage-give-back = 归还
+stage-failed = 失败
+phase-planned = 计划已制定
+phase-versions = 版本
+phase-warning = 警告
+phase-check-the-machine = 检查机器
+phase-wait-until-it-is-free = 等待机器空闲
+phase-local = 本机
+phase-hosts = 自有主机
+phase-install = 安装
+phase-client = 客户端
+phase-probe-the-hosts = 测试主机的速度
+phase-deploy = 部署
+phase-load = 导入数据
+phase-load-all-sides = 向各方导入数据
+phase-keep-the-dataset-of = 保存数据集
+phase-restore-the-dataset-of = 恢复数据集
+phase-analyze = 收集统计信息
+phase-check-after-load = 导入后的检查
+phase-check-after-last-trial = 最后一次试验后的检查
+phase-back-up = 做快照
+phase-stop = 停止
+phase-restore = 恢复快照
+phase-start = 启动
+phase-ready = 等待就绪
+phase-check-dataset = 检查数据集
+phase-warm-up = 预热
+phase-run = 运行
+phase-collect = 收集结果
+phase-gates = 检查项
+phase-evaluated = 已检查
+phase-left-out = 已省略
+phase-report = 报告
+phase-published = 已发布
+phase-sent = 已发送
+phase-failed = 失败
+phase-done = 完成
 ## 单一版本 (`sides: single`)：代替不带 `-single` 的消息
 
 side-baseline-single = 被测版本
@@ -1103,6 +1170,10 @@ head-both-sides-single = 所设参数
 sources-single = trials.csv 中每个已执行的试验占一行。某一线程数下的数据，是该负载、该线程数所采用的各行的几何平均值。{ sources-raw }comparison.csv 和 report.json 中为未经舍入的数据。如本报告旁有 evidence.zip，可用 benchlab verify 命令由原始输出重新计算各项数据，该命令也会指出无法重新计算的内容。
 site-same-plan = 此前的同一计划
 site-same-plan-about = 设置相同的单一版本测试活动，最新的在前：各负载的吞吐，为各线程数与各轮次的几何平均值。它们在其他时间、其他部署上测得，因此其差异不是结论；只有对比两个版本的测试活动才进入长期视图。
-restore-every-trial-single = 每个试验之前，均从快照恢复数据。
-restore-after-writes-single = 如果上次恢复之后写入过数据，则在试验之前从快照恢复数据。
-restore-per-workload-single = 每个测试块之前，从快照恢复数据；同一测试块内的试验依次使用前一个试验留下的数据。
+restored-alone-from = { $source ->
+    [client] 由客户端重新导入
+   *[snapshot] 从快照恢复
+}
+restore-every-trial-single = 每个试验之前，均{ restored-alone-from }数据。
+restore-after-writes-single = 如果上次恢复之后写入过数据，则在试验之前{ restored-alone-from }数据。
+restore-per-workload-single = 每个测试块之前，{ restored-alone-from }数据；同一测试块内的试验依次使用前一个试验留下的数据。

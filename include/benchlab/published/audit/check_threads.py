@@ -16,7 +16,7 @@ from math import exp, log
 from benchlab.published.audit import recompute
 from benchlab.published.audit.finding import Finding
 from benchlab.published.plan import command_line
-from benchlab.published.plan.command_line import NOT_MEASURED, SYSBENCH_SCRIPTS
+from benchlab.published.plan.command_line import NOT_MEASURED
 from benchlab.published.reading.model import (
     Metric,
     Printed,
@@ -26,6 +26,7 @@ from benchlab.published.reading.model import (
     ThreadList,
     Workload,
 )
+from benchlab.workloads.sysbench_names import SYSBENCH_SCRIPTS
 
 _WHICH = "which of them was measured"
 

@@ -1,8 +1,7 @@
 """Parses a published command as its client does, and knows the client's options.
 
-sysbench: ``sysbench --help`` and ``sysbench oltp_read_write help`` of 1.0.20; for 1.1 the SB_OPT
-tables in src/*.c and src/drivers and src/lua/oltp_common.lua of its repository. It ends with
-"invalid option" if an option is unknown.
+sysbench: its options are in :mod:`benchlab.workloads.sysbench_names`. It ends with "invalid option"
+if an option is unknown.
 
 go-tpc: cmd/go-tpc/main.go and cmd/go-tpc/tpcc.go of pingcap/go-tpc. ``tiup bench tpcc`` is the same
 client (components/bench of pingcap/tiup, and go-tpc itself from TiUP 1.9 on); older ones have fewer
@@ -18,40 +17,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchlab.published.reading.model import Command
+from benchlab.workloads.sysbench_names import SYSBENCH_1_0, SYSBENCH_1_1, SYSBENCH_SCRIPTS
 
 
 def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
-
-SYSBENCH_SCRIPTS = _names(
-    "oltp_common oltp_delete oltp_insert oltp_point_select oltp_read_only oltp_read_write"
-    " oltp_update_index oltp_update_non_index oltp_write_only"
-)
-"""sysbench's own scripts, which have the options below and no others."""
-
-SYSBENCH_1_0 = _names(
-    """
-    threads events time forced-shutdown thread-stack-size rate report-interval report-checkpoints
-    debug validate help version config-file tx-rate max-requests max-time num-threads
-    rand-type rand-spec-iter rand-spec-pct rand-spec-res rand-seed rand-pareto-h
-    verbosity percentile histogram
-    db-driver db-ps-mode db-debug
-    mysql-host mysql-port mysql-socket mysql-user mysql-password mysql-db mysql-ssl
-    mysql-ssl-cipher mysql-compression mysql-debug mysql-ignore-errors mysql-dry-run
-    pgsql-host pgsql-port pgsql-user pgsql-password pgsql-db
-    auto-inc create-secondary delete-inserts distinct-ranges index-updates mysql-storage-engine
-    non-index-updates order-ranges pgsql-variant point-selects range-selects range-size secondary
-    simple-ranges skip-trx sum-ranges table-size tables
-    """
-)
-
-SYSBENCH_1_1 = SYSBENCH_1_0 | _names(
-    """
-    warmup-time thread-init-timeout luajit-cmd rand-zipfian-exp mysql-ssl-key mysql-ssl-ca
-    mysql-ssl-cert mysql-compression-algorithms pgsql-sslmode create-table-options reconnect
-    """
-)
 
 # By letter: the long name.
 _GO_TPC_LETTERS = {

@@ -16,9 +16,10 @@ from typing import Literal, NamedTuple
 from benchlab.language import Language
 from benchlab.language.names import items
 from benchlab.published.plan import command_line
-from benchlab.published.plan.command_line import SYSBENCH_1_1, SYSBENCH_SCRIPTS, CommandLine
+from benchlab.published.plan.command_line import CommandLine
 from benchlab.published.reading.model import Act, Command, PublishedReport, StatedSetting
 from benchlab.published.rendering.tables import Section
+from benchlab.workloads.sysbench_names import SYSBENCH_1_1, SYSBENCH_SCRIPTS
 
 _BEFORE: dict[Act, str] = {"analyze": "published-analyze", "back_up": "published-back-up"}
 _BENCHMARKSQL = "BenchmarkSQL"

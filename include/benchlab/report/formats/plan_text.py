@@ -264,7 +264,7 @@ def _published(published: Published, plan: Plan) -> Iterator[str]:
         )
         yield "(the page does not check its data)"
     yield "differences from the document:"
-    yield from (f"  - {difference}" for difference in published.differences)
+    yield from (f"  - {difference}" for difference in published.sentences)
 
 
 def _trials(spec: ReportSpec, plan: Plan) -> Iterator[str]:

@@ -5,11 +5,12 @@ They come from the workloads' own builders, so that the command shown is the one
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchlab import workloads
 from benchlab.language import Language
+from benchlab.language.names import title_of
 from benchlab.results.records import Campaign
 from benchlab.workloads.client import Endpoint, Session
 
@@ -21,6 +22,7 @@ _PLACEHOLDERS = {
     "--mysql-port": "$port",
     "--mysql-user": "$user",
     "--port": "$port",
+    **{f"--prop=mysql.{name}": f"${name}" for name in ("host", "port", "user")},
     "--threads": "$threads",
     "--user": "$user",
 }
@@ -44,21 +46,31 @@ def of_campaign(campaign: Campaign, language: Language) -> tuple[Command, ...]:
     endpoint = Endpoint("host", 1, "user", "", module.DATABASE)
     session = Session(endpoint, "config", campaign.report_type.dataset, 1, client)
     prepare = module.prepare_command(session)
-    run = module.run_command(
-        min(names),
-        session,
-        seconds=max(trial.seconds for trial in campaign.plan.trials),
-        **_ignored_errors(campaign),
-    )
-    if len(module.NAMES) > 1:
-        run[run.index(min(names))] = "$workload"
+    seconds = max(trial.seconds for trial in campaign.plan.trials)
+    runs = {
+        name: module.run_command(name, session, seconds=seconds, **_ignored_errors(campaign))
+        for name in sorted(names)
+    }
     restored = campaign.environment.get("dataset", "").startswith("restored")
     return (
         Command(
             language.say("commands-loaded-before" if restored else "commands-load"), _shell(prepare)
         ),
-        Command(language.say("commands-run"), _shell(run)),
+        *_of_runs(runs, language),
     )
+
+
+def _of_runs(runs: Mapping[str, list[str]], language: Language) -> list[Command]:
+    """One command for all workloads if it has their name as a word, else one for each."""
+    name, run = next(iter(runs.items()))
+    if all(name in run for name, run in runs.items()):
+        if len(workloads.by_name()[name].NAMES) > 1:
+            run[run.index(name)] = "$workload"
+        return [Command(language.say("commands-run"), _shell(run))]
+    return [
+        Command(language.say("commands-run-of", workload=title_of(name)), _shell(run))
+        for name, run in runs.items()
+    ]
 
 
 def _ignored_errors(campaign: Campaign) -> dict[str, tuple[int, ...]]:
@@ -74,7 +86,7 @@ def _shell(words: Sequence[str]) -> str:
     first = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
     shown = []
     for word in words[first:]:
-        option, separator, _ = word.partition("=")
+        option, separator, _ = word.rpartition("=")
         placeholder = _PLACEHOLDERS.get(option) if separator else None
         shown.append(f"{option}={placeholder}" if placeholder else word)
     return " \\\n    ".join((" ".join(words[:first]), *shown))

@@ -11,6 +11,7 @@ only format what the :class:`Report` decides::
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -34,6 +35,7 @@ from benchlab.report.model import software as software_module
 from benchlab.report.model.series import PairSeries
 from benchlab.results import redaction
 from benchlab.results.records import (
+    PAGE,
     REPLACED,
     SPENT,
     SPOT_HOSTS,
@@ -45,13 +47,15 @@ from benchlab.results.records import (
 
 Value = str | int | float | bool
 
+# Without what could end a link in HTML or Markdown.
+_ADDRESS = re.compile(r"https?://[^\s<>()\"'\\]+")
 _MACHINE = ("host", "hostname", "os", "kernel", "cpu", "cores", "memory", "disk", "filesystem")
 # Recorded facts that are not among machine and software, because the report states them elsewhere.
 _ELSEWHERE = (
     *("benchlab", "engine_title", "engine_caveat", "ignored_errors", "dataset", "zone"),
     *("client_program", "client_version", "client_path", CLOCKS, SPENT, STOPPED),
     *(probes.FIRST, probes.AGAIN),
-    *(SPOT_HOSTS, REPLACED),
+    *(SPOT_HOSTS, REPLACED, PAGE),
     *(f"{role}_hosts" for role in ROLES),
 )
 
@@ -144,6 +148,8 @@ class Report:
         names = {workload.name for workload in self.comparison.workloads}
         if all(name.startswith("oltp_") for name in names):
             return "Sysbench"
+        if all(name.startswith("ycsb_") for name in names):
+            return "YCSB"
         return "TPC-C" if names == {"tpcc"} else None
 
     @cached_property
@@ -194,6 +200,12 @@ class Report:
     def environment(self) -> dict[str, str]:
         """What was recorded of hosts and programs, each value on one line."""
         return {plain(k): plain(v) for k, v in self.campaign.environment.items()}
+
+    @cached_property
+    def page(self) -> str | None:
+        """The address of the campaign's page on the benchmark site, where it was known."""
+        recorded = self.environment.get(PAGE, "")
+        return recorded if _ADDRESS.fullmatch(recorded) else None
 
     @cached_property
     def engine_caveat(self) -> str | None:

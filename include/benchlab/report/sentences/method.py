@@ -12,7 +12,8 @@ from datetime import UTC, datetime, timedelta
 from benchlab.analysis.verdict.decision import ALPHA
 from benchlab.language.names import items, plain
 from benchlab.language.numbers import MISSING
-from benchlab.plan.dataset import Warehouses
+from benchlab.plan.dataset import Records, Warehouses
+from benchlab.plan.load_balancer import HAProxySettings
 from benchlab.report.model.report import Report, ReportSide
 from benchlab.report.sentences import setting, wording
 from benchlab.results.records import SPENT, rows_of
@@ -23,7 +24,10 @@ def notes(report: Report) -> tuple[str, ...]:
     say, found = report.language.say, []
     if report.plan.target == "local":
         cores = report.machine.get("cores", MISSING)
-        found.append(say("shared-machine", cores=cores, balancer=report.spec.load_balancer))
+        found.append(say("shared-machine", cores=cores, balancer=report.spec.balancer))
+    if isinstance(report.spec.load_balancer, HAProxySettings):
+        chosen = items(report.spec.load_balancer.directives(), report.language)
+        found.append(say("haproxy-settings", settings=chosen))
     if report.spec.restores_by_loading:
         found.append(say("note-existing" if report.spec.connections else "note-cloud"))
     if report.engine_caveat:
@@ -73,11 +77,11 @@ def _where(report: Report) -> str:
 
 def _deploy(report: Report) -> str:
     if report.spec.restores_by_loading:
-        versions = dict.fromkeys(side.version for side in report.sides.values())
+        there = dict.fromkeys(side.version for side in report.sides.values())
         return report.language.say(
             "step-existing" if report.spec.connections else "step-cloud",
             engine=report.engine_title,
-            versions=items(versions, report.language),
+            versions=items(there, report.language),
         )
     versions = {name: side.version for name, side in report.sides.items()}
     if report.campaign.is_aa:
@@ -96,6 +100,8 @@ def _fill(report: Report) -> str:
     step = "step-restore-dataset" if report.restored_dataset else "step-load"
     if isinstance(loaded, Warehouses):
         return say(step, dataset=say("dataset-warehouses", warehouses=whole(loaded.warehouses)))
+    if isinstance(loaded, Records):
+        return say(step, dataset=say("dataset-records", records=whole(loaded.records)))
     tables, rows = whole(loaded.tables), whole(loaded.table_size)
     return say(step, dataset=say("dataset-tables", tables=tables, rows=rows))
 
@@ -150,8 +156,8 @@ def _trial(report: Report) -> str:
     seconds = [str(count) for count in sorted({trial.seconds for trial in report.plan.trials})]
     return report.language.say(
         "step-trial",
-        where=_where(report),
-        balancer=report.spec.load_balancer,
+        where="existing" if report.spec.connections else _where(report),
+        balancer=report.spec.balancer,
         warmup=str(report.spec.warmup_seconds or "cold"),
         when="each" if all(trial.warm_up for trial in report.plan.trials) else "started",
         seconds=format_list(seconds or [MISSING], style="or", locale=report.language.locale),
@@ -183,22 +189,22 @@ def how_to_read(report: Report) -> tuple[str, ...]:
 
 def about(report: Report) -> str:
     """Which campaign it is, when and where it was measured, and how long that took: one line."""
-    say, fleet, ended = report.language.say, report.fleet, report.campaign.ended_at
+    say, fleet, took = report.language.say, report.fleet, report.campaign.took
     machine = [report.machine[name] for name in ("memory",) if name in report.machine]
     cores = report.machine.get("cores")
     where = [*([say("about-cores", cores=cores)] if cores else ()), *machine]
     if fleet is not None:
         where = [say("about-hosts", hosts=fleet.total, rented="yes" if fleet.rented else "no")]
-    took = report.numbers.duration(ended - report.campaign.started_at) if ended else None
+    lasted = report.numbers.duration(took) if took is not None else None
     began = _when(report.campaign.started_at, report)
     return say("about-separator").join(
-        filter(None, (report.campaign.id, began, took, items(where, report.language)))
+        filter(None, (report.campaign.id, began, lasted, items(where, report.language)))
     )
 
 
 def provenance(report: Report) -> tuple[tuple[str, str], ...]:
     """Where the report comes from, as names and values."""
-    say, plan, ended = report.language.say, report.plan, report.campaign.ended_at
+    say, plan = report.language.say, report.plan
     sequential = plan.placement == "sequential" and report.has_verdicts
     values = {
         "campaign": report.campaign.id,
@@ -210,7 +216,7 @@ def provenance(report: Report) -> tuple[tuple[str, str], ...]:
         "state": say(f"state-{report.campaign.state}"),
         "origin": report.campaign.origin or MISSING,
         "started": _when(report.campaign.started_at, report),
-        "duration": report.numbers.duration(ended - report.campaign.started_at if ended else None),
+        "duration": report.numbers.duration(report.campaign.took),
         "estimate": _estimate(report),
         "spent": spent(report),
         "topology": plan.topology,

@@ -48,7 +48,7 @@ def published(report: Report) -> str:
     if found is None:
         return ""
     said = [language.say("published-document", document=found.document)]
-    if found.differences:
+    if found.sentences:
         said.append(language.say("published-differences"))
     return language.say("between-sentences").join(said)
 

@@ -7,6 +7,7 @@ alone. ``verdict(report, section)`` is ``"equivalent"``.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from typing import get_args
 
@@ -22,6 +23,8 @@ from benchlab.results.records import STOPPED, Campaign, GateKind, Stop
 
 PLACE = "\N{OBJECT REPLACEMENT CHARACTER}"
 """The place in a sentence where a format puts more than text: a link, words in bold."""
+MOST_REPEATS = 6
+"""So many pairs that were measured again are named with their reasons; of more, only how many."""
 
 
 def title(report: Report) -> str:
@@ -235,15 +238,22 @@ def sentences(said: Iterable[str], report: Report) -> str:
 
 
 def _repeats(report: Report, found: Quality) -> str:
-    language, said = report.language, []
+    language = report.language
+    if not found.repeats:
+        return language.say("repeats-none")
+    if len(found.repeats) > MOST_REPEATS:  # a busy machine can have hundreds
+        pairs = Counter(pair.title for pair in found.repeats)
+        each = [language.say("repeats-of", workload=of, count=pairs[of]) for of in pairs]
+        return language.say(
+            "repeats-many", count=found.repeated_pairs, each=clauses(each, language)
+        )
+    said = []
     for pair in found.repeats:
         values: dict[str, Value] = {"workload": pair.title, "round": pair.round}
         shape = "repeat"
         if pair.reasons:
             shape, values["because"] = "repeat-because", clauses(pair.reasons, language)
         said.append(language.say(shape, attempts=pair.attempts, **values))
-    if not said:
-        return language.say("repeats-none")
     return language.say("repeats", count=found.repeated_pairs, each=clauses(said, language))
 
 

@@ -164,7 +164,7 @@ def _noise(
     home: Home, spec: ReportSpec, planned: Plan, store: Store | None
 ) -> tuple[tuple[str, ...], Noise]:
     """What the store's A/A campaigns show, with their ids."""
-    nothing = assumed(len(spec.workloads), len(spec.threads))
+    nothing = assumed([len(spec.threads_of(workload)) for workload in spec.workloads])
     if store is None and not is_there(home):
         return (), nothing
     with contextlib.nullcontext(store) if store else open_store(home) as store:
@@ -292,7 +292,10 @@ def _like(store: Store, spec: ReportSpec, planned: Plan) -> Sequence[Campaign]:
         campaign
         for campaign in store.campaigns(spec.report)
         if refusal(campaign, campaign) is None
-        and set(campaign.report_type.threads) == set(spec.threads)
+        and all(
+            {*campaign.report_type.threads_of(workload)} == {*spec.threads_of(workload)}
+            for workload in spec.workloads
+        )
         and set(campaign.report_type.workloads) >= set(spec.workloads)
     ]
     if not fit:

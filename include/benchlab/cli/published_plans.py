@@ -1,0 +1,154 @@
+"""Writes docs/PUBLISHED_PLANS.md from the published plans: what each does as its document, or not.
+
+python -m benchlab.cli.published_plans [--check]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+
+from benchlab import home
+from benchlab.campaign import planning, report_types
+from benchlab.errors import BenchlabError
+from benchlab.home import Home
+from benchlab.plan.dataset import AnyDataset, Dataset
+from benchlab.plan.plan import Plan
+from benchlab.plan.report_type import LINES, Line, Published, ReportSpec
+
+COMMAND = ".venv/bin/python -m benchlab.cli.published_plans"
+PAGE = "docs/PUBLISHED_PLANS.md"
+HEAD = f"""\
+# Published plans
+
+Written by `{COMMAND}` from `configs/published/`; edits are replaced.
+
+Line by line, how each document is measured again, and where that differs from the document, with
+the reason. Where the last column is empty, it is done as in the document. How to run a plan:
+[GUIDE.md](GUIDE.md#published-plans).
+"""
+_ROW = "| {} | {} | {} |"
+_RESTORE = {
+    "every_trial": "the snapshot is restored before each trial",
+    "after_writes": "the snapshot is restored after writes",
+    "per_workload": "the snapshot is restored before each workload",
+    "never": "nothing is restored",
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the page, or with ``--check`` compare it; return the exit code, 1 if out of date."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchlab.cli.published_plans", description=(__doc__ or "").split("\n")[0]
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; exit code 1 if it is out of date"
+    )
+    options = parser.parse_args(arguments)
+    here = home.find()
+    path = here.project / PAGE
+    try:
+        text = page(here)
+    except BenchlabError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    if path.exists() and path.read_text(encoding="utf-8") == text:
+        return 0
+    if options.check:
+        print(f"{PAGE} is not what the plans say; write it anew: {COMMAND}", file=sys.stderr)
+        return 1
+    path.write_text(text, encoding="utf-8")
+    print(f"{PAGE} written")
+    return 0
+
+
+def page(here: Home) -> str:
+    """The whole page.
+
+    Raises:
+        SpecError: a published plan does not validate.
+    """
+    return "\n".join([HEAD, *(_section(here, path) for path in report_types.published_files(here))])
+
+
+def _section(here: Home, path: Path) -> str:
+    spec = report_types.load(path)
+    assert spec.published is not None  # noqa: S101 - that is what makes it a published plan
+    plan = planning.plan(here, spec, spec.deployable_engines[0], path.stem)
+    measured = _measured(spec, plan, spec.published)
+    rows = (
+        (line.replace("_", " "), measured[line], " ".join(spec.published.differences.get(line, ())))
+        for line in LINES
+    )
+    return "\n".join(
+        [
+            f"## {spec.published.document}\n\n`benchlab plan {path.stem}`\n",
+            _ROW.format("line", "measured", "difference and reason"),
+            "|---|---|---|",
+            *(_ROW.format(*(cell.replace("|", "\\|") for cell in row)) for row in rows),
+            "",
+        ]
+    )
+
+
+def _measured(spec: ReportSpec, plan: Plan, published: Published) -> Mapping[Line, str]:
+    order = "one version" if spec.sides == "single" else plan.placement
+    hosts = Counter((host.instance_type, host.role) for host in plan.hosts)
+    return {
+        "versions": " and ".join(side.version for side in plan.sides.values()),
+        "hosts": ", ".join(
+            f"{count} x {kind or 'own host'} ({role})" for (kind, role), count in hosts.items()
+        ),
+        "parameters": "; ".join(_parameters(spec, plan)),
+        "data": _data(spec.dataset),
+        "workloads": "; ".join(_workloads(plan)),
+        "steps": f"rounds: {spec.rounds}; {order}, {spec.seconds} s each; {_RESTORE[spec.restore]}",
+        "client": (
+            f"{spec.client.program or 'sysbench'}, a line every {spec.client.report_interval} s; "
+            f"the document names {published.client}"
+        ),
+        "user": "one of the campaign's own",
+        "load_balancer": _balancer(spec),
+        "results": "throughput and p95 latency by threads, with intervals",
+    }
+
+
+def _data(dataset: AnyDataset) -> str:
+    if isinstance(dataset, Dataset):
+        return f"{dataset.tables} tables of {dataset.table_size:,} rows"
+    return str(dataset)
+
+
+def _workloads(plan: Plan) -> Iterator[str]:
+    """Workloads with the same thread counts together."""
+    for counts, group in groupby(plan.workloads_in_order, plan.threads_in_order):
+        yield f"{', '.join(group)}: {', '.join(map(str, counts))} threads"
+
+
+def _parameters(spec: ReportSpec, plan: Plan) -> Iterator[str]:
+    """How many there are of each component, alike on both sides."""
+    side = plan.sides["baseline"]
+    yield f"{len(side.parameters) or 'none'} of TiDB"
+    for component, items in side.components.items():
+        yield f"{len(items)} of {component}"
+    for workload, components in spec.engines[plan.engine].by_workload.items():
+        for component, items in components.items():
+            chosen = ", ".join(f"`{name}` {value}".lower() for name, value in items.items())
+            yield f"{workload}: {component} {chosen}"
+
+
+def _balancer(spec: ReportSpec) -> str:
+    if spec.target == "tidb_cloud":
+        return "none of Benchlab's"
+    if spec.haproxy is None:
+        return "none"
+    chosen = ", ".join(spec.haproxy.directives())
+    return f"HAProxy at port {spec.ports.entry}, roundrobin, {chosen}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""HAProxy's settings, as a report type writes them under ``load_balancer``.
+
+Only what HAProxy 2.6 accepts can be written: ``nbproc`` and ``bind-process`` are gone since 2.5.
+It always listens on loopback at ``ports.entry``, and gives each server a connection in turn
+(``balance roundrobin``), which a gate checks. It is not started by root, so that it can be given no
+user, group or chroot.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from benchlab.plan.documents import Frozen
+
+MAX_THREADS = 64
+# HAProxy's times are whole numbers of milliseconds in 31 bits.
+_LONGEST_MS = 2**31 - 1
+_UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+def _time(text: str) -> str:
+    """A time as HAProxy takes it; pydantic adds the field to the message.
+
+    Raises:
+        ValueError: HAProxy would refuse it.
+    """
+    number = text.rstrip("dhms")
+    if int(number) * _UNITS_MS[text.removeprefix(number)] > _LONGEST_MS:
+        raise ValueError(f"{text} is more than HAProxy can count, {_LONGEST_MS} ms (24 days)")
+    return text
+
+
+Time = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,9}(ms|s|m|h|d)$"), AfterValidator(_time)]
+
+
+class Timeouts(Frozen):
+    """How long HAProxy waits for a connection, and for a silent client or server."""
+
+    connect: Time = "5s"
+    client: Time = "1h"
+    server: Time = "1h"
+
+
+class Check(Frozen):
+    """How HAProxy checks a server.
+
+    Attributes:
+        inter: milliseconds between two checks; HAProxy is waited for, half a minute at most.
+        rise: so many checks have to succeed until a server is used again.
+        fall: so many checks have to fail until it is not used any more.
+    """
+
+    inter: Annotated[int, Field(ge=1, le=10_000)] = 200
+    rise: Annotated[int, Field(ge=1, le=100)] = 1
+    fall: Annotated[int, Field(ge=1, le=100)] = 2
+
+
+class HAProxySettings(Frozen):
+    """What HAProxy is configured with.
+
+    Attributes:
+        maxconn: the most connections; None: a hundred more than the most client threads.
+        nbthread: HAProxy's own threads; None: as many as treat all connections alike.
+        retries: how often it tries again to connect to a server; None: HAProxy's default, 3.
+    """
+
+    maxconn: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    nbthread: Annotated[int, Field(ge=1, le=MAX_THREADS)] | None = None
+    retries: Annotated[int, Field(ge=0, le=1000)] | None = None
+    timeouts: Timeouts = Timeouts()
+    check: Check = Check()
+
+    def directives(self) -> tuple[str, ...]:
+        """What was chosen, in HAProxy's words: ``("maxconn 4000", "retries 2", ...)``."""
+        numbers = {"maxconn": self.maxconn, "nbthread": self.nbthread, "retries": self.retries}
+        check = self.check
+        return (
+            *(f"{name} {number}" for name, number in numbers.items() if number is not None),
+            *(f"timeout {name} {time}" for name, time in self.timeouts.model_dump().items()),
+            f"check inter {check.inter}ms rise {check.rise} fall {check.fall}",
+        )

@@ -1,0 +1,126 @@
+"""Workloads of the user's own: a Lua script that sysbench runs on sysbench's tables.
+
+Its name says whether it writes, which decides when a snapshot is restored and how errors count.
+The script has to know the options ``tables`` and ``table_size``: by ``require("oltp_common")``, or
+among its own. A campaign keeps its text and its hash, so a changed script is another workload.
+
+Example:
+    ``workloads: [lua_reads]`` and ``client: {script: {path: configs/scripts/counting.lua}}``
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
+
+from benchlab.errors import SpecError, meaning_of
+from benchlab.plan.dataset import Dataset
+from benchlab.plan.report_type import ReportSpec, Script
+from benchlab.workloads import sysbench
+from benchlab.workloads.client import Session, at_least, fitting, is_workload
+
+# `x as x`: part of the `Workload` protocol, used only by its callers.
+from benchlab.workloads.sysbench import PROGRAMS as PROGRAMS
+from benchlab.workloads.sysbench import load_faults as load_faults
+from benchlab.workloads.sysbench import parse as parse
+from benchlab.workloads.sysbench import prepare_command as prepare_command
+from benchlab.workloads.sysbench import tables as tables
+from benchlab.workloads.sysbench import warnings as warnings
+from benchlab.workloads.sysbench_options import chosen, connection, measured
+from benchlab.workloads.sysbench_options import config_file_text as config_file_text
+
+NAMES = ("lua_reads", "lua_writes")
+READ_ONLY = frozenset({"lua_reads"})
+DATASET = Dataset
+DATABASE = sysbench.DATABASE
+TOOL = sysbench.TOOL
+METRIC = sysbench.METRIC
+CONSISTENCY = None
+
+# Beside the option file on the client's host, and in the campaign's directory.
+FILE = "script.lua"
+
+
+def faults(spec: ReportSpec) -> Iterator[str]:
+    """Why the report type's script cannot be run."""
+    named = [name for name in spec.workloads if name in NAMES]
+    if named and spec.client.script is None:
+        yield f"client.script: missing; {named[0]} runs the file that its `path` names"
+    if spec.client.script is not None and not named:
+        yield f"client.script: no workload runs it; write {' or '.join(NAMES)}, or leave it out"
+    if len(named) > 1:
+        yield f"workloads: {' and '.join(named)} are the same script, which writes or does not"
+
+
+def pinned(project: Path, spec: ReportSpec) -> ReportSpec:
+    """The report type with the hash of its script's content.
+
+    Args:
+        project: the checkout, below which a path lies that is not absolute.
+
+    Raises:
+        SpecError: the file cannot be read, or has another hash than the report type says.
+    """
+    script = spec.client.script
+    if script is None:
+        return spec
+    sha256 = _hash(_text(project, script))
+    return spec.with_overrides({"client.script": {"path": script.path, "sha256": sha256}})
+
+
+def keep(project: Path, spec: ReportSpec, directory: Path) -> None:
+    """Put the script into the campaign's directory, unless it is there.
+
+    Raises:
+        SpecError: the file has another hash than the campaign's plan.
+    """
+    if spec.client.script is not None and not (directory / FILE).exists():
+        text = _text(project, spec.client.script)
+        (directory / FILE).write_text(text, encoding="utf-8")
+
+
+def kept(spec: ReportSpec, directory: Path) -> dict[str, Path]:
+    """What :func:`keep` put there, for the client's host, by name; empty if there is no script."""
+    return {FILE: directory / FILE} if spec.client.script is not None else {}
+
+
+def run_command(
+    workload: str,
+    session: Session,
+    *,
+    seconds: int,
+    ignore_errors: Sequence[int] = sysbench.MYSQL_IGNORED_ERRORS,
+) -> list[str]:
+    """The command that runs the script for ``seconds`` seconds; see :mod:`sysbench`'s."""
+    is_workload(workload, NAMES)
+    # sysbench takes 0 for no limit.
+    at_least("seconds", seconds, 1)
+    size = fitting(session.dataset, Dataset, "sysbench")
+    return [
+        "sysbench",
+        str(PurePosixPath(session.config_path).with_name(FILE)),
+        *connection(session),
+        f"--tables={size.tables}",
+        f"--table-size={size.table_size}",
+        f"--threads={session.threads}",
+        *chosen(session.client, None),
+        *measured(seconds, session.client, ignore_errors),
+    ]
+
+
+def _text(project: Path, script: Script) -> str:
+    try:
+        text = (project / script.path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(f"client.script.path: {script.path}: {meaning_of(error)}") from error
+    if script.sha256 not in (None, _hash(text)):
+        raise SpecError(
+            f"client.script.sha256: {script.path} has {_hash(text)}, not {script.sha256}: it was "
+            "changed, which makes it another workload; leave the hash out, or bring the file back"
+        )
+    return text
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,58 @@
+"""docs/PUBLISHED_PLANS.md is what the published plans say, and says what to do where it is not."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from benchlab import home
+from benchlab.campaign import report_types
+from benchlab.cli import published_plans
+
+PROJECT = home.find().project
+
+
+def test_the_page_is_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
+    """`make check` prints nothing about a page that is as the plans say."""
+    assert published_plans.main(["--check"]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+def test_every_difference_of_every_document_is_on_it() -> None:
+    """Beside what is measured, a line for each thing that documents say."""
+    page = published_plans.page(home.find())
+    for path in report_types.published_files(home.find()):
+        spec = report_types.load(path)
+        assert spec.published is not None
+        assert f"## {spec.published.document}\n" in page
+        assert all(sentence in page for sentence in spec.published.sentences)
+    assert "oltp_point_select, oltp_read_write: 50, 100, 200 threads; oltp_update_non_index" in page
+    assert "HAProxy at port 3390, roundrobin, maxconn 4000, nbthread 64, retries 2, timeout" in page
+
+
+def test_a_stale_page_is_named_with_the_command_that_writes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A check writes nothing; the command writes the page, after which the check is content."""
+    for folder in ("configs", "docs"):
+        shutil.copytree(PROJECT / folder, tmp_path / folder)
+    monkeypatch.setenv("BENCHLAB_PROJECT", str(tmp_path))
+    plan, page = (
+        tmp_path / "configs/published/tpcc_v540_vs_v530.yaml",
+        tmp_path / published_plans.PAGE,
+    )
+    plan.write_text(plan.read_text().replace("retries: 2", "retries: 5"))
+    before = page.read_text()
+    assert published_plans.main(["--check"]) == 1
+    assert published_plans.COMMAND in capsys.readouterr().err
+    assert page.read_text() == before
+    assert published_plans.main([]) == 0
+    assert "retries 5" in page.read_text()
+    assert published_plans.main(["--check"]) == 0
+
+    plan.write_text("report: [")
+    assert published_plans.main([]) == 1
+    assert "tpcc_v540_vs_v530.yaml" in capsys.readouterr().err
+    assert "retries 5" in page.read_text()
