@@ -219,8 +219,7 @@ class _Handler(BaseHTTPRequestHandler):
         except Refused as refused:
             status, document = refused.status, {"message": refused.message, "details": []}
         if fault is not None:
-            self.close_connection = True  # carried out, and nobody is told
-            return
+            return  # carried out, and nobody is told: HTTP/1.0 closes the connection
         self._say(status, document, {})
 
     do_GET = do_POST = do_PATCH = do_DELETE = _answer  # noqa: N815 - the standard library's names
