@@ -26,8 +26,12 @@ class GivenServer:
             certificate(folder / "server", "127.0.0.1")
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self, version: str) -> None:
-        """Start a version on the data that are there; makes them where there are none."""
+    def start(self, version: str, reports: str | None = None) -> None:
+        """Start a version on the data that are there; makes them where there are none.
+
+        Args:
+            reports: what it calls itself, where that is not its own version.
+        """
         base = self.servers / "mariadb" / version
         if not (self.folder / "data").exists():
             shutil.copytree(base / "empty-data", self.folder / "data")
@@ -43,6 +47,9 @@ class GivenServer:
             "bind-address": "127.0.0.1",
             "innodb-flush-log-at-trx-commit": 0,
         }
+        if reports is not None:
+            options["version"] = reports
+            options["skip-name-resolve"] = "ON"  # its root comes by an address
         if self.tls:
             options |= {f"ssl-{what}": self.folder / f"server.{what}" for what in ("cert", "key")}
         words = [f"--{name}={value}" for name, value in options.items()]
@@ -116,12 +123,12 @@ def certificate(path: Path, address: str) -> None:
 
 @contextmanager
 def running(
-    servers: Path, folder: Path, version: str, *, tls: bool = False
+    servers: Path, folder: Path, version: str, *, tls: bool = False, reports: str | None = None
 ) -> Iterator[GivenServer]:
     """A server that runs as long as the caller needs it; anybody without a name is locked out."""
     server = GivenServer(servers, folder, tls=tls)
     try:
-        server.start(version)
+        server.start(version, reports)
         for host in server.sql("SELECT host FROM mysql.user WHERE user = ''").split():
             server.sql(f"DROP USER ''@'{host}'")
         yield server

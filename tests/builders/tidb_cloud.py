@@ -12,7 +12,7 @@ import json
 import re
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -49,6 +49,7 @@ class FakeCloud:
             connection is closed after the request was carried out.
         stuck: whether clusters stay CREATING for ever.
         no_machines: whether clusters cannot be made for want of machines.
+        made: is called with the root password of each new cluster.
         requests: method and path of every authenticated request.
     """
 
@@ -64,6 +65,7 @@ class FakeCloud:
     clusters: dict[str, dict[str, Any]] = field(default_factory=dict)
     requests: list[tuple[str, str]] = field(default_factory=list)
     passwords: dict[str, str] = field(default_factory=dict)
+    made: Callable[[str], None] = lambda password: None
     port: int = 0
 
     def access(self, private: str = PRIVATE, ca: Path = Path("/etc/hostname")) -> Access:
@@ -117,28 +119,13 @@ class FakeCloud:
         return {"clusters": [_public(one) for one in page], "totalSize": 0, **token}
 
     def _create(self, body: Any, *, dry: bool) -> dict[str, Any]:
-        for name in ("displayName", "regionId", "port", "tidbNodeSetting", "tikvNodeSetting"):
-            if name not in body:
-                raise Refused(400, f"{name} is required")
-        groups, tikv = body["tidbNodeSetting"].get("tidbNodeGroups"), body["tikvNodeSetting"]
-        if not groups or len(groups) != 1 or groups[0].get("nodeCount", 0) < 1:
-            raise Refused(400, "tidbNodeGroups must contain exactly one group with its nodeCount")
-        if {"nodeCount", "nodeSpecKey", "storageSizeGi"} - tikv.keys():
-            raise Refused(400, "tikvNodeSetting is not complete")
-        if {body["tidbNodeSetting"].get("nodeSpecKey"), tikv["nodeSpecKey"]} - set(SIZES):
-            raise Refused(400, "the node spec is not available in the region")
-        if not NAME.fullmatch(body["displayName"]):
-            raise Refused(400, "displayName is not valid")
-        if set(body.get("labels", ())) - {"tidb.cloud/project"}:
-            raise Refused(400, "only the label tidb.cloud/project can be specified")
-        if not 8 <= len(body.get("rootPassword", "x" * 8)) <= 64:
-            raise Refused(400, "rootPassword must be 8 to 64 characters long")
-        if not 1024 <= body["port"] <= 65535 or not re.match("(aws|gcp)-", body["regionId"]):
-            raise Refused(400, "port or regionId is not valid")
+        if message := _fault(body):
+            raise Refused(400, message)
         if dry:
             return {}
         cluster = self.add(body["displayName"], "CREATING")
         self.passwords[cluster["clusterId"]] = body.get("rootPassword", "")
+        self.made(body.get("rootPassword", ""))
         return _public(cluster)
 
     def _grow_older(self, cluster: dict[str, Any]) -> None:
@@ -170,6 +157,34 @@ class FakeCloud:
             *(one for one in group["endpoints"] if one["connectionType"] != kind),
             new,
         ]
+
+
+def _fault(body: Any) -> str | None:
+    """Why a cluster cannot be made; the first reason."""
+    required = {"displayName", "regionId", "port", "tidbNodeSetting", "tikvNodeSetting"}
+    if missing := sorted(required - body.keys()):
+        return f"{missing[0]} is required"
+    groups, tikv = body["tidbNodeSetting"].get("tidbNodeGroups"), body["tikvNodeSetting"]
+    if missing := sorted({"nodeCount", "nodeSpecKey", "storageSizeGi"} - tikv.keys()):
+        return f"tikvNodeSetting.{missing[0]} is required"
+    reasons = {
+        "tidbNodeGroups must contain exactly one group with its nodeCount": (
+            not groups or len(groups) != 1 or groups[0].get("nodeCount", 0) < 1
+        ),
+        "the node spec is not available in the region": bool(
+            {body["tidbNodeSetting"].get("nodeSpecKey"), tikv["nodeSpecKey"]} - set(SIZES)
+        ),
+        "displayName is not valid": not NAME.fullmatch(body["displayName"]),
+        "only the label tidb.cloud/project can be specified": bool(
+            set(body.get("labels", ())) - {"tidb.cloud/project"}
+        ),
+        "rootPassword must be 8 to 64 characters long": (
+            not 8 <= len(body.get("rootPassword", "x" * 8)) <= 64
+        ),
+        "port is not valid": not 1024 <= body["port"] <= 65535,
+        "regionId is not valid": not re.match("(aws|gcp)-", body["regionId"]),
+    }
+    return next((reason for reason, is_so in reasons.items() if is_so), None)
 
 
 def _public(cluster: dict[str, Any]) -> dict[str, Any]:
@@ -204,8 +219,7 @@ class _Handler(BaseHTTPRequestHandler):
         except Refused as refused:
             status, document = refused.status, {"message": refused.message, "details": []}
         if fault is not None:
-            self.close_connection = True  # carried out, and nobody is told
-            return
+            return  # carried out, and nobody is told: HTTP/1.0 closes the connection
         self._say(status, document, {})
 
     do_GET = do_POST = do_PATCH = do_DELETE = _answer  # noqa: N815 - the standard library's names
@@ -217,7 +231,8 @@ class _Handler(BaseHTTPRequestHandler):
         one = _md5(f"{PUBLIC}:{REALM}:{PRIVATE}")
         two = _md5(f"{self.command}:{self.path}")
         middle = ":".join(given[key] for key in ("nonce", "nc", "cnonce", "qop"))
-        return given["response"] == _md5(f"{one}:{middle}:{two}") and given["uri"] == self.path
+        right = _md5(f"{one}:{middle}:{two}")
+        return (given["response"], given["uri"]) == (right, self.path)
 
     def _say(self, status: int, document: dict[str, Any], headers: dict[str, str]) -> None:
         content = json.dumps(document).encode()

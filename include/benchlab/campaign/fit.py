@@ -270,20 +270,18 @@ def _one_side(spec: ReportSpec) -> Iterator[str]:
     Configuration by workload is refused when a campaign begins: it can be planned.
     """
     where = f"the target {spec.target}"
-    if spec.topology is None:
-        yield f"topology: missing; {where} needs one of configs/topologies"
-    if spec.sides != "single":
-        yield f"sides: {spec.sides}: nobody can choose a version on {where}; write single"
-    if spec.engine != "tidb":
-        yield f"engine: {spec.engine}: {where} has tidb only"
-    if spec.budget is None:
-        yield "budget: missing; what a campaign may cost has no default where a cluster is rented"
-    if spec.load_balancer != "none":
-        yield f"load_balancer: {spec.load_balancer}: {where} has an endpoint of its own; write none"
-    if spec.deployments > 1:
-        yield f"deployments: {spec.deployments}: {where} makes one cluster; write 1"
-    if spec.snapshots is not None:
-        yield f"snapshots: {where} restores by loading again; leave it out"
+    balancer, sides = spec.load_balancer, spec.sides
+    faults = {
+        f"topology: missing; {where} needs one of configs/topologies": spec.topology is None,
+        f"sides: {sides}: nobody can choose a version on {where}; write single": sides != "single",
+        f"engine: {spec.engine}: {where} has tidb only; write tidb": spec.engine != "tidb",
+        "budget: missing; what a campaign may cost has no default": spec.budget is None,
+        f"load_balancer: {balancer}: {where} has its own endpoint; write none": balancer != "none",
+        f"deployments: {spec.deployments}: {where} makes one cluster; write 1": spec.deployments
+        > 1,
+        f"snapshots: {where} restores by loading again; leave it out": spec.snapshots is not None,
+    }
+    yield from (fault for fault, is_so in faults.items() if is_so)
     yield from _secret(spec)
     for name, entry in spec.engines.items():
         for field in ("parameters", "components", "builds"):

@@ -182,7 +182,7 @@ def choose_engine(spec: ReportSpec, home: Home, *, to_run: bool = True) -> tuple
         to_run: False if the campaign is only planned.
 
     Raises:
-        SpecError: the target can only be planned, or cannot deploy a version.
+        SpecError: the target cannot deploy a version.
         UnavailableError: a version cannot be had on this machine; says how to get it.
     """
     if spec.connections:

@@ -38,7 +38,7 @@ COMMANDS = {
         "run": "Run a campaign, here or on the hosts of its topology, and print the comparison.",
         "release": _GIVE_BACK,
         "give-back": _GIVE_BACK,
-        "reap": "End EC2 fleets that are past their expiry, wherever Benchlab rented.",
+        "reap": "End EC2 fleets and TiDB Cloud clusters that are past their expiry.",
     },
     "campaigns": {"campaigns": "List the campaigns in the store, the latest first."},
     "open": {"open": "Open a campaign's report in the browser."},

@@ -75,7 +75,7 @@ def build(
         check_topology: whether its topology has to be readable.
 
     Raises:
-        SpecError: it cannot be run: its target can only be planned for, its topology is missing,
+        SpecError: it cannot be run: its topology is missing,
             or the calendar has no release for its schedule.
     """
     if check_topology:

@@ -267,7 +267,7 @@ def test_the_statements_of_a_check_are_shown_where_they_run() -> None:
 
 
 def test_a_plan_that_needs_what_tidb_cloud_cannot_do_cannot_be_run() -> None:
-    """TiKV's parameters by workload: the plan says why, and a run is refused with the same words."""
+    """TiKV's parameters by workload: the plan says why, a run is refused with the same words."""
     spec = report_types.load(report_types.find_report(HOME, "sysbench_v713_cloud"))
     with pytest.raises(SpecError, match="only TiDB Cloud's support") as refused:
         planning.refuse_undecided(HOME, spec)

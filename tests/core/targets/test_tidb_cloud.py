@@ -215,7 +215,7 @@ def test_a_cluster_of_that_name_that_is_not_ours_is_left_alone(
 ) -> None:
     """It is refused, and giving back does not delete it."""
     cloud.add("benchlab-theirs")
-    monkeypatch.setattr(tidb_cloud.clusters, "new_name", lambda expiry: "benchlab-theirs")
+    monkeypatch.setattr(clusters, "new_name", lambda expiry: "benchlab-theirs")
     with pytest.raises(TargetError, match="did not make; it was not touched"):
         provision(home, cloud)
     give_back(home, "c1", cloud.access())

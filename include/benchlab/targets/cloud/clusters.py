@@ -61,7 +61,7 @@ class Cluster:
             return None
 
     def endpoint(self, kind: str) -> tuple[str, int] | None:
-        """Where an endpoint is, ``public``, ``private`` or ``peering``; None: it has no host yet."""
+        """Where ``public``, ``private`` or ``peering`` is; None: it has no host yet."""
         return self.endpoints.get(_CONNECTION_TYPES[kind])
 
 

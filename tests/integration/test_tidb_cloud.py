@@ -1,0 +1,68 @@
+"""A campaign on TiDB Cloud, from the creation of its cluster to a report and an empty account."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchlab.campaign import overrides, report_types, stages
+from benchlab.campaign.stages import CampaignRun
+from benchlab.engines.given import GivenTiDB
+from benchlab.targets.cloud.api import Limits
+from benchlab.targets.tidb_cloud import Target
+from tests.builders import given_server
+from tests.builders import tidb_cloud as fake
+from tests.machine import machine_in, project_in
+
+SMALL = {
+    "workloads": ["oltp_update_index"],
+    "threads": [2],
+    "rounds": 2,
+    "seconds": 1,
+    "warmup_seconds": 0,
+    "dataset.tables": 1,
+    "dataset.table_size": 500,
+}
+
+
+def test_a_campaign_makes_its_cluster_measures_it_and_deletes_it(
+    servers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By an encrypted connection to a real server, with the campaign's own password."""
+    monkeypatch.setattr(Target, "limits", Limits(pause=0.01, endpoint=10))
+    # From TiDB's own function, which MariaDB has not.
+    monkeypatch.setattr(GivenTiDB, "git_hash", lambda self: "0" * 40)
+    project = project_in(tmp_path)
+    with (project / "configs/topologies/tidb_cloud_first.yaml").open("a") as file:
+        file.write("usd_per_hour: 5\npriced_on: 2026-01-31\n")
+    (folder := tmp_path / "server").mkdir()
+    calls_itself = f"8.0.11-TiDB-v{fake.VERSION}"
+    with (
+        given_server.running(servers, folder, "10.11.5", tls=True, reports=calls_itself) as server,
+        fake.serving() as cloud,
+        machine_in(tmp_path, servers, project) as machine,
+    ):
+        for host in server.sql("SELECT host FROM mysql.user WHERE user = 'root'").split():
+            if host != "localhost":  # the socket's, by which the test itself comes
+                server.sql(f"DROP USER 'root'@'{host}'")
+        cloud.port_of_server = server.port
+        cloud.made = lambda password: server.account("root", password)
+        access = cloud.access(ca=folder / "server.cert")
+        spec = report_types.load(project / "configs/reports/sysbench_cloud.yaml")
+        spec = overrides.override(spec, SMALL)
+        with machine.store() as store:
+            work = CampaignRun.create(machine.here, store, spec, "cloud", "a test", access)
+            paths = stages.run(work)
+        campaign, trials = machine.outcome("cloud")
+        assert cloud.living() == []
+    assert campaign.state == "complete"
+    assert [result.valid for result in trials] == [True, True]
+    text = paths[0].read_text(encoding="utf-8")
+    assert f"v{fake.VERSION}" in text
+    assert "TiDB Cloud" in text
+    written = [path for path in machine.here.root.rglob("*") if path.is_file()]
+    secrets = [fake.PRIVATE, *cloud.passwords.values()]
+    for path in written:
+        content = path.read_bytes()
+        assert not [one for one in secrets if one and one.encode() in content], path
