@@ -187,7 +187,7 @@ def _engines(home: Home, specs: list[ReportSpec]) -> Iterator[Check]:
 
 
 def _aws(specs: list[ReportSpec]) -> Iterator[Check]:
-    """Whether there are AWS credentials, if a report type rents hosts; AWS is not called."""
+    """Whether there are AWS credentials, if a report type rents on EC2; AWS is not called."""
     if not (wanting := _renting(specs)):
         return
     try:
@@ -207,11 +207,11 @@ def _aws(specs: list[ReportSpec]) -> Iterator[Check]:
 
 def _renting(specs: list[ReportSpec]) -> list[str]:
     kinds = targets.by_name()
-    return [s.report for s in specs if s.target in kinds and kinds[s.target].rents]
+    return [s.report for s in specs if s.target in kinds and kinds[s.target].topology == "ec2"]
 
 
 def _prices(home: Home, specs: list[ReportSpec]) -> Iterator[Check]:
-    """How old the prices are, if a report type rents hosts."""
+    """How old the prices are, if a report type rents hosts on EC2."""
     if not _renting(specs):
         return
     try:

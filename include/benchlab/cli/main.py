@@ -43,7 +43,8 @@ COMMANDS = {
     "campaigns": {"campaigns": "List the campaigns in the store, the latest first."},
     "open": {"open": "Open a campaign's report in the browser."},
     "compare": {
-        "compare": "Compare the sides of a stored campaign, or of trials in a file.",
+        "compare": "Compare the sides of a stored campaign, two campaigns of one version, or "
+        "trials in a file.",
         "calibrate": "Show from A/A campaigns how often verdicts err, how small a change is found, "
         "what finds more.",
     },
@@ -138,7 +139,7 @@ def main() -> NoReturn:
         # A character that the terminal's encoding lacks is written as an escape, without an error.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        app(standalone_mode=True)
+        app(prog_name="benchlab", standalone_mode=True)
     except BenchlabError as error:
         for text in (str(error), *getattr(error, "__notes__", ())):
             print(f"error: {text}", file=sys.stderr)

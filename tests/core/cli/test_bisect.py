@@ -401,5 +401,7 @@ def test_what_cannot_be_bisected_is_refused(
 
 def test_an_unknown_workload_is_refused(there: Here, store: Store, spec: ReportSpec) -> None:
     """The message names the known ones."""
-    with pytest.raises(SpecError, match="workloads: unknown: oltp_x; there are: oltp_point_select"):
+    with pytest.raises(
+        SpecError, match=r"workloads: unknown: oltp_x; there are: .*oltp_point_select"
+    ):
         run_of(there, store, spec, workload="oltp_x")

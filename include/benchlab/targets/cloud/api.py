@@ -14,14 +14,16 @@ import ipaddress
 import json
 import time
 from dataclasses import dataclass
-from typing import Any
-
-import httpx
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
 
 from benchlab.errors import TargetError
 from benchlab.hosts import server_login
 from benchlab.hosts.access import Access
 from benchlab.hosts.server_login import ServerLogin
+
+if TYPE_CHECKING:
+    import httpx
 
 CONNECTION = "tidb_cloud"
 HOST, PORT = "dedicated.tidbapi.com", 443
@@ -99,6 +101,8 @@ class Api:
     """
 
     def __init__(self, login: ServerLogin, limits: Limits = PATIENT) -> None:
+        import httpx  # not for commands that only name the target
+
         self._login, self.limits = login, limits
         port = PORT if login.port == server_login.PORT else login.port
         # The API itself has HTTPS only.
@@ -134,6 +138,8 @@ class Api:
             UnansweredError: it may have been carried out or not.
             TargetError: the key is refused, or the API cannot be reached for too long.
         """
+        import httpx
+
         named = f"TiDB Cloud: {method} {path}"
         began = time.monotonic()
         while True:
@@ -142,7 +148,7 @@ class Api:
             except httpx.HTTPError as error:
                 fault = self._unreached(error, named)
             else:
-                if answer.status_code == httpx.codes.TOO_MANY_REQUESTS:
+                if answer.status_code == HTTPStatus.TOO_MANY_REQUESTS:
                     self._wait_for_reset(answer, named, time.monotonic() - began)
                     continue
                 if not answer.is_server_error:
@@ -155,6 +161,8 @@ class Api:
             time.sleep(self.limits.pause)
 
     def _unreached(self, error: httpx.HTTPError, named: str) -> TargetError:
+        import httpx
+
         if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
             return TargetError(
                 f"{named}: {self._login.host} cannot be reached; see whether this machine may "
@@ -172,13 +180,13 @@ class Api:
 
 
 def _document(answer: httpx.Response, named: str) -> dict[str, Any]:
-    if answer.status_code == httpx.codes.UNAUTHORIZED:
+    if answer.status_code == HTTPStatus.UNAUTHORIZED:
         raise TargetError(
             f"{named}: the API key is refused (status 401): connection {CONNECTION}: login is the "
             "public key, password the private key of a key that TiDB Cloud's console lists"
         )
     said = f"{named}: status {answer.status_code}: {_message(answer)}"
-    if answer.status_code == httpx.codes.NOT_FOUND:
+    if answer.status_code == HTTPStatus.NOT_FOUND:
         raise NotFoundError(said)
     if answer.is_error:
         raise RefusedError(said)
