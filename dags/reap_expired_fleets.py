@@ -1,10 +1,13 @@
-"""Ends EC2 fleets that are past their expiry, every 15 minutes.
+"""Ends EC2 fleets and TiDB Cloud clusters that are past their expiry, every 15 minutes.
 
 A campaign gives back what it rented, whatever happens in it, and its hosts shut themselves down at
 their expiry. This DAG ends what is left if both have failed: instances whose tag
 `benchlab:expires_at` is past, or that have had Benchlab's tag without a valid expiry for more than
 an hour; and key pairs and security groups of campaigns without an instance. Active campaigns are
 not touched.
+
+Clusters of TiDB Cloud are found by their name, which says when they expire, where there is a
+Connection `tidb_cloud`.
 
 If there are no AWS credentials and no campaign in the results store rents its hosts, the task is
 skipped. If there is such a campaign, missing credentials fail it.
@@ -24,8 +27,8 @@ from benchlab_airflow.operators import reaping
 
 with DAG(
     dag_id="reap_expired_fleets",
-    dag_display_name="Reaper: end expired EC2 fleets",
-    description="Ends EC2 fleets that are past their expiry",
+    dag_display_name="Reaper: end expired fleets and clusters",
+    description="Ends EC2 fleets and TiDB Cloud clusters that are past their expiry",
     doc_md=__doc__,
     schedule=timedelta(minutes=15),
     start_date=datetime(2024, 1, 1),  # noqa: DTZ001 - any day that is past

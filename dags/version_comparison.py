@@ -103,5 +103,21 @@ data and the snapshots on them, the key pair and the security group. Results, ra
 reports are not on the fleet and stay; so do dataset snapshots on S3.
 """
 
-for _dag in report_dags.build_all(__doc__, {"ec2": ON_EC2}, by_the_calendar=BY_THE_CALENDAR):
+ON_TIDB_CLOUD = """
+### On TiDB Cloud
+
+**plan** asks nobody. **register** lets the API check the request, **provision** makes the cluster
+and waits for it, which takes half an hour; **give_back** deletes it and waits until it is gone.
+
+**What it costs**: hours times the topology's `usd_per_hour`, which you copy from TiDB Cloud's
+console. Without it nothing is made.
+
+**What can be left over**: nothing for longer than twice the planned time and two hours after the
+start, as long as `reap_expired_fleets` is unpaused: the cluster's name says when it expires.
+
+`docs/GUIDE.md` (*On TiDB Cloud*) has the Connection `tidb_cloud`, with API key and CA certificate.
+"""
+
+ON_TARGET = {"ec2": ON_EC2, "tidb_cloud": ON_TIDB_CLOUD}
+for _dag in report_dags.build_all(__doc__, ON_TARGET, by_the_calendar=BY_THE_CALENDAR):
     globals()[_dag.dag_id] = _dag

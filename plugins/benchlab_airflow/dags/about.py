@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from benchlab import home, targets
-from benchlab.campaign import report_types
+from benchlab.campaign import planning, report_types
 from benchlab.errors import SpecError
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.schedule import OnRelease
@@ -27,6 +27,7 @@ PLACES = {
     "ec2": "rented EC2 hosts",
     "hosts": "own hosts",
     "existing": "servers that exist",
+    "tidb_cloud": "TiDB Cloud",
 }
 
 
@@ -71,6 +72,8 @@ def _time_and_price(spec: ReportSpec) -> Iterator[str]:
         return
     price = f" and **{plan.dollars:.0f} dollars**" if plan.dollars else ""
     yield f"As the form stands, a run takes about **{duration(plan.minutes)}**{price}."
+    if left_open := planning.undecided(home.find(), spec):
+        yield f"**It cannot be run yet**, and **plan** refuses it: {'; '.join(left_open)}"
     if spec.budget is not None and targets.by_name()[spec.target].rents:
         yield (
             f"Above {spec.budget.approve_above:g} dollars it waits for a person's approval in "
