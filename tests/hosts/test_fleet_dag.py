@@ -142,7 +142,7 @@ def test_a_campaign_from_the_form_to_the_report_leaves_nothing(airflow: Airflow)
     assert tasks["approve"][0]["state"] == "success"
     assert [t.adopted for t in trials].count(True) == 1
     labels = {task["rendered_map_index"] for task in tasks["trials"]}
-    assert "round 1 · baseline · update_index · 2 threads" in labels
+    assert "round 1 · baseline · update_index · 2 threads · v5.1.1" in labels
     _clearing_it_rents_nothing(airflow, run, "form")
 
 
