@@ -12,9 +12,11 @@ import json
 import re
 import secrets
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
@@ -49,6 +51,7 @@ class FakeCloud:
             connection is closed after the request was carried out.
         stuck: whether clusters stay CREATING for ever.
         no_machines: whether clusters cannot be made for want of machines.
+        ahead: seconds by which its clock is ahead of this machine's.
         made: is called with the root password of each new cluster.
         requests: method and path of every authenticated request.
     """
@@ -61,6 +64,7 @@ class FakeCloud:
     deleting: int = 1
     stuck: bool = False
     no_machines: bool = False
+    ahead: float = 0.0
     faults: list[tuple[str, int]] = field(default_factory=list)
     clusters: dict[str, dict[str, Any]] = field(default_factory=dict)
     requests: list[tuple[str, str]] = field(default_factory=list)
@@ -242,6 +246,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(content)))
         self.end_headers()
         self.wfile.write(content)
+
+    def date_time_string(self, timestamp: float | None = None) -> str:
+        """The header ``Date`` of each answer, by the API's own clock."""
+        return formatdate((timestamp or time.time()) + type(self).cloud.ahead, usegmt=True)
 
     def log_message(self, *_: Any) -> None:
         """Nothing: a test shows what it needs."""

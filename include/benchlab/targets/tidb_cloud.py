@@ -10,7 +10,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import cached_property
 from typing import Any, cast
 
@@ -106,7 +106,7 @@ class Target(existing.Target):
 
     def spending(self) -> Spending | None:
         lease = self._lease
-        return lease.rental.spending(datetime.now(UTC)) if lease is not None else None
+        return lease.rental.spending(self._api.now()) if lease is not None else None
 
     @classmethod
     def give_back(
@@ -126,7 +126,7 @@ class Target(existing.Target):
             for cluster in _all_of(api, lease):
                 clusters.delete(api, cluster)
                 deleted += 1
-            if (spent := lease.rental.spending(datetime.now(UTC))) is not None:
+            if (spent := lease.rental.spending(api.now())) is not None:
                 fleet_files.write(state / fleet_files.SPENT_FILE, f"{spent.dollars:.4f}")
             (state / lease_file.FILE).unlink()
         local.remove_data(home, campaign)
@@ -162,7 +162,7 @@ class Target(existing.Target):
                 f"{budget.limit:.2f} dollars on clusters that were given back, and the rest does "
                 "not pay for another one"
             )
-        now = datetime.now(UTC)
+        now = self._api.now()
         rental = RentalFile(
             region=self._topology.region,
             created_at=now,

@@ -18,7 +18,7 @@ from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.targets import give_back, tidb_cloud
 from benchlab.targets.cloud import clusters, lease_file, reaper
-from benchlab.targets.cloud.api import Limits
+from benchlab.targets.cloud.api import Api, Limits, login_of
 from benchlab.targets.tidb_cloud import Target
 from tests.builders import tidb_cloud as fake
 from tests.builders.tidb_cloud import FakeCloud
@@ -268,6 +268,25 @@ def test_the_reaper_deletes_what_is_past_its_expiry_and_nothing_else(
     assert len(cloud.living()) == 107
     later = datetime.now(UTC) + timedelta(days=30)
     assert len(reaper.reap(home, cloud.access(), now=later, limits=SOON, say=print)) == 1
+
+
+@pytest.mark.parametrize("days", [-90, 90])
+def test_the_api_s_clock_decides_when_a_cluster_expires(
+    home: Home, cloud: FakeCloud, days: int
+) -> None:
+    """Wherever this machine's clock is, what is at work stays, for no longer than was planned."""
+    cloud.ahead = days * 86_400.0
+    provision(home, cloud)
+    there = datetime.now(UTC) + timedelta(days=days)
+    (mine,) = clusters.listed(Api(login_of(cloud.access()), SOON), None)
+    assert mine.expires_at is not None
+    assert there < mine.expires_at < there + timedelta(days=1)
+    spending = target(home, cloud.access()).spending()
+    assert spending is not None
+    assert spending.dollars < 0.1
+    assert reaper.reap(home, cloud.access(), limits=SOON, say=print) == []
+    cloud.ahead += 86_400
+    assert len(reaper.reap(home, cloud.access(), limits=SOON, say=print)) == 1
 
 
 def test_nobody_is_asked_where_no_cluster_can_be(tmp_path: Path) -> None:

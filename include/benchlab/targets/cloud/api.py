@@ -10,10 +10,12 @@ Example:
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import json
 import time
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +23,7 @@ from benchlab.errors import TargetError
 from benchlab.hosts import server_login
 from benchlab.hosts.access import Access
 from benchlab.hosts.server_login import ServerLogin
+from benchlab.targets.ec2 import clock
 
 if TYPE_CHECKING:
     import httpx
@@ -104,6 +107,7 @@ class Api:
         import httpx  # not for commands that only name the target
 
         self._login, self.limits = login, limits
+        self._behind: timedelta | None = None
         port = PORT if login.port == server_login.PORT else login.port
         # The API itself has HTTPS only.
         scheme = "http" if _is_loopback(login.host) else "https"
@@ -114,6 +118,19 @@ class Api:
             # Between two questions lie seconds, and nobody closes the client.
             limits=httpx.Limits(max_keepalive_connections=0),
         )
+
+    def now(self) -> datetime:
+        """The present by the API's clock; by this machine's, which may be wrong, without it."""
+        import httpx
+
+        if self._behind is None:
+            with contextlib.suppress(httpx.HTTPError):
+                self._note_time(self._client.get("/clusters", params={"pageSize": 1}))
+        return datetime.now(UTC) + (self._behind or timedelta())
+
+    def _note_time(self, answer: httpx.Response) -> None:
+        if (there := clock.moment(answer.headers.get("Date", ""))) is not None:
+            self._behind = there - datetime.now(UTC)
 
     def get(self, path: str, **query: Any) -> dict[str, Any]:
         """What is at a path. Raises as :meth:`call`."""
@@ -148,6 +165,7 @@ class Api:
             except httpx.HTTPError as error:
                 fault = self._unreached(error, named)
             else:
+                self._note_time(answer)
                 if answer.status_code == HTTPStatus.TOO_MANY_REQUESTS:
                     self._wait_for_reset(answer, named, time.monotonic() - began)
                     continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 
 from benchlab.errors import TargetError
 from benchlab.home import Home
@@ -38,7 +38,7 @@ def reap(
     Nothing is asked where no topology that can be run on, and no campaign, is of TiDB Cloud.
 
     Args:
-        now: decides what is past its expiry; None: the present.
+        now: decides what is past its expiry; None: the present, by the API's clock.
         say: receives a sentence on each cluster as soon as it is gone.
 
     Returns:
@@ -50,7 +50,8 @@ def reap(
     wanted, said, faults = projects(home), list[str](), list[str]()
     if not wanted:
         return []
-    api, at = Api(login_of(access), limits), now or datetime.now(UTC)
+    api = Api(login_of(access), limits)
+    at = now or api.now()
     for project in wanted:
         for cluster in list(clusters.listed(api, project)):
             expiry = cluster.expires_at

@@ -21,10 +21,14 @@ def time_of(answer: Mapping[str, Any]) -> datetime | None:
     Example:
         ``time_of(client.describe_regions())``
     """
-    headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+    return moment(answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date", ""))
+
+
+def moment(date: str) -> datetime | None:
+    """The moment that a header ``Date`` names; None: it cannot be read."""
     try:
-        found = parsedate_to_datetime(headers["date"])
-    except (KeyError, ValueError):
+        found = parsedate_to_datetime(date)
+    except ValueError:
         return None
     return found.astimezone(UTC) if found.tzinfo else None
 
