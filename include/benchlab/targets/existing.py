@@ -22,20 +22,19 @@ from benchlab.errors import CommandError, EngineError, TargetError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
-from benchlab.hosts.executor import Executor, LocalExecutor, end_tagged
+from benchlab.hosts.executor import LocalExecutor, end_tagged
 from benchlab.hosts.lock import Holder, MachineLock
 from benchlab.hosts.server_login import ServerLogin, Tls
 from benchlab.plan.report_type import SIDES, ReportSpec, Side
 from benchlab.targets import local
 from benchlab.targets.direct import Direct
-from benchlab.targets.target import Balancer, BaseTarget, Say
+from benchlab.targets.target import Balancer, Say
+from benchlab.targets.this_machine import SCHEMA_FILE, OnThisMachine
 from benchlab.workloads.client import Endpoint, Session, program_of
 from benchlab.workloads.sysbench_options import connection
 
 TOOLS = ("sysbench", "mariadb", "setsid")
 FILL_LIMIT_S = 24 * 3600.0
-# In a side's directory until it is given back: which schema on which server is the campaign's.
-SCHEMA_FILE = "schema.json"
 # Logs in as a trial's client does, with its options, and prints the cipher of the connection.
 _LOGIN_SCRIPT = """
 function event()
@@ -46,32 +45,12 @@ end
 """
 
 
-class Target(BaseTarget):
+class Target(OnThisMachine):
     """Servers that exist; the client runs on this machine."""
 
     name = "existing"
     topology: ClassVar[str | None] = None
-    deferrable = False
     deploys = False
-    # Programs of its owner may run beside the client.
-    client_alone = False
-
-    @cached_property
-    def directory(self) -> Path:
-        """The campaign's directory on this machine."""
-        return self.state
-
-    @cached_property
-    def executor(self) -> Executor:
-        """This machine."""
-        return LocalExecutor(self.directory, self.campaign)
-
-    @property
-    def client_host(self) -> str:
-        return self.executor.host
-
-    def executors(self) -> dict[str, Executor]:
-        return {self.executor.host: self.executor}
 
     def preflight(self) -> None:
         """See :class:`BaseTarget`: tools, logins, rights, versions; writes nothing on a server."""
@@ -98,9 +77,6 @@ class Target(BaseTarget):
     def provision(self, say: Say) -> None:
         for side in self.sides:
             say(f"{side}: connection {self._connection(side)}")
-
-    def interrupt(self) -> None:
-        self.executor.end_processes()
 
     def changed(self, side: Side) -> str | None:
         """See :class:`Deployment`: an upgrade in the middle of the campaign."""

@@ -8,7 +8,6 @@ import platform
 import shutil
 import socket
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 
 from benchlab import engines, workloads
@@ -18,12 +17,13 @@ from benchlab.errors import LockHeldError, TargetError, UnavailableError, meanin
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
-from benchlab.hosts.executor import Executor, LocalExecutor, end_process, end_tagged
+from benchlab.hosts.executor import Executor, end_process, end_tagged
 from benchlab.hosts.fleet import Fleet
 from benchlab.hosts.lock import Holder, MachineLock
 from benchlab.plan.report_type import SIDES, Side, SideSpec
 from benchlab.plan.steps import GIB
-from benchlab.targets.target import Balancer, BaseTarget, Say
+from benchlab.targets.target import Balancer, Say
+from benchlab.targets.this_machine import SCHEMA_FILE, OnThisMachine
 
 HOST = "127.0.0.1"
 
@@ -39,29 +39,12 @@ TOOLS = {
 }
 
 
-class Target(BaseTarget):
+class Target(OnThisMachine):
     """This machine, for one campaign; AWS and SSH keys are not needed."""
 
     name = "local"
     topology = None
-    deferrable = False
     slows_down = True
-    # The servers share this machine with the client, and with everything else that runs on it.
-    client_alone = False
-
-    @cached_property
-    def directory(self) -> Path:
-        """The campaign's directory, which has the data of both sides."""
-        return self.state
-
-    @cached_property
-    def executor(self) -> Executor:
-        """This machine."""
-        return LocalExecutor(self.directory, self.campaign)
-
-    @property
-    def client_host(self) -> str:
-        return self.executor.host
 
     def preflight(self) -> None:
         """See :class:`BaseTarget`: tools, ports and disk."""
@@ -90,12 +73,6 @@ class Target(BaseTarget):
                 engine.install_build(self.executor, kept)
             else:
                 engines.install(self.plan.engine, of.version, self.home, self.executor)
-
-    def interrupt(self) -> None:
-        self.executor.end_processes()
-
-    def executors(self) -> dict[str, Executor]:
-        return {self.executor.host: self.executor}
 
     @classmethod
     def give_back(
@@ -225,12 +202,16 @@ def end_processes(home: Home, campaign: str, *, ask_driver: bool) -> tuple[Home,
 
 
 def remove_data(home: Home, campaign: str) -> None:
-    """Remove a campaign's data, snapshots and password; logs and progress stay."""
+    """Remove a campaign's data, snapshots and password; logs and progress stay.
+
+    So does the login by which its schema on somebody else's server has yet to be dropped.
+    """
     directory = home.campaign(campaign)
     for side in SIDES:
         for part in ("data", "snapshot"):
             shutil.rmtree(directory / side / part, ignore_errors=True)
-        (directory / side / "client.cnf").unlink(missing_ok=True)
+        if not (directory / side / SCHEMA_FILE).exists():
+            (directory / side / "client.cnf").unlink(missing_ok=True)
     for name in ("password", "workload.cnf", PLACE):
         (directory / name).unlink(missing_ok=True)
 

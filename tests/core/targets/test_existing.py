@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,9 +12,11 @@ from benchlab import home
 from benchlab.campaign import fit, report_types, running
 from benchlab.engines.given import engine_of, product_of, refusal, version_of
 from benchlab.errors import SpecError, TargetError
+from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.plan.report_type import ReportSpec
-from benchlab.targets import existing
+from benchlab.targets import existing, local
+from benchlab.targets.this_machine import SCHEMA_FILE
 
 CONNECTIONS = {"baseline": "one", "candidate": "other"}
 
@@ -135,3 +138,18 @@ def test_an_unknown_refusal_is_said_without_the_librarys_text() -> None:
     """Its number is enough to look it up."""
     assert refusal("ERROR 1040 (HY000): Too many") == "the server answers with error 1040"
     assert refusal("") == "it does not answer"
+
+
+def test_a_dead_campaign_keeps_the_login_that_its_schema_needs(tmp_path: Path) -> None:
+    """Another campaign takes the machine and removes its data; it can still be given back."""
+    here = Home(tmp_path, tmp_path)
+    side = here.campaign("dead") / "baseline"
+    side.mkdir(parents=True)
+    note, login = side / SCHEMA_FILE, side / "client.cnf"
+    note.touch()
+    login.touch()
+    local.remove_data(here, "dead")
+    assert login.exists()
+    note.unlink()
+    local.remove_data(here, "dead")
+    assert not login.exists()
