@@ -5,7 +5,6 @@ python -m benchlab.cli.published_plans [--check]
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -14,13 +13,14 @@ from pathlib import Path
 
 from benchlab import home
 from benchlab.campaign import planning, report_types
-from benchlab.errors import BenchlabError
+from benchlab.cli import generated_page
 from benchlab.home import Home
 from benchlab.plan.dataset import AnyDataset, Dataset
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import LINES, Line, Published, ReportSpec
 
-COMMAND = ".venv/bin/python -m benchlab.cli.published_plans"
+MODULE = "benchlab.cli.published_plans"
+COMMAND = f".venv/bin/python -m {MODULE}"
 PAGE = "docs/PUBLISHED_PLANS.md"
 HEAD = f"""\
 # Published plans
@@ -41,29 +41,10 @@ _RESTORE = {
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the page, or with ``--check`` compare it; return the exit code, 1 if out of date."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchlab.cli.published_plans", description=(__doc__ or "").split("\n")[0]
+    """Write the page, or with ``--check`` compare it; see :func:`generated_page.main`."""
+    return generated_page.main(
+        MODULE, __doc__ or "", PAGE, "the plans", lambda _: page(home.find()), arguments
     )
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing; exit code 1 if it is out of date"
-    )
-    options = parser.parse_args(arguments)
-    here = home.find()
-    path = here.project / PAGE
-    try:
-        text = page(here)
-    except BenchlabError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    if path.exists() and path.read_text(encoding="utf-8") == text:
-        return 0
-    if options.check:
-        print(f"{PAGE} is not what the plans say; write it anew: {COMMAND}", file=sys.stderr)
-        return 1
-    path.write_text(text, encoding="utf-8")
-    print(f"{PAGE} written")
-    return 0
 
 
 def page(here: Home) -> str:

@@ -8,7 +8,6 @@ creates a metadata database, and settings of another Airflow on this machine hav
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -22,14 +21,16 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchlab import home
-from benchlab.errors import BenchlabError, SpecError
+from benchlab.cli import generated_page
+from benchlab.errors import SpecError
 from benchlab_airflow.local.airflow_home import AirflowHome
 
 if TYPE_CHECKING:
     from airflow.sdk import DAG
 
-COMMAND = ".venv/bin/python -m benchlab_airflow.dags.dag_docs"
+MODULE = "benchlab_airflow.dags.dag_docs"
+COMMAND = f".venv/bin/python -m {MODULE}"
+PAGE = "docs/DAGS.md"
 
 HEAD = f"""\
 # DAGs
@@ -43,30 +44,13 @@ tasks are in this order: [ARCHITECTURE.md](ARCHITECTURE.md). What the fields mea
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Write the page, or with ``--check`` compare it; return the exit code, 1 if out of date."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchlab_airflow.dags.dag_docs", description=(__doc__ or "").split("\n")[0]
-    )
-    parser.add_argument(
-        "--check", action="store_true", help="write nothing; exit code 1 if it is out of date"
-    )
-    options = parser.parse_args(arguments)
-    project = home.find().project
-    page = project / "docs" / "DAGS.md"
-    try:
-        with _airflow_of_its_own():
-            text = "\n".join([HEAD, *map(_section, load(project / "dags"))])
-    except BenchlabError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    if page.exists() and page.read_text(encoding="utf-8") == text:
-        return 0
-    if options.check:
-        print(f"docs/DAGS.md is not what the DAGs say; write it anew: {COMMAND}", file=sys.stderr)
-        return 1
-    page.write_text(text, encoding="utf-8")
-    print("docs/DAGS.md written")
-    return 0
+    """Write the page, or with ``--check`` compare it; see :func:`generated_page.main`."""
+    return generated_page.main(MODULE, __doc__ or "", PAGE, "the DAGs", _page, arguments)
+
+
+def _page(project: Path) -> str:
+    with _airflow_of_its_own():
+        return "\n".join([HEAD, *map(_section, load(project / "dags"))])
 
 
 def load(folder: Path) -> list[DAG]:
