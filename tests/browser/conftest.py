@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Iterator
@@ -24,7 +25,8 @@ from tests.scheduler import ASK_AGAIN_S
 __all__ = ["servers"]
 
 DAG = "sysbench_local"
-CAMPAIGN = "from-the-browser"
+# Processes are ended by the id of their campaign, on the whole machine: no two workers share one.
+CAMPAIGN = f"from-the-browser-{os.getpid()}"
 # The machine may be busy with the campaign that is looked at.
 PATIENCE_MS = 60_000
 RUN_LIMIT_MS = 240_000
@@ -174,9 +176,24 @@ class RunPage:
         expect(state).to_contain_text(re.compile("Success|Failed"), timeout=RUN_LIMIT_MS)
         return state.inner_text().split()[-1]
 
+    def ends_green(self, machine: Machine) -> None:
+        """Wait for its end; what went wrong in it is in the message, for nothing else keeps it."""
+        assert self.end() == "Success", story(machine)
+
     def open(self, below: str) -> None:
         """A page below the run's, such as `tasks/plan`."""
         self._page.goto(f"{self.address}/{below}")
+
+
+def story(machine: Machine) -> str:
+    """Why trials of the campaign are invalid, and the end of each log that tells an error."""
+    _, trials = machine.outcome(CAMPAIGN)
+    told = [f"{t.trial.id}, attempt {t.attempt}: {t.reasons}" for t in trials if not t.valid]
+    for path in (machine.here.root / "airflow").rglob("attempt=*.log"):
+        log = path.read_text()
+        if '"level":"error"' in log:
+            told.append(f"{path.parent.name}: {log[-3000:]}")
+    return "\n".join(told)
 
 
 def fill_in(page: Page, airflow: Airflow) -> RunPage:
