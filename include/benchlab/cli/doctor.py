@@ -18,7 +18,7 @@ from benchlab.campaign import planning, report_types
 from benchlab.cli import prices
 from benchlab.errors import BenchlabError, SpecError, UnavailableError
 from benchlab.home import Home, find
-from benchlab.hosts import metrics
+from benchlab.hosts import metrics, steadiness
 from benchlab.hosts.access import Access, aws_credentials
 from benchlab.hosts.executor import TAG, Executor, LocalExecutor, tagged
 from benchlab.hosts.lock import MachineLock
@@ -39,6 +39,9 @@ app = typer.Typer()
 
 # A maintained engine has releases more often than this; else the calendar is out of date.
 STALE = timedelta(weeks=26)
+
+# Of what a machine computes in half a second; what trials vary by in addition is the server's.
+STEADY = 0.03
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ def examine(home: Home) -> list[Check]:
         *_calendar(home, specs),
         *_prices(home, specs),
         _disk(home),
-        _cpu(home, {"this machine": LocalExecutor(home.root, "doctor")}),
+        *_cpus(home),
         *_fonts(),
         *_machine(),
     ]
@@ -265,6 +268,24 @@ def _disk(home: Home) -> Check:
     home.root.mkdir(parents=True, exist_ok=True)
     free = shutil.disk_usage(home.root).free / GIB
     return Check("disk", free > 2, f"{free:.1f} GiB free under {home.root}")
+
+
+def _cpus(home: Home) -> Iterator[Check]:
+    yield (calm := _cpu(home, {"this machine": LocalExecutor(home.root, "doctor")}))
+    if calm.good:
+        yield _steadiness()
+
+
+def _steadiness() -> Check:
+    """Whether the machine computes evenly; where it does not, no trial can be even."""
+    found = steadiness.variation()
+    detail = f"what its cores compute in half a second varied by {found:.1%}"
+    if found > STEADY:
+        detail += (
+            ", though nothing else was at work here: other machines on its host take their share, "
+            "so intervals are wide; take more rounds, or a machine that shares no cores"
+        )
+    return Check("cpu steadiness", found <= STEADY, detail)
 
 
 def _cpu(home: Home, executors: Mapping[str, Executor]) -> Check:

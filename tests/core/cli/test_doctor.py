@@ -9,7 +9,7 @@ import pytest
 
 from benchlab.cli import doctor
 from benchlab.cli.doctor import Check
-from benchlab.hosts import metrics
+from benchlab.hosts import metrics, steadiness
 from tests.builders.installation import Here
 
 TODAY = datetime.now(UTC).date()
@@ -20,6 +20,7 @@ OLD = "v6.4.0,2022-11-17,DMR\nv6.5.0,2022-12-29,LTS\n"
 def no_account(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A calm machine without AWS credentials, even if the developer has some."""
     monkeypatch.setattr(metrics, "other_work", lambda executors: dict.fromkeys(executors, 0.03))
+    monkeypatch.setattr(steadiness, "variation", lambda: 0.01)
     for name in (
         "AWS_ACCESS_KEY_ID",
         "AWS_SECRET_ACCESS_KEY",
@@ -36,6 +37,21 @@ def said(here: Here, what: str) -> Check:
     """The detail of the one check of this name."""
     (found,) = [check for check in doctor.examine(here.home) if check.what == what]
     return found
+
+
+def test_a_machine_that_computes_unevenly_is_named(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its intervals will be wide, whatever the plan; that is no reason against a campaign."""
+    assert said(here, "cpu steadiness").good
+    monkeypatch.setattr(steadiness, "variation", lambda: 0.082)
+    found = said(here, "cpu steadiness")
+    assert (found.good, found.blocks) == (False, False)
+    assert found.detail.startswith("what its cores compute in half a second varied by 8.2%, though")
+    monkeypatch.setattr(metrics, "other_work", lambda executors: dict.fromkeys(executors, 0.5))
+    names = [check.what for check in doctor.examine(here.home)]
+    assert "cpu" in names
+    assert "cpu steadiness" not in names, "what else is at work would be taken for it"
 
 
 def decide(here: Here) -> None:
