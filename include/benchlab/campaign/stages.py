@@ -40,8 +40,9 @@ from benchlab.hosts import metrics, probes
 from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import at_once
 from benchlab.hosts.lock import Holder, fence
+from benchlab.plan.fields.publish import Destination
 from benchlab.plan.rates import StepTime, TimedStep
-from benchlab.plan.report_type import Destination, ReportSpec, Side
+from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.steps import minutes_after_trials, minutes_with_end, sizes
 from benchlab.results.records import REPLACED, SPENT, Campaign, Condition, Moment
 from benchlab.results.store import Store

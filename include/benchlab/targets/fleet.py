@@ -29,7 +29,7 @@ from benchlab.hosts.fleet import ROLES, Fleet, FleetHost, on_all
 from benchlab.hosts.lock import Holder, MachineLock
 from benchlab.hosts.logins import AUTHORISE, mark
 from benchlab.hosts.ssh.executor import SSHExecutor
-from benchlab.plan.builds import Build
+from benchlab.plan.fields.builds import Build
 from benchlab.plan.report_type import Side
 from benchlab.plan.steps import loads_at_once
 from benchlab.plan.topology import Topology
