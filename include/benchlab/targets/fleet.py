@@ -330,7 +330,7 @@ class FleetTarget(BaseTarget):
     def named_topology(self) -> Topology:
         """The topology that the report type names, of the kind that the target needs."""
         found = targets.load_topology(self.home, self.spec)
-        assert found is not None  # noqa: S101 - a fleet's report type names one, see fit.py
+        assert found is not None  # noqa: S101 - a fleet's report type names one, see campaign/fit
         return found
 
     @cached_property
