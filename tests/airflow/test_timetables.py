@@ -23,8 +23,8 @@ from datetime import UTC, date, datetime, timedelta
 import pendulum
 from airflow.timetables.base import DataInterval, TimeRestriction
 from hypothesis import given, settings, strategies as st
-from benchlab.plan import schedule
-from benchlab.plan.schedule import Weekly
+from benchlab.plan.fields import schedule
+from benchlab.plan.fields.schedule import Weekly
 from benchlab_airflow.calendar import timetables
 from benchlab_airflow.calendar.timetables import UNSEEN, ReleaseTimetable, WeeklyTimetable
 

@@ -22,7 +22,7 @@ from benchlab.campaign import overrides, report_types
 from benchlab.engines.database import written
 from benchlab.errors import BenchlabError
 from benchlab.home import Home
-from benchlab.plan.dataset import Dataset
+from benchlab.plan.fields.dataset import Dataset
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.results.store import Store

@@ -14,7 +14,7 @@ from benchlab.errors import BenchlabError, LockHeldError
 from benchlab.home import Home
 from benchlab.hosts.executor import TAG, end_tagged
 from benchlab.hosts.lock import MachineLock
-from benchlab.targets.local import remove_data
+from benchlab.targets.this_machine import remove_data
 
 NAME = "make-bench"
 STOP_LIMIT_S = 60.0

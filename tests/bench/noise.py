@@ -23,8 +23,9 @@ from benchlab.engines.server import Instance
 from benchlab.errors import BenchlabError
 from benchlab.home import Home
 from benchlab.hosts.executor import LocalExecutor
-from benchlab.plan.dataset import Dataset
-from benchlab.plan.report_type import SIDES, Client, Side
+from benchlab.plan.fields.client import Client
+from benchlab.plan.fields.dataset import Dataset
+from benchlab.plan.report_type import SIDES, Side
 from benchlab.targets.direct import Direct
 from benchlab.targets.haproxy import JOB, HAProxy
 from benchlab.targets.target import Balancer

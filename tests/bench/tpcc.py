@@ -19,8 +19,8 @@ from benchlab import engines
 from benchlab.engines.mariadb import Engine
 from benchlab.errors import BenchlabError
 from benchlab.home import Home
-from benchlab.plan.dataset import Warehouses
-from benchlab.plan.report_type import Client
+from benchlab.plan.fields.client import Client
+from benchlab.plan.fields.dataset import Warehouses
 from benchlab.workloads import tpcc
 from benchlab.workloads.client import Endpoint, Session
 from tests import warehouses

@@ -22,7 +22,7 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 
 from benchlab.home import Home
 from benchlab.hosts.access import Access
-from benchlab.plan.report_type import Destination
+from benchlab.plan.fields.publish import Destination
 from benchlab.report.publish import publisher_of
 from benchlab.report.publish.publisher import BasePublisher, Publication
 from tests.builders import plans

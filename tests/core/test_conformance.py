@@ -26,8 +26,8 @@ from benchlab.errors import SpecError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.plan import report_type
-from benchlab.plan.dataset import AnyDataset, Dataset, Records, Warehouses
-from benchlab.plan.report_type import Client
+from benchlab.plan.fields.client import Client
+from benchlab.plan.fields.dataset import AnyDataset, Dataset, Records, Warehouses
 from benchlab.report import publish
 from benchlab.report.publish.publisher import BasePublisher, Options
 from benchlab.results.records import UNITS

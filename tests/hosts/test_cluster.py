@@ -25,8 +25,9 @@ from benchlab.hosts import metrics
 from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import Fleet, FleetHost, Role
 from benchlab.hosts.ssh.executor import SSHExecutor
-from benchlab.plan.builds import Build
-from benchlab.plan.report_type import Parameters, Side
+from benchlab.plan.fields.builds import Build
+from benchlab.plan.fields.engines import Parameters
+from benchlab.plan.report_type import Side
 from benchlab.results.records import rows_of
 from tests.builders import plans
 from tests.hosts import standin

@@ -23,8 +23,8 @@ from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.plan import plan as planning
 from benchlab.plan import pricing
+from benchlab.plan.fields.budget import Budget
 from benchlab.plan.plan import needs_approval
-from benchlab.plan.report_type import Budget
 from benchlab.results.records import Campaign
 from benchlab.results.store import open_store
 from benchlab.targets.ec2 import inventory, rental_file

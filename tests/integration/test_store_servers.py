@@ -100,7 +100,7 @@ def test_a_store_of_an_older_benchlab_gets_its_new_columns(url: str, tmp_path: P
     with Store(url, UPath(tmp_path)) as store:
         store.add_campaign(made)
         store.add_trial(made.id, old)
-        with store._engine.begin() as connection:
+        with store.database.engine.begin() as connection:
             for column in ("hosts", "host_figures"):
                 connection.exec_driver_sql(f"ALTER TABLE trials DROP COLUMN {column}")
             connection.exec_driver_sql("ALTER TABLE gates DROP COLUMN kind")

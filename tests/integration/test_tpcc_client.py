@@ -17,8 +17,8 @@ import pytest
 
 from benchlab.engines.database import USER
 from benchlab.engines.mariadb import Engine
-from benchlab.plan.dataset import Warehouses
-from benchlab.plan.report_type import Client
+from benchlab.plan.fields.client import Client
+from benchlab.plan.fields.dataset import Warehouses
 from benchlab.workloads import tpcc
 from benchlab.workloads.client import Endpoint, Session
 from tests import warehouses

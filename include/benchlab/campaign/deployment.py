@@ -8,7 +8,8 @@ from pathlib import Path
 
 from benchlab.analysis.gates.gates import Gate
 from benchlab.engines.database import OPEN_USER, USER
-from benchlab.plan.report_type import Client, Side
+from benchlab.plan.fields.client import Client
+from benchlab.plan.report_type import Side
 from benchlab.results.records import Campaign
 from benchlab.targets.target import Deployment
 from benchlab.workloads.client import Endpoint, program_of

@@ -12,8 +12,9 @@ from datetime import UTC
 from benchlab.campaign.outcome import Comparer
 from benchlab.engines import builds
 from benchlab.home import Home
+from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.last_measured import Measured, MeasuredVersion
-from benchlab.plan.report_type import ReportSpec, SideSpec
+from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.versions import MEASURED
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store

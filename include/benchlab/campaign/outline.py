@@ -14,7 +14,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from benchlab.analysis.verdict import aa_campaigns
-from benchlab.plan.report_type import SIDES, ReportSpec, Side, SideSpec
+from benchlab.plan.fields.engines import SideSpec
+from benchlab.plan.report_type import SIDES, ReportSpec, Side
 from benchlab.results.records import Campaign
 
 # Compared beside thread counts and the parameters of both sides.

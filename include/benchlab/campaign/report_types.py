@@ -17,17 +17,19 @@ from benchlab.engines import builds
 from benchlab.errors import NoReleaseError, SpecError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
-from benchlab.plan import last_measured, report_type, resolution, schedule, versions
+from benchlab.plan import last_measured, report_type, resolution, versions
 from benchlab.plan import releases as calendars
 from benchlab.plan import topology as topologies
-from benchlab.plan.builds import Nightly
 from benchlab.plan.documents import read_text
+from benchlab.plan.fields import schedule
+from benchlab.plan.fields.builds import Nightly
+from benchlab.plan.fields.engines import SideSpec
+from benchlab.plan.fields.schedule import OnRelease, Turn
 from benchlab.plan.last_measured import Measured
 from benchlab.plan.plan import Plan
 from benchlab.plan.releases import Calendar
-from benchlab.plan.report_type import SIDES, ReportSpec, SideSpec
+from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.plan.resolution import ORDINARY, Resolved
-from benchlab.plan.schedule import OnRelease, Turn
 from benchlab.plan.versions import MEASURED, NEWEST, NIGHTLY, PREVIOUS, RUNNING, Release
 from benchlab.results.records import Campaign
 from benchlab.workloads import lua_script

@@ -21,7 +21,7 @@ from benchlab.errors import EvidenceError, NotMeasuredError, PublishError, SpecE
 from benchlab.home import Home, wants_data_docs
 from benchlab.hosts.access import Access
 from benchlab.language import english, names
-from benchlab.plan.report_type import FILES, Destination
+from benchlab.plan.fields.publish import FILES, Destination
 from benchlab.plan.steps import Stage
 from benchlab.report import bundle, evidence
 from benchlab.report.formats import pages

@@ -25,7 +25,7 @@ from benchlab.hosts.lock import MachineLock
 from benchlab.language import REFERENCE, codes, load
 from benchlab.plan import pricing
 from benchlab.plan import topology as topologies
-from benchlab.plan.builds import is_nightly
+from benchlab.plan.fields.builds import is_nightly
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.steps import GIB
 from benchlab.plan.topology import Ec2Topology

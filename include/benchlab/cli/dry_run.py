@@ -34,7 +34,7 @@ from benchlab.errors import EngineError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.fleet import Fleet, FleetHost
 from benchlab.hosts.rehearsal import Command, Rehearsal, shell
-from benchlab.plan.load_balancer import MAX_THREADS
+from benchlab.plan.fields.load_balancer import MAX_THREADS
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.topology import CloudTopology, HostsTopology, Topology

@@ -15,9 +15,10 @@ from benchlab import home
 from benchlab.campaign import planning, report_types
 from benchlab.cli import generated_page
 from benchlab.home import Home
-from benchlab.plan.dataset import AnyDataset, Dataset
+from benchlab.plan.fields.dataset import AnyDataset, Dataset
+from benchlab.plan.fields.published import LINES, Line, Published
 from benchlab.plan.plan import Plan
-from benchlab.plan.report_type import LINES, Line, Published, ReportSpec
+from benchlab.plan.report_type import ReportSpec
 
 MODULE = "benchlab.cli.published_plans"
 COMMAND = f".venv/bin/python -m {MODULE}"

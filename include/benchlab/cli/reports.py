@@ -16,7 +16,7 @@ from benchlab.campaign.stored import StoredCampaign
 from benchlab.cli.options import CampaignId, Json
 from benchlab.errors import SpecError
 from benchlab.home import Home, find
-from benchlab.plan.report_type import Destination
+from benchlab.plan.fields.publish import Destination
 from benchlab.published.rendering import bundle as published_bundle
 from benchlab.published.store import PublishedReports
 from benchlab.report import bundle, evidence

@@ -29,9 +29,10 @@ from benchlab.home import ID, Home, find
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG, tagged
 from benchlab.hosts.lock import MachineLock
+from benchlab.plan.fields.engines import SideSpec
+from benchlab.plan.fields.schedule import midnight
 from benchlab.plan.plan import needs_approval
-from benchlab.plan.report_type import ReportSpec, SideSpec
-from benchlab.plan.schedule import midnight
+from benchlab.plan.report_type import ReportSpec
 from benchlab.report.bundle import PAGES
 from benchlab.report.formats import terminal
 from benchlab.report.model import report as model

@@ -34,8 +34,9 @@ from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import LocalExecutor
 from benchlab.hosts.lock import fence
-from benchlab.plan.builds import COMMIT, OUTPUT, Build
-from benchlab.plan.report_type import SIDES, ReportSpec, SideSpec
+from benchlab.plan.fields.builds import COMMIT, OUTPUT, Build
+from benchlab.plan.fields.engines import SideSpec
+from benchlab.plan.report_type import SIDES, ReportSpec
 
 FETCH_LIMIT_S = 60.0
 BUILD_LIMIT_S = 6 * 3600.0

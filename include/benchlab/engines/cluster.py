@@ -11,7 +11,8 @@ from typing import Literal, Self
 from benchlab.engines.database import Database
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.fleet import Fleet, FleetHost
-from benchlab.plan.report_type import Side, SideSpec
+from benchlab.plan.fields.engines import SideSpec
+from benchlab.plan.report_type import Side
 
 Executors = Callable[[FleetHost], Executor]
 """Gives the executor of a host; called from several threads at once."""

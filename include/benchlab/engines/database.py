@@ -17,8 +17,9 @@ from typing import ClassVar, NamedTuple, TypeVar
 
 from benchlab.errors import CommandError, EngineError
 from benchlab.hosts.executor import Executor
-from benchlab.plan.builds import has_commit, is_nightly
-from benchlab.plan.report_type import Parameters, Side
+from benchlab.plan.fields.builds import has_commit, is_nightly
+from benchlab.plan.fields.engines import Parameters
+from benchlab.plan.report_type import Side
 from benchlab.plan.versions import parse
 from benchlab.results.records import SideFacts
 

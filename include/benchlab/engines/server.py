@@ -20,8 +20,9 @@ from benchlab.engines.database import Database, Deployed
 from benchlab.errors import EngineError, SpecError
 from benchlab.hosts import snapshot as snapshot_module
 from benchlab.hosts.executor import Executor
-from benchlab.plan.builds import Nightly
-from benchlab.plan.report_type import SIDES, Parameters, Side
+from benchlab.plan.fields.builds import Nightly
+from benchlab.plan.fields.engines import Parameters
+from benchlab.plan.report_type import SIDES, Side
 
 STOP_LIMIT_S = 120.0
 SLOWDOWN_LIMIT_S = 10.0

@@ -7,10 +7,10 @@ import csv
 import io
 from collections.abc import Hashable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from benchlab.errors import SpecError, meaning_of
@@ -22,6 +22,11 @@ except ImportError:
 
 Model = TypeVar("Model", bound=BaseModel)
 Row = Mapping[str, str]
+# Engines, workloads, targets and publishers are found by presence: whether one of this name exists
+# is not known here.
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+# One line.
+Text = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
 # Pydantic's tags for the kinds of a dataset and of a load balancer; they are not fields.
 DATASET_KINDS = ("sysbench", "tpcc", "ycsb")
 BALANCER_KINDS = ("name", "settings")

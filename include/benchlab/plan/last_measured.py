@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from benchlab.errors import NoReleaseError
 from benchlab.plan import versions
-from benchlab.plan.builds import Build, Builds
-from benchlab.plan.report_type import SideSpec
+from benchlab.plan.fields.builds import Build, Builds
+from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.versions import LAST_GOOD, Release
 
 

@@ -12,10 +12,12 @@ from pydantic import TypeAdapter
 
 from benchlab.errors import SpecError
 from benchlab.plan import order
+from benchlab.plan.fields.budget import Budget
+from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.order import PlannedTrial, seed_of
 from benchlab.plan.pricing import PriceList, Rent
 from benchlab.plan.rates import Learned
-from benchlab.plan.report_type import Budget, ReportSpec, Side, SideSpec
+from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.steps import (
     GIB,
     NOTHING_KNOWN,

@@ -2,7 +2,7 @@
 
 A choice that changes what is measured has no default; it must be written down. Unknown keys,
 duplicate keys and values out of range are refused with the field, what was found and what is
-allowed.
+allowed. Fields that have fields of their own are in :mod:`benchlab.plan.fields`.
 """
 
 from __future__ import annotations
@@ -11,340 +11,37 @@ import copy
 import functools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, cast, get_args
+from typing import Annotated, Any, Literal, Self, cast
 
 import pydantic
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    PrivateAttr,
-    Tag,
-)
+from pydantic import Field, PrivateAttr
 
 from benchlab.errors import SpecError
 from benchlab.language import REFERENCE
-from benchlab.plan import builds, versions
-from benchlab.plan.builds import Build
-from benchlab.plan.dataset import AnyDataset
-from benchlab.plan.documents import BALANCER_KINDS, Frozen, from_yaml, read_text, validated
-from benchlab.plan.load_balancer import HAProxySettings
-from benchlab.plan.schedule import Schedule
+from benchlab.plan.documents import Frozen, Name, from_yaml, read_text, validated
+from benchlab.plan.fields.budget import Budget
+from benchlab.plan.fields.client import Client
+from benchlab.plan.fields.dataset import AnyDataset
+from benchlab.plan.fields.engines import EngineSpec, SideSpec
+from benchlab.plan.fields.load_balancer import HAProxySettings, LoadBalancer
+from benchlab.plan.fields.ports import Ports
+from benchlab.plan.fields.publish import FILES, Destination
+from benchlab.plan.fields.published import Published
+from benchlab.plan.fields.schedule import Schedule
 
 Side = Literal["baseline", "candidate"]
 SIDES: tuple[Side, Side] = ("baseline", "candidate")
 RestorePolicy = Literal["every_trial", "after_writes", "per_workload", "never"]
-# Engines, workloads, targets, publishers and languages are found by presence. Here their names only
-# have to look like names; campaign/fit.py checks that they exist.
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}([_-][A-Za-z0-9]{1,8})*$")]
 ThreadCounts = Annotated[
     tuple[Annotated[int, Field(ge=1, le=10_000)], ...], Field(min_length=1, strict=False)
 ]
-LoadBalancer = Annotated[
-    Annotated[Literal["haproxy", "none"], Tag(BALANCER_KINDS[0])]
-    | Annotated[HAProxySettings, Tag(BALANCER_KINDS[1])],
-    Discriminator(lambda raw: BALANCER_KINDS[not isinstance(raw, str)]),
-]
-Port = Annotated[int, Field(ge=1024, le=65535)]
-# Parameters are written to option files and SQL: one line each, and finite numbers.
 # As Airflow names Connections, and the environment variables that define them.
 ConnectionName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,199}$")]
-ParameterName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")]
-Text = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
-# As sysbench's help writes it, without the dashes.
-OptionName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,63}$")]
-Parameters = dict[ParameterName, Text | int | pydantic.FiniteFloat | bool]
-Components = dict[Name, Parameters]
 
 MAX_DEPLOYMENTS = 20
 MAX_TRIALS = 100_000
 MAX_REPEATS = 2
-# sysbench's distribution, if none is chosen: its default differs from release to release.
-RAND_TYPE = "uniform"
-# The publisher of every report.
-FILES = "files"
-# How long a plan waits for a person's approval.
-APPROVAL_DAYS = 3
-
-
-def _version(text: str) -> str:
-    """A version, for a validator; pydantic adds the field to the message.
-
-    Raises:
-        ValueError: it is not a version.
-    """
-    try:
-        return versions.parse(text).text
-    except SpecError as error:
-        raise ValueError(str(error).removeprefix("version: ")) from error
-
-
-def _numbers(version: str) -> tuple[int, int, int]:
-    return versions.parse(version).numbers
-
-
-class SideSpec(Frozen):
-    """One side: a version plus the parameters that only this side has.
-
-    Attributes:
-        version: a version, or a version rule that names one as of a day; see
-            :mod:`benchlab.plan.versions`.
-        parameters: of the SQL server: configuration items and global variables.
-        components: configuration items of a cluster's other components, by component.
-        builds: what is deployed in place of the version's own binaries, by component.
-    """
-
-    version: Annotated[
-        str, AfterValidator(lambda text: text if versions.is_rule(text) else _version(text))
-    ]
-    parameters: Parameters = Field(default={})
-    components: Components = Field(default={})
-    builds: dict[Name, Build] = Field(default={})
-
-    @pydantic.model_serializer(mode="wrap")
-    def _as_earlier(self, dump: pydantic.SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without ``builds`` where there are none, as earlier releases wrote it."""
-        written: dict[str, Any] = dump(self)
-        if not self.builds:
-            written.pop("builds", None)
-        return written
-
-    @property
-    def is_resolved(self) -> bool:
-        """Whether its version is a version, not a version rule."""
-        return not versions.is_rule(self.version)
-
-    @property
-    def label(self) -> str:
-        """Its version for people, with what tells its builds apart: ``v8.5.7@5c91a2b``."""
-        return builds.label(self.version, self.builds)
-
-
-class VersionParameters(Frozen):
-    """Parameters for sides whose version lies in a range.
-
-    Attributes:
-        since, until: the first version that has them, and the first that no longer has them; None:
-            the range is open at that end.
-    """
-
-    since: Annotated[str, AfterValidator(_version)] | None = None
-    until: Annotated[str, AfterValidator(_version)] | None = None
-    parameters: Parameters = Field(default={})
-    components: Components = Field(default={})
-
-    @pydantic.model_validator(mode="after")
-    def _is_range(self) -> Self:
-        if self.since is None and self.until is None:
-            raise ValueError(
-                "neither `since` nor `until` is set; what holds for every version stands under "
-                "`parameters` and `components` of the engine"
-            )
-        if self.since and self.until and _numbers(self.since) >= _numbers(self.until):
-            raise ValueError(f"no version is since {self.since} and until {self.until}")
-        return self
-
-    def holds_for(self, version: str) -> bool:
-        """Whether a version lies in the range."""
-        numbers = _numbers(version)
-        return (self.since is None or numbers >= _numbers(self.since)) and (
-            self.until is None or numbers < _numbers(self.until)
-        )
-
-
-class EngineSpec(Frozen):
-    """What is compared where this engine is deployed.
-
-    Attributes:
-        candidate: None where only one version is measured (``sides: single``).
-        parameters, components: for both sides; a side's own override them.
-        by_version: for sides whose version lies in a range; they override those for both sides.
-        by_workload: configuration items of components while one workload is measured.
-    """
-
-    baseline: SideSpec
-    candidate: SideSpec | None = None
-    parameters: Parameters = Field(default={})
-    components: Components = Field(default={})
-    by_version: Annotated[tuple[VersionParameters, ...], Field(strict=False)] = ()
-    by_workload: dict[Name, Components] = Field(default={})
-
-    @pydantic.model_validator(mode="after")
-    def _rules_fit(self) -> Self:
-        if self.candidate is not None and self.candidate.version in versions.RELATIVE:
-            raise ValueError(
-                f"candidate.version: {self.candidate.version!r} is relative to a candidate; it can "
-                "be the baseline's"
-            )
-        return self
-
-
-class Script(Frozen):
-    """A Lua script of the user's own, which sysbench runs.
-
-    Attributes:
-        path: of the file on this machine, absolute or below the checkout.
-        sha256: of its content; a campaign has it, so that a changed script is another workload.
-    """
-
-    path: Annotated[str, Field(min_length=1, pattern=r"^[^\x00-\x1f\x7f]*\.lua$")]
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
-
-
-class Client(Frozen):
-    """How the client is called, beyond workload, threads and time.
-
-    Attributes:
-        program: the program that runs the workloads; None: the first suitable one that is on the
-            client's host.
-        version: what that program has to report as its version; None: any.
-        path: of that program on the client's host; None: the one on the PATH.
-        report_interval: seconds between the values of a series.
-        auto_inc: whether the server numbers the rows that ``oltp_insert`` writes.
-        rand_type: sysbench's distribution of the rows that a run accesses, and of the indexed
-            column when it is loaded; None: :data:`RAND_TYPE`.
-        options: further options of sysbench, by name.
-        script: what the workloads ``lua_reads`` and ``lua_writes`` run.
-    """
-
-    program: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,63}$")] | None = None
-    version: Annotated[str, Field(pattern=r"^v?[0-9][0-9A-Za-z.+-]*$")] | None = None
-    path: Annotated[str, Field(pattern=r"^/[^\x00-\x1f\x7f]*$")] | None = None
-    report_interval: Annotated[int, Field(ge=1, le=60)] = 1
-    auto_inc: bool = True
-    rand_type: Annotated[str, Field(pattern=r"^[a-z]+$")] | None = None
-    options: dict[OptionName, Text | int | pydantic.FiniteFloat | bool] = Field(default={})
-    script: Script | None = None
-
-    @pydantic.model_serializer(mode="wrap")
-    def _as_earlier(self, dump: pydantic.SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without what is not chosen, as earlier releases wrote it."""
-        written: dict[str, Any] = dump(self)
-        of_earlier = ("program", "report_interval", "auto_inc")
-        return {key: value for key, value in written.items() if value or key in of_earlier}
-
-    @property
-    def choices(self) -> dict[str, Any]:
-        """What is chosen of sysbench's distribution, options and script; empty: nothing."""
-        chosen: dict[str, Any] = {"rand_type": self.rand_type, **self.options}
-        chosen["script"] = self.script and self.script.sha256
-        return {name: value for name, value in chosen.items() if value is not None}
-
-
-Line = Literal[
-    "versions",
-    "hosts",
-    "parameters",
-    "data",
-    "workloads",
-    "steps",
-    "client",
-    "user",
-    "load_balancer",
-    "results",
-]
-LINES: tuple[Line, ...] = get_args(Line)
-"""What a document says of how it was measured, line by line."""
-
-
-class Published(Frozen):
-    """The published document whose plan this is.
-
-    Attributes:
-        document: its title.
-        client: the client it names, where Benchlab uses another version.
-        differences: sentences that say where this plan differs from the document, and why, by what
-            they are about. Report types of earlier releases list them under ``steps``.
-        describes: the optional steps that the document includes.
-    """
-
-    document: Annotated[str, Field(min_length=1)]
-    client: str | None = None
-    differences: Annotated[
-        dict[Line, Annotated[tuple[str, ...], Field(strict=False)]],
-        BeforeValidator(
-            lambda raw: {"steps": raw} if isinstance(raw, list | tuple) and raw else raw or {}
-        ),
-    ] = Field(default={})
-    describes: Annotated[tuple[Literal["analyze", "restore"], ...], Field(strict=False)] = ()
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """All differences, in order."""
-        return tuple(sentence for about in self.differences.values() for sentence in about)
-
-
-class Budget(Frozen):
-    """How much one campaign may cost, in dollars.
-
-    Attributes:
-        approve_above: a more expensive plan must be approved by a person before anything is rented.
-        limit: a more expensive plan is refused, and no campaign spends more.
-    """
-
-    approve_above: Annotated[float, Field(ge=0, strict=False)]
-    limit: Annotated[float, Field(ge=0, strict=False)]
-
-    @pydantic.model_validator(mode="after")
-    def _in_order(self) -> Self:
-        if self.approve_above > self.limit:
-            raise ValueError("approve_above is more than limit, so that nobody would be asked")
-        return self
-
-
-class Ports(Frozen):
-    """Where things listen: the load balancer, and the servers of a ``local`` target.
-
-    ``entry`` is the load balancer's port, the only one the client is given; ``stats`` serves its
-    statistics. On one machine the server of the side that runs has ``server``, and ``status`` is
-    TiDB's HTTP status; all listen on loopback.
-    """
-
-    entry: Port = 13390
-    stats: Port = 13391
-    server: Port = 13410
-    status: Port = 13430
-
-    @pydantic.model_validator(mode="before")
-    @classmethod
-    def _of_two_sides(cls, raw: Any) -> Any:
-        """Report types of earlier releases name a port for each side; the baseline's is taken."""
-        if not isinstance(raw, dict) or not raw.keys() & set(SIDES):
-            return raw
-        kept = {key: value for key, value in raw.items() if key not in SIDES}
-        return {**kept, "server": raw["baseline"]} if "baseline" in raw else kept
-
-    @pydantic.model_validator(mode="after")
-    def _distinct(self) -> Self:
-        used = list(self.model_dump().values())
-        if len(set(used)) != len(used):
-            raise ValueError("each port must be another one")
-        return self
-
-
-class Destination(BaseModel):
-    """One place to which the report is published.
-
-    Attributes:
-        to: its publisher.
-        options: the publisher's own fields, written beside ``to``; campaign/fit.py checks them.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
-
-    __pydantic_extra__: dict[str, Text | int | pydantic.FiniteFloat | bool | None] = Field(
-        init=False
-    )
-
-    to: Name
-
-    @property
-    def options(self) -> dict[str, Any]:
-        return dict(self.__pydantic_extra__)
 
 
 class ReportSpec(Frozen):
@@ -579,27 +276,8 @@ class ReportSpec(Frozen):
         spec = self.engines[engine]
         chosen: SideSpec = getattr(spec, side) if self.sides == "different" else spec.baseline
         if version is not None:
-            chosen = chosen.model_copy(update={"version": version})
-        ranges = [
-            written
-            for written in spec.by_version
-            if by_version and chosen.is_resolved and written.holds_for(chosen.version)
-        ]
-        layers: list[EngineSpec | VersionParameters | SideSpec] = [spec, *ranges, chosen]
-        names = dict.fromkeys(name for layer in layers for name in layer.components)
-        return SideSpec(
-            version=chosen.version,
-            parameters={key: value for layer in layers for key, value in layer.parameters.items()},
-            components={
-                name: {
-                    key: value
-                    for layer in layers
-                    for key, value in layer.components.get(name, {}).items()
-                }
-                for name in names
-            },
-            builds=chosen.builds if version is None else {},
-        )
+            chosen = chosen.model_copy(update={"version": version, "builds": {}})
+        return spec.merged_into(chosen, by_version=by_version)
 
     def with_overrides(self, overrides: Mapping[str, Any]) -> ReportSpec:
         """The same report type with some fields changed, checked again as a whole.

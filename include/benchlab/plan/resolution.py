@@ -8,12 +8,13 @@ from datetime import date
 from typing import Any
 
 from benchlab.errors import NoReleaseError
-from benchlab.plan import builds as builds_of
 from benchlab.plan import last_measured, versions
-from benchlab.plan.builds import Builds, Nightly
+from benchlab.plan.fields import builds as builds_of
+from benchlab.plan.fields.builds import Builds, Nightly
+from benchlab.plan.fields.engines import EngineSpec, SideSpec
+from benchlab.plan.fields.schedule import OnRelease, Turn
 from benchlab.plan.last_measured import Measured
-from benchlab.plan.report_type import SIDES, EngineSpec, ReportSpec, Side, SideSpec
-from benchlab.plan.schedule import OnRelease, Turn
+from benchlab.plan.report_type import SIDES, ReportSpec, Side
 from benchlab.plan.versions import FINAL, MEASURED, NIGHTLY, RELATIVE, RUNNING, Release, ReleaseType
 
 # Of a run that a person starts.

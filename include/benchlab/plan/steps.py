@@ -21,10 +21,11 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import PlainValidator
 
-from benchlab.plan.dataset import Dataset, Records, Warehouses
+from benchlab.plan.fields.dataset import Dataset, Records, Warehouses
+from benchlab.plan.fields.published import Published
 from benchlab.plan.order import PlannedTrial, deployment_of
 from benchlab.plan.rates import Learned, Size, TimedStep
-from benchlab.plan.report_type import Published, ReportSpec, Side
+from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.topology import CloudTopology, Ec2Topology, HostsTopology, Topology
 
 GIB = 2**30

@@ -263,7 +263,7 @@ def order(text: str) -> tuple[tuple[int, ...], bool, str]:
     """A sort key for versions: a pre-release before its release, a hotfix or a build after it.
 
     Accepts any way of writing a version, including those of published pages and
-    :func:`benchlab.plan.builds.label`.
+    :func:`benchlab.plan.fields.builds.label`.
 
     Example:
         ``sorted(["v5.1.0", "v5.0.6", "v5.1.0-rc.1"], key=order)`` begins with ``v5.0.6`` and ends

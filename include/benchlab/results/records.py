@@ -16,9 +16,10 @@ from pydantic import Field
 
 from benchlab.hosts.samples import HostFigures
 from benchlab.language import Message, message
+from benchlab.plan.fields.client import Client
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.plan import Plan
-from benchlab.plan.report_type import Client, RecordedSpec, Side
+from benchlab.plan.report_type import RecordedSpec, Side
 
 # Keys of Campaign.environment: about how many dollars the hosts cost until they were given back,
 # why measuring ended before the plan did (a `Stop`), which hosts were spot hosts, which were

@@ -19,8 +19,9 @@ from sqlalchemy.schema import CreateColumn
 
 from benchlab.errors import StoreError
 from benchlab.plan.documents import faults
+from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.plan import Plan
-from benchlab.plan.report_type import SIDES, RecordedSpec, ReportSpec, Side, SideSpec
+from benchlab.plan.report_type import SIDES, RecordedSpec, ReportSpec, Side
 from benchlab.results.records import (
     Campaign,
     CampaignSummary,

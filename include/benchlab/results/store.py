@@ -12,10 +12,8 @@ import contextlib
 import json
 import logging
 import re
-import sqlite3
-import time
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, date, datetime
 from operator import itemgetter
@@ -24,13 +22,14 @@ from types import SimpleNamespace
 from typing import Any, Literal
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection, Engine, RowMapping, make_url
+from sqlalchemy.engine import Connection, RowMapping, make_url
 from upath import UPath
 
 from benchlab.errors import StoreError, meaning_of
 from benchlab.home import Home
 from benchlab.plan.rates import Size, StepTime
 from benchlab.results import listing
+from benchlab.results.database import StoreDatabase
 from benchlab.results.kept import Kept
 from benchlab.results.listing import EVERYTHING, Chosen, Order
 from benchlab.results.records import (
@@ -48,15 +47,12 @@ from benchlab.results.records import (
 )
 from benchlab.results.rows import (
     CAMPAIGNS,
-    DERIVED,
     GATES,
     KEPT,
     LOOKED_INTO,
     METADATA,
     REMARKS,
     SAMPLES,
-    SCHEMA,
-    SCHEMA_VERSION,
     STEP_TIMES,
     SUMMARIES,
     TRIALS,
@@ -64,8 +60,6 @@ from benchlab.results.rows import (
     as_json,
     campaign_of,
     campaign_row,
-    create_derived,
-    create_tables,
     summary_row,
     trial_of,
     trial_row,
@@ -75,18 +69,6 @@ log = logging.getLogger(__name__)
 
 # The region at the beginning of an availability zone's name: us-west-2a, us-west-2-lax-1a.
 _REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d")
-
-
-# What SQLite says of its file, and what a person can do.
-_SQLITE = {
-    "unable to open database file": "its file cannot be opened or made; see that this account may "
-    "write the file and its folder",
-    "attempt to write a readonly database": "its file cannot be written; give this account the "
-    "right to write the file and its folder",
-    "database or disk is full": "the disk is full",
-    "file is not a database": "its file is not a database of SQLite",
-    "database disk image is malformed": "its file is damaged; put a backup in its place",
-}
 
 
 class Store:
@@ -102,67 +84,15 @@ class Store:
     """
 
     def __init__(self, url: str, objects: UPath) -> None:
-        try:
-            parsed = make_url(url)
-        except (sa.exc.ArgumentError, ValueError):
-            raise StoreError(
-                "results store: its URL (BENCHLAB_STORE_URL) cannot be read; write it as "
-                "sqlite:////path/results.db, mysql+pymysql://user:password@host:3306/database or "
-                "postgresql+psycopg2://user:password@host:5432/database"
-            ) from None  # its text may contain the password
-        self.shown_url = parsed.render_as_string(hide_password=True)
+        self.database = StoreDatabase(url)
+        self.transaction = self.database.transaction
         self.objects = objects
         # What was computed, and takes long to be computed again.
         self.kept = Kept(self.transaction)
-        self._keeps = False  # only until its tables are found; not where it may only be read
-        try:
-            if parsed.get_backend_name() == "sqlite" and parsed.database:
-                _make_folder(Path(parsed.database).parent)
-            self._engine = _connect(url)
-        except (ImportError, sa.exc.ArgumentError) as error:
-            raise StoreError(f"results store {self.shown_url}: {meaning_of(error)}") from error
-        try:
-            self._create_tables()
-            self._check_schema()
-        except StoreError:
-            self.close()  # the caller has no store to close
-            raise
-
-    def _check_schema(self) -> None:
-        with self.transaction() as connection:
-            version = connection.execute(sa.select(SCHEMA.c.version)).scalar()
-            if version is None:
-                connection.execute(SCHEMA.insert().values(version=SCHEMA_VERSION))
-            elif version > SCHEMA_VERSION:
-                raise StoreError(
-                    f"results store {self.shown_url} has schema {version}; this Benchlab knows "
-                    f"{SCHEMA_VERSION}: update Benchlab"
-                )
-
-    def _create_tables(self) -> None:
-        with self.transaction():
-            pass  # reports at once that the database cannot be reached
-        # Another process may be creating them as well: after each failure there is one table more.
-        for tries_left in reversed(range(len(METADATA.tables) + 1)):
-            try:
-                with self.transaction() as connection:
-                    create_tables(connection)
-                break
-            except StoreError:
-                if not tries_left:
-                    raise
-        for _ in range(len(DERIVED) + 2):
-            try:
-                with self.transaction() as connection:
-                    create_derived(connection)
-                self._keeps = True
-                return
-            except StoreError as error:
-                log.info("results store %s: nothing computed is kept: %s", self.shown_url, error)
 
     def close(self) -> None:
         """Close the database connections."""
-        self._engine.dispose()
+        self.database.close()
 
     def __enter__(self) -> Store:
         return self
@@ -187,7 +117,7 @@ class Store:
             # Fails where it is stored already, perhaps just now by another process.
             row = campaign_row(campaign)
             connection.execute(CAMPAIGNS.insert().values(**row))
-            if self._keeps:
+            if self.database.keeps:
                 summary = summary_row(SimpleNamespace(**row))
                 connection.execute(SUMMARIES.insert().values(**summary))
             return True
@@ -240,7 +170,7 @@ class Store:
         if row is None:
             known = ", ".join(self.campaign_ids()[:5]) or "it is empty"
             raise StoreError(
-                f"no campaign {campaign!r} in {self.shown_url}; the latest there: {known}"
+                f"no campaign {campaign!r} in {self.database.shown_url}; the latest there: {known}"
             )
         return row
 
@@ -506,7 +436,7 @@ class Store:
 
     def _update(self, connection: Connection, campaign: str, **values: Any) -> None:
         connection.execute(CAMPAIGNS.update().where(CAMPAIGNS.c.id == campaign).values(**values))
-        if self._keeps:
+        if self.database.keeps:
             connection.execute(KEPT.delete().filter_by(name=campaign))
 
     # Trials
@@ -669,22 +599,6 @@ class Store:
             connection.execute(KEPT.delete().where(KEPT.c.name == campaign))
             connection.execute(CAMPAIGNS.delete().where(CAMPAIGNS.c.id == campaign))
 
-    @contextlib.contextmanager
-    def transaction(self) -> Iterator[Connection]:
-        """A connection whose statements take effect together or not at all.
-
-        Raises:
-            StoreError: the database cannot be reached or refuses a statement.
-            sqlalchemy.exc.IntegrityError: a key exists already, or a foreign key does not.
-        """
-        try:
-            with self._engine.begin() as connection:
-                yield connection
-        except sa.exc.IntegrityError:
-            raise
-        except sa.exc.SQLAlchemyError as error:
-            raise StoreError(f"results store {self.shown_url}: {_cause(error)}") from error
-
 
 def open_store(home: Home) -> Store:
     """The results store of an installation.
@@ -705,54 +619,6 @@ def is_there(home: Home) -> bool:
     except (sa.exc.ArgumentError, ValueError):
         return True  # the store says what is wrong with its URL
     return url.get_backend_name() != "sqlite" or Path(url.database or "").is_file()
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(
-            f"results store: its folder {folder} cannot be made: {meaning_of(error)}; "
-            "BENCHLAB_HOME or BENCHLAB_STORE_URL names another"
-        ) from error
-
-
-def _connect(url: str) -> Engine:
-    engine = sa.create_engine(url, pool_pre_ping=True)
-    if engine.dialect.name == "sqlite":
-
-        @sa.event.listens_for(engine, "connect")
-        def _configure(connection: Any, _: object) -> None:
-            # Readers (progress, CLI) must not block the campaign that writes.
-            connection.execute("PRAGMA busy_timeout=30000")
-            _switch_to_wal(connection)
-            connection.execute("PRAGMA foreign_keys=ON")
-
-    return engine
-
-
-def _switch_to_wal(connection: Any) -> None:
-    """Where two processes switch a new database at once, SQLite refuses one without waiting."""
-    deadline = time.monotonic() + 30
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode=WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)
-
-
-def _cause(error: sa.exc.SQLAlchemyError) -> str:
-    """What a database says is wrong, without the numbers of drivers and of the system."""
-    cause = getattr(error, "orig", None) or error
-    # PyMySQL raises pairs of a number and a text.
-    text = cause.args[1] if len(getattr(cause, "args", ())) == 2 else str(cause)
-    for said, meaning in _SQLITE.items():
-        if str(text).startswith(said):
-            return meaning
-    return re.sub(r"\[Errno -?\d+\] ", "", str(text)).strip()
 
 
 def _grouped(rows: Iterable[RowMapping]) -> defaultdict[tuple[str, int], list[RowMapping]]:

@@ -14,9 +14,10 @@ from benchlab.campaign import report_types
 from benchlab.errors import SpecError
 from benchlab.home import Home
 from benchlab.language.numbers import Numbers
-from benchlab.plan import report_type, schedule
+from benchlab.plan import report_type
+from benchlab.plan.fields import schedule
+from benchlab.plan.fields.schedule import OnRelease
 from benchlab.plan.report_type import SIDES, ReportSpec
-from benchlab.plan.schedule import OnRelease
 from benchlab.report.sentences import stored_answer
 from benchlab.results.listing import Chosen
 from benchlab.results.records import SPENT, CampaignSummary, ReportSummary, StoredVerdict

@@ -17,11 +17,13 @@ from benchlab.campaign.measured_versions import measured_by
 from benchlab.errors import NoReleaseError, SpecError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
-from benchlab.plan import last_measured, schedule
+from benchlab.plan import last_measured
+from benchlab.plan.fields import schedule
+from benchlab.plan.fields.engines import SideSpec
+from benchlab.plan.fields.schedule import OnRelease, Weekly
 from benchlab.plan.last_measured import Measured, MeasuredVersion
 from benchlab.plan.plan import needs_approval
-from benchlab.plan.report_type import ReportSpec, Side, SideSpec
-from benchlab.plan.schedule import OnRelease, Weekly
+from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.steps import Basis
 from benchlab.results.store import Store
 from benchlab.studies import measured

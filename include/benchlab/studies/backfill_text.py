@@ -12,7 +12,7 @@ from rich.text import Text
 
 from benchlab.language.names import plain
 from benchlab.language.numbers import MISSING
-from benchlab.plan.report_type import APPROVAL_DAYS
+from benchlab.plan.fields.budget import APPROVAL_DAYS
 from benchlab.report.formats.console import console_for, print_table, table_of, text_of
 from benchlab.report.formats.plan_text import ESTIMATES, duration
 from benchlab.studies.backfill import BackfillMoment, BackfillPlan

@@ -7,7 +7,8 @@ from typing import Any
 
 from benchlab.campaign import planning
 from benchlab.home import Home
-from benchlab.plan.report_type import SIDES, ReportSpec, SideSpec
+from benchlab.plan.fields.engines import SideSpec
+from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
 from benchlab.targets import local

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,6 @@ from benchlab import engines, workloads
 from benchlab.engines import given
 from benchlab.engines.given import Given, GivenInstance
 from benchlab.errors import CommandError, EngineError, TargetError
-from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
 from benchlab.hosts.executor import LocalExecutor, end_tagged
@@ -119,37 +118,23 @@ class Target(OnThisMachine):
         }
 
     @classmethod
-    def give_back(
-        cls,
-        home: Home,
-        campaign: str,
-        access: Access,
-        *,
-        ask_driver: bool = False,
-        regions: Sequence[str] = (),
-    ) -> str:
-        """End its client, and drop its schemas, each only with the campaign's own mark.
+    def return_others(cls, state: Path, access: Access) -> list[str]:
+        """Drop its schemas, each only with the campaign's own mark.
 
         It needs no Connection: the logins are in the campaign's directory.
         """
-        home, ended = local.end_processes(home, campaign, ask_driver=ask_driver)
-        state = home.campaign(campaign)
         removed, faults = 0, []
         for side in SIDES:
             try:
-                removed += _remove_schema(state / side, side, campaign)
+                removed += _remove_schema(state / side, side, state.name)
             except TargetError as error:
                 faults.append(str(error))
         if faults:
             raise TargetError(
-                f"{campaign}: its schema was not dropped: {'; '.join(faults)}; "
-                f"`benchlab give-back {campaign}` tries again"
+                f"{state.name}: its schema was not dropped: {'; '.join(faults)}; "
+                f"`benchlab give-back {state.name}` tries again"
             )
-        local.remove_data(home, campaign)
-        for side in SIDES:
-            (state / f"workload-{side}.cnf").unlink(missing_ok=True)
-        MachineLock().release(campaign)
-        return f"{ended} processes ended, {removed} schema{'s' * (removed != 1)} dropped"
+        return [f"{removed} schema{'s' * (removed != 1)} dropped"]
 
     def _login(self, side: Side) -> ServerLogin:
         if side not in self._logins:

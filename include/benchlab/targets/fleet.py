@@ -29,7 +29,7 @@ from benchlab.hosts.fleet import ROLES, Fleet, FleetHost, on_all
 from benchlab.hosts.lock import Holder, MachineLock
 from benchlab.hosts.logins import AUTHORISE, mark
 from benchlab.hosts.ssh.executor import SSHExecutor
-from benchlab.plan.builds import Build
+from benchlab.plan.fields.builds import Build
 from benchlab.plan.report_type import Side
 from benchlab.plan.steps import loads_at_once
 from benchlab.plan.topology import Topology
@@ -330,7 +330,7 @@ class FleetTarget(BaseTarget):
     def named_topology(self) -> Topology:
         """The topology that the report type names, of the kind that the target needs."""
         found = targets.load_topology(self.home, self.spec)
-        assert found is not None  # noqa: S101 - a fleet's report type names one, see fit.py
+        assert found is not None  # noqa: S101 - a fleet's report type names one, see campaign/fit
         return found
 
     @cached_property

@@ -18,7 +18,7 @@ from pathlib import Path
 from benchlab.errors import CommandError, TargetError
 from benchlab.hosts.executor import Executor
 from benchlab.language import templates
-from benchlab.plan.load_balancer import MAX_THREADS, HAProxySettings
+from benchlab.plan.fields.load_balancer import MAX_THREADS, HAProxySettings
 
 JOB = "haproxy"
 READY_LIMIT_S = 30.0

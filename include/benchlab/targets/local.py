@@ -7,23 +7,23 @@ import os
 import platform
 import shutil
 import socket
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from benchlab import engines, workloads
 from benchlab.engines import builds
-from benchlab.engines.server import PLACE, BaseEngine, Instance
-from benchlab.errors import LockHeldError, TargetError, UnavailableError, meaning_of
+from benchlab.engines.server import BaseEngine, Instance
+from benchlab.errors import TargetError, UnavailableError, meaning_of
 from benchlab.home import Home
-from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
-from benchlab.hosts.executor import Executor, end_process, end_tagged
+from benchlab.hosts.executor import Executor, end_tagged
 from benchlab.hosts.fleet import Fleet
 from benchlab.hosts.lock import Holder, MachineLock
-from benchlab.plan.report_type import SIDES, Side, SideSpec
+from benchlab.plan.fields.engines import SideSpec
+from benchlab.plan.report_type import Side
 from benchlab.plan.steps import GIB
 from benchlab.targets.target import Balancer, Say
-from benchlab.targets.this_machine import SCHEMA_FILE, OnThisMachine
+from benchlab.targets.this_machine import OnThisMachine, remove_data
 
 HOST = "127.0.0.1"
 
@@ -73,22 +73,6 @@ class Target(OnThisMachine):
                 engine.install_build(self.executor, kept)
             else:
                 engines.install(self.plan.engine, of.version, self.home, self.executor)
-
-    @classmethod
-    def give_back(
-        cls,
-        home: Home,
-        campaign: str,
-        access: Access,
-        *,
-        ask_driver: bool = False,
-        regions: Sequence[str] = (),
-    ) -> str:
-        """End a campaign on this machine, running or left behind; see :class:`BaseTarget`."""
-        home, ended = end_processes(home, campaign, ask_driver=ask_driver)
-        remove_data(home, campaign)
-        MachineLock().release(campaign)
-        return f"{ended} processes ended"
 
     def engine(self, side: Side) -> BaseEngine:
         of = self.plan.sides[side]
@@ -174,46 +158,6 @@ def check_tools(needed: Iterable[str] = tuple(TOOLS)) -> None:
             f"missing on this machine: {', '.join(missing)}; run `make setup`, or "
             f"`apt-get install {' '.join(sorted(set(missing.values())))}`"
         )
-
-
-def end_processes(home: Home, campaign: str, *, ask_driver: bool) -> tuple[Home, int]:
-    """End a campaign's processes on this machine; see :meth:`BaseTarget.give_back`.
-
-    Returns:
-        The home that the lock names for the campaign, and how many processes there were.
-
-    Raises:
-        LockHeldError: another account holds the machine for it; nothing was ended.
-    """
-    holder = MachineLock().holder()
-    ended = 0
-    if holder is None or holder.campaign != campaign:
-        pass
-    elif holder.account is not None and not home.campaign(campaign).is_dir():
-        raise LockHeldError(
-            f"this machine is held by {holder}; only {holder.account} can give it back, and "
-            "nothing was ended"
-        )
-    elif holder.is_own:
-        home = Home(home.project, Path(holder.home))
-        if ask_driver and holder.driver is not None and holder.left_behind() is None:
-            ended += end_process(holder.driver)
-    return home, ended + end_tagged(f"{CAMPAIGN_TAG}={campaign}")
-
-
-def remove_data(home: Home, campaign: str) -> None:
-    """Remove a campaign's data, snapshots and password; logs and progress stay.
-
-    So does the login by which its schema on somebody else's server has yet to be dropped.
-    """
-    directory = home.campaign(campaign)
-    for side in SIDES:
-        for part in ("data", "snapshot"):
-            shutil.rmtree(directory / side / part, ignore_errors=True)
-        if not (directory / side / SCHEMA_FILE).exists():
-            (directory / side / "client.cnf").unlink(missing_ok=True)
-    for name in ("password", "workload.cnf", PLACE):
-        (directory / name).unlink(missing_ok=True)
 
 
 def machine() -> dict[str, str]:

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
-from benchlab.hosts.executor import Executor, LocalExecutor
+from benchlab.engines.server import PLACE
+from benchlab.errors import LockHeldError
+from benchlab.home import Home
+from benchlab.hosts.access import Access
+from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
+from benchlab.hosts.executor import Executor, LocalExecutor, end_process, end_tagged
+from benchlab.hosts.lock import MachineLock
+from benchlab.plan.report_type import SIDES
 from benchlab.targets.target import BaseTarget
 
 # In a side's directory until it is given back: which schema on which server is the campaign's.
@@ -38,3 +47,73 @@ class OnThisMachine(BaseTarget):
 
     def interrupt(self) -> None:
         self.executor.end_processes()
+
+    @classmethod
+    def give_back(
+        cls,
+        home: Home,
+        campaign: str,
+        access: Access,
+        *,
+        ask_driver: bool = False,
+        regions: Sequence[str] = (),
+    ) -> str:
+        """End its processes here, return what it has elsewhere, and remove its data."""
+        home, ended = _end_processes(home, campaign, ask_driver=ask_driver)
+        returned = cls.return_others(home.campaign(campaign), access)
+        remove_data(home, campaign)
+        MachineLock().release(campaign)
+        return ", ".join([f"{ended} processes ended", *returned])
+
+    @classmethod
+    def return_others(cls, state: Path, access: Access) -> list[str]:
+        """Return what the campaign whose directory this is has on other hosts; repeatable.
+
+        Returns:
+            What was returned, for people.
+
+        Raises:
+            TargetError: names what could not be returned; its data here are then kept.
+        """
+        return []
+
+
+def _end_processes(home: Home, campaign: str, *, ask_driver: bool) -> tuple[Home, int]:
+    """End a campaign's processes on this machine.
+
+    Returns:
+        The home that the lock names for the campaign, and how many processes there were.
+
+    Raises:
+        LockHeldError: another account holds the machine for it; nothing was ended.
+    """
+    holder = MachineLock().holder()
+    ended = 0
+    if holder is None or holder.campaign != campaign:
+        pass
+    elif holder.account is not None and not home.campaign(campaign).is_dir():
+        raise LockHeldError(
+            f"this machine is held by {holder}; only {holder.account} can give it back, and "
+            "nothing was ended"
+        )
+    elif holder.is_own:
+        home = Home(home.project, Path(holder.home))
+        if ask_driver and holder.driver is not None and holder.left_behind() is None:
+            ended += end_process(holder.driver)
+    return home, ended + end_tagged(f"{CAMPAIGN_TAG}={campaign}")
+
+
+def remove_data(home: Home, campaign: str) -> None:
+    """Remove a campaign's data, snapshots and password; logs and progress stay.
+
+    So does the login by which its schema on somebody else's server has yet to be dropped.
+    """
+    directory = home.campaign(campaign)
+    for side in SIDES:
+        for part in ("data", "snapshot"):
+            shutil.rmtree(directory / side / part, ignore_errors=True)
+        if not (directory / side / SCHEMA_FILE).exists():
+            (directory / side / "client.cnf").unlink(missing_ok=True)
+    of_clients = ("workload.cnf", *(f"workload-{side}.cnf" for side in SIDES))
+    for name in ("password", *of_clients, PLACE):
+        (directory / name).unlink(missing_ok=True)

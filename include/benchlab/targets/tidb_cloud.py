@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Sequence
 from datetime import timedelta
 from functools import cached_property
+from pathlib import Path
 from typing import Any, cast
 
 from benchlab import targets
 from benchlab.errors import CommandError, TargetError
-from benchlab.home import Home
 from benchlab.hosts.access import Access
-from benchlab.hosts.lock import MachineLock
 from benchlab.hosts.server_login import ServerLogin
 from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.spending import Spending
@@ -109,18 +107,9 @@ class Target(existing.Target):
         return lease.rental.spending(self._api.now()) if lease is not None else None
 
     @classmethod
-    def give_back(
-        cls,
-        home: Home,
-        campaign: str,
-        access: Access,
-        *,
-        ask_driver: bool = False,
-        regions: Sequence[str] = (),
-    ) -> str:
-        """End its client, delete its cluster, and wait until that is gone."""
-        home, ended = local.end_processes(home, campaign, ask_driver=ask_driver)
-        state, deleted = home.campaign(campaign), 0
+    def return_others(cls, state: Path, access: Access) -> list[str]:
+        """Delete its cluster, and wait until that is gone."""
+        deleted = 0
         if (lease := lease_file.read(state)) is not None:
             api = Api(calls.login_of(access), cls.limits)
             for cluster in _all_of(api, lease):
@@ -129,10 +118,7 @@ class Target(existing.Target):
             if (spent := lease.rental.spending(api.now())) is not None:
                 fleet_files.write(state / fleet_files.SPENT_FILE, f"{spent.dollars:.4f}")
             (state / lease_file.FILE).unlink()
-        local.remove_data(home, campaign)
-        (state / "workload-baseline.cnf").unlink(missing_ok=True)
-        MachineLock().release(campaign)
-        return f"{ended} processes ended, {deleted} cluster{'s' * (deleted != 1)} deleted"
+        return [f"{deleted} cluster{'s' * (deleted != 1)} deleted"]
 
     @property
     def _lease(self) -> LeaseFile | None:

@@ -11,8 +11,8 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from benchlab.hosts.server_login import Tls
-from benchlab.plan.dataset import AnyDataset
-from benchlab.plan.report_type import Client
+from benchlab.plan.fields.client import Client
+from benchlab.plan.fields.dataset import AnyDataset
 
 D = TypeVar("D", bound=BaseModel)
 

@@ -15,8 +15,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from benchlab.errors import SpecError, meaning_of
-from benchlab.plan.dataset import Dataset
-from benchlab.plan.report_type import ReportSpec, Script
+from benchlab.plan.fields.client import Script
+from benchlab.plan.fields.dataset import Dataset
+from benchlab.plan.report_type import ReportSpec
 from benchlab.workloads import sysbench
 from benchlab.workloads.client import Session, at_least, fitting, is_workload
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from benchlab.errors import CommandError, TargetError, UnavailableError
 from benchlab.hosts.executor import Executor
-from benchlab.plan.report_type import Client
+from benchlab.plan.fields.client import Client
 from benchlab.workloads.client import Program, program_of
 from benchlab.workloads.workload import Workload
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from benchlab.plan.dataset import AnyDataset, Dataset
+from benchlab.plan.fields.dataset import AnyDataset, Dataset
 from benchlab.workloads.client import Program, Session, at_least, fitting, is_workload
 from benchlab.workloads.sysbench_options import chosen, connection, measured
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from benchlab.plan.report_type import Client, ReportSpec
+from benchlab.plan.fields.client import Client
+from benchlab.plan.report_type import ReportSpec
 from benchlab.workloads import lua_script
 from benchlab.workloads.sysbench_names import options_of, rand_types_of
 

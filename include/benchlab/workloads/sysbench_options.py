@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from benchlab.plan.report_type import RAND_TYPE, Client
+from benchlab.plan.fields.client import RAND_TYPE, Client
 from benchlab.workloads.client import Endpoint, Session, at_least
 from benchlab.workloads.sysbench_names import options_of
 

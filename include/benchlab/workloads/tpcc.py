@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
-from benchlab.plan.dataset import AnyDataset, Warehouses
+from benchlab.plan.fields.dataset import AnyDataset, Warehouses
 from benchlab.workloads import tpcc_consistency
 from benchlab.workloads.client import Program, Session, at_least, fitting, is_workload, program_of
 

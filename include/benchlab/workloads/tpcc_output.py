@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from benchlab.plan.dataset import Warehouses
+from benchlab.plan.fields.dataset import Warehouses
 from benchlab.workloads.output import Interval, Latency, Output, rounded
 from benchlab.workloads.tpcc_messages import Messages, lines_of
 

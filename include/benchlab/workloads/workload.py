@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from benchlab.plan.dataset import AnyDataset
+from benchlab.plan.fields.dataset import AnyDataset
 from benchlab.results.records import Condition
 from benchlab.workloads.client import Endpoint, Program, Session
 from benchlab.workloads.output import Output
@@ -31,7 +31,7 @@ class Workload(Protocol):
         READ_ONLY: the workloads that leave the dataset as they found it, and so need no restore.
         FRESH: the workloads that have to find the dataset as it was loaded, each time.
         CREATES: how many `CREATE TABLE IF NOT EXISTS` each run sends that find their table there.
-        DATASET: the class of the dataset that it loads, from ``benchlab.plan.dataset``.
+        DATASET: the class of the dataset that it loads, from ``benchlab.plan.fields.dataset``.
         DATABASE: the schema of the tables. The campaign creates it, empty, before the load.
         TOOL: the client's name for ``benchlab parse``.
         METRIC: the metric that decides, one of ``benchlab.results.records.UNITS``.

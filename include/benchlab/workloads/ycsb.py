@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchlab.plan.dataset import BATCH, FIELD_BYTES, FIELDS, AnyDataset, Records
+from benchlab.plan.fields.dataset import BATCH, FIELD_BYTES, FIELDS, AnyDataset, Records
 from benchlab.workloads.client import (
     Endpoint,
     Program,

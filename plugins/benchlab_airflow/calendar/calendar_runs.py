@@ -14,9 +14,9 @@ from benchlab.campaign import planning, report_types
 from benchlab.campaign.measured_versions import measured_by
 from benchlab.errors import BenchlabError, NoReleaseError
 from benchlab.home import Home
+from benchlab.plan.fields.schedule import OnRelease, Turn, turn
 from benchlab.plan.releases import days
 from benchlab.plan.report_type import ReportSpec
-from benchlab.plan.schedule import OnRelease, Turn, turn
 from benchlab.plan.versions import OF_THE_DAY
 from benchlab_airflow import connections
 

@@ -21,9 +21,9 @@ from croniter import croniter
 from benchlab.campaign import report_types
 from benchlab.errors import SpecError
 from benchlab.home import Home
+from benchlab.plan.fields.schedule import Weekly, midnight, moments_of
 from benchlab.plan.releases import days
 from benchlab.plan.report_type import ReportSpec
-from benchlab.plan.schedule import Weekly, midnight, moments_of
 
 # The DAG processor asks for the next moment once a minute, possibly between a moment and the start
 # of its run by the scheduler. Without this tolerance that moment would be past, and lost.

@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from benchlab import home, targets
 from benchlab.campaign import planning, report_types
 from benchlab.errors import SpecError
+from benchlab.plan.fields.schedule import OnRelease
 from benchlab.plan.report_type import ReportSpec
-from benchlab.plan.schedule import OnRelease
 from benchlab.report.formats.plan_text import duration
 
 _WHAT_TO_DO = (

@@ -350,7 +350,7 @@ def publish() -> list[str]:
     """
     from airflow.sdk.configuration import conf
 
-    from benchlab.plan.report_type import FILES
+    from benchlab.plan.fields.publish import FILES
     from benchlab.report.bundle import PAGES
     from benchlab.results.records import PAGE
     from benchlab_airflow.page.navigation import campaign_page

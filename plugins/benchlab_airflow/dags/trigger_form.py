@@ -25,7 +25,8 @@ from benchlab.campaign import report_types
 from benchlab.errors import SpecError
 from benchlab.home import ID
 from benchlab.plan import versions
-from benchlab.plan.report_type import SIDES, Budget, ReportSpec, Side
+from benchlab.plan.fields.budget import Budget
+from benchlab.plan.report_type import SIDES, ReportSpec, Side
 
 OWN_PLAN = "none"
 ANY_CLIENT = "auto"

@@ -28,7 +28,8 @@ from airflow.sdk.log import redact
 
 from benchlab import home
 from benchlab.errors import BenchlabError
-from benchlab.plan.report_type import FILES, SIDES
+from benchlab.plan.fields.publish import FILES
+from benchlab.plan.report_type import SIDES
 from benchlab_airflow.dags import stages
 from benchlab_airflow.page.navigation import campaign_page
 

@@ -10,7 +10,7 @@ from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowFailException
 
-from benchlab.plan.report_type import APPROVAL_DAYS
+from benchlab.plan.fields.budget import APPROVAL_DAYS
 
 
 class CampaignApproval(ApprovalOperator):

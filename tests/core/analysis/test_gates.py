@@ -15,7 +15,7 @@ from benchlab.analysis.gates import columns as columns_module
 from benchlab.analysis.gates import gates as gates_module
 from benchlab.analysis.gates.gates import Gate
 from benchlab.errors import SpecError
-from benchlab.plan.dataset import Dataset
+from benchlab.plan.fields.dataset import Dataset
 from benchlab.results.records import GateResult
 from benchlab.workloads.output import Latency, Status
 from benchlab.workloads.sysbench_output import parse

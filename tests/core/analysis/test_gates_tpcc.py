@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from benchlab.analysis.gates import columns as columns_module
 from benchlab.analysis.gates import gates as gates_module
-from benchlab.plan.dataset import Warehouses
+from benchlab.plan.fields.dataset import Warehouses
 from benchlab.results.records import Condition, GateResult
 from benchlab.workloads import tpcc_output
 from benchlab.workloads.tpcc_output import TpccOutput

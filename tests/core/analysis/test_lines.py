@@ -15,8 +15,9 @@ from benchlab.analysis.trend.change_points import ChangePoint
 from benchlab.analysis.trend.drift import Drift
 from benchlab.analysis.trend.lines import NEWEST, lines
 from benchlab.campaign import report_types
-from benchlab.plan import releases, schedule
+from benchlab.plan import releases
 from benchlab.plan import versions as versions_module
+from benchlab.plan.fields import schedule
 from benchlab.plan.versions import FINAL, ReleaseKind, Version, parse, parse_rule
 
 FIRST = datetime(2024, 1, 1, tzinfo=UTC)

@@ -6,7 +6,8 @@ import pytest
 
 from benchlab.analysis.gates import variables
 from benchlab.engines import quantities
-from benchlab.plan.report_type import Parameters, Side, SideSpec
+from benchlab.plan.fields.engines import Parameters, SideSpec
+from benchlab.plan.report_type import Side
 from benchlab.results.records import SideFacts
 from tests.builders import campaigns
 

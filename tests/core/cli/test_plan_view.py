@@ -18,8 +18,8 @@ from benchlab.errors import SpecError, TargetError
 from benchlab.home import Home, find
 from benchlab.hosts.rehearsal import Command
 from benchlab.plan import pricing
+from benchlab.plan.fields.client import Client
 from benchlab.plan.plan import Plan
-from benchlab.plan.report_type import Client
 from benchlab.plan.topology import Ec2Topology
 from benchlab.plan.topology import load as load_topology
 from benchlab.report.formats import plan_text

@@ -22,7 +22,7 @@ from benchlab.engines.tidb.server import ELF
 from benchlab.errors import FetchError, SpecError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
-from benchlab.plan.builds import Build
+from benchlab.plan.fields.builds import Build
 from benchlab.plan.report_type import ReportSpec
 from tests.builders import plans
 

@@ -21,7 +21,8 @@ from benchlab.engines.server import BaseEngine, Instance
 from benchlab.engines.tidb import server as tidb_server
 from benchlab.errors import CommandError, EngineError, UnavailableError
 from benchlab.hosts.executor import TAG, JobStatus, LocalExecutor, end_tagged
-from benchlab.plan.report_type import Parameters, Side, SideSpec
+from benchlab.plan.fields.engines import Parameters, SideSpec
+from benchlab.plan.report_type import Side
 from tests.builders import fakes, plans
 
 SAMPLES: dict[str, type[BaseEngine]] = {"10.11.5": mariadb.Engine, "v6.5.0": tidb.Engine}

@@ -18,7 +18,7 @@ from benchlab.engines.tidb.topology import Ports
 from benchlab.errors import CommandError, EngineError, SpecError, TargetError, UnavailableError
 from benchlab.hosts.executor import Completed
 from benchlab.hosts.fleet import Fleet, FleetHost, Role
-from benchlab.plan.builds import Build
+from benchlab.plan.fields.builds import Build
 from tests.builders import fakes
 
 PASSWORD = "hunter2"

@@ -19,7 +19,7 @@ from benchlab.engines.tidb.server import ELF
 from benchlab.errors import FetchError, NoReleaseError, NotMeasuredError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
-from benchlab.plan.builds import Build
+from benchlab.plan.fields.builds import Build
 from benchlab.plan.last_measured import MeasuredVersion
 from benchlab.plan.report_type import ReportSpec
 from benchlab.results.store import open_store

@@ -12,7 +12,7 @@ from benchlab.engines import tidb
 from benchlab.engines.tidb import rules
 from benchlab.errors import SpecError
 from benchlab.home import find
-from benchlab.plan.report_type import Parameters
+from benchlab.plan.fields.engines import Parameters
 
 # As the reports of v5.2.0 and v5.4.0 were published.
 TIDB: Parameters = {

@@ -11,7 +11,7 @@ import yaml
 from benchlab.engines.tidb.topology import Places, Ports, configuration, render
 from benchlab.errors import TargetError
 from benchlab.hosts.fleet import Fleet, FleetHost, Role
-from benchlab.plan.report_type import Parameters
+from benchlab.plan.fields.engines import Parameters
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "tiup"
 PUBLISHED: Parameters = {

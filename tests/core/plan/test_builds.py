@@ -9,8 +9,9 @@ import pytest
 from benchlab.campaign import overrides
 from benchlab.errors import NoReleaseError, SpecError
 from benchlab.plan import resolution, versions
-from benchlab.plan.builds import Build, Nightly, label
-from benchlab.plan.report_type import ReportSpec, SideSpec
+from benchlab.plan.fields.builds import Build, Nightly, label
+from benchlab.plan.fields.engines import SideSpec
+from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.versions import Release, parse
 from tests.builders import plans
 

@@ -8,9 +8,9 @@ import pytest
 
 from benchlab.errors import NoReleaseError
 from benchlab.plan import last_measured, versions
-from benchlab.plan.builds import Build
+from benchlab.plan.fields.builds import Build
+from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.last_measured import MeasuredVersion
-from benchlab.plan.report_type import SideSpec
 from benchlab.plan.versions import Release
 
 DAY = date(2026, 7, 6)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from benchlab.errors import SpecError
 from benchlab.plan import report_type
-from benchlab.plan.dataset import Dataset
+from benchlab.plan.fields.dataset import Dataset
 from benchlab.plan.report_type import ReportSpec
 from tests.builders import plans
 

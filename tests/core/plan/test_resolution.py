@@ -13,10 +13,10 @@ from benchlab.campaign import fit
 from benchlab.errors import NoReleaseError, SpecError
 from benchlab.plan import report_type as spec
 from benchlab.plan import resolution, versions
+from benchlab.plan.fields.schedule import Turn
 from benchlab.plan.last_measured import MeasuredVersion
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.resolution import Resolved
-from benchlab.plan.schedule import Turn
 from benchlab.plan.versions import Release, ReleaseKind
 from tests.builders import plans
 

@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from benchlab.plan import schedule, versions
-from benchlab.plan.schedule import OnRelease, Weekly
+from benchlab.plan import versions
+from benchlab.plan.fields import schedule
+from benchlab.plan.fields.schedule import OnRelease, Weekly
 from benchlab.plan.versions import Release, ReleaseKind
 
 MONDAYS = "0 2 * * 1"

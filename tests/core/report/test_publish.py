@@ -18,7 +18,8 @@ from benchlab.errors import NotMeasuredError, PublishError, SpecError, StoreErro
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.plan import report_type
-from benchlab.plan.report_type import Destination, ReportSpec
+from benchlab.plan.fields.publish import Destination
+from benchlab.plan.report_type import ReportSpec
 from benchlab.report import bundle
 from benchlab.report.publish import place, publisher_of
 from benchlab.report.publish.destinations import PublicationRecord, publish_everywhere, unpublished

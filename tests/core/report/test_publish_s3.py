@@ -11,7 +11,7 @@ import pytest
 from benchlab.errors import PublishError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
-from benchlab.plan.report_type import Destination
+from benchlab.plan.fields.publish import Destination
 from benchlab.report.publish import publisher_of
 from benchlab.report.publish.s3.bucket import Bucket
 from tests.builders.s3 import (

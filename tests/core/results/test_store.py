@@ -221,7 +221,7 @@ def test_states_and_facts_are_kept(store: Store) -> None:
 
 def test_a_side_of_an_older_benchlab_has_no_conditions(store: Store) -> None:
     """It was not asked for them, which is not the same as meeting them all."""
-    with store._engine.begin() as connection:
+    with store.database.engine.begin() as connection:
         older = json.dumps({"baseline": {"version": "1", "git_hash": None, "variables": {}}})
         connection.exec_driver_sql("UPDATE campaigns SET facts = ?", (older,))
     assert store.campaign("c1").facts["baseline"].consistency == {}
@@ -473,10 +473,10 @@ def test_a_store_of_an_older_benchlab_is_read_and_written(store: Store, url: str
 
 def test_a_table_that_is_no_longer_used_is_left_alone(store: Store, url: str) -> None:
     """Acknowledgements of an older Benchlab stay in a store that is opened again."""
-    with store._engine.begin() as connection:
+    with store.database.engine.begin() as connection:
         connection.exec_driver_sql("CREATE TABLE acknowledgements (campaign VARCHAR(160))")
         connection.exec_driver_sql("INSERT INTO acknowledgements VALUES ('c1')")
-    with Store(url, store.objects) as opened, opened._engine.begin() as connection:
+    with Store(url, store.objects) as opened, opened.database.engine.begin() as connection:
         kept = connection.exec_driver_sql("SELECT campaign FROM acknowledgements").scalars()
         assert list(kept) == ["c1"]
 
@@ -484,7 +484,7 @@ def test_a_table_that_is_no_longer_used_is_left_alone(store: Store, url: str) ->
 def test_an_older_benchlab_can_write_beside_a_newer_one(store: Store) -> None:
     """A trial that was written without the new columns has no hosts; it is no error."""
     store.add_trial("c1", results()[1])
-    with store._engine.begin() as connection:
+    with store.database.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE trials SET hosts = NULL, host_figures = NULL")
     (found,) = store.trials("c1")
     assert (found.hosts, found.host_figures) == (None, ())

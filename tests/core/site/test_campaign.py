@@ -277,7 +277,7 @@ def test_a_live_page_costs_two_small_queries_each_time(made: Made) -> None:
     """It is asked every 10 s: that is one query every 5 s, however many trials there are."""
     made.add(state="running", measured=9)
     site, asked = made.site(), []
-    engine = made.store._engine
+    engine = made.store.database.engine
     sa.event.listen(engine, "before_cursor_execute", lambda *event: asked.append(event[2]))
     part = render(site, campaign.progress(site, "c1"), fragment=True)
     assert len(asked) == 2, asked

@@ -261,7 +261,7 @@ def test_two_that_compute_at_once_agree(weeks: Weeks) -> None:
     found: list[dict[str, Any]] = []
 
     def compute() -> None:
-        with Store(str(weeks.store.shown_url), weeks.store.objects) as own:
+        with Store(str(weeks.store.database.shown_url), weeks.store.objects) as own:
             found.append(everything(Weeks(weeks.home, own)))
 
     both = [threading.Thread(target=compute) for _ in range(2)]

@@ -17,7 +17,7 @@ import pytest
 from benchlab.campaign import overrides, planning, report_types
 from benchlab.campaign.measured_versions import measured_by
 from benchlab.errors import NoReleaseError
-from benchlab.plan import schedule
+from benchlab.plan.fields import schedule
 from benchlab.plan.report_type import ReportSpec
 from benchlab.results.store import Store, open_store
 from benchlab.studies import backfill

@@ -15,8 +15,8 @@ from benchlab.errors import SpecError, TargetError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.plan.report_type import ReportSpec
-from benchlab.targets import existing, local
-from benchlab.targets.this_machine import SCHEMA_FILE
+from benchlab.targets import existing
+from benchlab.targets.this_machine import SCHEMA_FILE, remove_data
 
 CONNECTIONS = {"baseline": "one", "candidate": "other"}
 
@@ -148,8 +148,8 @@ def test_a_dead_campaign_keeps_the_login_that_its_schema_needs(tmp_path: Path) -
     note, login = side / SCHEMA_FILE, side / "client.cnf"
     note.touch()
     login.touch()
-    local.remove_data(here, "dead")
+    remove_data(here, "dead")
     assert login.exists()
     note.unlink()
-    local.remove_data(here, "dead")
+    remove_data(here, "dead")
     assert not login.exists()

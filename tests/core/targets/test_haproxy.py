@@ -17,7 +17,7 @@ import pytest
 
 from benchlab.errors import CommandError, TargetError
 from benchlab.hosts.executor import LocalExecutor
-from benchlab.plan.load_balancer import HAProxySettings
+from benchlab.plan.fields.load_balancer import HAProxySettings
 from benchlab.targets import haproxy
 from benchlab.targets.haproxy import (
     Backend,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchlab.errors import SpecError
-from benchlab.plan.dataset import Dataset
+from benchlab.plan.fields.dataset import Dataset
 from benchlab.plan.report_type import ReportSpec
 from benchlab.workloads import by_name, lua_script
 from benchlab.workloads.client import Endpoint, Session

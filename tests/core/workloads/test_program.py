@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from benchlab.errors import CommandError, TargetError, UnavailableError
-from benchlab.plan.dataset import Warehouses
-from benchlab.plan.report_type import Client
+from benchlab.plan.fields.client import Client
+from benchlab.plan.fields.dataset import Warehouses
 from benchlab.workloads import by_name, program, tpcc
 from benchlab.workloads.client import Endpoint, Session, program_of
 from tests.builders import fakes

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchlab.plan.dataset import Dataset, Warehouses
-from benchlab.plan.report_type import Client
+from benchlab.plan.fields.client import Client
+from benchlab.plan.fields.dataset import Dataset, Warehouses
 from benchlab.workloads import sysbench
 from benchlab.workloads.client import Endpoint, Session
 from benchlab.workloads.sysbench import (

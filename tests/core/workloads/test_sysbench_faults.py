@@ -9,7 +9,7 @@ import pytest
 from benchlab.campaign import fit, planning
 from benchlab.errors import SpecError
 from benchlab.home import find
-from benchlab.plan.report_type import Client
+from benchlab.plan.fields.client import Client
 from benchlab.workloads.sysbench_faults import OWNED, faults
 from benchlab.workloads.sysbench_names import SYSBENCH_1_1
 from tests.builders import plans

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from benchlab.plan.dataset import Dataset, Warehouses
-from benchlab.plan.report_type import Client
+from benchlab.plan.fields.client import Client
+from benchlab.plan.fields.dataset import Dataset, Warehouses
 from benchlab.workloads import tpcc
 from benchlab.workloads.client import Endpoint, Session
 

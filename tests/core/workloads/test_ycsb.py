@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from benchlab.analysis.gates.columns import client_columns
 from benchlab.campaign import fit
 from benchlab.errors import CommandError, SpecError, UnavailableError
-from benchlab.plan.dataset import Records
-from benchlab.plan.report_type import Client
+from benchlab.plan.fields.client import Client
+from benchlab.plan.fields.dataset import Records
 from benchlab.results.records import UNITS
 from benchlab.workloads import by_name, program, ycsb
 from benchlab.workloads.client import Endpoint, Session

@@ -65,9 +65,10 @@ from collections.abc import Mapping, Sequence
 from benchlab.analysis.gates import symptoms, variables
 from benchlab.hosts import probes
 from benchlab.hosts.fleet import ROLES
-from benchlab.plan.dataset import AnyDataset
+from benchlab.plan.fields.dataset import AnyDataset
+from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.order import PlannedTrial
-from benchlab.plan.report_type import Side, SideSpec
+from benchlab.plan.report_type import Side
 from benchlab.results.records import Condition, SideFacts
 from benchlab.workloads.output import Output
 from benchlab.workloads.workload import Workload

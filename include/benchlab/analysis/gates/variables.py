@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchlab.engines import quantities
-from benchlab.plan.report_type import SIDES, Side, SideSpec
+from benchlab.plan.fields.engines import SideSpec
+from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.records import SideFacts
 
 # The component of a cluster to which a parameter without a component's name belongs.

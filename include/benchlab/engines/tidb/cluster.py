@@ -32,8 +32,8 @@ from benchlab.errors import (
     UnavailableError,
 )
 from benchlab.hosts.fleet import Fleet
-from benchlab.plan.builds import Build, Builds, is_nightly
-from benchlab.plan.report_type import Parameters
+from benchlab.plan.fields.builds import Build, Builds, is_nightly
+from benchlab.plan.fields.engines import Parameters
 from benchlab.plan.steps import ANALYZED_AT_ONCE
 from benchlab.plan.versions import NIGHTLY
 from benchlab.results import records

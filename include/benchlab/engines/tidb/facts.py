@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from benchlab.engines.database import identity_fault
 from benchlab.engines.tidb.topology import COMPONENTS, Component
-from benchlab.plan.builds import has_commit
+from benchlab.plan.fields.builds import has_commit
 
 # Items sized by the host's memory, of which two hosts of one kind differ by a few pages.
 SIZED_BY_MEMORY = re.compile(

@@ -16,7 +16,7 @@ from typing import Any
 
 from benchlab.errors import CommandError, FetchError, UnavailableError
 from benchlab.hosts.executor import LocalExecutor
-from benchlab.plan.builds import Build, Nightly
+from benchlab.plan.fields.builds import Build, Nightly
 from benchlab.plan.versions import NIGHTLY
 
 ASK_LIMIT_S = 60.0

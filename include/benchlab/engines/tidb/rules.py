@@ -23,7 +23,7 @@ from benchlab.engines.tidb.topology import COMPONENTS, is_config
 from benchlab.errors import SpecError
 from benchlab.plan import documents, versions
 from benchlab.plan.documents import from_yaml, read_text
-from benchlab.plan.report_type import Parameters, SideSpec
+from benchlab.plan.fields.engines import Parameters, SideSpec
 
 # The oldest version on TiUP's public mirror; earlier ones were deployed with Ansible.
 FIRST_OF_TIUP = "v3.0.0"

@@ -32,8 +32,8 @@ from benchlab.engines.tidb.topology import is_config
 from benchlab.errors import CommandError, CommandTimeout, SpecError, UnavailableError, meaning_of
 from benchlab.hosts.executor import Executor, LocalExecutor
 from benchlab.plan import versions
-from benchlab.plan.builds import Nightly, has_commit, is_nightly
-from benchlab.plan.report_type import Parameters
+from benchlab.plan.fields.builds import Nightly, has_commit, is_nightly
+from benchlab.plan.fields.engines import Parameters
 
 DOWNLOAD_LIMIT_S = 1800.0
 # Asking TiUP's mirror takes a second or two; without a network TiUP tries for much longer.

@@ -17,7 +17,8 @@ import yaml
 
 from benchlab.errors import TargetError
 from benchlab.hosts.fleet import Fleet, FleetHost
-from benchlab.plan.report_type import Parameters, Side
+from benchlab.plan.fields.engines import Parameters
+from benchlab.plan.report_type import Side
 
 Component = Literal["pd", "tikv", "tidb"]
 COMPONENTS: tuple[Component, ...] = ("pd", "tikv", "tidb")

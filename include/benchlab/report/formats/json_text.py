@@ -19,7 +19,8 @@ from benchlab.analysis.verdict.paired import percent
 from benchlab.analysis.verdict.variances import deployment_variance, together
 from benchlab.hosts import probes
 from benchlab.language import english
-from benchlab.plan.report_type import SIDES, SideSpec
+from benchlab.plan.fields.engines import SideSpec
+from benchlab.plan.report_type import SIDES
 from benchlab.report.model import hardware, hosts, quality
 from benchlab.results import redaction
 from benchlab.results.records import Campaign, GateResult, InstanceFacts, SideFacts, TrialResult

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 
+from benchlab.plan.fields.published import Published
 from benchlab.plan.plan import Plan, needs_approval
 from benchlab.plan.pricing import OLD
-from benchlab.plan.report_type import Published, ReportSpec
+from benchlab.plan.report_type import ReportSpec
 
 ESTIMATES = (
     "estimates: the times and the disk space of a fleet are assumed, not measured, where nothing "

@@ -11,7 +11,7 @@ from benchlab.analysis.gates.variables import SQL_SERVER
 from benchlab.engines.database import sql_value
 from benchlab.language import Language, Value, side_name
 from benchlab.language.names import service_of, title_of
-from benchlab.plan.report_type import Components, SideSpec
+from benchlab.plan.fields.engines import Components, SideSpec
 from benchlab.results.records import Campaign
 
 # Stands for a component where parameters are global variables, not configuration items.

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from benchlab.language import Language, side_name
 from benchlab.language.names import items, plain, service_of
-from benchlab.plan.builds import label
+from benchlab.plan.fields.builds import label
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.records import Campaign, InstanceFacts
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from benchlab.errors import SpecError
 from benchlab.plan import documents
-from benchlab.plan.report_type import Name
+from benchlab.plan.documents import Name
 from benchlab.report.notifications.events import KINDS, Event, EventKind
 
 # Sent by default: an improvement calls for no action, and an inconclusive verdict is frequent.

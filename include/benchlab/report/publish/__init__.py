@@ -8,7 +8,7 @@ import benchlab.report.publish
 from benchlab.discovery import members
 from benchlab.home import Home
 from benchlab.hosts.access import Access
-from benchlab.plan.report_type import Destination
+from benchlab.plan.fields.publish import Destination
 from benchlab.report.publish.publisher import BasePublisher, Options
 
 

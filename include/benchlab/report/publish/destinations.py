@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from benchlab.errors import BenchlabError, PublishError
-from benchlab.plan.report_type import Destination
+from benchlab.plan.fields.publish import Destination
 from benchlab.report.publish.publisher import BasePublisher, Publication
 
 # The evidence bundle beside the report; as a key of the faults, why there is none.

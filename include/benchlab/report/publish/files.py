@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from benchlab.errors import StoreError, meaning_of
-from benchlab.plan.report_type import FILES
+from benchlab.plan.fields.publish import FILES
 from benchlab.report.publish.publisher import BasePublisher, Options, Publication
 
 

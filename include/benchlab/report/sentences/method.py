@@ -13,8 +13,8 @@ from benchlab.analysis.verdict.decision import ALPHA
 from benchlab.language import Message
 from benchlab.language.names import items, plain
 from benchlab.language.numbers import MISSING
-from benchlab.plan.dataset import Records, Warehouses
-from benchlab.plan.load_balancer import HAProxySettings
+from benchlab.plan.fields.dataset import Records, Warehouses
+from benchlab.plan.fields.load_balancer import HAProxySettings
 from benchlab.report.model.report import Report, ReportSide
 from benchlab.report.sentences import setting, wording
 from benchlab.results.records import SPENT, rows_of

@@ -28,7 +28,7 @@ from benchlab.analysis.trend.lines import lines
 from benchlab.analysis.verdict import aa_campaigns
 from benchlab.campaign.outline import Outline, differences, parameters_of
 from benchlab.language import english
-from benchlab.plan import schedule
+from benchlab.plan.fields import schedule
 from benchlab.plan.report_type import SIDES, ReportSpec, Side
 from benchlab.plan.versions import order
 from benchlab.studies.bisection import run

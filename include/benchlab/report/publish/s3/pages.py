@@ -20,7 +20,7 @@ from benchlab.errors import PublishError
 from benchlab.home import ID
 from benchlab.language import templates
 from benchlab.plan import documents
-from benchlab.plan.report_type import Name
+from benchlab.plan.documents import Name
 from benchlab.report.publish.publisher import DIGEST_LENGTH, Publication
 
 # No report type begins with `_`.

@@ -1,4 +1,4 @@
-"""HAProxy's settings, as a report type writes them under ``load_balancer``.
+"""The load balancer: HAProxy with its settings, or none.
 
 Only what HAProxy 2.6 accepts can be written: ``nbproc`` and ``bind-process`` are gone since 2.5.
 It always listens on loopback at ``ports.entry``, and gives each server a connection in turn
@@ -8,11 +8,11 @@ user, group or chroot.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Discriminator, Field, Tag
 
-from benchlab.plan.documents import Frozen
+from benchlab.plan.documents import BALANCER_KINDS, Frozen
 
 MAX_THREADS = 64
 # HAProxy's times are whole numbers of milliseconds in 31 bits.
@@ -81,3 +81,10 @@ class HAProxySettings(Frozen):
             *(f"timeout {name} {time}" for name, time in self.timeouts.model_dump().items()),
             f"check inter {check.inter}ms rise {check.rise} fall {check.fall}",
         )
+
+
+LoadBalancer = Annotated[
+    Annotated[Literal["haproxy", "none"], Tag(BALANCER_KINDS[0])]
+    | Annotated[HAProxySettings, Tag(BALANCER_KINDS[1])],
+    Discriminator(lambda raw: BALANCER_KINDS[not isinstance(raw, str)]),
+]

@@ -1,0 +1,75 @@
+"""Whether workloads, dataset and client go together."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from benchlab import workloads
+from benchlab.plan.report_type import ReportSpec
+from benchlab.workloads import sysbench, sysbench_faults
+from benchlab.workloads.client import program_of
+from benchlab.workloads.workload import Workload
+
+
+def faults(spec: ReportSpec) -> Iterator[str]:
+    """Workloads that share no client or no dataset, and a client that cannot be called so.
+
+    See :mod:`benchlab.campaign.fit`.
+    """
+    modules = {n: workloads.by_name()[n] for n in spec.workloads if n in workloads.by_name()}
+    if len(modules) < len(spec.workloads):
+        return
+    first = modules[spec.workloads[0]]
+    if strangers := [name for name, module in modules.items() if module is not first]:
+        yield (
+            f"workloads: {', '.join(strangers)} and {spec.workloads[0]} are of different clients, "
+            "which share no dataset; write a report type for each client"
+        )
+    if not isinstance(spec.dataset, first.DATASET):
+        wanted = ", ".join(first.DATASET.model_fields)
+        yield f"dataset: {spec.workloads[0]} needs {wanted}, found {spec.dataset}"
+    try:
+        program_of(spec.client.program, first.PROGRAMS)
+    except ValueError as fault:
+        yield str(fault)
+    yield from _client(spec, first)
+    yield from _fresh(spec, [name for name, module in modules.items() if name in module.FRESH])
+
+
+def _client(spec: ReportSpec, workload: Workload) -> Iterator[str]:
+    client = spec.client
+    if workload.TOOL == sysbench.TOOL:
+        yield from sysbench_faults.faults(spec)
+        return
+    for field in ("rand_type", "options", "script"):
+        if getattr(client, field):
+            yield (
+                f"client.{field}: only sysbench's workloads have one, and {spec.workloads[0]} is "
+                "none of them; leave it out"
+            )
+    if (client.path or client.version) and client.program is None and len(workload.PROGRAMS) > 1:
+        names = ", ".join(program.name for program in workload.PROGRAMS)
+        yield (
+            "client.program: missing; client.path and client.version are those of one program: "
+            f"write which, one of {names}"
+        )
+
+
+def _fresh(spec: ReportSpec, names: list[str]) -> Iterator[str]:
+    """Workloads that find the dataset as it was loaded: restored before each, and not warmed up."""
+    why = f"{', '.join(names)} would find rows that an earlier run inserted, and insert none"
+    if names and spec.restore not in ("every_trial", "after_writes"):
+        yield f"restore: {spec.restore}: {why}; write every_trial or after_writes"
+    if names and spec.warmup_seconds:
+        yield f"warmup_seconds: {spec.warmup_seconds}: {why}; write 0, and make `seconds` longer"
+
+
+def password_faults(spec: ReportSpec) -> Iterator[str]:
+    """A client that can only be given a password where everybody sees it."""
+    with contextlib.suppress(KeyError, ValueError):  # unknown names are faults of their own
+        programs = workloads.by_name()[spec.workloads[0]].PROGRAMS
+        chosen = program_of(spec.client.program, programs)
+        if not chosen.takes_password:
+            able = ", ".join(program.name for program in programs if program.takes_password)
+            yield f"client.program: {chosen.name} cannot hide a password; write {able}"

@@ -1,0 +1,75 @@
+"""Whether a target that deploys nothing has its servers, and every other has none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from benchlab import targets
+from benchlab.campaign.fit import client
+from benchlab.plan.fields.engines import EngineSpec
+from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.versions import RUNNING
+
+
+def faults(spec: ReportSpec) -> Iterator[str]:
+    """What does not go with servers that exist; see :mod:`benchlab.campaign.fit`."""
+    if spec.target not in targets.by_name():
+        return
+    if not targets.by_name()[spec.target].deploys:
+        yield from _servers_that_exist(spec)
+        return
+    if spec.connections:
+        yield f"connections: the target {spec.target} deploys its own servers; leave it out"
+    for name, entry in spec.engines.items():
+        for side in spec.measured_sides:
+            if getattr(entry, side).version == RUNNING:
+                yield (
+                    f"engines.{name}.{side}.version: {RUNNING}: the target {spec.target} deploys a "
+                    "server, which has to have a version; name one"
+                )
+
+
+def _servers_that_exist(spec: ReportSpec) -> Iterator[str]:
+    """What cannot be done with servers that are not the campaign's own."""
+    wanted = set(spec.measured_sides)
+    if set(spec.connections) != wanted:
+        yield (
+            f"connections: {', '.join(spec.connections) or 'missing'}: name the Airflow Connection "
+            f"of each side that is measured: {', '.join(spec.measured_sides)}"
+        )
+    elif len(set(spec.connections.values())) < len(wanted):
+        yield (
+            "connections: both sides are the same server; write `sides: single`, and compare two "
+            "campaigns with `benchlab compare --before --after`"
+        )
+    if spec.sides == "same":
+        yield "sides: same: a server that exists is not deployed twice; write different or single"
+    if spec.load_balancer != "none":
+        yield (
+            f"load_balancer: {spec.load_balancer}: the client connects to the address of the "
+            "Connection, which may be a load balancer's; write none"
+        )
+    if spec.deployments > 1:
+        yield f"deployments: {spec.deployments}: nothing is deployed; write 1, or leave it out"
+    if spec.schedule is not None:
+        yield "schedule: a server that exists has no releases to follow; leave it out"
+    yield from client.password_faults(spec)
+    for name, entry in spec.engines.items():
+        yield from _left_as_it_is(spec, name, entry)
+
+
+def _left_as_it_is(spec: ReportSpec, name: str, entry: EngineSpec) -> Iterator[str]:
+    for side in spec.measured_sides:
+        written = getattr(entry, side)
+        if not written.is_resolved and written.version != RUNNING:
+            yield (
+                f"engines.{name}.{side}.version: {written.version}: a server that exists has the "
+                f"version that it has; write {RUNNING}"
+            )
+        for field in ("parameters", "components", "builds"):
+            if getattr(written, field) or getattr(entry, field, None):
+                yield (
+                    f"engines.{name}.{field}: a server that exists is left as it is; configure it "
+                    "yourself, and leave it out"
+                )
+                break

@@ -1,0 +1,56 @@
+"""Whether its schedule can be kept, and its report written and published."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pydantic
+
+from benchlab import language
+from benchlab.plan import documents
+from benchlab.plan.report_type import ReportSpec
+from benchlab.report import publish
+
+
+def faults(spec: ReportSpec) -> Iterator[str]:
+    """What keeps its report from being made; see :mod:`benchlab.campaign.fit`."""
+    yield from _schedule(spec)
+    yield from _languages(spec)
+    yield from _publishing(spec)
+
+
+def _schedule(spec: ReportSpec) -> Iterator[str]:
+    """A schedule compares two versions, and takes them from the releases of one engine."""
+    if spec.schedule is not None and spec.sides == "single":
+        yield (
+            "schedule: with sides: single one version is measured, and a schedule compares two; "
+            "leave it out"
+        )
+    if spec.schedule is not None and len(spec.deployable_engines) > 1:
+        yield (
+            f"schedule: with engine: {spec.engine} it is not known whose releases are meant; write "
+            f"which engine it is: {' or '.join(spec.engines)}"
+        )
+
+
+def _languages(spec: ReportSpec) -> Iterator[str]:
+    if unknown := [code for code in spec.languages if code not in language.codes()]:
+        there = ", ".join(language.codes())
+        yield f"languages: unknown: {', '.join(unknown)}; there are: {there}"
+
+
+def _publishing(spec: ReportSpec) -> Iterator[str]:
+    places = set()
+    for number, destination in enumerate(spec.publish):
+        if destination.to not in publish.by_name():
+            there = ", ".join(publish.by_name())
+            yield f"publish.{number}.to: unknown: {destination.to}; there are: {there}"
+            continue
+        try:
+            found = publish.place(destination)
+        except pydantic.ValidationError as error:
+            yield from documents.faults(error, within=("publish", number))
+            continue
+        if found in places:
+            yield f"publish.{number}: {found} is named twice"
+        places.add(found)

@@ -1,0 +1,116 @@
+"""Whether the target can do what is asked of it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from benchlab import engines, home, targets
+from benchlab.campaign.fit import client, existing
+from benchlab.errors import SpecError
+from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.topology import Ec2Topology, HostsTopology
+
+
+def faults(spec: ReportSpec) -> Iterator[str]:
+    """What the target cannot do; see :mod:`benchlab.campaign.fit`."""
+    yield from _target(spec)
+    yield from existing.faults(spec)
+    yield from _slowdown(spec)
+
+
+def _target(spec: ReportSpec) -> Iterator[str]:
+    if spec.target not in targets.by_name():
+        return
+    target = targets.by_name()[spec.target]
+    if target.one_side:
+        yield from _one_side(spec)
+        return
+    for name, entry in spec.engines.items():
+        if entry.by_workload:
+            yield (
+                f"engines.{name}.by_workload: the target {spec.target} deploys a side once, with "
+                "the same configuration for all workloads; write a report type for each set"
+            )
+    if target.topology is None:
+        yield from _one_machine(spec)
+    else:
+        yield from _fleet(spec)
+
+
+def _one_side(spec: ReportSpec) -> Iterator[str]:
+    """What cannot be done with a cluster of which somebody else chooses version and configuration.
+
+    Configuration by workload is refused when a campaign begins: it can be planned.
+    """
+    where = f"the target {spec.target}"
+    balancer, sides = spec.load_balancer, spec.sides
+    faults = {
+        f"topology: missing; {where} needs one of configs/topologies": spec.topology is None,
+        f"sides: {sides}: nobody can choose a version on {where}; write single": sides != "single",
+        f"engine: {spec.engine}: {where} has tidb only; write tidb": spec.engine != "tidb",
+        "budget: missing; what a campaign may cost has no default": spec.budget is None,
+        f"load_balancer: {balancer}: {where} has its own endpoint; write none": balancer != "none",
+        f"deployments: {spec.deployments}: {where} makes one cluster; write 1": spec.deployments
+        > 1,
+        f"snapshots: {where} restores by loading again; leave it out": spec.snapshots is not None,
+    }
+    yield from (fault for fault, is_so in faults.items() if is_so)
+    yield from client.password_faults(spec)
+    for name, entry in spec.engines.items():
+        for field in ("parameters", "components", "builds"):
+            if getattr(entry.baseline, field) or getattr(entry, field, None):
+                yield f"engines.{name}.{field}: {where} configures its clusters; leave it out"
+
+
+def _one_machine(spec: ReportSpec) -> Iterator[str]:
+    if spec.topology is not None:
+        yield f"topology: {spec.topology}: the target {spec.target} has none; leave it out"
+    if spec.snapshots is not None:
+        yield f"snapshots: the target {spec.target} always loads its dataset; leave it out"
+    for name in spec.engines:
+        if any(spec.side(name, side).components for side in spec.measured_sides):
+            yield (
+                f"engines.{name}.components: on the target {spec.target} there is one server and "
+                "no other component; use `parameters`"
+            )
+
+
+def _fleet(spec: ReportSpec) -> Iterator[str]:
+    target = targets.by_name()[spec.target]
+    if spec.topology is None:
+        yield f"topology: missing; the target {spec.target} needs one of configs/topologies"
+    if spec.engine == "auto":
+        yield f"engine: auto: on the target {spec.target} write which, so that plans are the same"
+    if target.rents and spec.budget is None:
+        yield "budget: missing; what a campaign may cost has no default where hosts are rented"
+    if spec.snapshots is not None and not target.rents:
+        yield f"snapshots: the target {spec.target} always loads its dataset; leave it out"
+    if spec.load_balancer == "none" and (servers := _sql_servers(spec)) > 1:
+        yield (
+            f"load_balancer: none: topology {spec.topology} has {servers} SQL servers, and the "
+            "client connects to one address; write haproxy, or take a topology with one"
+        )
+    for name in spec.engines:
+        if name in engines.by_name() and engines.by_name()[name].cluster is None:
+            yield f"engines.{name}: runs on one machine only, the target {spec.target} is a fleet"
+
+
+def _sql_servers(spec: ReportSpec) -> int:
+    """SQL servers of the topology; 0 where unknown: the plan says what is wrong with it."""
+    with contextlib.suppress(SpecError, KeyError):
+        topology = targets.load_topology(home.find(), spec)
+        if isinstance(topology, HostsTopology):
+            return len(topology.fleet().with_role("tidb"))
+        if isinstance(topology, Ec2Topology):
+            return topology.roles["tidb"].count
+    return 0
+
+
+def _slowdown(spec: ReportSpec) -> Iterator[str]:
+    able = [name for name, target in targets.by_name().items() if target.slows_down]
+    if spec.slowdown_pct and spec.target not in able:
+        yield (
+            f"slowdown_pct: {spec.slowdown_pct:g}: the target {spec.target} cannot slow a side "
+            f"down on purpose, {' or '.join(able)} can; leave it out"
+        )

@@ -1,0 +1,348 @@
+"""The stages that prepare both sides of a deployment: deploy, load, analyze, check, back up."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+from benchlab import targets
+from benchlab.campaign import preload
+from benchlab.campaign.deployment import client_config, endpoint
+from benchlab.campaign.sequence import TrialSequence
+from benchlab.campaign.step_times import StepClock
+from benchlab.campaign.stored import StoredCampaign
+from benchlab.engines.database import OPEN_USER, Database
+from benchlab.errors import BenchlabError, SpecError, TargetError, UnreachableError
+from benchlab.home import Home
+from benchlab.hosts.access import Access
+from benchlab.hosts.fleet import at_once
+from benchlab.hosts.lock import fence
+from benchlab.plan.rates import TimedStep
+from benchlab.plan.report_type import Side
+from benchlab.plan.steps import minutes_with_end
+from benchlab.results.records import Campaign, Condition, Moment
+from benchlab.results.store import Store
+from benchlab.targets.fleet import LOADED
+from benchlab.targets.target import LOAD_THREADS, Balancer
+from benchlab.workloads.client import Endpoint, Session, program_of
+from benchlab.workloads.workload import Query
+
+LOAD_LIMIT_S = ASK_LIMIT_S = 24 * 3600.0
+# How long a repeated load waits for the process that it repeats, whose work has been ended.
+LEFT_BEHIND_S = 900.0
+QueryOn = Callable[[Database], Query | None]
+"""Gives what runs one statement on a side; None: the mariadb client."""
+
+
+def by_client(engine: Database) -> Query | None:
+    """Statements are run by the mariadb client: a :data:`QueryOn`."""
+    return None
+
+
+class Preparation(StoredCampaign):
+    """A campaign whose sides can be prepared; each stage can be repeated.
+
+    Attributes:
+        target: where it runs.
+        sequence: its trials.
+    """
+
+    def __init__(
+        self, home: Home, store: Store, campaign: Campaign, access: Access | None = None
+    ) -> None:
+        super().__init__(home, store, campaign, access)
+        self.target = targets.by_name()[self.spec.target](
+            home, campaign.id, self.plan, self.spec, self.access
+        )
+        self.target.client_program = campaign.environment.get("client_program")
+        self.sequence = TrialSequence(home, store, campaign, self.target)
+        self.sequence.lay_out = self.prepare
+        self._clock = StepClock(self, self.sequence.current)
+
+    @property
+    def in_order(self) -> tuple[Side, ...]:
+        """The sides of the current deployment, the one that is prepared first before the other."""
+        return self.plan.in_order(self.sequence.current())
+
+    def prepare(self, query_on: QueryOn = by_client) -> None:
+        """All stages of all sides from :meth:`deploy` to :meth:`back_up`, of one deployment."""
+        sides = self.in_order
+        if self.target.loads_together:
+            for side in sides:
+                self.deploy(side)
+            self.load(*sides)
+        for side in sides:
+            if not self.target.loads_together:
+                self.deploy(side)
+                self.load(side)
+            self.analyze(side)
+            self.check(side, "load", query_on(self.target.engine(side)))
+            self.back_up(side)
+
+    def deploy(self, side: Side) -> None:
+        """Deploy an empty database of the side's version; its parameters must take effect.
+
+        Raises:
+            EngineError: the server does not start.
+            TargetError: a server is not of the version, or not the build, that was asked for.
+            SpecError: a parameter has no effect in this version.
+        """
+        engine = self._begin("deploy", side)
+        self.sequence.abandon_cut_pairs()
+        self.sequence.deployed(side)
+        for deployed in self.target.sides:
+            self.target.balancer(deployed).stop()
+            self.target.engine(deployed).stop()
+        engine.deploy()
+        # Before data are loaded, which takes an hour.
+        if misfits := engine.misfits():
+            raise TargetError("\n".join(f"{side}: {misfit}" for misfit in misfits))
+        reported = engine.version()
+        if ignored := engine.ineffective(engine.variables()):
+            raise SpecError(
+                f"{side}: parameters without effect in {reported}: "
+                + ", ".join(f"{key} (is {value})" for key, value in ignored.items())
+            )
+        self.target.balancer(side).configure()
+        self._clock.ended("deploy", side)
+
+    def load(self, *sides: Side) -> None:
+        """Fill the dataset's tables: from a dataset snapshot, else through the load balancer.
+
+        A snapshot that is not there yet is taken from what the client loads on the oldest side, and
+        then all sides are restored from it. Where that fails, the client loads all of them.
+
+        Raises:
+            CommandError: the client failed.
+            TargetError: the load failed, a table has the wrong number of rows, or the dataset
+                snapshot is gone.
+        """
+        for side in sides:
+            self._begin("load", side)
+        # Work that an earlier try left ends what it finds at work when it fails: it is waited for.
+        with fence(self.directory / "load.fence", LEFT_BEHIND_S):
+            self._load(sides)
+
+    def _load(self, sides: Sequence[Side]) -> None:
+        to_load = self.target.sides_to_load()
+        loaded = [side for side in sides if side in to_load]
+        self._load_by_client(loaded)
+        if self.target.dataset_source() == "load":
+            self._all_loaded(sides, "load", together=self.target.loads_at_once)
+            return
+        try:
+            for side in loaded:
+                self.note("prepare", f"keep the dataset of {side}")
+                self.target.save_dataset(side)
+        except UnreachableError:
+            raise  # the link may come back, and the stage is tried again
+        except BenchlabError as error:
+            self.note("prepare", "load all sides", f"the dataset cannot be kept: {error}")
+            self.target.load_instead()
+            self.store.add_to_environment(self.campaign.id, "dataset", LOADED)
+            self._load_by_client([side for side in sides if side not in loaded])
+            return
+        for side in sides:
+            self.note("prepare", f"restore the dataset of {side}")
+            self.target.engine(side).start()
+            self.target.load_dataset(side)
+            # Gone where the side had to be deployed anew.
+            self.target.balancer(side).configure()
+            self._open_account(side)
+            self._loaded(side)
+        if not loaded:
+            self._all_loaded(sides, "restore dataset", together=True)
+
+    def _load_by_client(self, sides: Sequence[Side]) -> None:
+        """Load sides at the same time if the hosts allow it, else one after another."""
+        together = len(sides) > 1 and self.target.loads_at_once
+        for batch in [sides] if together else [[side] for side in sides]:
+            balancers = [self.target.balancer(side) for side in batch]
+            for number, balancer in enumerate(balancers[1:], 1):
+                balancers[number] = balancer.beside()
+                balancers[number].configure()
+            for other in self.target.sides:
+                if other not in batch and not self.target.loads_at_once:
+                    self.target.engine(other).stop()  # two may need more memory than there is
+            for side in batch:
+                engine = self.target.engine(side)
+                engine.start()
+                engine.create_database()
+                self._open_account(side)
+            threads = max(self.target.load_threads // len(batch), LOAD_THREADS)
+            work = zip(batch, balancers, strict=True)
+            self._at_once({side: partial(self._fill, side, by, threads) for side, by in work})
+
+    def _fill(self, side: Side, balancer: Balancer, threads: int) -> None:
+        """Run the client that loads a side, through this load balancer, and count the rows."""
+        balancer.start()
+        command = self.prepare_command(side, balancer.entry_port, threads)
+        done = self.target.executor.run(command, timeout_s=LOAD_LIMIT_S)
+        balancer.stop()
+        if faults := self.workload.load_faults(done.stdout + done.stderr):
+            raise TargetError(f"{side}: the load failed: {'; '.join(faults)}")
+        self._loaded(side)
+
+    def _at_once(self, work: Mapping[Side, Callable[[], None]]) -> None:
+        """Do something for several sides at the same time; the first failure ends the others."""
+        failed: list[BaseException] = []
+
+        def until_one_fails(do: Callable[[], None]) -> None:
+            try:
+                do()
+            except BaseException as error:
+                failed.append(error)
+                if len(work) > 1:
+                    self.target.interrupt()
+                raise
+
+        at_once({side: partial(until_one_fails, do) for side, do in work.items()})
+        if failed:
+            raise failed[0]
+
+    def _open_account(self, side: Side) -> None:
+        if self._endpoint(side).user == OPEN_USER:
+            self.target.engine(side).open_account()
+
+    def _loaded(self, side: Side) -> None:
+        wanted = self.workload.tables(self.spec.dataset)
+        for table, rows in self.target.engine(side).row_counts(list(wanted)).items():
+            if wanted[table] not in (None, rows):
+                raise TargetError(
+                    f"{side}: {table} holds {rows} rows after the load, {wanted[table]} were asked "
+                    "for"
+                )
+
+    def analyze(self, side: Side) -> None:
+        """ANALYZE every table; store the side's facts, with the dataset's checksum."""
+        engine = self._begin("analyze", side)
+        engine.start()
+        tables = list(self.workload.tables(self.spec.dataset))
+        engine.analyze(tables)
+        before = self.store.campaign(self.campaign.id).facts.get(side)
+        checked = before.consistency if before else {}
+        facts = dataclasses.replace(
+            engine.facts(),
+            dataset_checksum=engine.checksum(tables),
+            rows=engine.row_counts(tables),
+            # Only trials can change what was found after the last trial.
+            consistency={key: checked[key] for key in checked if key == "last trial"},
+        )
+        self.store.set_facts(self.campaign.id, side, facts)
+        self._clock.ended("analyze", side)
+
+    def check(
+        self,
+        side: Side,
+        moment: Moment,
+        query: Query | None = None,
+    ) -> tuple[Condition, ...]:
+        """Check and store whether a side's dataset meets the workload's consistency conditions.
+
+        Nothing is restored: after the last trial the data are what that trial left.
+
+        Args:
+            query: runs one statement in the schema of the dataset; by default the mariadb client.
+
+        Returns:
+            Each condition with its violations; empty if the workload has none, or if the side's
+            data are not what a finished trial left.
+
+        Raises:
+            TargetError: a condition does not hold after the load; names each such condition.
+            EngineError, CommandError: the side cannot be started or asked; nothing is stored.
+        """
+        if (check := self.workload.CONSISTENCY) is None:
+            return ()
+        if moment == "last trial" and not self.sequence.has_measured(side):
+            self.note("prepare", f"check after {moment} {side}", "its data are of no trial")
+            return ()
+        engine = self._begin(f"check after {moment}", side)
+        for other in self.target.sides:
+            if other != side:
+                self.target.engine(other).stop()
+        engine.start()
+        database = engine.instance.database
+        found = check(
+            query or (lambda sql: engine.sql(f"USE {database}; {sql}", timeout_s=ASK_LIMIT_S))
+        )
+        if (facts := self.store.campaign(self.campaign.id).facts.get(side)) is None:
+            raise TargetError(f"{side}: it has not been analyzed; do that first")
+        facts = dataclasses.replace(facts, consistency={**facts.consistency, moment: found})
+        self.store.set_facts(self.campaign.id, side, facts)
+        if moment == "load":
+            self._clock.ended("check after load", side, "check")
+        if moment == "load" and (faults := [str(met.fault) for met in found if met.violations]):
+            raise TargetError(
+                f"{side}: the loaded dataset is not consistent: {'; '.join(faults)}; nothing can "
+                "be measured on it: load it again, and if it is so again, with another client"
+            )
+        return found
+
+    def back_up(self, side: Side) -> None:
+        """Keep the dataset for later campaigns, if the report type says so; take the snapshot.
+
+        Raises:
+            EngineError: the server did not stop cleanly.
+            TargetError: a restored dataset has other rows than the one that was kept.
+        """
+        engine = self._begin("back up", side)
+        engine.start()
+        facts = self.store.campaign(self.campaign.id).facts[side]
+        # Only after the check: a dataset that is kept is restored by many campaigns.
+        if kept := self.target.keep_dataset(side, facts.dataset_checksum or ""):
+            self.note("prepare", f"back up {side}", note=kept)
+        engine.backup()
+        self.sequence.backed_up(side)
+        self._clock.ended("back up", side)
+
+    def _begin(self, phase: str, side: Side) -> Database:
+        """Begin a stage of a side; first ends what an earlier try that died left running."""
+        spending, number = self.target.spending(), self.sequence.current()
+        which = f"deployment {number} of {self.plan.deployments}" * (self.plan.deployments > 1)
+        said = filter(None, (which, str(spending or "")))
+        self.note("prepare", f"{phase} {side}", "; ".join(said))
+        needed = minutes_with_end(self.plan.steps, phase, side, number)
+        if spending is not None and not spending.allows(needed):
+            raise TargetError(
+                f"{phase} {side}: {spending} are spent, and with giving the hosts back it takes "
+                f"about {needed:.0f} min, more than the {spending.minutes_left:.0f} min until "
+                + ("budget.limit is reached" if spending.ends_by_limit else "they end themselves")
+            )
+        preload.begin()
+        self.target.acquire(self.campaign.origin)
+        if not self._clock.starts(phase, side):
+            self.target.interrupt()
+        return self.target.engine(side)
+
+    def _all_loaded(self, sides: Sequence[Side], step: TimedStep, *, together: bool) -> None:
+        """Keep what it took to fill all sides: as one step, or as one for each of them."""
+        if (took := self._clock.took("load", sides[0])) is None:
+            return
+        if together and len(sides) > 1:
+            self._clock.keep((step, None, took))
+        else:
+            self._clock.keep(*((step, side, took / len(sides)) for side in sides))
+
+    # What the stages are made of
+
+    def prepare_command(
+        self, side: Side, port: int | None = None, threads: int | None = None
+    ) -> list[str]:
+        """The command that loads the dataset, by default through the side's own load balancer."""
+        record, to = self.store.campaign(self.campaign.id), self._endpoint(side)
+        session = Session(
+            dataclasses.replace(to, port=port or to.port),
+            str(client_config(self.target, side)),
+            self.spec.dataset,
+            threads or self.target.load_threads,
+            record.client,
+        )
+        program = program_of(record.client.program, self.workload.PROGRAMS)
+        return program.started(self.workload.prepare_command(session), record.client_path)
+
+    def _endpoint(self, side: Side) -> Endpoint:
+        password = self.home.password(self.campaign.id)
+        client = self.store.campaign(self.campaign.id).client
+        return endpoint(self.target, side, self.workload, client, password)

@@ -1,0 +1,67 @@
+"""The client: which program runs the workloads, and how it is called."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import pydantic
+from pydantic import Field
+
+from benchlab.plan.documents import Frozen, Text
+
+# As sysbench's help writes it, without the dashes.
+OptionName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,63}$")]
+# sysbench's distribution, if none is chosen: its default differs from release to release.
+RAND_TYPE = "uniform"
+
+
+class Script(Frozen):
+    """A Lua script of the user's own, which sysbench runs.
+
+    Attributes:
+        path: of the file on this machine, absolute or below the checkout.
+        sha256: of its content; a campaign has it, so that a changed script is another workload.
+    """
+
+    path: Annotated[str, Field(min_length=1, pattern=r"^[^\x00-\x1f\x7f]*\.lua$")]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+
+
+class Client(Frozen):
+    """How the client is called, beyond workload, threads and time.
+
+    Attributes:
+        program: the program that runs the workloads; None: the first suitable one that is on the
+            client's host.
+        version: what that program has to report as its version; None: any.
+        path: of that program on the client's host; None: the one on the PATH.
+        report_interval: seconds between the values of a series.
+        auto_inc: whether the server numbers the rows that ``oltp_insert`` writes.
+        rand_type: sysbench's distribution of the rows that a run accesses, and of the indexed
+            column when it is loaded; None: :data:`RAND_TYPE`.
+        options: further options of sysbench, by name.
+        script: what the workloads ``lua_reads`` and ``lua_writes`` run.
+    """
+
+    program: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,63}$")] | None = None
+    version: Annotated[str, Field(pattern=r"^v?[0-9][0-9A-Za-z.+-]*$")] | None = None
+    path: Annotated[str, Field(pattern=r"^/[^\x00-\x1f\x7f]*$")] | None = None
+    report_interval: Annotated[int, Field(ge=1, le=60)] = 1
+    auto_inc: bool = True
+    rand_type: Annotated[str, Field(pattern=r"^[a-z]+$")] | None = None
+    options: dict[OptionName, Text | int | pydantic.FiniteFloat | bool] = Field(default={})
+    script: Script | None = None
+
+    @pydantic.model_serializer(mode="wrap")
+    def _as_earlier(self, dump: pydantic.SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without what is not chosen, as earlier releases wrote it."""
+        written: dict[str, Any] = dump(self)
+        of_earlier = ("program", "report_interval", "auto_inc")
+        return {key: value for key, value in written.items() if value or key in of_earlier}
+
+    @property
+    def choices(self) -> dict[str, Any]:
+        """What is chosen of sysbench's distribution, options and script; empty: nothing."""
+        chosen: dict[str, Any] = {"rand_type": self.rand_type, **self.options}
+        chosen["script"] = self.script and self.script.sha256
+        return {name: value for name, value in chosen.items() if value is not None}

@@ -1,0 +1,181 @@
+"""The database of a results store: how it is reached, its tables, and what it says is wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection, Engine, make_url
+
+from benchlab.errors import StoreError, meaning_of
+from benchlab.results.rows import (
+    DERIVED,
+    METADATA,
+    SCHEMA,
+    SCHEMA_VERSION,
+    create_derived,
+    create_tables,
+)
+
+log = logging.getLogger(__name__)
+
+# What SQLite says of its file, and what a person can do.
+_SQLITE = {
+    "unable to open database file": "its file cannot be opened or made; see that this account may "
+    "write the file and its folder",
+    "attempt to write a readonly database": "its file cannot be written; give this account the "
+    "right to write the file and its folder",
+    "database or disk is full": "the disk is full",
+    "file is not a database": "its file is not a database of SQLite",
+    "database disk image is malformed": "its file is damaged; put a backup in its place",
+}
+
+
+class StoreDatabase:
+    """SQLite, or a server; opening it makes the tables that are missing.
+
+    Args:
+        url: SQLAlchemy's URL. Its password is never shown.
+
+    Attributes:
+        shown_url: the URL without its password.
+        keeps: whether it keeps what was computed; not where it may only be read.
+
+    Raises:
+        StoreError: the URL cannot be read, the database cannot be reached, or a newer Benchlab
+            wrote it.
+
+    Example:
+        ``with StoreDatabase("sqlite:////path/results.db").transaction() as connection: ...``
+    """
+
+    def __init__(self, url: str) -> None:
+        try:
+            parsed = make_url(url)
+        except (sa.exc.ArgumentError, ValueError):
+            raise StoreError(
+                "results store: its URL (BENCHLAB_STORE_URL) cannot be read; write it as "
+                "sqlite:////path/results.db, mysql+pymysql://user:password@host:3306/database or "
+                "postgresql+psycopg2://user:password@host:5432/database"
+            ) from None  # its text may contain the password
+        self.shown_url = parsed.render_as_string(hide_password=True)
+        self.keeps = False  # until its tables are found
+        try:
+            if parsed.get_backend_name() == "sqlite" and parsed.database:
+                _make_folder(Path(parsed.database).parent)
+            self.engine = _connect(url)
+        except (ImportError, sa.exc.ArgumentError) as error:
+            raise StoreError(f"results store {self.shown_url}: {meaning_of(error)}") from error
+        try:
+            self._create_tables()
+            self._check_schema()
+        except StoreError:
+            self.close()  # the caller has no store to close
+            raise
+
+    def _check_schema(self) -> None:
+        with self.transaction() as connection:
+            version = connection.execute(sa.select(SCHEMA.c.version)).scalar()
+            if version is None:
+                connection.execute(SCHEMA.insert().values(version=SCHEMA_VERSION))
+            elif version > SCHEMA_VERSION:
+                raise StoreError(
+                    f"results store {self.shown_url} has schema {version}; this Benchlab knows "
+                    f"{SCHEMA_VERSION}: update Benchlab"
+                )
+
+    def _create_tables(self) -> None:
+        with self.transaction():
+            pass  # reports at once that the database cannot be reached
+        # Another process may be creating them as well: after each failure there is one table more.
+        for tries_left in reversed(range(len(METADATA.tables) + 1)):
+            try:
+                with self.transaction() as connection:
+                    create_tables(connection)
+                break
+            except StoreError:
+                if not tries_left:
+                    raise
+        for _ in range(len(DERIVED) + 2):
+            try:
+                with self.transaction() as connection:
+                    create_derived(connection)
+                self.keeps = True
+                return
+            except StoreError as error:
+                log.info("results store %s: nothing computed is kept: %s", self.shown_url, error)
+
+    def close(self) -> None:
+        """Close the database connections."""
+        self.engine.dispose()
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """A connection whose statements take effect together or not at all.
+
+        Raises:
+            StoreError: the database cannot be reached or refuses a statement.
+            sqlalchemy.exc.IntegrityError: a key exists already, or a foreign key does not.
+        """
+        try:
+            with self.engine.begin() as connection:
+                yield connection
+        except sa.exc.IntegrityError:
+            raise
+        except sa.exc.SQLAlchemyError as error:
+            raise StoreError(f"results store {self.shown_url}: {_cause(error)}") from error
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(
+            f"results store: its folder {folder} cannot be made: {meaning_of(error)}; "
+            "BENCHLAB_HOME or BENCHLAB_STORE_URL names another"
+        ) from error
+
+
+def _connect(url: str) -> Engine:
+    engine = sa.create_engine(url, pool_pre_ping=True)
+    if engine.dialect.name == "sqlite":
+
+        @sa.event.listens_for(engine, "connect")
+        def _configure(connection: Any, _: object) -> None:
+            # Readers (progress, CLI) must not block the campaign that writes.
+            connection.execute("PRAGMA busy_timeout=30000")
+            _switch_to_wal(connection)
+            connection.execute("PRAGMA foreign_keys=ON")
+
+    return engine
+
+
+def _switch_to_wal(connection: Any) -> None:
+    """Where two processes switch a new database at once, SQLite refuses one without waiting."""
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+
+
+def _cause(error: sa.exc.SQLAlchemyError) -> str:
+    """What a database says is wrong, without the numbers of drivers and of the system."""
+    cause = getattr(error, "orig", None) or error
+    # PyMySQL raises pairs of a number and a text.
+    text = cause.args[1] if len(getattr(cause, "args", ())) == 2 else str(cause)
+    for said, meaning in _SQLITE.items():
+        if str(text).startswith(said):
+            return meaning
+    return re.sub(r"\[Errno -?\d+\] ", "", str(text)).strip()
