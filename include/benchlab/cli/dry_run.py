@@ -45,7 +45,7 @@ from benchlab.targets.ec2.user_data import DATA
 
 CAMPAIGN = "<campaign>"
 PASSWORD = "<password>"
-CLOUD = FleetHost("tidb-cloud", ("tidb",), "<private-endpoint>", "", "", "", DATA)
+CLOUD = FleetHost("tidb-cloud", ("tidb",), "<endpoint>", "", "", "", DATA)
 Show = Callable[[str, str, str], None]
 _LEFT_OUT = (
     "# Not listed: questions to hosts and servers, how hosts and clients are made ready, dataset\n"

@@ -16,8 +16,6 @@ class OnThisMachine(BaseTarget):
     """This machine has the campaign's directory, and is the only host that Benchlab logs in to."""
 
     deferrable = False
-    # Servers or other programs may run beside the client.
-    client_alone = False
 
     @cached_property
     def directory(self) -> Path:
@@ -32,6 +30,10 @@ class OnThisMachine(BaseTarget):
     @property
     def client_host(self) -> str:
         return self.executor.host
+
+    @property
+    def client_alone(self) -> bool:
+        return False  # servers or other programs may run beside it
 
     def executors(self) -> dict[str, Executor]:
         return {self.executor.host: self.executor}

@@ -243,7 +243,7 @@ def test_a_public_endpoint_is_opened_to_one_network(home: Home, cloud: FakeCloud
     """Without a list TiDB Cloud would let everybody in."""
     path = home.configs / "topologies/tidb_cloud_first.yaml"
     opened = "endpoint: public\nopen_to: 203.0.113.7/32"
-    path.write_text(path.read_text().replace("endpoint: private", opened))
+    path.write_text(path.read_text().replace("endpoint: peering", opened))
     provision(home, cloud)
     (cluster,) = cloud.clusters.values()
     assert cluster["open_to"] == ["203.0.113.7/32"]

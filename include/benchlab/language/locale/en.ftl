@@ -275,6 +275,7 @@ shared-machine = { $balancer ->
 } one machine (cores: { $cores }): the figures compare the two sides with each other, and with nothing measured elsewhere.
 haproxy-settings = HAProxy was configured as the report type says: { $settings }.
 note-cloud = TiDB Cloud chose the version and the configuration and operates the cluster: its hosts are not seen, and there are no figures of them. A restore loads the tables anew, with as many rows and other values.
+note-cloud-not-set = The parameters of TiKV that are listed by workload were asked for and not set: only TiDB Cloud's support can change them. All workloads ran with TiDB Cloud's own.
 note-existing = The servers are somebody else's: other work on them and on their hosts is not seen, and there are no figures of their hosts. A restore loads the tables anew, with as many rows and other values.
 engine-chosen = Engine { $engine }: { $reason }.
 fleet-same-hosts = The clusters of both sides are deployed on the same hosts and run one at a time, so no difference between hosts can explain a difference between the sides.

@@ -233,6 +233,7 @@ shared-machine = { $balancer ->
 }一台机器（核数：{ $cores }）：所得数据只能用于两方之间的相互比较，不能与其他环境测得的数据比较。
 haproxy-settings = HAProxy 按报告类型中的设置运行：{ $settings }。
 note-cloud = 版本与配置由 TiDB Cloud 决定，集群由其运维：看不到其主机，也没有这些主机的指标。恢复数据即重新导入各表，行数相同，值不同。
+note-cloud-not-set = 按负载列出的 TiKV 参数仅为所要求的值，并未生效：只有 TiDB Cloud 的技术支持才能修改。所有负载均使用 TiDB Cloud 自身的配置。
 note-existing = 服务器不归本次测试所有：看不到服务器及其主机上的其他负载，也没有这些主机的指标。恢复数据即重新导入各表，行数相同，值不同。
 engine-chosen = 引擎 { $engine }（选用原因：{ $reason }）。
 fleet-same-hosts = 两方的集群部署在相同的主机上，同一时刻只运行其中一个，因此两方的差异不可能由主机之间的差异造成。

@@ -31,6 +31,8 @@ def notes(report: Report) -> tuple[str, ...]:
         found.append(say("haproxy-settings", settings=chosen))
     if report.spec.restores_by_loading:
         found.append(say("note-existing" if report.spec.connections else "note-cloud"))
+        if report.spec.engines[report.plan.engine].by_workload:
+            found.append(say("note-cloud-not-set"))
     if report.engine_caveat:
         found.append(report.engine_caveat)
     if report.fleet is not None:
