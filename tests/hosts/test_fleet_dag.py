@@ -1,5 +1,6 @@
-"""The DAGs of what is rented under a real scheduler, on the test fleet and a stand-in for TiDB Cloud:
-from the trigger form to the published report, and what becomes of hosts and clusters when a run does
+"""The DAGs that rent under a real scheduler, on the test fleet and a stand-in for TiDB Cloud.
+
+From the trigger form to the published report, and what becomes of what was rented when a run does
 not end as it should.
 """
 
@@ -367,7 +368,7 @@ def test_the_published_plan_of_tidb_cloud_is_measured_and_leaves_nothing(
     The cluster is gone from TiDB Cloud, the client from EC2; nothing that was written has the API
     key or the root password.
     """
-    machine, cloud = airflow.rented.machine, airflow.tidb_cloud
+    machine = airflow.rented.machine
     small = {
         "threads_by_workload": {"oltp_point_select": [1, 2]},
         "client.report_interval": 1,

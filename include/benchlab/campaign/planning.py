@@ -61,11 +61,12 @@ def plan(
 def _not_set(spec: ReportSpec, engine: str) -> list[str]:
     if not spec.engines[engine].by_workload:
         return []
-    return [
-        f"engines.{engine}.by_workload: recorded as asked for and not set: only TiDB Cloud's support "
-        "can change TiKV's parameters, on a cluster that is there; have it done on a cluster of "
-        "your own, and measure that with the target existing"
-    ]
+    said = (
+        f"engines.{engine}.by_workload: recorded as asked for and not set: only TiDB Cloud's "
+        "support can change TiKV's parameters, on a cluster that is there; have it done on a "
+        "cluster of your own, and measure that with the target existing"
+    )
+    return [said]
 
 
 def known(home: Home, spec: ReportSpec, engine: str, store: Store | None, access: Access) -> Basis:

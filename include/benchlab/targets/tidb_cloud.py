@@ -1,8 +1,9 @@
 """The target ``tidb_cloud``: a cluster made in TiDB Cloud Dedicated for one campaign.
 
-The client runs on this machine, or on a host that is rented on EC2 for the campaign. The cluster is measured as a server that exists is (see
-:mod:`benchlab.targets.existing`): its version, its configuration and its snapshots are TiDB
-Cloud's, and a restore drops the tables and loads them again.
+The client runs on this machine, or on a host that is rented on EC2 for the campaign. The cluster is
+measured as a server that exists is (see :mod:`benchlab.targets.existing`): its version, its
+configuration and its snapshots are TiDB Cloud's, and a restore drops the tables and loads them
+again.
 """
 
 from __future__ import annotations
