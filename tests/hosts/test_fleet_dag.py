@@ -396,7 +396,8 @@ def test_the_published_plan_of_tidb_cloud_is_measured_and_leaves_nothing(
         "TiDB Cloud Sysbench Performance Test Report for TiDB v7.1.3",
         "c6a.2xlarge",
         "raft-engine.prefill-for-recycle: true",
-        "were asked for and not set",
+        "were asked for and not set: only",
+        "16C32G",
         "Differences from the document",
     ):
         assert said in page, said

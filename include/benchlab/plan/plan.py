@@ -399,7 +399,7 @@ def hosts(topology: Topology | None, prices: PriceList | None) -> tuple[Host, ..
                 Host("+".join(host.roles), None, None, host.name) for host in topology.hosts
             )
         case CloudTopology():
-            here = (Host("client", "here", None, "client-1"),)
+            here = (Host("client", None, None, "client-1"),)
             return (
                 *_nodes("tidb", topology.tidb),
                 *_nodes("tikv", topology.tikv),

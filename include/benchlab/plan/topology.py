@@ -193,6 +193,7 @@ class Ec2Topology(Frozen):
         return [
             (f"{role}-{number}", role, self.roles[role].instance_type)
             for role in ROLES
+            if role in self.roles
             for number in range(1, self.roles[role].count + 1)
         ]
 
