@@ -8,7 +8,6 @@ again.
 
 from __future__ import annotations
 
-import socket
 import time
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -268,13 +267,13 @@ class Target(existing.Target):
         said = False
         while True:
             found = cluster.endpoint(kind)
-            if found is not None and _resolves(found[0]):
+            if found is not None and _resolves(self.executor, found[0]):
                 return found
             if time.monotonic() > deadline:
                 what = f"{found[0]} does not resolve" if found else "TiDB Cloud names none"
                 raise TargetError(
                     f"{cluster.name}: endpoint: {kind}: {what}; see the cluster's networking in "
-                    "TiDB Cloud's console, and whether this machine is in a network that is "
+                    "TiDB Cloud's console, and whether the client's host is in a network that is "
                     "connected with it"
                 )
             if not said:
@@ -331,9 +330,6 @@ def _all_of(api: Api, lease: LeaseFile) -> list[Cluster]:
     return found
 
 
-def _resolves(host: str) -> bool:
-    try:
-        socket.getaddrinfo(host, None)
-    except OSError:
-        return False
-    return True
+def _resolves(executor: Executor, host: str) -> bool:
+    """Whether the client's host finds an address of that name, which may be known there alone."""
+    return executor.run(["getent", "ahosts", host], check=False).exit_code == 0
