@@ -258,9 +258,12 @@ def test_a_rented_client_is_given_back_even_if_the_cluster_is_not(
     rental = home.campaign("c1") / fleet_files.RENTAL_FILE
     rental.touch()
     ended: list[str] = []
-    monkeypatch.setattr(
-        RentedClient, "return_hosts", lambda *_, regions: ended.append("host") or "host ended"
-    )
+
+    def return_hosts(*_: Any, regions: Any) -> str:
+        ended.append("host")
+        return "host ended"
+
+    monkeypatch.setattr(RentedClient, "return_hosts", return_hosts)
     cloud.faults = [("DELETE", 400)] * 2
     with monkeypatch.context() as patch:
         patch.setattr(Target, "limits", AT_ONCE)
