@@ -107,10 +107,11 @@ ON_TIDB_CLOUD = """
 ### On TiDB Cloud
 
 **plan** asks nobody. **register** lets the API check the request, **provision** makes the cluster
-and waits for it, which takes half an hour; **give_back** deletes it and waits until it is gone.
+and waits for it, which takes half an hour; **give_back** deletes it and waits until it is gone. If
+the topology's `client` is a host to be rented on EC2, that is rented first, and given back as well.
 
 **What it costs**: hours times the topology's `usd_per_hour`, which you copy from TiDB Cloud's
-console. Without it nothing is made.
+console, and the list price of a rented client. Without the former nothing is made.
 
 **What can be left over**: nothing for longer than twice the planned time and two hours after the
 start, as long as `reap_expired_fleets` is unpaused: the cluster's name says when it expires.

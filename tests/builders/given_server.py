@@ -13,17 +13,30 @@ from pathlib import Path
 from tests.ports import free_port
 
 LIMIT_S = 60.0
+# TiDB's own function, for a server that calls itself one; MariaDB has no function outside a schema
+# but such a one.
+TIDB_VERSION = """
+static char text[] = "Release Version: REPORTS\\nEdition: Stand-in\\nGit Commit Hash: COMMIT";
+char tidb_version_init(void *init, void *arguments, char *message) { return 0; }
+char *tidb_version(void *init, void *arguments, char *result, unsigned long *length, char *no) {
+    *length = sizeof text - 1;
+    return text;
+}
+"""
 
 
 class GivenServer:
     """One server, whose data outlive it; ``tls`` makes it offer encrypted connections."""
 
-    def __init__(self, servers: Path, folder: Path, *, tls: bool = False) -> None:
+    def __init__(
+        self, servers: Path, folder: Path, *, tls: bool = False, address: str = "127.0.0.1"
+    ) -> None:
         self.servers, self.folder, self.port = servers, folder, free_port()
+        self.address = address
         self.socket = folder / "s"
         self.tls = tls
         if tls:
-            certificate(folder / "server", "127.0.0.1")
+            certificate(folder / "server", address)
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, version: str, reports: str | None = None) -> None:
@@ -44,12 +57,13 @@ class GivenServer:
             "socket": self.socket,
             "pid-file": self.folder / "pid",
             "port": self.port,
-            "bind-address": "127.0.0.1",
+            "bind-address": self.address,
             "innodb-flush-log-at-trx-commit": 0,
         }
         if reports is not None:
             options["version"] = reports
             options["skip-name-resolve"] = "ON"  # its root comes by an address
+            options["plugin-dir"] = self.folder
         if self.tls:
             options |= {f"ssl-{what}": self.folder / f"server.{what}" for what in ("cert", "key")}
         words = [f"--{name}={value}" for name, value in options.items()]
@@ -66,6 +80,8 @@ class GivenServer:
             ended = self._process.poll() is not None or time.monotonic() > deadline
             assert not ended, (self.folder / "log").read_text()
             time.sleep(0.1)
+        if reports is not None:
+            self._be_asked_as_tidb(reports.rpartition("TiDB-")[2])
 
     def stop(self) -> None:
         """Stop it, as for an upgrade."""
@@ -92,6 +108,13 @@ class GivenServer:
             f"DROP USER IF EXISTS '{name}'@'%'; CREATE USER '{name}'@'%' IDENTIFIED BY '{quoted}';"
             f"GRANT {grant} TO '{name}'@'%'"
         )
+
+    def _be_asked_as_tidb(self, version: str) -> None:
+        source = TIDB_VERSION.replace("REPORTS", version).replace("COMMIT", "0" * 40)
+        library = self.folder / "tidb_version.so"
+        compiler = ["gcc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(library)]
+        subprocess.run(compiler, input=source, text=True, check=True)
+        self.sql(f"CREATE FUNCTION tidb_version RETURNS STRING SONAME '{library.name}'")
 
     def _answers(self) -> bool:
         return self._mariadb("SELECT 1").returncode == 0
@@ -123,10 +146,16 @@ def certificate(path: Path, address: str) -> None:
 
 @contextmanager
 def running(
-    servers: Path, folder: Path, version: str, *, tls: bool = False, reports: str | None = None
+    servers: Path,
+    folder: Path,
+    version: str,
+    *,
+    tls: bool = False,
+    reports: str | None = None,
+    address: str = "127.0.0.1",
 ) -> Iterator[GivenServer]:
     """A server that runs as long as the caller needs it; anybody without a name is locked out."""
-    server = GivenServer(servers, folder, tls=tls)
+    server = GivenServer(servers, folder, tls=tls, address=address)
     try:
         server.start(version, reports)
         for host in server.sql("SELECT host FROM mysql.user WHERE user = ''").split():

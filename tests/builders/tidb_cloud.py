@@ -1,8 +1,9 @@
 """A fake of the TiDB Cloud Dedicated API: an HTTP server on loopback that refuses what it refuses.
 
 From its public description (``v1beta1``): digest authentication, required fields, the limits of
-names, passwords and page sizes, no label but the project's, states over time, and 429 with its
-headers. Time is counted in requests that ask for a cluster, so that no test waits.
+names, passwords, node sizes, node counts, storage and page sizes, the quotas of an organization, no
+label but the project's, a creation that answers with little more than the id, states over time, and
+429 with its headers. Time is counted in requests that ask for a cluster, so that no test waits.
 """
 
 from __future__ import annotations
@@ -24,11 +25,21 @@ from urllib.parse import parse_qs, urlsplit
 
 from benchlab.hosts.access import Access
 from benchlab.hosts.server_login import ServerLogin, Tls
+from tests.builders.given_server import GivenServer
 
 PUBLIC, PRIVATE = "PUBKEY42", "private-key-1f6c"
 REALM = "tidb.cloud"
 NAME = re.compile(r"[A-Za-z0-9][-A-Za-z0-9]{2,62}[A-Za-z0-9]")
-SIZES = ("4C16G", "8C16G", "8C32G", "16C32G", "16C64G")
+# "Determine Your TiDB Size"; some larger ones are to be had from TiDB Cloud's support only.
+SIZES = {
+    "tidb": ("4C16G", "8C16G", "8C32G", "16C32G", "16C64G", "32C64G"),
+    "tikv": ("4C16G", "8C32G", "8C64G", "16C64G"),
+}
+# GiB of a TiKV node, at least and by its vCPUs at most.
+LEAST_GIB, MOST_GIB = 200, {4: 2048, 8: 4096, 16: 6144}
+# Nodes of all clusters of an organization ("Limitations and Quotas").
+QUOTA = {"tidb": 10, "tikv": 15}
+REGIONS = ("aws-us-west-2", "aws-us-east-1", "gcp-us-west1")
 VERSION = "8.5.2"
 
 
@@ -76,6 +87,14 @@ class FakeCloud:
         """What the command line would have from its environment."""
         login = ServerLogin("tidb_cloud", "127.0.0.1", self.port, PUBLIC, private, Tls(ca))
         return Access(server=lambda name: login)
+
+    def hand_out(self, server: GivenServer) -> None:
+        """Every cluster from now on is this server, with its own root password."""
+        for host in server.sql("SELECT host FROM mysql.user WHERE user = 'root'").split():
+            if host != "localhost":  # the socket's, by which the server itself is administered
+                server.sql(f"DROP USER 'root'@'{host}'")
+        self.host, self.port_of_server = server.address, server.port
+        self.made = lambda password: server.account("root", password)
 
     def living(self) -> list[str]:
         """Names of the clusters that cost money."""
@@ -130,7 +149,8 @@ class FakeCloud:
         cluster = self.add(body["displayName"], "CREATING")
         self.passwords[cluster["clusterId"]] = body.get("rootPassword", "")
         self.made(body.get("rootPassword", ""))
-        return _public(cluster)
+        answered = ("displayName", "regionId", "labels", "port")
+        return {"clusterId": cluster["clusterId"], **{k: body[k] for k in answered if k in body}}
 
     def _grow_older(self, cluster: dict[str, Any]) -> None:
         cluster["asked"] += 1
@@ -141,11 +161,11 @@ class FakeCloud:
             elif asked >= self.creating and not self.stuck:
                 cluster |= {"state": "ACTIVE", "asked": 0}
         elif cluster["state"] == "ACTIVE" and asked >= self.endpoint_after:
-            self._endpoint(cluster, "PRIVATE_ENDPOINT")
+            self._endpoint(cluster, "VPC_PEERING")
         elif cluster["state"] == "DELETING" and asked >= self.deleting:
             del self.clusters[cluster["clusterId"]]
         if cluster["state"] == "ACTIVE" and not self.endpoint_after:
-            self._endpoint(cluster, "PRIVATE_ENDPOINT")
+            self._endpoint(cluster, "VPC_PEERING")
 
     def _open(self, cluster: dict[str, Any], body: Any) -> dict[str, Any]:
         if cluster["state"] != "ACTIVE":
@@ -168,16 +188,24 @@ def _fault(body: Any) -> str | None:
     required = {"displayName", "regionId", "port", "tidbNodeSetting", "tikvNodeSetting"}
     if missing := sorted(required - body.keys()):
         return f"{missing[0]} is required"
-    groups, tikv = body["tidbNodeSetting"].get("tidbNodeGroups"), body["tikvNodeSetting"]
+    tidb, tikv = body["tidbNodeSetting"], body["tikvNodeSetting"]
     if missing := sorted({"nodeCount", "nodeSpecKey", "storageSizeGi"} - tikv.keys()):
         return f"tikvNodeSetting.{missing[0]} is required"
+    counts = [group.get("nodeCount", 0) for group in tidb.get("tidbNodeGroups") or ()]
+    if len(counts) != 1 or counts[0] < 1:
+        return "tidbNodeGroups must contain exactly one group with its nodeCount"
+    nodes = {"tidb": counts[0], "tikv": tikv["nodeCount"]}
+    sizes = {"tidb": tidb.get("nodeSpecKey"), "tikv": tikv["nodeSpecKey"]}
+    if not all(size in SIZES[component] for component, size in sizes.items()):
+        return "the node spec is not available in the region"
+    most_gib = MOST_GIB[int(sizes["tikv"].partition("C")[0])]
+    small = "4C16G" in sizes.values()
     reasons = {
-        "tidbNodeGroups must contain exactly one group with its nodeCount": (
-            not groups or len(groups) != 1 or groups[0].get("nodeCount", 0) < 1
-        ),
-        "the node spec is not available in the region": bool(
-            {body["tidbNodeSetting"].get("nodeSpecKey"), tikv["nodeSpecKey"]} - set(SIZES)
-        ),
+        "the number of TiKV nodes must be a multiple of 3": nodes["tikv"] not in range(3, 999, 3),
+        "storageSizeGi is out of range": not LEAST_GIB <= tikv["storageSizeGi"] <= most_gib,
+        "4 vCPU: all nodes, at most 2 of TiDB, 3 of TiKV": small
+        and (len({*sizes.values()}) > 1 or nodes["tidb"] > 2 or nodes["tikv"] != 3),
+        "the organization has not enough quota": any(nodes[name] > QUOTA[name] for name in nodes),
         "displayName is not valid": not NAME.fullmatch(body["displayName"]),
         "only the label tidb.cloud/project can be specified": bool(
             set(body.get("labels", ())) - {"tidb.cloud/project"}
@@ -186,7 +214,7 @@ def _fault(body: Any) -> str | None:
             not 8 <= len(body.get("rootPassword", "x" * 8)) <= 64
         ),
         "port is not valid": not 1024 <= body["port"] <= 65535,
-        "regionId is not valid": not re.match("(aws|gcp)-", body["regionId"]),
+        "regionId is not valid": body["regionId"] not in REGIONS,
     }
     return next((reason for reason, is_so in reasons.items() if is_so), None)
 

@@ -168,7 +168,9 @@ def test_the_topology_is_that_of_the_document(name: str) -> None:
                 assert [found_nodes.count, found_nodes.size, found_nodes.storage_gib] == nodes[
                     component
                 ]
-            assert (topology.client, topology.region) == (nodes["client"], nodes["region"])
+            assert topology.fleet is not None
+            client = topology.fleet.roles["client"].instance_type
+            assert (client, topology.region) == (nodes["client"], nodes["region"])
         case None:
             pytest.fail("no topology")
 

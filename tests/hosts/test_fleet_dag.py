@@ -1,5 +1,7 @@
-"""The DAGs of rented fleets under a real scheduler, on the test fleet: from the trigger form to the
-published report, and what becomes of a fleet when a run does not end as it should.
+"""The DAGs that rent under a real scheduler, on the test fleet and a stand-in for TiDB Cloud.
+
+From the trigger form to the published report, and what becomes of what was rented when a run does
+not end as it should.
 """
 
 from __future__ import annotations
@@ -8,16 +10,21 @@ import json
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from benchlab.campaign.progress import ProgressLog, ProgressNote
 from benchlab.plan.report_type import SIDES
 from benchlab.results.records import Campaign, Moment, rows_of
 from benchlab_airflow.local.services import Services
+from tests.builders import given_server
+from tests.builders import tidb_cloud as fake
+from tests.builders.tidb_cloud import FakeCloud
 from tests.hosts.cloud import NOTHING, Cloud
 from tests.hosts.rented import (
     SPOT_TOPOLOGY,
@@ -34,6 +41,8 @@ from tests.scheduler import Api, dag_ids, process_in_trial, wait
 __all__ = ["servers"]  # a fixture
 
 DAG = "sysbench_ec2"
+CLOUD_DAG = "sysbench_cloud"
+OLD_VERSION = "7.1.3"
 TPCC_DAG = "tpcc_ec2"
 REAPER = "/api/v2/dags/reap_expired_fleets/dagRuns"
 ENDED = ("success", "failed")
@@ -46,6 +55,7 @@ class Airflow:
     rented: Rented
     api: Api
     bucket: Any
+    tidb_cloud: FakeCloud
 
     def trigger(self, campaign: str, **fields: Any) -> str:
         """Start a run of sysbench as the trigger form does; its path in the API."""
@@ -67,6 +77,10 @@ class Airflow:
             "overrides": {"engines.tidb.parameters": {}, "engines.tidb.by_version": []},
             **fields,
         }
+        return self.start(dag, conf)
+
+    def start(self, dag: str, conf: dict[str, Any]) -> str:
+        """The same with these fields of the form alone."""
         runs = f"/api/v2/dags/{dag}/dagRuns"
         made = self.api.call("POST", runs, {"logical_date": None, "conf": conf})
         return f"{runs}/{made['dag_run_id']}"
@@ -107,7 +121,12 @@ class Airflow:
 @pytest.fixture(scope="module")
 def airflow(tmp_path_factory: pytest.TempPathFactory, servers: Path) -> Iterator[Airflow]:
     """One scheduler for all runs of this file."""
-    with rented_in(tmp_path_factory.mktemp("dag"), servers) as rented, bucket_for(rented) as bucket:
+    given = tmp_path_factory.mktemp("cluster")
+    with (
+        rented_in(tmp_path_factory.mktemp("dag"), servers) as rented,
+        bucket_for(rented) as bucket,
+        _tidb_cloud_of(rented, servers, given) as tidb_cloud,
+    ):
         services = Services(rented.machine.here.root)
         port = free_port()
         services.up(port)
@@ -116,9 +135,46 @@ def airflow(tmp_path_factory: pytest.TempPathFactory, servers: Path) -> Iterator
             wait("the DAG", lambda: DAG in dag_ids(api))
             # What is run by the calendar begins paused.
             api.call("PATCH", f"/api/v2/dags/{DAG}", {"is_paused": False})
-            yield Airflow(rented, api, bucket)
+            yield Airflow(rented, api, bucket, tidb_cloud)
         finally:
             services.down()
+
+
+@contextmanager
+def _tidb_cloud_of(rented: Rented, servers: Path, folder: Path) -> Iterator[FakeCloud]:
+    """TiDB Cloud, whose clusters are one real server that the hosts of the test fleet can reach."""
+    calls_itself = f"5.7.25-TiDB-v{OLD_VERSION}"
+    address = rented.namespaces.gateway
+    topologies = rented.machine.here.configs / "topologies"
+    # A client of one's own image and network, which cannot be shipped; and what clusters cost.
+    published = yaml.safe_load((topologies / "tidb_cloud_published.yaml").read_text())
+    published["client"] |= {"image": {"id": rented.cloud.image}, "ssh_from": f"{address}/32"}
+    (topologies / "tidb_cloud_published.yaml").write_text(yaml.safe_dump(published))
+    for name in ("tidb_cloud_first", "tidb_cloud_published"):
+        with (topologies / f"{name}.yaml").open("a") as file:
+            file.write("usd_per_hour: 5\npriced_on: 2026-01-31\n")
+    for report in ("reports/sysbench_cloud", "published/sysbench_v713_cloud"):
+        path = rented.machine.here.configs / f"{report}.yaml"
+        path.write_text(path.read_text().replace("approve_above: 0", "approve_above: 50"))
+    with (
+        given_server.running(
+            servers, folder, "10.11.5", tls=True, reports=calls_itself, address=address
+        ) as server,
+        fake.serving() as cloud,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        cloud.version = OLD_VERSION
+        cloud.hand_out(server)
+        connection = {
+            "conn_type": "mysql",
+            "host": "127.0.0.1",
+            "port": cloud.port,
+            "login": fake.PUBLIC,
+            "password": fake.PRIVATE,
+            "extra": {"ssl_mode": "VERIFY_IDENTITY", "ssl": {"ca": str(folder / "server.cert")}},
+        }
+        patch.setenv("AIRFLOW_CONN_TIDB_CLOUD", json.dumps(connection))
+        yield cloud
 
 
 def test_a_campaign_from_the_form_to_the_report_leaves_nothing(airflow: Airflow) -> None:
@@ -302,6 +358,90 @@ def test_what_a_failed_teardown_leaves_is_reaped(airflow: Airflow) -> None:
     wait("the reaper", lambda: cloud.holdings() == NOTHING)
     wait("its end", lambda: airflow.api.call("GET", f"{REAPER}/{reaped}")["state"] == "success")
     assert airflow.rented.namespaces.addresses == ()
+
+
+def test_the_published_plan_of_tidb_cloud_is_measured_and_leaves_nothing(
+    airflow: Airflow,
+) -> None:
+    """The document's rules on less data, by a client rented on EC2, through TLS.
+
+    The cluster is gone from TiDB Cloud, the client from EC2; nothing that was written has the API
+    key or the root password.
+    """
+    machine = airflow.rented.machine
+    small = {
+        "threads_by_workload": {"oltp_point_select": [1, 2]},
+        "client.report_interval": 1,
+    }
+    conf = {
+        "campaign": "v713",
+        "published": "sysbench_v713_cloud",
+        "workloads": ["oltp_point_select", "oltp_insert"],
+        "threads": [2],
+        "seconds": 1,
+        "tables": 2,
+        "table_size": 500,
+        "overrides": small,
+    }
+    run = airflow.start(CLOUD_DAG, conf)
+    assert airflow.ended(run) == "success", airflow.story(run, "v713")
+    _nothing_is_left(airflow)
+    campaign, trials = machine.outcome("v713")
+    assert campaign.state == "complete"
+    cells = [(t.trial.workload, t.trial.threads) for t in trials]
+    assert cells == [("oltp_point_select", 1), ("oltp_point_select", 2), ("oltp_insert", 2)]
+    assert all(t.valid for t in trials), [t.reasons for t in trials]
+    page = (machine.here.reports / "v713" / "report.md").read_text().replace("\\", "")
+    for said in (
+        "TiDB Cloud Sysbench Performance Test Report for TiDB v7.1.3",
+        "c6a.2xlarge",
+        "raft-engine.prefill-for-recycle: true",
+        "were asked for and not set: only",
+        "16C32G",
+        "Differences from the document",
+        "there is no verdict",
+    ):
+        assert said in page, said
+    found = machine.verified("v713")
+    assert found.outcome == "holds", found.lines()
+    _no_secret_is_written(airflow)
+
+
+@pytest.mark.parametrize("fault", ["no_machines", "stuck"])
+def test_a_cluster_that_is_not_made_is_deleted(airflow: Airflow, fault: str) -> None:
+    """TiDB Cloud cannot make it; or its run is marked failed while it is being made."""
+    machine, cloud = airflow.rented.machine, airflow.tidb_cloud
+    setattr(cloud, fault, True)
+    try:
+        conf = {"campaign": fault, "baseline": f"v{OLD_VERSION}", "rounds": 1}
+        run = airflow.start(CLOUD_DAG, conf)
+        if fault == "stuck":
+            wait("the cluster", cloud.living)
+            airflow.api.call("PATCH", run, {"state": "failed"})
+            wait("the teardown", lambda: airflow.tasks(run)["give_back"][0]["state"] == "success")
+        assert airflow.ended(run) == "failed"
+    finally:
+        setattr(cloud, fault, False)
+    _nothing_is_left(airflow)
+    assert not (machine.here.campaign(fault) / "cluster.json").exists()
+    campaign, trials = machine.outcome(fault)
+    assert (campaign.state, trials) == ("failed", [])
+    _no_secret_is_written(airflow)
+
+
+def _nothing_is_left(airflow: Airflow) -> None:
+    """Neither at TiDB Cloud, where the deletion has been seen to end, nor on EC2."""
+    assert airflow.tidb_cloud.passwords, "there was a cluster"
+    assert airflow.tidb_cloud.living() == []
+    assert airflow.rented.cloud.holdings() == NOTHING
+    assert airflow.rented.namespaces.addresses == ()
+
+
+def _no_secret_is_written(airflow: Airflow) -> None:
+    secrets = [fake.PRIVATE, *filter(None, airflow.tidb_cloud.passwords.values())]
+    written = [path for path in airflow.rented.machine.here.root.rglob("*") if path.is_file()]
+    leaks = [p for p in written for one in secrets if one.encode() in p.read_bytes()]
+    assert not leaks
 
 
 def expire(cloud: Cloud) -> None:

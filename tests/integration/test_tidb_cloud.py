@@ -8,7 +8,6 @@ import pytest
 
 from benchlab.campaign import overrides, report_types, stages
 from benchlab.campaign.stages import CampaignRun
-from benchlab.engines.given import GivenTiDB
 from benchlab.targets.cloud.api import Limits
 from benchlab.targets.tidb_cloud import Target
 from tests.builders import given_server
@@ -31,8 +30,6 @@ def test_a_campaign_makes_its_cluster_measures_it_and_deletes_it(
 ) -> None:
     """By an encrypted connection to a real server, with the campaign's own password."""
     monkeypatch.setattr(Target, "limits", Limits(pause=0.01, endpoint=10))
-    # From TiDB's own function, which MariaDB has not.
-    monkeypatch.setattr(GivenTiDB, "git_hash", lambda self: "0" * 40)
     project = project_in(tmp_path)
     with (project / "configs/topologies/tidb_cloud_first.yaml").open("a") as file:
         file.write("usd_per_hour: 5\npriced_on: 2026-01-31\n")
@@ -43,11 +40,7 @@ def test_a_campaign_makes_its_cluster_measures_it_and_deletes_it(
         fake.serving() as cloud,
         machine_in(tmp_path, servers, project) as machine,
     ):
-        for host in server.sql("SELECT host FROM mysql.user WHERE user = 'root'").split():
-            if host != "localhost":  # the socket's, by which the test itself comes
-                server.sql(f"DROP USER 'root'@'{host}'")
-        cloud.port_of_server = server.port
-        cloud.made = lambda password: server.account("root", password)
+        cloud.hand_out(server)
         access = cloud.access(ca=folder / "server.cert")
         spec = report_types.load(project / "configs/reports/sysbench_cloud.yaml")
         spec = overrides.override(spec, SMALL)

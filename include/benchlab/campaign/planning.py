@@ -52,9 +52,21 @@ def plan(
         warnings=[
             *workloads.workload_of(spec).warnings(spec.dataset, spec.thread_counts),
             *sysbench_faults.warnings(spec),
+            *_not_set(spec, engine),
         ],
         basis=basis,
     )
+
+
+def _not_set(spec: ReportSpec, engine: str) -> list[str]:
+    if not spec.engines[engine].by_workload:
+        return []
+    said = (
+        f"engines.{engine}.by_workload: recorded as asked for and not set: only TiDB Cloud's "
+        "support can change TiKV's parameters, on a cluster that is there; have it done on a "
+        "cluster of your own, and measure that with the target existing"
+    )
+    return [said]
 
 
 def known(home: Home, spec: ReportSpec, engine: str, store: Store | None, access: Access) -> Basis:

@@ -96,7 +96,8 @@ def examine_aws(home: Home, name: str | None, access: Access) -> Iterator[Check]
         for finding in account.examine(access, topology, reach.public_address):
             good, wrong = finding.good is True, finding.good is False
             yield Check(finding.what, good, finding.detail, blocks=wrong)
-        yield from _mirror([spec for spec in specs if spec.topology == stem])
+        if topology.kind == "ec2":  # a client alone downloads no version
+            yield from _mirror([spec for spec in specs if spec.topology == stem])
 
 
 def _rented(home: Home, name: str | None) -> dict[str, Ec2Topology]:
@@ -106,11 +107,11 @@ def _rented(home: Home, name: str | None) -> dict[str, Ec2Topology]:
         if name is None
         else {name: topologies.load(folder / f"{name}.yaml")}
     )
-    rented = {stem: one for stem, one in found.items() if isinstance(one, Ec2Topology)}
-    if not rented:
-        which = f"topology {name} is not" if name else f"no topology in {folder} is"
-        raise SpecError(f"{which} of kind ec2, so that there is nothing to ask AWS about")
-    return rented
+    rented = {stem: topologies.on_ec2(one) for stem, one in found.items()}
+    if not any(rented.values()):
+        which = f"topology {name} rents nothing" if name else f"no topology in {folder} rents"
+        raise SpecError(f"{which} on EC2, so that there is nothing to ask AWS about")
+    return {stem: one for stem, one in rented.items() if one is not None}
 
 
 def _mirror(specs: list[ReportSpec]) -> Iterator[Check]:

@@ -34,6 +34,7 @@ from benchlab.errors import EngineError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.fleet import Fleet, FleetHost
 from benchlab.hosts.rehearsal import Command, Rehearsal, shell
+from benchlab.hosts.server_login import Tls
 from benchlab.plan.fields.load_balancer import MAX_THREADS
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec, Side
@@ -42,10 +43,11 @@ from benchlab.results.records import Campaign, SideFacts
 from benchlab.results.store import Store
 from benchlab.targets import local
 from benchlab.targets.ec2.user_data import DATA
+from benchlab.workloads.client import Endpoint
 
 CAMPAIGN = "<campaign>"
 PASSWORD = "<password>"
-CLOUD = FleetHost("tidb-cloud", ("tidb",), "<private-endpoint>", "", "", "", DATA)
+CLOUD = FleetHost("tidb-cloud", ("tidb",), "<endpoint>", "", "", "", DATA)
 Show = Callable[[str, str, str], None]
 _LEFT_OUT = (
     "# Not listed: questions to hosts and servers, how hosts and clients are made ready, dataset\n"
@@ -162,6 +164,9 @@ class _Rehearsed(CampaignRun):
         (side,) = self.target.sides
         balancer = replace(self.target.balancer(side), host=CLOUD.address, entry_port=4000)
         vars(self.target)["balancer"] = lambda side: balancer
+        authority = self.target.directory / f"ca-{side}.pem"
+        login = ("root", PASSWORD, self.workload.DATABASE, Tls(authority))
+        vars(self.target)["endpoint"] = lambda side: Endpoint(CLOUD.address, 4000, *login)
         self._stage = "load"
         engine = self.target.engine(side)
         engine.create_database()

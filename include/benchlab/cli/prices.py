@@ -13,7 +13,6 @@ from benchlab.hosts.access import Access
 from benchlab.plan import pricing
 from benchlab.plan import topology as topologies
 from benchlab.plan.pricing import ROOT_VOLUME, S3, Price, PriceList
-from benchlab.plan.topology import Ec2Topology
 from benchlab.targets.ec2 import price_list
 from benchlab.targets.ec2.calls import AwsError
 
@@ -79,9 +78,9 @@ def _wanted(home: Home, known: PriceList) -> list[tuple[str, str]]:
     """What the list has, and what the topologies may rent, by type and region, each once."""
     wanted = dict.fromkeys(known.prices)
     for topology in topologies.valid(home.configs / "topologies").values():
-        if isinstance(topology, Ec2Topology):
-            kinds = sorted({kind for one in topology.roles.values() for kind in one.types})
-            wanted |= dict.fromkeys(itertools.product((*kinds, ROOT_VOLUME, S3), topology.regions))
+        if (rented := topologies.on_ec2(topology)) is not None:
+            kinds = sorted({kind for one in rented.roles.values() for kind in one.types})
+            wanted |= dict.fromkeys(itertools.product((*kinds, ROOT_VOLUME, S3), rented.regions))
     return list(wanted)
 
 

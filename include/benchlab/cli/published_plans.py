@@ -93,7 +93,11 @@ def _measured(spec: ReportSpec, plan: Plan, published: Published) -> Mapping[Lin
             f"{spec.client.program or 'sysbench'}, a line every {spec.client.report_interval} s; "
             f"the document names {published.client}"
         ),
-        "user": "one of the campaign's own",
+        "user": (
+            "root, with a password of the campaign's own"
+            if spec.target == "tidb_cloud"
+            else "one of the campaign's own"
+        ),
         "load_balancer": _balancer(spec),
         "results": "throughput and p95 latency by threads, with intervals",
     }

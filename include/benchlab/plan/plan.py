@@ -304,7 +304,7 @@ def make(
         less = _minutes(plan_steps(by_blocks, as_blocks, topology, basis))
         made = replace(made, interleave_minutes=round(made.minutes - less, 1))
     if isinstance(topology, CloudTopology):
-        return _priced_cloud(made, spec, topology)
+        return _priced_cloud(made, spec, topology, prices)
     return (
         _priced(made, spec, topology, prices, basis) if isinstance(topology, Ec2Topology) else made
     )
@@ -341,18 +341,24 @@ def _priced(
     return replace(priced, seeded_minutes=minutes, seeded_dollars=rent.dollars(minutes))
 
 
-def _priced_cloud(plan: Plan, spec: ReportSpec, cluster: CloudTopology) -> Plan:
+def _priced_cloud(
+    plan: Plan, spec: ReportSpec, cluster: CloudTopology, prices: PriceList | None
+) -> Plan:
     """With its dollars, where the topology says what such a cluster costs."""
     if cluster.usd_per_hour is None or cluster.priced_on is None:
         return plan
-    hourly, as_of = Decimal(str(cluster.usd_per_hour)), cluster.priced_on
-    rent = Rent(hourly, 0, as_of, (f"the cluster at ${hourly}, as its topology says",))
+    hourly = Decimal(str(cluster.usd_per_hour))
+    said = (f"the cluster at ${hourly}, as its topology says",)
+    rent = Rent(hourly, 0, cluster.priced_on, said)
+    if cluster.fleet is not None and prices is not None:
+        rent = rent.with_hosts(prices.rent(cluster.fleet))
+        plan = replace(plan, region=cluster.region, vcpus=rent.vcpus)
     dollars = rent.dollars(plan.minutes)
     _check_budget(spec.budget, rent, plan.minutes, dollars)
     return replace(
         plan,
         dollars=dollars,
-        prices_as_of=as_of.isoformat(),
+        prices_as_of=rent.as_of.isoformat(),
         repeat_dollars=round(rent.dollars(plan.minutes + plan.repeat_minutes) - dollars, 2),
     )
 
@@ -395,10 +401,11 @@ def hosts(topology: Topology | None, prices: PriceList | None) -> tuple[Host, ..
                 Host("+".join(host.roles), None, None, host.name) for host in topology.hosts
             )
         case CloudTopology():
+            here = (Host("client", None, None, "client-1"),)
             return (
                 *_nodes("tidb", topology.tidb),
                 *_nodes("tikv", topology.tikv),
-                Host("client", topology.client, None, "client-1"),
+                *(here if topology.fleet is None else hosts(topology.fleet, prices)),
             )
         case _:
             return (Host("all", None, None),)

@@ -71,6 +71,15 @@ class Rent:
         seconds = (Decimal(str(minutes)) * 60).to_integral_value(ROUND_CEILING)
         return float((self.usd_per_hour * seconds / 3600).quantize(CENT, ROUND_CEILING))
 
+    def with_hosts(self, others: Rent) -> Rent:
+        """The rent of both together."""
+        return Rent(
+            usd_per_hour=self.usd_per_hour + others.usd_per_hour,
+            vcpus=self.vcpus + others.vcpus,
+            as_of=min(self.as_of, others.as_of),
+            arithmetic=(*self.arithmetic, *others.arithmetic),
+        )
+
 
 @dataclass(frozen=True)
 class PriceList:

@@ -27,6 +27,7 @@ Address = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.:-]*$")]
 Region = Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-[0-9]$")]
 Capacity = Literal["on_demand", "spot"]
 """How hosts are bought: spot hosts are cheaper, and EC2 may take them away at any time."""
+Account = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
 HostKey = Annotated[str, Field(pattern=r"^(ssh-ed25519|ssh-rsa|ecdsa-sha2-\S+) [A-Za-z0-9+/=]+$")]
 
 
@@ -81,6 +82,10 @@ Subnets = Annotated[
 ]
 
 
+# As TEST-NET-1 it is nobody's address (RFC 5737).
+NOBODY = "192.0.2.1/32"
+
+
 class Place(Frozen):
     """A further region in which a fleet may be rented; what is None is as in the topology.
 
@@ -99,6 +104,7 @@ class Ec2Topology(Frozen):
     """A fleet to be rented.
 
     Attributes:
+        kind: ``client``: the client's host alone, see :attr:`CloudTopology.fleet`.
         user: the image's account that has ``sudo``.
         subnets: ids, in the order in which they are tried when a zone has no capacity; the whole
             fleet is in one subnet. Empty: the default subnets of the region, by zone name.
@@ -113,10 +119,10 @@ class Ec2Topology(Frozen):
             before has capacity for any of the instance types.
     """
 
-    kind: Literal["ec2"]
+    kind: Literal["ec2", "client"]
     region: Region
     image: Image
-    user: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
+    user: Account
     subnets: Subnets = ()
     ssh_from: Network
     ssh_by: Literal["private", "public"] = "private"
@@ -128,7 +134,8 @@ class Ec2Topology(Frozen):
 
     @pydantic.model_validator(mode="after")
     def _complete(self) -> Self:
-        _check_roles({role: machines.count for role, machines in self.roles.items()})
+        if self.kind == "ec2":
+            _check_roles({role: machines.count for role, machines in self.roles.items()})
         if len(set(self.regions)) != len(self.regions):
             raise ValueError("elsewhere: a region is named twice")
         for place in self.elsewhere:
@@ -186,6 +193,7 @@ class Ec2Topology(Frozen):
         return [
             (f"{role}-{number}", role, self.roles[role].instance_type)
             for role in ROLES
+            if role in self.roles
             for number in range(1, self.roles[role].count + 1)
         ]
 
@@ -263,15 +271,32 @@ class Nodes(Frozen):
     storage_gib: Annotated[int, Field(ge=1)] | None = None
 
 
+class CloudClient(Frozen):
+    """A host on EC2 that is rented to drive the load; see :class:`Machines`, :class:`Ec2Topology`.
+
+    Attributes:
+        ssh_from: the addresses (CIDR) from which Benchlab logs in; None: not decided, so nothing
+            is rented.
+    """
+
+    instance_type: InstanceType
+    root_gib: Annotated[int, Field(ge=8, le=16_384)] = 50
+    image: Image
+    user: Account
+    subnets: Subnets = ()
+    ssh_from: Network | None = None
+    ssh_by: Literal["private", "public"] = "private"
+
+
 class CloudTopology(Frozen):
     """A cluster that TiDB Cloud runs, and the host that drives the load.
 
     Attributes:
-        client: ``here``: this machine; or the instance type of a host in the same region, for
-            which a campaign can be planned only.
+        client: ``here``: this machine; or a host that is rented in the same region.
         project: id of the project in TiDB Cloud; None: the organization's default.
         endpoint: which of the cluster's endpoints the client connects to.
-        open_to: the addresses (CIDR) to which a public endpoint is opened.
+        open_to: the addresses (CIDR) to which a public endpoint is opened; None: the public address
+            of a rented client.
         usd_per_hour: of the whole cluster, as TiDB Cloud's console shows it before one is made;
             None: not known, so nothing is made.
         priced_on: the day on which the console showed it.
@@ -282,7 +307,7 @@ class CloudTopology(Frozen):
     region: Region
     tidb: Nodes
     tikv: Nodes
-    client: Literal["here"] | InstanceType
+    client: Literal["here"] | CloudClient
     project: Annotated[str, Field(pattern=r"^[0-9]+$")] | None = None
     endpoint: Literal["public", "private", "peering"] = "private"
     open_to: Network | None = None
@@ -293,18 +318,33 @@ class CloudTopology(Frozen):
     def _complete(self) -> Self:
         if self.tikv.storage_gib is None:
             raise ValueError("tikv.storage_gib: missing; TiDB Cloud has no default")
-        if (self.open_to is None) == (self.endpoint == "public"):
-            raise ValueError(
-                "open_to: the addresses that may connect, for `endpoint: public` and no other"
-            )
+        by_itself = self.client != "here" and self.client.ssh_by == "public"
+        if self.endpoint == "public" and self.open_to is None and not by_itself:
+            raise ValueError("open_to: missing; `endpoint: public` needs who may connect")
+        if self.endpoint != "public" and self.open_to is not None:
+            raise ValueError(f"open_to: `endpoint: {self.endpoint}` is open to nobody else")
         if (self.usd_per_hour is None) != (self.priced_on is None):
             raise ValueError("usd_per_hour: goes with `priced_on`, the day on which it was so")
         return self
 
     @property
-    def is_decided(self) -> bool:
-        """Whether a campaign can be run on it."""
-        return self.client == "here" and self.usd_per_hour is not None
+    def fleet(self) -> Ec2Topology | None:
+        """What is rented on EC2 beside the cluster: the client's host; None: nothing."""
+        client = self.client
+        if client == "here":
+            return None
+        machines = Machines(instance_type=client.instance_type, count=1, root_gib=client.root_gib)
+        return Ec2Topology(
+            kind="client",
+            region=self.region,
+            image=client.image,
+            user=client.user,
+            subnets=client.subnets,
+            ssh_from=client.ssh_from or NOBODY,
+            ssh_by=client.ssh_by,
+            tiup="image",  # nothing is deployed
+            roles={"client": machines},
+        )
 
 
 Topology = Ec2Topology | HostsTopology | CloudTopology
@@ -313,6 +353,13 @@ _KINDS: dict[str, type[Topology]] = {
     "hosts": HostsTopology,
     "tidb_cloud": CloudTopology,
 }
+
+
+def on_ec2(topology: Topology) -> Ec2Topology | None:
+    """What of a topology is rented on EC2: the fleet, or a cluster's client; None: nothing."""
+    if isinstance(topology, CloudTopology):
+        return topology.fleet
+    return topology if isinstance(topology, Ec2Topology) else None
 
 
 def load(path: Path) -> Topology:

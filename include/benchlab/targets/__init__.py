@@ -91,8 +91,9 @@ def _target_of(state: Path) -> str:
     named = mark.read_text(encoding="utf-8") if mark.exists() else ""
     if named in by_name():
         return named
-    if (state / fleet_files.RENTAL_FILE).exists():
-        return "ec2"
+    # A cluster's client may be rented on EC2, so the cluster comes first.
     if (state / lease_file.FILE).exists():
         return "tidb_cloud"
+    if (state / fleet_files.RENTAL_FILE).exists():
+        return "ec2"
     return "hosts" if (state / fleet_files.OWNER_FILE).exists() else "local"

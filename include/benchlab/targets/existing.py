@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -19,9 +19,10 @@ from benchlab import engines, workloads
 from benchlab.engines import given
 from benchlab.engines.given import Given, GivenInstance
 from benchlab.errors import CommandError, EngineError, TargetError
+from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
-from benchlab.hosts.executor import LocalExecutor, end_tagged
+from benchlab.hosts.executor import Executor, LocalExecutor, end_tagged
 from benchlab.hosts.lock import Holder, MachineLock
 from benchlab.hosts.server_login import ServerLogin, Tls
 from benchlab.plan.report_type import SIDES, ReportSpec, Side
@@ -96,6 +97,7 @@ class Target(OnThisMachine):
             self._login(side),
             side,
             self.directory / side,
+            self.executor,
             engine=self.plan.engine,
             version=self.plan.sides[side].version,
             database=workloads.workload_of(self.spec).DATABASE,
@@ -109,16 +111,21 @@ class Target(OnThisMachine):
 
     def environment(self) -> dict[str, str]:
         products = {given.product_of(self.engine(side).version()) for side in self.sides}
-        sysbench = self.executor.run(["sysbench", "--version"]).stdout.splitlines()[0].strip()
         return {
             **self.engine_facts(engines.by_name()[self.plan.engine], None),
-            **local.system(),
+            **self._client_facts(),
             "engine_title": " / ".join(sorted(products)),
-            "sysbench": sysbench,
         }
 
+    def _client_facts(self) -> dict[str, str]:
+        """What the client's host is, and its sysbench."""
+        sysbench = self.executor.run(["sysbench", "--version"]).stdout.splitlines()[0].strip()
+        return {**local.system(), "sysbench": sysbench}
+
     @classmethod
-    def return_others(cls, state: Path, access: Access) -> list[str]:
+    def return_others(
+        cls, home: Home, campaign: str, access: Access, *, ask_driver: bool, regions: Sequence[str]
+    ) -> list[str]:
         """Drop its schemas, each only with the campaign's own mark.
 
         It needs no Connection: the logins are in the campaign's directory.
@@ -126,13 +133,13 @@ class Target(OnThisMachine):
         removed, faults = 0, []
         for side in SIDES:
             try:
-                removed += _remove_schema(state / side, side, state.name)
+                removed += _remove_schema(home.campaign(campaign) / side, side, campaign)
             except TargetError as error:
                 faults.append(str(error))
         if faults:
             raise TargetError(
-                f"{state.name}: its schema was not dropped: {'; '.join(faults)}; "
-                f"`benchlab give-back {state.name}` tries again"
+                f"{campaign}: its schema was not dropped: {'; '.join(faults)}; "
+                f"`benchlab give-back {campaign}` tries again"
             )
         return [f"{removed} schema{'s' * (removed != 1)} dropped"]
 
@@ -215,6 +222,7 @@ def _given(
     login: ServerLogin,
     side: Side,
     directory: Path,
+    executor: Executor | None = None,
     *,
     engine: str = "mariadb",
     version: str = "",
@@ -235,7 +243,8 @@ def _given(
         campaign=campaign,
         login=login,
     )
-    return given.CLASSES[engine](LocalExecutor(directory, campaign), instance, fill)
+    executor = executor or LocalExecutor(directory, campaign)
+    return given.CLASSES[engine](executor, instance, fill)
 
 
 def _remove_schema(directory: Path, side: Side, campaign: str) -> bool:

@@ -25,8 +25,6 @@ class OnThisMachine(BaseTarget):
     """This machine has the campaign's directory, and is the only host that Benchlab logs in to."""
 
     deferrable = False
-    # Servers or other programs may run beside the client.
-    client_alone = False
 
     @cached_property
     def directory(self) -> Path:
@@ -41,6 +39,10 @@ class OnThisMachine(BaseTarget):
     @property
     def client_host(self) -> str:
         return self.executor.host
+
+    @property
+    def client_alone(self) -> bool:
+        return False  # servers or other programs may run beside it
 
     def executors(self) -> dict[str, Executor]:
         return {self.executor.host: self.executor}
@@ -60,14 +62,16 @@ class OnThisMachine(BaseTarget):
     ) -> str:
         """End its processes here, return what it has elsewhere, and remove its data."""
         home, ended = _end_processes(home, campaign, ask_driver=ask_driver)
-        returned = cls.return_others(home.campaign(campaign), access)
+        returned = cls.return_others(home, campaign, access, ask_driver=ask_driver, regions=regions)
         remove_data(home, campaign)
         MachineLock().release(campaign)
         return ", ".join([f"{ended} processes ended", *returned])
 
     @classmethod
-    def return_others(cls, state: Path, access: Access) -> list[str]:
-        """Return what the campaign whose directory this is has on other hosts; repeatable.
+    def return_others(
+        cls, home: Home, campaign: str, access: Access, *, ask_driver: bool, regions: Sequence[str]
+    ) -> list[str]:
+        """Return what a campaign has on other hosts; repeatable. Arguments as for `give_back`.
 
         Returns:
             What was returned, for people.

@@ -1,22 +1,26 @@
 """The target ``tidb_cloud``: a cluster made in TiDB Cloud Dedicated for one campaign.
 
-The client runs on this machine. The cluster is measured as a server that exists is (see
-:mod:`benchlab.targets.existing`): its version, its configuration and its snapshots are TiDB
-Cloud's, and a restore drops the tables and loads them again.
+The client runs on this machine, or on a host that is rented on EC2 for the campaign. The cluster is
+measured as a server that exists is (see :mod:`benchlab.targets.existing`): its version, its
+configuration and its snapshots are TiDB Cloud's, and a restore drops the tables and loads them
+again.
 """
 
 from __future__ import annotations
 
-import socket
 import time
+from collections.abc import Callable, Sequence
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, cast
 
 from benchlab import targets
 from benchlab.errors import CommandError, TargetError
+from benchlab.home import Home
 from benchlab.hosts.access import Access
+from benchlab.hosts.executor import Executor
+from benchlab.hosts.lock import Holder
 from benchlab.hosts.server_login import ServerLogin
 from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.spending import Spending
@@ -27,6 +31,7 @@ from benchlab.targets.cloud import clusters, lease_file
 from benchlab.targets.cloud.api import Api
 from benchlab.targets.cloud.clusters import Cluster
 from benchlab.targets.cloud.lease_file import LeaseFile
+from benchlab.targets.cloud.rented_client import RentedClient
 from benchlab.targets.ec2 import rental_file
 from benchlab.targets.ec2.rental_file import RentalFile
 from benchlab.targets.target import Say
@@ -50,45 +55,47 @@ class Target(existing.Target):
     def undecided(cls, spec: ReportSpec, topology: Any) -> list[str]:
         """See :class:`BaseTarget`: what TiDB Cloud cannot do for a campaign, and the price."""
         found = []
-        if topology.client != "here":
+        if topology.client != "here" and topology.client.ssh_from is None:
             found.append(
-                f"client: {topology.client}: Benchlab rents no host beside a TiDB Cloud cluster: "
-                "run it on a host in the cluster's network, and write `client: here`"
+                "client.ssh_from: not decided; write the addresses from which this machine logs in "
+                "to the client's host, such as 172.31.0.0/16"
             )
         if topology.usd_per_hour is None:
             found.append(
                 "usd_per_hour: not known; write what TiDB Cloud's console shows for such a "
                 "cluster, and the day as `priced_on`"
             )
-        if any(entry.by_workload for entry in spec.engines.values()):
-            found.append(
-                "engines.tidb.by_workload: only TiDB Cloud's support can change TiKV's parameters; "
-                "leave it out, or have it changed on a cluster of your own and measure that with "
-                "the target existing"
-            )
         return found
 
     def preflight(self) -> None:
         """See :class:`BaseTarget`: tools, the API key, and the request, which the API checks."""
-        local.check_tools(existing.TOOLS)
-        if lease_file.read(self.state) is None:
+        if self._rented is None:
+            local.check_tools(existing.TOOLS)
+        else:
+            self._rented.preflight()
+        if self._lease is None:
             clusters.check(self._api, self._request("benchlab-check"))
 
+    def acquire(self, origin: str) -> Holder | None:
+        """See :class:`BaseTarget`; a rented client leaves this machine to others."""
+        return super().acquire(origin) if self._rented is None else self._rented.acquire(origin)
+
     def provision(self, say: Say) -> None:
-        """Make the cluster, or find it; wait until it can be logged in to.
+        """Rent the client and make the cluster, or find them; wait until both can be used.
 
         Raises:
-            TargetError: it cannot be made, is of another version than was planned, or cannot be
-                reached.
+            TargetError: one cannot be had, or the cluster is of another version than was planned,
+                or cannot be reached.
         """
         lease = self._lease or self._begin_lease()
+        if self._rented is not None:
+            self._rented.provision(say)  # first, because it costs less than a cluster that waits
         made = clusters.create(self._api, self._request(lease.name), lease.project)
         say(f"TiDB Cloud: cluster {made.name}")
         self._check_version(made)
-        made = clusters.wait_until_active(self._api, made, say)
-        self._check_version(made)
-        if self._topology.open_to is not None:
-            clusters.open_to(self._api, made, self._topology.open_to)
+        made = clusters.wait_until_active(self._api, made, say, self._check_version)
+        if self._topology.endpoint == "public":
+            clusters.open_to(self._api, made, self._open_to())
         host, port = self._endpoint_of(made, say)
         lease_file.write(self.state, lease.model_copy(update={"host": host, "port": port}))
         for side in self.sides:
@@ -106,9 +113,80 @@ class Target(existing.Target):
         lease = self._lease
         return lease.rental.spending(self._api.now()) if lease is not None else None
 
+    # The client's host
+
+    @cached_property
+    def _rented(self) -> RentedClient | None:
+        """The rented client; None where this machine is the client."""
+        if self._topology.fleet is None:
+            return None
+        return RentedClient(self.home, self.campaign, self.plan, self.spec, self.access)
+
+    @cached_property
+    def executor(self) -> Executor:
+        return super().executor if self._rented is None else self._rented.executor
+
+    @cached_property
+    def directory(self) -> Path:
+        return super().directory if self._rented is None else self._rented.directory
+
+    @property
+    def client_host(self) -> str:
+        return super().client_host if self._rented is None else self._rented.client_host
+
+    @property
+    def client_alone(self) -> bool:
+        return super().client_alone if self._rented is None else self._rented.client_alone
+
+    def executors(self) -> dict[str, Executor]:
+        return {self.client_host: self.executor}
+
+    @cached_property
+    def load_threads(self) -> int:
+        return super().load_threads if self._rented is None else self._rented.load_threads
+
+    def interrupt(self) -> None:
+        super().interrupt() if self._rented is None else self._rented.interrupt()
+
+    def close(self) -> None:
+        if self._rented is not None:
+            self._rented.close()
+            vars(self).pop("executor", None)
+
+    def _client_facts(self) -> dict[str, str]:
+        return super()._client_facts() if self._rented is None else self._rented.facts()
+
+    def _open_to(self) -> str:
+        """Who may use the public endpoint: who was named, else the rented client alone."""
+        named = self._topology.open_to
+        return named or f"{cast(RentedClient, self._rented).fleet.client.ssh_address}/32"
+
     @classmethod
-    def return_others(cls, state: Path, access: Access) -> list[str]:
-        """Delete its cluster, and wait until that is gone."""
+    def return_others(
+        cls, home: Home, campaign: str, access: Access, *, ask_driver: bool, regions: Sequence[str]
+    ) -> list[str]:
+        """End its client, delete its cluster, and wait until that is gone.
+
+        Whatever cannot be given back, everything else is.
+        """
+        state, said, faults = home.campaign(campaign), list[str](), list[str]()
+        returns: list[Callable[[Path, Access], str]] = [cls._delete_clusters]
+        if regions or (state / fleet_files.RENTAL_FILE).exists():
+            if ask_driver:
+                fleet_files.end_driver(state)
+            returns.append(partial(RentedClient.return_hosts, home, regions=regions))
+        for give in returns:
+            try:
+                said.append(give(state, access))
+            except TargetError as error:
+                faults.append(str(error))
+        if faults:
+            raise TargetError("\n".join(faults))
+        fleet_files.forget(state)
+        return said
+
+    @classmethod
+    def _delete_clusters(cls, state: Path, access: Access) -> str:
         deleted = 0
         if (lease := lease_file.read(state)) is not None:
             api = Api(calls.login_of(access), cls.limits)
@@ -118,7 +196,7 @@ class Target(existing.Target):
             if (spent := lease.rental.spending(api.now())) is not None:
                 fleet_files.write(state / fleet_files.SPENT_FILE, f"{spent.dollars:.4f}")
             (state / lease_file.FILE).unlink()
-        return [f"{deleted} cluster{'s' * (deleted != 1)} deleted"]
+        return f"{deleted} cluster{'s' * (deleted != 1)} deleted"
 
     @property
     def _lease(self) -> LeaseFile | None:
@@ -175,35 +253,35 @@ class Target(existing.Target):
     def _endpoint_of(self, cluster: Cluster, say: Say) -> tuple[str, int]:
         """Host name and port of the endpoint, once it is there and the name resolves."""
         kind, limits = self._topology.endpoint, self.limits
-        deadline = time.monotonic() + limits.endpoint
+        deadline, polls = time.monotonic() + limits.endpoint, limits.polls()
         said = False
         while True:
             found = cluster.endpoint(kind)
-            if found is not None and _resolves(found[0]):
+            if found is not None and _resolves(self.executor, found[0]):
                 return found
             if time.monotonic() > deadline:
                 what = f"{found[0]} does not resolve" if found else "TiDB Cloud names none"
                 raise TargetError(
                     f"{cluster.name}: endpoint: {kind}: {what}; see the cluster's networking in "
-                    "TiDB Cloud's console, and whether this machine is in a network that is "
+                    "TiDB Cloud's console, and whether the client's host is in a network that is "
                     "connected with it"
                 )
             if not said:
                 say(f"wait for the {kind} endpoint")
                 said = True
-            time.sleep(limits.pause)
+            time.sleep(next(polls))
             cluster = clusters.of_id(self._api, cluster.id)
 
     def _wait_for_login(self, side: Side) -> None:
         """Wait until the server lets the campaign in; a new endpoint may need a while."""
-        deadline = time.monotonic() + self.limits.endpoint
+        deadline, polls = time.monotonic() + self.limits.endpoint, self.limits.polls()
         while True:
             try:
                 return self.engine(side).check()
             except (CommandError, TargetError):
                 if time.monotonic() > deadline:
                     raise
-            time.sleep(self.limits.pause)
+            time.sleep(next(polls))
 
     def _login(self, side: Side) -> ServerLogin:
         lease = self._lease
@@ -242,9 +320,6 @@ def _all_of(api: Api, lease: LeaseFile) -> list[Cluster]:
     return found
 
 
-def _resolves(host: str) -> bool:
-    try:
-        socket.getaddrinfo(host, None)
-    except OSError:
-        return False
-    return True
+def _resolves(executor: Executor, host: str) -> bool:
+    """Whether the client's host finds an address of that name, which may be known there alone."""
+    return executor.run(["getent", "ahosts", host], check=False).exit_code == 0

@@ -65,7 +65,7 @@ _NO_OVERRIDE = ("campaign", "overrides", "published")
 _OTHERS = re.compile(
     r"(title|sides|engine|target|repeat_limit|seed|placement|workloads|threads|rounds|deployments|seconds"
     r"|warmup_seconds|restore|threshold_pct|slowdown_pct|languages|baseline|candidate"
-    r"|(dataset|ports|client|budget)(\..*)?|schedule\.(measure_again|catchup_days)"
+    r"|(dataset|ports|client|budget|threads_by_workload)(\..*)?|schedule\.(measure_again|catchup_days)"
     r"|engines\.[a-z][a-z0-9_]*\.(parameters|components|by_version|by_workload"
     r"|(baseline|candidate)\.(version|parameters|components))(\..*)?)"
 )

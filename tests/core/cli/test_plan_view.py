@@ -266,12 +266,14 @@ def test_the_statements_of_a_check_are_shown_where_they_run() -> None:
     assert "CREATE INDEX" not in plan("sysbench_local", "--commands")
 
 
-def test_a_plan_that_needs_what_tidb_cloud_cannot_do_cannot_be_run() -> None:
-    """TiKV's parameters by workload: the plan says why, a run is refused with the same words."""
+def test_a_plan_on_tidb_cloud_says_what_it_lacks_and_what_it_does_not_set() -> None:
+    """The price, in the words that refuse a run; TiKV's parameters by workload, in a warning."""
     spec = report_types.load(report_types.find_report(HOME, "sysbench_v713_cloud"))
-    with pytest.raises(SpecError, match="only TiDB Cloud's support") as refused:
+    with pytest.raises(SpecError, match="usd_per_hour: not known; write what") as refused:
         planning.refuse_undecided(HOME, spec)
-    assert str(refused.value).splitlines()[0] in plan("sysbench_v713_cloud")
+    shown = plan("sysbench_v713_cloud")
+    assert str(refused.value).splitlines()[0] in shown
+    assert "asked for and not set: only TiDB Cloud's support" in shown
 
 
 def test_a_plan_for_a_fleet_needs_no_server_on_this_machine() -> None:

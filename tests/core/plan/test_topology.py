@@ -85,6 +85,9 @@ def test_every_report_type_and_published_plan_has_its_topology() -> None:
         ("hosts_published", {"data": "relative"}, "data"),
         ("tidb_cloud_published", {"tidb.size": "large"}, "tidb.size"),
         ("tidb_cloud_published", {"tikv": None}, "tikv"),
+        ("tidb_cloud_published", {"endpoint": "public"}, "open_to: missing"),
+        ("tidb_cloud_first", {"open_to": "203.0.113.7/32"}, "is open to nobody else"),
+        ("tidb_cloud_published", {"client.image": None}, "client"),
     ],
 )
 def test_a_fault_is_named(tmp_path: Path, name: str, change: dict[str, Any], named: str) -> None:

@@ -16,9 +16,10 @@ from benchlab.campaign import overrides, planning, report_types
 from benchlab.errors import SpecError, TargetError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
-from benchlab.targets import give_back, tidb_cloud
+from benchlab.targets import fleet_files, give_back, tidb_cloud
 from benchlab.targets.cloud import clusters, lease_file, reaper
 from benchlab.targets.cloud.api import Api, Limits, login_of
+from benchlab.targets.cloud.rented_client import RentedClient
 from benchlab.targets.tidb_cloud import Target
 from tests.builders import tidb_cloud as fake
 from tests.builders.tidb_cloud import FakeCloud
@@ -228,12 +229,12 @@ def test_an_endpoint_may_come_late(
     """It is named a while after the cluster is active, and its name resolves later still."""
     cloud.endpoint_after = 2
     answers = iter([False, False, True])
-    monkeypatch.setattr(tidb_cloud, "_resolves", lambda host: next(answers))
+    monkeypatch.setattr(tidb_cloud, "_resolves", lambda executor, host: next(answers))
     provision(home, cloud)
     lease = lease_file.read(home.campaign("c1"))
     assert lease is not None
     assert (lease.host, lease.port) == ("127.0.0.1", 4000)
-    monkeypatch.setattr(tidb_cloud, "_resolves", lambda host: False)
+    monkeypatch.setattr(tidb_cloud, "_resolves", lambda executor, host: False)
     monkeypatch.setattr(Target, "limits", AT_ONCE)
     with pytest.raises(TargetError, match=r"127\.0\.0\.1 does not resolve"):
         provision(home, cloud)
@@ -243,10 +244,50 @@ def test_a_public_endpoint_is_opened_to_one_network(home: Home, cloud: FakeCloud
     """Without a list TiDB Cloud would let everybody in."""
     path = home.configs / "topologies/tidb_cloud_first.yaml"
     opened = "endpoint: public\nopen_to: 203.0.113.7/32"
-    path.write_text(path.read_text().replace("endpoint: private", opened))
+    path.write_text(path.read_text().replace("endpoint: peering", opened))
     provision(home, cloud)
     (cluster,) = cloud.clusters.values()
     assert cluster["open_to"] == ["203.0.113.7/32"]
+
+
+def test_a_rented_client_is_given_back_even_if_the_cluster_is_not(
+    home: Home, cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And stays known until both are gone, so that a later try looks for both."""
+    provision(home, cloud)
+    rental = home.campaign("c1") / fleet_files.RENTAL_FILE
+    rental.touch()
+    ended: list[str] = []
+
+    def return_hosts(*_: Any, regions: Any) -> str:
+        ended.append("host")
+        return "host ended"
+
+    monkeypatch.setattr(RentedClient, "return_hosts", return_hosts)
+    cloud.faults = [("DELETE", 400)] * 2
+    with monkeypatch.context() as patch:
+        patch.setattr(Target, "limits", AT_ONCE)
+        with pytest.raises(TargetError, match="and costs money"):
+            give_back(home, "c1", cloud.access())
+    assert ended == ["host"]
+    cloud.faults = []
+    assert give_back(home, "c1", cloud.access()).endswith("1 cluster deleted, host ended")
+    assert not rental.exists()
+
+
+def test_a_rented_client_is_in_the_price_and_is_asked_for(home: Home) -> None:
+    """The list prices of host and volume beside the cluster's; without `ssh_from` nothing runs."""
+    path = home.configs / "topologies/tidb_cloud_published.yaml"
+    path.write_text(path.read_text() + PRICE)
+    plan = report_types.load(home.configs / "published/sysbench_v713_cloud.yaml")
+    made = planning.plan(home, plan, "tidb", "c1")
+    hourly = 5 + 0.306 + 50 * 0.00011
+    assert made.dollars == pytest.approx(hourly * made.minutes / 60, abs=0.01)
+    assert (made.vcpus, made.region) == (8, "us-west-2")
+    planning.refuse_undecided(home, plan)
+    path.write_text(path.read_text().replace("  ssh_from: 172.31.0.0/16\n", ""))
+    with pytest.raises(SpecError, match=r"client\.ssh_from: not decided; write the addresses"):
+        planning.refuse_undecided(home, plan)
 
 
 def test_the_reaper_deletes_what_is_past_its_expiry_and_nothing_else(

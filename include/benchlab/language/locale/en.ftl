@@ -258,6 +258,7 @@ variables-asked-alike = Set to the same value on both sides, yet different in ef
 parameters-none = No parameters are set for { $baseline } and { $candidate }: their defaults apply.
 parameters-same = The same parameters are set for { $baseline } and { $candidate }.
 parameters-different = Different parameters are set for { $baseline } and { $candidate }, as listed.
+parameters-not-set = These parameters were asked for and not set: only TiDB Cloud's support can change them. All workloads ran with TiDB Cloud's own.
 parameters-defaults = None: the defaults apply.
 parameters-items = { $service } parameter configuration
 parameters-variables = TiDB global variable configuration
@@ -290,7 +291,10 @@ fleet-entry = The client connects to HAProxy on its own host ({ $host }, port { 
 fleet-entry-direct = The client on its own host ({ $host }), { $others ->
     [none] where nothing else runs
    *[other] which also runs { $others }: client and servers compete for it
-}, connects to the one TiDB server; there is no load balancer.
+}, connects to { $to ->
+    [endpoint] the endpoint of TiDB Cloud.
+   *[server] the one TiDB server; there is no load balancer.
+}
 fleet-sequential = Placement is sequential: all of the baseline was measured before the candidate. Anything that changed on the hosts or in the cloud in the meantime is part of the difference between the sides, and of no interval.
 fleet-restored-dataset = The dataset was restored from a dataset snapshot on both sides. It has the rows that were loaded once, but a restore writes them to disk in order and without the traces of loading: throughput may differ from that of a campaign that loads its dataset.
 published-document = This report measures the plan of “{ $document }” again. The document's figures come from other hosts and another time: its changes can be compared with those in this report, its throughputs cannot.

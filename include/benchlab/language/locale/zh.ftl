@@ -216,6 +216,7 @@ variables-asked-alike = 要求两方相同、实际却不同的项：{ $names }�
 parameters-none = { $baseline } 和 { $candidate } 均未指定任何参数，使用默认值。
 parameters-same = 对 { $baseline } 和 { $candidate } 要求了相同的参数。
 parameters-different = 对 { $baseline } 和 { $candidate } 要求了不同的参数，如下所列。
+parameters-not-set = 以下参数仅为所要求的值，并未生效：只有 TiDB Cloud 的技术支持才能修改。所有负载均使用 TiDB Cloud 自身的配置。
 parameters-defaults = 无，使用默认值。
 parameters-items = { $service } 参数配置
 parameters-variables = TiDB 全局变量配置
@@ -248,7 +249,10 @@ fleet-entry = 客户端连接到本机（{ $host }，端口 { $port }）上的 H
 fleet-entry-direct = 客户端位于其所在主机（{ $host }），{ $others ->
     [none] 该主机上没有运行其他服务
    *[other] 该主机同时运行 { $others }：压测客户端与服务器会相互争用资源
-}；它直接连接到唯一的 TiDB 服务器，没有负载均衡器。
+}；{ $to ->
+    [endpoint] 它连接到 TiDB Cloud 的端点。
+   *[server] 它直接连接到唯一的 TiDB 服务器，没有负载均衡器。
+}
 fleet-sequential = 两方按先后顺序测试：基线的所有测试均在候选之前完成。其间主机或云环境发生的任何变化都会计入两方的差异，而不体现在任何置信区间中。
 fleet-restored-dataset = 两方的数据集均从数据集快照恢复。其中的数据行与当初导入时相同，但在磁盘上按恢复时的写入顺序存放，没有导入过程留下的痕迹：吞吐可能与重新导入数据集的测试不同。
 published-document = 本次测试按照文档“{ $document }”的方案重新进行。该文档的数据来自其他主机和其他时间：其中的变化幅度可以与本报告的变化幅度对照，吞吐的绝对值则不可对照。

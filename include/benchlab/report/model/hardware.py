@@ -49,7 +49,8 @@ class FleetHardware:
     """The hosts of a fleet.
 
     Attributes:
-        rented: whether they are on EC2.
+        rented: whether all of them are on EC2.
+        typed: whether the plan says of what type each is; of TiDB Cloud's nodes their size.
         total: how many hosts, each counted once even with several roles.
         shared: hosts with several roles, with them.
         zone: where a rented fleet is; None where it was not recorded.
@@ -70,6 +71,7 @@ class FleetHardware:
     spot: tuple[str, ...] = ()
     replaced: tuple[tuple[int, tuple[str, ...]], ...] = ()
     balanced: bool = True
+    typed: bool = False
 
     def number(self, role: str) -> int:
         """How many hosts have a role."""
@@ -98,12 +100,13 @@ def fleet_hardware(campaign: Campaign) -> FleetHardware | None:
         spot=tuple(map(plain, filter(None, campaign.environment.get(SPOT_HOSTS, "").split(", ")))),
         replaced=tuple((int(after), tuple(map(plain, who.split(", ")))) for after, who in replaced),
         balanced=campaign.report_type.load_balancer != "none",
+        typed=campaign.plan.target in (_RENTED, "tidb_cloud"),
     )
 
 
 def header(found: FleetHardware, language: Language) -> list[str]:
     """The column headings of :func:`rows`."""
-    second = "instance-type" if found.rented else "hosts"
+    second = "instance-type" if found.typed else "hosts"
     system = () if shared_system(found) else ("system",)
     columns = ("service", second, "number", "cores", "memory", "cpu", *system, "data-on")
     return [language.say(f"hardware-{column}") for column in columns]
@@ -114,7 +117,7 @@ def rows(found: FleetHardware, client: str | None, language: Language) -> list[l
     return [
         [
             _service(found, role.role, client, language),
-            (role.instance_type if found.rented else items(role.hosts, language)) or MISSING,
+            (role.instance_type if found.typed else items(role.hosts, language)) or MISSING,
             str(role.number),
             *(value or MISSING for value in (role.cores, role.memory, role.cpu)),
             *(() if shared_system(found) else (role.told or role.system or MISSING,)),

@@ -147,7 +147,7 @@ def _restore(report: Report) -> str:
     say = report.language.say
     source = "client" if report.spec.restores_by_loading else "snapshot"
     said = say(f"restore-{report.spec.restore.replace('_', '-')}", source=source)
-    if report.fleet is None or report.spec.restore == "never":
+    if report.fleet is None or source == "client" or report.spec.restore == "never":
         return said
     return wording.sentences((said, say("after-restore")), report)
 
@@ -158,7 +158,7 @@ def _trial(report: Report) -> str:
     seconds = [str(count) for count in sorted({trial.seconds for trial in report.plan.trials})]
     return report.language.say(
         "step-trial",
-        where="existing" if report.spec.connections else _where(report),
+        where="existing" if report.spec.restores_by_loading else _where(report),
         balancer=report.spec.balancer,
         warmup=str(report.spec.warmup_seconds or "cold"),
         when="each" if all(trial.warm_up for trial in report.plan.trials) else "started",

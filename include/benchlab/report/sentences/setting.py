@@ -37,7 +37,8 @@ def _entry(report: Report, fleet: FleetHardware) -> str:
         "others": items(others, report.language) or "none",
     }
     if report.spec.load_balancer == "none":
-        return report.language.say("fleet-entry-direct", **where)
+        to = "endpoint" if report.spec.restores_by_loading else "server"
+        return report.language.say("fleet-entry-direct", to=to, **where)
     port, servers = str(report.spec.ports.entry), fleet.number("tidb")
     return report.language.say("fleet-entry", port=port, servers=servers, **where)
 
@@ -55,6 +56,8 @@ def published(report: Report) -> str:
 
 def parameters(report: Report) -> str:
     """Whether the sides were asked for the same parameters."""
+    if report.spec.engines[report.plan.engine].by_workload:
+        return report.language.say("parameters-not-set")
     alike = "same" if same(report.campaign) else "different"
     labels = {name: side.label for name, side in report.sides.items()}
     return report.language.say(

@@ -14,6 +14,7 @@ import contextlib
 import ipaddress
 import json
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
@@ -24,6 +25,7 @@ from benchlab.hosts import server_login
 from benchlab.hosts.access import Access
 from benchlab.hosts.server_login import ServerLogin
 from benchlab.targets.ec2 import clock
+from benchlab.targets.ec2.calls import doubling
 
 if TYPE_CHECKING:
     import httpx
@@ -44,7 +46,7 @@ class Limits:
     """How long is waited for what, in seconds.
 
     Attributes:
-        pause: between two questions.
+        pause: the longest between two questions.
         outage: for an API that does not answer, or answers that it is not well.
         rate: for one that has had too many requests; its limit is one of each minute.
         create: until a cluster is active; TiDB Cloud says 20 to 30 minutes.
@@ -58,6 +60,10 @@ class Limits:
     create: float = 3600.0
     endpoint: float = 900.0
     delete: float = 1800.0
+
+    def polls(self) -> Iterator[float]:
+        """Seconds to wait before each further question; see :func:`doubling`."""
+        return doubling(self.pause)
 
 
 PATIENT = Limits()
@@ -158,7 +164,7 @@ class Api:
         import httpx
 
         named = f"TiDB Cloud: {method} {path}"
-        began = time.monotonic()
+        began, polls = time.monotonic(), self.limits.polls()
         while True:
             try:
                 answer = self._client.request(method, path, json=body, params=query)
@@ -176,7 +182,7 @@ class Api:
             is_open = isinstance(fault, UnansweredError) and not repeatable
             if is_open or time.monotonic() - began > self.limits.outage:
                 raise fault
-            time.sleep(self.limits.pause)
+            time.sleep(next(polls))
 
     def _unreached(self, error: httpx.HTTPError, named: str) -> TargetError:
         import httpx

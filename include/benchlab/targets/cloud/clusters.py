@@ -14,7 +14,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -128,20 +128,27 @@ def create(api: Api, body: dict[str, Any], project: str | None) -> Cluster:
         if found := named(api, project, name):
             return found[0]
         try:
-            return _cluster(api.call("POST", "/clusters", body, repeatable=False))
+            made = _cluster(api.call("POST", "/clusters", body, repeatable=False))
+            # The answer may have nothing but what was asked for, and the id.
+            return replace(made, state=made.state or "CREATING")
         except UnansweredError:
             if time.monotonic() > deadline:
                 raise
             time.sleep(api.limits.pause)  # what was made may not be listed at once
 
 
-def wait_until_active(api: Api, cluster: Cluster, say: Say) -> Cluster:
+def wait_until_active(
+    api: Api, cluster: Cluster, say: Say, check: Callable[[Cluster], None] = lambda cluster: None
+) -> Cluster:
     """Wait until a cluster can be used.
+
+    Args:
+        check: is given the cluster each time, and raises what makes waiting useless.
 
     Raises:
         TargetError: it cannot be made, or takes too long; says in which state it is.
     """
-    began, said = time.monotonic(), ""
+    began, polls, said = time.monotonic(), api.limits.polls(), ""
     while cluster.state != "ACTIVE":
         minutes = (time.monotonic() - began) / 60
         if cluster.state not in _COMING or cluster.note:
@@ -157,8 +164,13 @@ def wait_until_active(api: Api, cluster: Cluster, say: Say) -> Cluster:
             )
         if (progress := f"cluster {cluster.state}, {minutes:.0f} min") != said:
             say(said := progress)
-        time.sleep(api.limits.pause)
-        cluster = of_id(api, cluster.id)
+        time.sleep(next(polls))
+        try:
+            cluster = of_id(api, cluster.id)
+        except NotFoundError:  # it was made a moment ago
+            if minutes * 60 > api.limits.outage:
+                raise
+        check(cluster)
     return cluster
 
 
@@ -179,7 +191,7 @@ def delete(api: Api, cluster: Cluster) -> None:
     Raises:
         TargetError: it is still there; says what to do.
     """
-    deadline, why = time.monotonic() + api.limits.delete, ""
+    deadline, polls, why = time.monotonic() + api.limits.delete, api.limits.polls(), ""
     while True:
         try:
             found = of_id(api, cluster.id)
@@ -197,7 +209,7 @@ def delete(api: Api, cluster: Cluster) -> None:
                 f"{cluster.name}: the cluster is still there and costs money{why}; delete it in "
                 "TiDB Cloud's console, or try again"
             )
-        time.sleep(api.limits.pause)
+        time.sleep(next(polls))
 
 
 def _cluster(document: dict[str, Any]) -> Cluster:

@@ -17,7 +17,7 @@ from benchlab.targets.cloud.api import PATIENT, Api, Limits, login_of
 def projects(home: Home) -> list[str | None]:
     """Where clusters may be: the projects of all topologies and of all campaigns at work."""
     known = topologies.valid(home.configs / "topologies").values()
-    found = {one.project for one in known if isinstance(one, CloudTopology) and one.is_decided}
+    found = {one.project for one in known if isinstance(one, CloudTopology) and one.usd_per_hour}
     for file in home.campaign("*").parent.glob(f"*/{lease_file.FILE}"):
         if (lease := lease_file.read(file.parent)) is not None:
             found.add(lease.project)

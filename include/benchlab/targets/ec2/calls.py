@@ -62,14 +62,19 @@ class Limits:
     poll_s: float = 5.0
 
     def polls(self) -> Iterator[float]:
-        """Seconds to wait before each further poll, doubling up to ``poll_s``.
+        """Seconds to wait before each further poll; see :func:`doubling`."""
+        return doubling(self.poll_s)
 
-        So a quick change is seen quickly, and slow ones cost few calls.
-        """
-        wait_s = FIRST_POLL_S
-        while True:
-            yield min(wait_s, self.poll_s)
-            wait_s = min(2 * wait_s, self.poll_s)
+
+def doubling(longest_s: float) -> Iterator[float]:
+    """Seconds to wait before each further poll, doubling up to ``longest_s``.
+
+    So a quick change is seen quickly, and slow ones cost few calls.
+    """
+    wait_s = FIRST_POLL_S
+    while True:
+        yield min(wait_s, longest_s)
+        wait_s = min(2 * wait_s, longest_s)
 
 
 PATIENT = Limits()

@@ -10,7 +10,6 @@ from benchlab import targets
 from benchlab.errors import SpecError, StoreError
 from benchlab.home import Home
 from benchlab.plan import topology as topologies
-from benchlab.plan.topology import Ec2Topology
 from benchlab.targets.ec2 import rental_file
 from benchlab.targets.fleet_files import RENTAL_FILE
 
@@ -50,8 +49,8 @@ def known_regions(home: Home, open_store: Callable[[Home], Store] | None = None)
         except SpecError as error:
             skipped.append(f"topology {error}")
             continue
-        if isinstance(topology, Ec2Topology):
-            names.update(topology.regions)
+        if (rented := topologies.on_ec2(topology)) is not None:
+            names.update(rented.regions)
     for file in sorted(home.campaign("*").parent.glob(f"*/{RENTAL_FILE}")):
         if (kept := rental_file.read(file.parent)) is None:
             skipped.append(
