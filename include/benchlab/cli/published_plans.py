@@ -83,7 +83,9 @@ def _measured(spec: ReportSpec, plan: Plan, published: Published) -> Mapping[Lin
         "versions": " and ".join(side.version for side in plan.sides.values()),
         "hosts": ", ".join(
             f"{count} x {kind or 'own host'} ({role})" for (kind, role), count in hosts.items()
-        ),
+        )
+        if not spec.connections
+        else f"yours, by the Connections {' and '.join(spec.connections.values())}",
         "parameters": "; ".join(_parameters(spec, plan)),
         "data": _data(spec.dataset),
         "workloads": "; ".join(_workloads(plan)),
@@ -92,7 +94,7 @@ def _measured(spec: ReportSpec, plan: Plan, published: Published) -> Mapping[Lin
             f"{spec.client.program or 'sysbench'}, a line every {spec.client.report_interval} s; "
             f"the document names {published.client}"
         ),
-        "user": "one of the campaign's own",
+        "user": "those of the Connections" if spec.connections else "one of the campaign's own",
         "load_balancer": _balancer(spec),
         "results": "throughput and p95 latency by threads, with intervals",
     }
@@ -112,6 +114,9 @@ def _workloads(plan: Plan) -> Iterator[str]:
 
 def _parameters(spec: ReportSpec, plan: Plan) -> Iterator[str]:
     """How many there are of each component, alike on both sides."""
+    if spec.connections:
+        yield "those of the servers"
+        return
     side = plan.sides["baseline"]
     yield f"{len(side.parameters) or 'none'} of TiDB"
     for component, items in side.components.items():
@@ -123,7 +128,7 @@ def _parameters(spec: ReportSpec, plan: Plan) -> Iterator[str]:
 
 
 def _balancer(spec: ReportSpec) -> str:
-    if spec.target == "tidb_cloud":
+    if spec.target == "tidb_cloud" or spec.connections:
         return "none of Benchlab's"
     if spec.haproxy is None:
         return "none"

@@ -22,7 +22,7 @@ from benchlab.errors import CommandError, EngineError, TargetError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
-from benchlab.hosts.executor import LocalExecutor, end_tagged
+from benchlab.hosts.executor import Executor, LocalExecutor, end_tagged
 from benchlab.hosts.lock import Holder, MachineLock
 from benchlab.hosts.server_login import ServerLogin, Tls
 from benchlab.plan.report_type import SIDES, ReportSpec, Side
@@ -97,6 +97,7 @@ class Target(OnThisMachine):
             self._login(side),
             side,
             self.directory / side,
+            self.executor,
             engine=self.plan.engine,
             version=self.plan.sides[side].version,
             database=workloads.workload_of(self.spec).DATABASE,
@@ -230,6 +231,7 @@ def _given(
     login: ServerLogin,
     side: Side,
     directory: Path,
+    executor: Executor | None = None,
     *,
     engine: str = "mariadb",
     version: str = "",
@@ -250,7 +252,8 @@ def _given(
         campaign=campaign,
         login=login,
     )
-    return given.CLASSES[engine](LocalExecutor(directory, campaign), instance, fill)
+    executor = executor or LocalExecutor(directory, campaign)
+    return given.CLASSES[engine](executor, instance, fill)
 
 
 def _remove_schema(directory: Path, side: Side, campaign: str) -> bool:

@@ -7,7 +7,7 @@ import os
 import platform
 import shutil
 import socket
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from benchlab import engines, workloads
@@ -17,8 +17,7 @@ from benchlab.errors import LockHeldError, TargetError, UnavailableError, meanin
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
-from benchlab.hosts.executor import Executor, end_process, end_tagged
-from benchlab.hosts.fleet import Fleet
+from benchlab.hosts.executor import end_process, end_tagged
 from benchlab.hosts.lock import Holder, MachineLock
 from benchlab.plan.report_type import SIDES, Side, SideSpec
 from benchlab.plan.steps import GIB
@@ -59,9 +58,6 @@ class Target(OnThisMachine):
             end_tagged(f"{CAMPAIGN_TAG}={displaced.campaign}")
             remove_data(Home(self.home.project, Path(displaced.home)), displaced.campaign)
         return displaced
-
-    def rehearse_on(self, executors: Mapping[str, Executor], fleet: Fleet) -> None:
-        (self.executor,) = executors.values()
 
     def provision(self, say: Say) -> None:
         for side in self.sides:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
 from benchlab.hosts.executor import Executor, LocalExecutor
+from benchlab.hosts.fleet import Fleet
 from benchlab.targets.target import BaseTarget
 
 # In a side's directory until it is given back: which schema on which server is the campaign's.
@@ -35,6 +37,9 @@ class OnThisMachine(BaseTarget):
 
     def executors(self) -> dict[str, Executor]:
         return {self.executor.host: self.executor}
+
+    def rehearse_on(self, executors: Mapping[str, Executor], fleet: Fleet) -> None:
+        (self.executor,) = executors.values()
 
     def interrupt(self) -> None:
         self.executor.end_processes()
