@@ -223,6 +223,23 @@ def test_every_cell_has_its_command_once(name: str) -> None:
     assert len(runs) == len(set(runs)) == len({(t.workload, t.threads) for t in plan(name).trials})
 
 
+def test_each_cluster_of_its_owner_has_commands_of_its_own() -> None:
+    """Made, loaded, analyzed and measured by its own Connection, the same way."""
+    name = "sysbench_v21_vs_v20"
+    for statement, times in (("CREATE DATABASE sbtest", 1), ("ANALYZE TABLE", 16)):
+        assert sum(c.text.count(statement) for c in commands(name)) == 2 * times
+    both = [
+        [
+            text.replace(connection, "its").replace(side, "side")
+            for text in client_commands(name)
+            if f"--mysql-host=<{connection}> " in text
+        ]
+        for side, connection in spec(name).connections.items()
+    ]
+    assert both[0] == both[1]
+    assert len(both[0]) == 1 + 15
+
+
 def test_haproxy_differs_from_the_printed_configuration_only_as_declared() -> None:
     """Directive by directive, for the one document that prints its haproxy.cfg."""
     name = "tpcc_v540_vs_v530"

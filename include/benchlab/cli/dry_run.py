@@ -172,11 +172,12 @@ class _Rehearsed(CampaignRun):
         """Record what runs where only the client is Benchlab's."""
         client = self.target.executor.host
         for side in self.target.sides:
-            self._stage = f"load {side}"
+            which = f" {side}" * (len(self.target.sides) > 1)
+            self._stage = f"load{which}"
             engine = self.target.engine(side)
             engine.create_database()
             self._keep(client, "", shell(self.prepare_command(side)))
-            self._stage = f"analyze {side}"
+            self._stage = f"analyze{which}"
             engine.analyze(list(self._rows))
         self._stage = "measure"
         for workload, components in self.spec.engines[self.plan.engine].by_workload.items():

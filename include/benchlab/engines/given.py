@@ -381,7 +381,7 @@ def _missing_rights(grants: Sequence[str], database: str) -> list[str]:
             exactly.setdefault(found["to"], set()).update(rights)
         elif _covers(schema, database):
             by_pattern.setdefault(found["to"], set()).update(rights)
-    # Of each account or role the server takes the grant on the schema's own name, and then no other.
+    # Of an account or role the server takes the grant on the schema's own name, and then no other.
     granted = granted.union(*{**by_pattern, **exactly}.values())
     if granted & {"ALL", "ALL PRIVILEGES"}:
         return []

@@ -106,7 +106,7 @@ def test_the_wrong_order_is_refused(here: Here, store: Store) -> None:
 def test_every_difference_is_named_at_once(here: Here, store: Store) -> None:
     """Fields of the report type, and what was found of client and machine; with both values."""
     other = single("10.11.5", rounds=4, threads_by_workload={"oltp_point_select": [2]})
-    found = {"client_version": "1.0.20", "cpu": "another"}
+    found = {**before().environment, "client_version": "1.0.20", "cpu": "another"}
     said = refused(here, store, before(), after(other, environment=found)).splitlines()
     assert [line.partition(":")[0] for line in said] == [
         *("threads_by_workload", "rounds", "client_version", "cpu")
