@@ -10,7 +10,7 @@ import pytest
 
 from benchlab.engines.mariadb import Engine
 from tests import warehouses
-from tests.airflow.conftest import run_python
+from tests.airflow.conftest import run_python, told
 from tests.machine import VERSIONS, servers
 
 __all__ = ["servers"]
@@ -110,3 +110,15 @@ def test_what_fails_names_side_and_server_and_leaves_no_index(
     assert "another" not in account
     assert silent.startswith("EngineError ")
     assert "127.0.0.1 port 1:" in silent
+
+
+GIVEN = """
+from benchlab.engines.given import CLASSES
+from benchlab_airflow.database_hook import query_on
+say(*(query_on(of.__new__(of)) for of in CLASSES.values()))
+"""
+
+
+def test_a_server_that_exists_is_asked_by_the_client(airflow_env: dict[str, str]) -> None:
+    """The hook knows neither its account nor its TLS."""
+    assert told(GIVEN, airflow_env) == ["None None"]

@@ -294,12 +294,12 @@ def test_on_one_machine_there_is_no_field_of_a_fleet(
 ) -> None:
     """A form shows what can be chosen."""
     fields, _, _ = form(airflow_env, report)
-    assert not {"topology", "placement", "snapshots", "published"} & set(fields)
+    assert not {"topology", "placement", "snapshots"} & set(fields)
 
 
 @pytest.mark.parametrize(
     ("report", "published"),
-    [("sysbench_ec2", "sysbench_v520_vs_v511"), ("sysbench_hosts", "sysbench_v21_vs_v20")],
+    [("sysbench_ec2", "sysbench_v520_vs_v511"), ("sysbench_existing", "sysbench_v21_vs_v20")],
 )
 def test_a_published_plan_is_taken_as_it_was(
     airflow_env: dict[str, str], report: str, published: str

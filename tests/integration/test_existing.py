@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-from benchlab.campaign import planning, report_types
-from benchlab.errors import TargetError
+from benchlab.campaign import overrides, planning, report_types, stages
+from benchlab.campaign.stages import CampaignRun
+from benchlab.engines.given import Given, GivenTiDB
+from benchlab.errors import CommandError, TargetError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
+from benchlab.hosts.executor import LocalExecutor
 from benchlab.hosts.server_login import ServerLogin, Tls
 from benchlab.targets.existing import Target
+from benchlab.targets.haproxy import HAProxy
+from benchlab_airflow.local.airflow_home import AirflowHome
 from tests.builders import given_server
 from tests.builders.given_server import GivenServer
-from tests.machine import PROJECT, Machine
+from tests.machine import LIMIT_S, PROJECT, Machine
+from tests.ports import free_port
 
 # Quotes of both kinds, and what is special in URIs, option files, connection strings and shells.
 PASSWORD = "p;#%@\"'\\ü=/?$"
+# Airflow's own package of secrets backends.
+SECRETS = "airflow.secrets.local_filesystem"
 SMALL = {
     "workloads": "oltp_update_index",
     "threads": "2",
@@ -44,17 +59,39 @@ def connect(machine: Machine, server: GivenServer, password: str = PASSWORD) -> 
     machine.environment["AIRFLOW_CONN_BENCHLAB_CLUSTER"] = uri
 
 
-def measure(machine: Machine, campaign: str) -> str:
-    """Run a small campaign of the shipped report type."""
-    return machine.run(
-        "benchlab.cli.main", "run", "sysbench_existing", "--campaign", campaign, *settings()
+def run_dag(machine: Machine, campaign: str, port: int, folder: Path) -> None:
+    """Run the shipped report type's DAG, with a Connection that only Airflow has."""
+    airflow = AirflowHome(machine.here.root, "airflow-demo")
+    airflow.ensure()
+    connections = folder / "connections.json"
+    server = {"conn_type": "mysql", "host": "127.0.0.1", "port": port}
+    server |= {"login": "bench", "password": PASSWORD}
+    connections.write_text(json.dumps({"benchlab_cluster": server}))
+    typed = [f"{field}={value}" for field, value in SMALL.items()]
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "benchlab_airflow.local.one_run", "sysbench_existing"),
+            *(datetime.now(UTC).isoformat(), "-c"),
+            json.dumps({"campaign": campaign, "overrides": typed}),
+        ],
+        env={
+            **airflow.environment(),
+            "AIRFLOW__SECRETS__BACKEND": f"{SECRETS}.LocalFilesystemBackend",
+            "AIRFLOW__SECRETS__BACKEND_KWARGS": json.dumps(
+                {"connections_file_path": str(connections)}
+            ),
+        },
+        capture_output=True,
+        text=True,
     )
+    (airflow.root / f"{campaign}.log").write_text(done.stdout + done.stderr)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
 
 
-def test_a_cluster_is_measured_before_and_after_its_upgrade(
+def test_a_cluster_is_measured_by_airflow_before_and_after_its_upgrade(
     machine: Machine, servers: Path, tmp_path: Path
 ) -> None:
-    """Two campaigns and a verdict; the server keeps nothing of them, and its owner's data."""
+    """Two DAG runs and a verdict; the server keeps nothing of them, and its owner's data."""
     (folder := tmp_path / "given").mkdir()
     with given_server.running(servers, folder, "10.2.11") as server:
         server.account("bench", PASSWORD)
@@ -63,17 +100,20 @@ def test_a_cluster_is_measured_before_and_after_its_upgrade(
             "INSERT INTO shop.orders VALUES (7)"
         )
         schemas = server.sql("SHOW DATABASES")
-        connect(machine, server)
-        measure(machine, "before")
+        run_dag(machine, "before", server.port, tmp_path)
         server.upgrade("10.11.5")
-        measure(machine, "after")
+        run_dag(machine, "after", server.port, tmp_path)
         assert server.sql("SHOW DATABASES") == schemas
         assert server.sql("SELECT a FROM shop.orders") == "7"
     for campaign, version in (("before", "10.2.11"), ("after", "10.11.5")):
         found, trials = machine.outcome(campaign)
         assert found.state == "complete"
+        assert found.origin.startswith("Airflow run ")
         assert found.plan.sides["baseline"].version == version, "what the server says"
         assert [result.valid for result in trials] == [True, True]
+        assert (machine.here.reports / campaign / "report.html").exists()
+        assert machine.left_running(campaign) == []
+    assert machine.holder() is None
     shown = " ".join(
         machine.run(
             "benchlab.cli.main", "compare", "--before", "before", "--after", "after"
@@ -99,7 +139,7 @@ def test_an_upgrade_in_the_middle_ends_the_campaign(
             "benchlab.cli.main", "run", "sysbench_existing", "--campaign", "cut", *longer
         )
         machine.wait_for("cut", "run")
-        server.sql("KILL USER bench")
+        cut_off(server)
         machine.wait_for("cut", "run", after=1)
         server.upgrade("10.11.5")
         printed, _ = process.communicate(timeout=120)
@@ -109,6 +149,71 @@ def test_an_upgrade_in_the_middle_ends_the_campaign(
     assert campaign.environment["stopped_by"] == "changed"
     assert not trials[0].valid
     assert len({result.trial.id for result in trials}) < len(campaign.plan.trials)
+
+
+def test_the_plan_of_v21_against_v20_runs_on_clusters_that_exist(
+    machine: Machine, servers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each server calls itself what the document measured, and is reached by its owner's HAProxy.
+
+    Everything is the published plan's but how much is loaded, and how long it is measured.
+    """
+    # From TiDB's own function, which MariaDB has not.
+    monkeypatch.setattr(GivenTiDB, "git_hash", lambda self: "0" * 40)
+    logins = {}
+    with ExitStack() as stack:
+        for name, version in (("tidb_v20", "v2.0.6"), ("tidb_v21", "v2.1.0-rc.2")):
+            (folder := tmp_path / name).mkdir()
+            says = f"5.7.10-TiDB-{version}"
+            server = stack.enter_context(
+                given_server.running(servers, folder, "10.2.11", reports=says)
+            )
+            server.account("bench", PASSWORD)
+            entry = stack.enter_context(haproxy(folder, server.port))
+            logins[name] = ServerLogin(name, "127.0.0.1", entry, "bench", PASSWORD)
+        path = machine.here.configs / "published" / "sysbench_v21_vs_v20.yaml"
+        small = {"dataset.table_size": 100, "threads": [2], "seconds": 1}
+        spec = overrides.override(report_types.load(path), small)
+        with machine.store() as store:
+            access = Access(server=logins.__getitem__)
+            work = CampaignRun.create(machine.here, store, spec, "published", "a test", access)
+            paths = stages.run(work)
+    campaign, trials = machine.outcome("published")
+    assert campaign.state == "complete"
+    assert [result.trial.side for result in trials] == ["baseline"] * 3 + ["candidate"] * 3
+    assert all(result.valid for result in trials), [result.reasons for result in trials]
+    found = {side: facts.version for side, facts in campaign.facts.items()}
+    assert found == {
+        "baseline": "5.7.10-TiDB-v2.0.6",
+        "candidate": "5.7.10-TiDB-v2.1.0-rc.2",
+    }
+    text = paths[0].read_text(encoding="utf-8")
+    assert "v2.0.6" in text
+    assert "v2.1.0-rc.2" in text
+    assert "HAProxy is yours" in text, "the report says what is not as in the document"
+
+
+@contextmanager
+def haproxy(folder: Path, port: int) -> Iterator[int]:
+    """A cluster's HAProxy, which is its owner's; where it listens."""
+    entry, executor = free_port(), LocalExecutor(folder, folder.name)
+    backends = {"tidb1": f"127.0.0.1:{port}"}
+    balancer = HAProxy(executor, folder, "127.0.0.1", entry, free_port(), backends, 100, 1)
+    balancer.configure()
+    balancer.start()
+    try:
+        yield entry
+    finally:
+        balancer.stop()
+
+
+def cut_off(server: GivenServer) -> None:
+    """Cut all connections of the client, once it has them: a process that starts has none yet."""
+    threads = "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'bench' AND db > ''"
+    deadline = time.monotonic() + LIMIT_S
+    while int(server.sql(threads)) < int(SMALL["threads"]):
+        assert time.monotonic() < deadline, "the client never connected"
+    server.sql("KILL USER bench")
 
 
 @pytest.fixture(scope="module")
@@ -126,17 +231,22 @@ def login(server: GivenServer) -> ServerLogin:
     return ServerLogin("my_db", "127.0.0.1", server.port, "bench", PASSWORD)
 
 
-def preflight(tmp_path: Path, login: ServerLogin) -> None:
-    """Check the server as a campaign does before it writes anything."""
+def target(tmp_path: Path, login: ServerLogin, campaign: str = "c1") -> Target:
+    """A campaign's target on the server."""
     path = PROJECT / "configs" / "reports" / "sysbench_existing.yaml"
     here = Home(PROJECT, tmp_path)
     spec = report_types.load(path).with_overrides(
         {"engine": "mariadb", "engines.mariadb.baseline.version": "10.11.5"}
     )
-    plan = planning.plan(here, spec, "mariadb", "c1")
-    target = Target(here, "c1", plan, spec, Access(server=lambda name: login))
-    target.client_program = "sysbench"
-    target.preflight()
+    plan = planning.plan(here, spec, "mariadb", campaign)
+    found = Target(here, campaign, plan, spec, Access(server=lambda name: login))
+    found.client_program = "sysbench"
+    return found
+
+
+def preflight(tmp_path: Path, login: ServerLogin) -> None:
+    """Check the server as a campaign does before it writes anything."""
+    target(tmp_path, login).preflight()
 
 
 @pytest.mark.parametrize(
@@ -155,6 +265,96 @@ def test_missing_rights_are_named(server: GivenServer, login: ServerLogin, tmp_p
     server.account("bench", PASSWORD, grant="SELECT, INSERT, UPDATE, DELETE, CREATE ON sbtest.*")
     with pytest.raises(TargetError, match=r"GRANT DROP, INDEX ON sbtest\.\* TO 'bench'@'%'"):
         preflight(tmp_path, login)
+
+
+def test_rights_of_roles_count_if_a_trial_has_them(
+    server: GivenServer, login: ServerLogin, tmp_path: Path
+) -> None:
+    """Those of default roles, whatever the account has by itself; no others."""
+    server.account("bench", PASSWORD, grant="SELECT ON sbtest.*")
+    server.sql(
+        "CREATE OR REPLACE ROLE load_data; CREATE OR REPLACE ROLE measure;"
+        "GRANT ALL ON `sb%`.* TO load_data; GRANT load_data TO measure; GRANT measure TO bench"
+    )
+    with pytest.raises(TargetError, match=r"lacks INSERT.*if it is one of the account's default"):
+        preflight(tmp_path, login)
+    server.sql("SET DEFAULT ROLE measure FOR bench")
+    preflight(tmp_path, login)
+
+
+def test_an_interruption_before_the_mark_is_mended(
+    server: GivenServer, login: ServerLogin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the campaign itself: it goes on, or gives back. Another one says what its owner can do."""
+    own, other = target(tmp_path, login), target(tmp_path, login, "c2")
+
+    def interrupted() -> None:
+        def sql(statement: str, **options: Any) -> list[list[str]]:
+            if statement.startswith("CREATE TABLE"):
+                raise KeyboardInterrupt
+            return Given.sql(engine, statement, **options)
+
+        engine = own.engine("baseline")
+        monkeypatch.setattr(engine, "sql", sql)
+        own.preflight()
+        with pytest.raises(KeyboardInterrupt):
+            engine.create_database()
+
+    interrupted()
+    with pytest.raises(TargetError, match="if nobody needs it, DROP DATABASE sbtest"):
+        other.preflight()
+    own.preflight()
+    own.engine("baseline").create_database()
+    assert server.sql("SELECT campaign FROM sbtest.benchlab_campaign") == "c1/baseline"
+    assert own.engine("baseline").remove()
+    interrupted()
+    assert own.give_back(own.home, "c1", Access()).endswith("1 schema dropped")
+    assert "sbtest" not in server.sql("SHOW DATABASES")
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["CREATE TABLE sbtest.mine (a INT)", "CREATE FUNCTION sbtest.f() RETURNS INT RETURN 1"],
+)
+def test_what_came_into_an_unmarked_schema_is_left_alone(
+    content: str, server: GivenServer, login: ServerLogin, tmp_path: Path
+) -> None:
+    """Whoever put it there, though the campaign had noted that it was about to make the schema."""
+    own = target(tmp_path, login)
+    own.preflight()
+    engine = own.engine("baseline")
+    note = engine.instance.directory / "making-schema"
+    server.sql(f"CREATE DATABASE sbtest; {content}")
+    try:
+        note.touch()
+        with pytest.raises(TargetError, match="was not made by Benchlab"):
+            engine.create_database()
+        assert not engine.remove()
+        assert "sbtest" in server.sql("SHOW DATABASES")
+    finally:
+        server.sql("DROP DATABASE sbtest")
+
+
+def test_a_schema_that_somebody_else_makes_first_is_not_the_campaigns(
+    server: GivenServer, login: ServerLogin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even an empty one, at the very moment at which the campaign makes its own."""
+    engine = (own := target(tmp_path, login)).engine("baseline")
+    own.preflight()
+
+    def sql(statement: str, **options: Any) -> list[list[str]]:
+        if statement.startswith("CREATE DATABASE"):
+            server.sql("CREATE DATABASE sbtest")
+        return Given.sql(engine, statement, **options)
+
+    monkeypatch.setattr(engine, "sql", sql)
+    try:
+        with pytest.raises(CommandError, match="database exists"):
+            engine.create_database()
+        assert own.give_back(own.home, "c1", Access()).endswith("0 schemas dropped")
+        assert "sbtest" in server.sql("SHOW DATABASES")
+    finally:
+        server.sql("DROP DATABASE sbtest")
 
 
 def test_somebody_elses_schema_is_refused_and_stays(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -132,26 +133,38 @@ def _hosts_and_prices(home: Home, spec: ReportSpec) -> tuple[Topology | None, Pr
     return topology, pricing.load(home.prices) if topology else None
 
 
-def undecided(home: Home, spec: ReportSpec) -> list[str]:
-    """What a campaign needs and its topology leaves open, a sentence for each.
+def undecided(home: Home, spec: ReportSpec, access: Access | None = None) -> list[str]:
+    """What a campaign needs and only a person can say, a sentence for each.
+
+    Args:
+        access: by which the Connections of servers that exist are looked up; None: they are not.
 
     Raises:
         SpecError: the topology does not validate.
     """
+    missing = [*_without_login(spec, access)] if access else []
     topology = targets.load_topology(home, spec)
     if topology is None:
-        return []
+        return missing
     found = targets.by_name()[spec.target].undecided(spec, topology)
-    return [f"topology {spec.topology}: {what}" for what in found]
+    return [*missing, *(f"topology {spec.topology}: {what}" for what in found)]
 
 
-def refuse_undecided(home: Home, spec: ReportSpec) -> None:
-    """Refuse a topology that leaves something open, before a person is asked to approve.
+def _without_login(spec: ReportSpec, access: Access) -> Iterator[str]:
+    for connection in spec.connections.values():
+        try:
+            access.server(connection)
+        except TargetError as error:
+            yield str(error)
+
+
+def refuse_undecided(home: Home, spec: ReportSpec, access: Access | None = None) -> None:
+    """Refuse what :func:`undecided` finds, before a person is asked to approve.
 
     Raises:
         SpecError: names everything that is to be decided.
     """
-    if left_open := undecided(home, spec):
+    if left_open := undecided(home, spec, access):
         raise SpecError("\n".join(left_open))
 
 

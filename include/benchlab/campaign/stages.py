@@ -106,7 +106,7 @@ class CampaignRun(Preparation):
         spec = lua_script.pinned(home.project, builds.pinned(home, spec, access))
         basis = planning.known(home, spec, engine, store, access)
         planned = planning.plan(home, spec, engine, campaign, basis)
-        planning.refuse_undecided(home, spec)
+        planning.refuse_undecided(home, spec, access)
         gates.load_all(home.configs / "quality")  # not after hours of loading data
         record = Campaign(
             id=campaign,

@@ -32,9 +32,10 @@ from benchlab.engines.cluster import Act, BaseCluster
 from benchlab.engines.database import Database
 from benchlab.errors import EngineError, UnavailableError
 from benchlab.home import Home
+from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import Fleet, FleetHost
 from benchlab.hosts.rehearsal import Command, Rehearsal, shell
-from benchlab.hosts.server_login import Tls
+from benchlab.hosts.server_login import ServerLogin, Tls
 from benchlab.plan.fields.load_balancer import MAX_THREADS
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec, Side
@@ -68,6 +69,8 @@ def commands_of(home: Home, spec: ReportSpec, plan: Plan) -> tuple[Command, ...]
             rehearsed = _Rehearsed(here, store, spec, plan, topology)
             if isinstance(topology, CloudTopology):
                 rehearsed.on_cloud()
+            elif spec.connections:
+                rehearsed.on_servers_of_others()
             else:
                 rehearsed.all_stages()
             return tuple(rehearsed.commands)
@@ -116,7 +119,7 @@ class _Rehearsed(CampaignRun):
         now = datetime.now(UTC)
         record = Campaign(CAMPAIGN, plan, spec, "", "", "running", now, None, {}, {})
         store.add_campaign(record)
-        super().__init__(home, store, record)
+        super().__init__(home, store, record, Access(server=_login))
         self.commands: dict[Command, None] = {}
         self._stage, self._scratch = "", f"{self.directory.parent}/"
         tables = self.workload.tables(spec.dataset)
@@ -160,19 +163,26 @@ class _Rehearsed(CampaignRun):
             do()
 
     def on_cloud(self) -> None:
-        """Record what runs against a cluster of TiDB Cloud, where only the client is Benchlab's."""
+        """Record what runs against a cluster of TiDB Cloud."""
         (side,) = self.target.sides
         balancer = replace(self.target.balancer(side), host=CLOUD.address, entry_port=4000)
         vars(self.target)["balancer"] = lambda side: balancer
         authority = self.target.directory / f"ca-{side}.pem"
         login = ("root", PASSWORD, self.workload.DATABASE, Tls(authority))
         vars(self.target)["endpoint"] = lambda side: Endpoint(CLOUD.address, 4000, *login)
-        self._stage = "load"
-        engine = self.target.engine(side)
-        engine.create_database()
-        self._keep("client", "", shell(self.prepare_command(side)))
-        self._stage = "analyze"
-        engine.analyze(list(self._rows))
+        self.on_servers_of_others()
+
+    def on_servers_of_others(self) -> None:
+        """Record what runs where only the client is Benchlab's."""
+        client = self.target.executor.host
+        for side in self.target.sides:
+            which = f" {side}" * (len(self.target.sides) > 1)
+            self._stage = f"load{which}"
+            engine = self.target.engine(side)
+            engine.create_database()
+            self._keep(client, "", shell(self.prepare_command(side)))
+            self._stage = f"analyze{which}"
+            engine.analyze(list(self._rows))
         self._stage = "measure"
         for workload, components in self.spec.engines[self.plan.engine].by_workload.items():
             for component, items in components.items():
@@ -180,7 +190,7 @@ class _Rehearsed(CampaignRun):
                 self._keep("TiDB Cloud's support", f"{component}, before {workload}", wanted)
         setup = self.sequence.setup(self.plan.trials[0])
         for planned in self.plan.trials:
-            self._keep("client", "", shell(trial.run_command(setup, planned, planned.seconds)))
+            self._keep(client, "", shell(trial.run_command(setup, planned, planned.seconds)))
 
     def _host(self, name: str, client: str, backends: Iterable[str]) -> Rehearsal:
         cores = next((host.vcpu for host in self.plan.hosts if host.role == "client"), None)
@@ -191,6 +201,7 @@ class _Rehearsed(CampaignRun):
             "command -v tiup": "tiup",
             "SUBSTRING_INDEX(USER()": client,
             "SELECT 1": "1",
+            "information_schema.schemata": "0",
             "/;csv": "\n".join(["# pxname,svname,status,check_status,stot", *up]),
         }
         if self.plan.topology is not None:
@@ -263,6 +274,10 @@ def _fleet(topology: Topology) -> Fleet:
     return Fleet(
         tuple(FleetHost(n, (role,), f"<{n}>", "", topology.user, "", DATA) for n, role in hosts)
     )
+
+
+def _login(connection: str) -> ServerLogin:
+    return ServerLogin(connection, f"<{connection}>", 4000, "<account>", PASSWORD)
 
 
 def _none(*_: object) -> None: ...

@@ -81,7 +81,7 @@ def show_plan(
     elif commands:
         print(dry_run.render(dry_run.commands_of(home, spec, planned)), end="")
     else:
-        left_open = "; ".join(planning.undecided(home, spec))
+        left_open = "; ".join(planning.undecided(home, spec, Access.for_a_person()))
         not_runnable = left_open or None
         lines = sensitivity_text.plan_lines(_sensitivity(home, spec, planned), spec.report)
         print(plan_text.render(spec, planned, reason, not_runnable=not_runnable, sensitivity=lines))

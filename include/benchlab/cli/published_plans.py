@@ -84,7 +84,9 @@ def _measured(spec: ReportSpec, plan: Plan, published: Published) -> Mapping[Lin
         "versions": " and ".join(side.version for side in plan.sides.values()),
         "hosts": ", ".join(
             f"{count} x {kind or 'own host'} ({role})" for (kind, role), count in hosts.items()
-        ),
+        )
+        if not spec.connections
+        else f"yours, by the Connections {' and '.join(spec.connections.values())}",
         "parameters": "; ".join(_parameters(spec, plan)),
         "data": _data(spec.dataset),
         "workloads": "; ".join(_workloads(plan)),
@@ -93,11 +95,7 @@ def _measured(spec: ReportSpec, plan: Plan, published: Published) -> Mapping[Lin
             f"{spec.client.program or 'sysbench'}, a line every {spec.client.report_interval} s; "
             f"the document names {published.client}"
         ),
-        "user": (
-            "root, with a password of the campaign's own"
-            if spec.target == "tidb_cloud"
-            else "one of the campaign's own"
-        ),
+        "user": _user(spec),
         "load_balancer": _balancer(spec),
         "results": "throughput and p95 latency by threads, with intervals",
     }
@@ -117,6 +115,9 @@ def _workloads(plan: Plan) -> Iterator[str]:
 
 def _parameters(spec: ReportSpec, plan: Plan) -> Iterator[str]:
     """How many there are of each component, alike on both sides."""
+    if spec.connections:
+        yield "those of the servers"
+        return
     side = plan.sides["baseline"]
     yield f"{len(side.parameters) or 'none'} of TiDB"
     for component, items in side.components.items():
@@ -127,8 +128,16 @@ def _parameters(spec: ReportSpec, plan: Plan) -> Iterator[str]:
             yield f"{workload}: {component} {chosen}"
 
 
-def _balancer(spec: ReportSpec) -> str:
+def _user(spec: ReportSpec) -> str:
+    if spec.connections:
+        return "those of the Connections"
     if spec.target == "tidb_cloud":
+        return "root, with a password of the campaign's own"
+    return "one of the campaign's own"
+
+
+def _balancer(spec: ReportSpec) -> str:
+    if spec.target == "tidb_cloud" or spec.connections:
         return "none of Benchlab's"
     if spec.haproxy is None:
         return "none"

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from benchlab.engines import mariadb
 from benchlab.engines.database import Database, Deployed, is_version
@@ -30,7 +31,8 @@ RIGHTS = ("SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "INDEX")
 
 _PRODUCTS = ("TiDB", "MariaDB")
 _VERSION = re.compile(r"v?(\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)[0-9A-Za-z.-]*)?)")
-_GRANT = re.compile(r"GRANT (?P<rights>.+?) ON (?:TABLE )?(?P<schema>\S+)\.\* TO ", re.IGNORECASE)
+_GRANT = re.compile(r"GRANT (?P<rights>.+?) ON (?:TABLE )?(?P<schema>\S+)\.\* TO (?P<to>\S+)", re.I)
+_GRANT_OF_ROLE = re.compile(r"GRANT (?!.* ON ).+ TO ", re.IGNORECASE)
 # Error numbers of the server and of MariaDB's client library, with what they mean.
 _MEANINGS = {
     1044: "the account may not use the schema",
@@ -95,13 +97,18 @@ class Given(Database):
         self._ask("SELECT 1")
         if misfits := self.misfits():
             raise TargetError("\n".join(f"{self._name()}: {misfit}" for misfit in misfits))
-        if missing := self._missing_rights():
+        # Without a name, also of the roles that are active from the login on, as in a trial.
+        grants = [row[0] for row in self.sql("SHOW GRANTS")]
+        if missing := _missing_rights(grants, self.instance.database):
             database, rights = self.instance.database, ", ".join(missing)
             ((account,),) = self.sql("SELECT CURRENT_USER()")
             user, _, host = account.rpartition("@")
+            of_roles = "; rights of a role count if it is one of the account's default roles"
             raise TargetError(
                 f"{self._name()}: the account {account} lacks {rights} on the schema {database}: "
                 f"GRANT {rights} ON {database}.* TO '{user}'@'{host}'"
+                + of_roles
+                * any(_GRANT_OF_ROLE.match(grant) for grant in grants)
             )
         self._refuse_foreign()
 
@@ -120,61 +127,86 @@ class Given(Database):
         except CommandError as error:
             raise TargetError(f"{self._name()}: {refusal(error.output)}") from error
 
-    def _missing_rights(self) -> list[str]:
-        everywhere: set[str] = set()
-        by_pattern: set[str] = set()
-        exactly: set[str] = set()
-        for row in self.sql("SHOW GRANTS"):
-            if (found := _GRANT.match(row[0])) is None:
-                continue
-            rights = {right.strip().upper() for right in found["rights"].split(",")}
-            schema = found["schema"].strip("`\"'")
-            if schema == "*":
-                everywhere |= rights
-            elif schema == self.instance.database:
-                exactly |= rights
-            elif _covers(schema, self.instance.database):
-                by_pattern |= rights
-        # The server takes the grant on the schema's own name, and then no other.
-        granted = everywhere | (exactly or by_pattern)
-        if granted & {"ALL", "ALL PRIVILEGES"}:
-            return []
-        return [right for right in RIGHTS if right not in granted]
-
     # The schema
 
     def create_database(self) -> None:
         """Make the schema with the mark; where it is the campaign's own, drop its tables."""
         self._refuse_foreign()
-        database = self.instance.database
         if self._tables() is None:
+            self._make()
+        if self._marked_by() is None:
+            table = f"{self.instance.database}.{MARK}"
             self.sql(
-                f"CREATE DATABASE {database};"
-                f"CREATE TABLE {database}.{MARK} (campaign VARCHAR(170) PRIMARY KEY);"
-                f"INSERT INTO {database}.{MARK} VALUES ('{self._mark}')"
+                f"CREATE TABLE IF NOT EXISTS {table} (campaign VARCHAR(170) PRIMARY KEY);"
+                f"INSERT INTO {table} VALUES ('{self._mark}')"
             )
-        else:
-            self._empty()
+            self._forget_making()
+        self._empty()
 
     def remove(self) -> bool:
-        """Drop the schema if it has the campaign's mark; repeatable. Whether it was there.
+        """Drop the schema if it is the campaign's own; repeatable. Whether it was there.
 
         Raises:
             TargetError: the server does not answer, or refuses.
         """
-        if self._marked_by() != self._mark:
+        if self._marked_by() != self._mark and not self._is_half_made():
             return False
         self._ask(f"DROP DATABASE {self.instance.database}")
+        self._forget_making()
         return True
+
+    def _make(self) -> None:
+        """Make the schema; until it has the mark, a note says that an empty one is the campaign's.
+
+        Without the note, what an interruption leaves could not be told from somebody else's.
+        """
+        self.executor.put(self._making, "")
+        try:
+            self.sql(f"CREATE DATABASE {self.instance.database}")
+        except CommandError:  # perhaps because somebody else has just made it
+            self._forget_making()
+            raise
+
+    @property
+    def _making(self) -> Path:
+        return self.instance.directory / "making-schema"
+
+    def _forget_making(self) -> None:
+        self.executor.run(["rm", "-f", str(self._making)])
+
+    def _is_half_made(self) -> bool:
+        """Whether the campaign was interrupted after it had made the schema and before the mark."""
+        noted = self.executor.run(["test", "-e", str(self._making)], check=False).exit_code == 0
+        return noted and self._is_empty()
+
+    def _is_empty(self) -> bool:
+        """Whether there is a schema of the name and nothing in it, except a mark that says nothing.
+
+        Routines and events are no tables, and somebody's work as well.
+        """
+        tables, database = self._tables(), self.instance.database
+        if tables is None or self._data() or self._marked_by() is not None:
+            return False
+        others = (("routines", "routine_schema"), ("events", "event_schema"))
+        counts = (
+            f"(SELECT COUNT(*) FROM information_schema.{table} WHERE {column} = '{database}')"
+            for table, column in others
+        )
+        return self._ask(f"SELECT {' + '.join(counts)}") == [["0"]]
 
     def _refuse_foreign(self) -> None:
         if self._tables() is None or (owner := self._marked_by()) == self._mark:
             return
         database = self.instance.database
         if owner is None:
+            if self._is_half_made():
+                return
+            what = "rename it, or measure another server"
+            if self._is_empty():
+                what = f"it is empty: if nobody needs it, DROP DATABASE {database}"
             raise TargetError(
                 f"{self._name()}: the schema {database} is there and was not made by Benchlab; "
-                "nothing in it was touched: rename it, or measure another server"
+                f"nothing in it was touched: {what}"
             )
         campaign, _, side = owner.partition("/")
         raise TargetError(
@@ -248,7 +280,7 @@ class Given(Database):
         if is_version(self.instance.version, reported := self.version()):
             return []
         planned = self.instance.version
-        return [f"the server is version {reported} now; when it was planned it was {planned}"]
+        return [f"the server is version {reported} now; the plan is of version {planned}"]
 
     def git_hash(self) -> str | None:
         """See :class:`Database`; as MariaDB reports it from 10.6 on."""
@@ -331,6 +363,29 @@ def refusal(printed: str) -> str:
     if known:
         return known
     return f"the server answers with error {number}" if number else "it does not answer"
+
+
+def _missing_rights(grants: Sequence[str], database: str) -> list[str]:
+    """Those of :data:`RIGHTS` that no line of SHOW GRANTS gives on a schema."""
+    granted = set[str]()
+    by_pattern = dict[str, set[str]]()
+    exactly = dict[str, set[str]]()
+    for grant in grants:
+        if (found := _GRANT.match(grant)) is None:
+            continue
+        rights = {right.strip().upper() for right in found["rights"].split(",")}
+        schema = found["schema"].strip("`\"'")
+        if schema == "*":
+            granted |= rights
+        elif schema == database:
+            exactly.setdefault(found["to"], set()).update(rights)
+        elif _covers(schema, database):
+            by_pattern.setdefault(found["to"], set()).update(rights)
+    # Of an account or role the server takes the grant on the schema's own name, and then no other.
+    granted = granted.union(*{**by_pattern, **exactly}.values())
+    if granted & {"ALL", "ALL PRIVILEGES"}:
+        return []
+    return [right for right in RIGHTS if right not in granted]
 
 
 def _covers(pattern: str, schema: str) -> bool:

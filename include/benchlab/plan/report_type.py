@@ -42,6 +42,9 @@ ConnectionName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,199}$")]
 MAX_DEPLOYMENTS = 20
 MAX_TRIALS = 100_000
 MAX_REPEATS = 2
+# Marks the fields that say what is measured and how. Everything else names, publishes, pays for,
+# orders or judges a campaign, or is about a side.
+HOW = "how"
 
 
 class ReportSpec(Frozen):
@@ -88,23 +91,23 @@ class ReportSpec(Frozen):
 
     report: Name
     title: Annotated[str, Field(min_length=1, max_length=200)]
-    target: Name
-    topology: Name | None = None
+    target: Annotated[Name, HOW]
+    topology: Annotated[Name | None, HOW] = None
     engine: Name
     engines: Annotated[dict[Name, EngineSpec], Field(min_length=1)]
     sides: Literal["different", "same", "single"] = "different"
-    dataset: AnyDataset
-    workloads: Annotated[tuple[Name, ...], Field(min_length=1, strict=False)]
-    threads: ThreadCounts
-    threads_by_workload: dict[Name, ThreadCounts] = Field(default={})
-    rounds: Annotated[int, Field(ge=1, le=1000)]
-    deployments: Annotated[int, Field(ge=1, le=MAX_DEPLOYMENTS)] = 1
-    seconds: Annotated[int, Field(ge=1, le=86_400)]
-    warmup_seconds: Annotated[int, Field(ge=0, le=3600)]
-    restore: RestorePolicy
-    placement: Literal["interleaved", "sequential"] = "interleaved"
-    interleave: Literal["blocks", "trials"] = "blocks"
-    client: Client = Client()
+    dataset: Annotated[AnyDataset, HOW]
+    workloads: Annotated[tuple[Name, ...], Field(min_length=1, strict=False), HOW]
+    threads: Annotated[ThreadCounts, HOW]
+    threads_by_workload: Annotated[dict[Name, ThreadCounts], HOW] = Field(default={})
+    rounds: Annotated[int, Field(ge=1, le=1000), HOW]
+    deployments: Annotated[int, Field(ge=1, le=MAX_DEPLOYMENTS), HOW] = 1
+    seconds: Annotated[int, Field(ge=1, le=86_400), HOW]
+    warmup_seconds: Annotated[int, Field(ge=0, le=3600), HOW]
+    restore: Annotated[RestorePolicy, HOW]
+    placement: Annotated[Literal["interleaved", "sequential"], HOW] = "interleaved"
+    interleave: Annotated[Literal["blocks", "trials"], HOW] = "blocks"
+    client: Annotated[Client, HOW] = Client()
     budget: Budget | None = None
     snapshots: Annotated[str, Field(pattern=r"^s3://[a-z0-9.-]+(/[A-Za-z0-9._/-]+)?$")] | None = (
         None
@@ -112,10 +115,10 @@ class ReportSpec(Frozen):
     published: Published | None = None
     threshold_pct: Annotated[float, Field(gt=0, le=50, strict=False)] = 2.0
     repeat_limit: Annotated[int, Field(ge=0, le=MAX_REPEATS)] = 2
-    slowdown_pct: Annotated[float, Field(ge=0, le=90, strict=False)] = 0.0
+    slowdown_pct: Annotated[float, Field(ge=0, le=90, strict=False), HOW] = 0.0
     seed: Annotated[int, Field(ge=0)] | None = None
-    load_balancer: LoadBalancer = "haproxy"
-    connections: dict[Side, ConnectionName] = Field(default={})
+    load_balancer: Annotated[LoadBalancer, HOW] = "haproxy"
+    connections: Annotated[dict[Side, ConnectionName], HOW] = Field(default={})
     ports: Ports = Ports()
     languages: Annotated[tuple[Language, ...], Field(min_length=1, strict=False)] = (REFERENCE,)
     publish: Annotated[tuple[Destination, ...], Field(strict=False)] = ()
@@ -300,6 +303,10 @@ class ReportSpec(Frozen):
         if "deployments" not in overrides:
             raw["deployments"] = _possible_deployments(raw)
         return validated(ReportSpec, raw, where="override")
+
+
+MEASURED = tuple(name for name, field in ReportSpec.model_fields.items() if HOW in field.metadata)
+"""The fields in which two report types have to agree for their campaigns to be measured alike."""
 
 
 def _names(overrides: Mapping[str, Any], field: str) -> bool:

@@ -315,6 +315,8 @@ def _local(spec: ReportSpec, trials: Sequence[PlannedTrial], basis: Basis) -> It
     for which, _, measured in _deployments(spec, trials, basis):
         for side in spec.measured_sides:
             what = f"{which}deploy, load {spec.dataset}, analyze, {check}back up"
+            if spec.connections:
+                what = f"make a schema, load {spec.dataset}, analyze{', check' * bool(check)}"
             yield "prepare", side, what, prepare
         yield from _measuring(spec, measured, None, basis)
     yield from _check_again(spec, RESTART_S)

@@ -17,14 +17,10 @@ from benchlab.campaign.outcome import Comparer, Outcome
 from benchlab.errors import SpecError
 from benchlab.home import Home
 from benchlab.plan.order import PlannedTrial
+from benchlab.plan.report_type import MEASURED
 from benchlab.results.records import TWO_CAMPAIGNS, Campaign
 from benchlab.results.store import Store
 
-# Fields of a report type in which two campaigns have to agree to be compared.
-_ALIKE = (
-    *("target", "topology", "connections", "dataset", "workloads", "threads", "rounds"),
-    *("deployments", "seconds", "warmup_seconds", "restore", "client", "load_balancer"),
-)
 # What a campaign found of its client and its client's machine.
 _FOUND_ALIKE = ("client_program", "client_version", "cpu", "cores")
 
@@ -93,7 +89,7 @@ def _faults(campaign: Campaign) -> Iterator[str]:
 
 
 def _differences(first: Campaign, second: Campaign) -> Iterator[str]:
-    for field in _ALIKE:
+    for field in MEASURED:
         values = [getattr(one.report_type, field) for one in (first, second)]
         if values[0] != values[1]:
             yield _differs(field, *values)

@@ -8,19 +8,16 @@ from typing import Any
 from benchlab.campaign import planning
 from benchlab.home import Home
 from benchlab.plan.fields.engines import SideSpec
-from benchlab.plan.report_type import SIDES, ReportSpec
+from benchlab.plan.report_type import MEASURED, SIDES, ReportSpec
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
 from benchlab.targets import local
 
-# What two report types must have in common for their campaigns to measure the same, the same way.
-# Everything else names, publishes, pays for or orders a campaign, or is about a side, which is
-# compared as it is deployed.
-_MEASURED = (
-    *("target", "topology", "sides", "dataset", "rounds", "deployments", "seconds"),
-    *("warmup_seconds", "restore", "placement", "interleave", "load_balancer", "client"),
-    *("threshold_pct", "slowdown_pct", "repeat_limit"),
-)
+# What two report types must have in common for their campaigns to measure and judge the same, the
+# same way. Workloads and threads are compared one by one, and sides as they are deployed.
+_MEASURED = {*MEASURED, "sides", "threshold_pct", "repeat_limit"} - {
+    *("workloads", "threads", "threads_by_workload")
+}
 
 
 def find(
@@ -71,7 +68,7 @@ def _deployed(side: SideSpec) -> dict[str, Any]:
 def _plan(spec: ReportSpec, engine: str, workloads: Collection[str]) -> dict[str, Any]:
     by_workload = spec.engines[engine].by_workload
     return {
-        **spec.model_dump(mode="json", include=set(_MEASURED)),
+        **spec.model_dump(mode="json", include=_MEASURED),
         "threads": {name: spec.threads_of(name) for name in workloads},
         "unknown": spec.unknown,
         "engine": {side: _deployed(spec.side(engine, side)) for side in SIDES},

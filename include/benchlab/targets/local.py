@@ -7,7 +7,7 @@ import os
 import platform
 import shutil
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 from benchlab import engines, workloads
@@ -16,8 +16,7 @@ from benchlab.engines.server import BaseEngine, Instance
 from benchlab.errors import TargetError, UnavailableError, meaning_of
 from benchlab.home import Home
 from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
-from benchlab.hosts.executor import Executor, end_tagged
-from benchlab.hosts.fleet import Fleet
+from benchlab.hosts.executor import end_tagged
 from benchlab.hosts.lock import Holder, MachineLock
 from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.report_type import Side
@@ -59,9 +58,6 @@ class Target(OnThisMachine):
             end_tagged(f"{CAMPAIGN_TAG}={displaced.campaign}")
             remove_data(Home(self.home.project, Path(displaced.home)), displaced.campaign)
         return displaced
-
-    def rehearse_on(self, executors: Mapping[str, Executor], fleet: Fleet) -> None:
-        (self.executor,) = executors.values()
 
     def provision(self, say: Say) -> None:
         for side in self.sides:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
 from benchlab.hosts.executor import Executor, LocalExecutor, end_process, end_tagged
+from benchlab.hosts.fleet import Fleet
 from benchlab.hosts.lock import MachineLock
 from benchlab.plan.report_type import SIDES
 from benchlab.targets.target import BaseTarget
@@ -46,6 +47,9 @@ class OnThisMachine(BaseTarget):
 
     def executors(self) -> dict[str, Executor]:
         return {self.executor.host: self.executor}
+
+    def rehearse_on(self, executors: Mapping[str, Executor], fleet: Fleet) -> None:
+        (self.executor,) = executors.values()
 
     def interrupt(self) -> None:
         self.executor.end_processes()

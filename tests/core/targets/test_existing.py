@@ -10,13 +10,16 @@ import pytest
 
 from benchlab import home
 from benchlab.campaign import fit, report_types, running
+from benchlab.campaign.stages import CampaignRun
 from benchlab.engines.given import engine_of, product_of, refusal, version_of
 from benchlab.errors import SpecError, TargetError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.plan.report_type import ReportSpec
+from benchlab.results.store import Store
 from benchlab.targets import existing
 from benchlab.targets.this_machine import SCHEMA_FILE, remove_data
+from tests.builders.installation import Here
 
 CONNECTIONS = {"baseline": "one", "candidate": "other"}
 
@@ -153,3 +156,17 @@ def test_a_dead_campaign_keeps_the_login_that_its_schema_needs(tmp_path: Path) -
     note.unlink()
     remove_data(here, "dead")
     assert not login.exists()
+
+
+def test_every_missing_connection_is_named_before_anything_is_stored(here: Here) -> None:
+    """As only a person can say where the clusters of a published plan are; a plan says it too."""
+    installed = home.find()
+    spec = report_types.load(report_types.find_report(installed, "sysbench_v21_vs_v20"))
+    with Store(here.home.store_url, here.home.objects) as store:
+        with pytest.raises(SpecError) as error:
+            CampaignRun.create(installed, store, spec, "c1", "a test")
+        assert not store.campaign_ids()
+    first, second = str(error.value).splitlines()
+    assert first.startswith("connection tidb_v20: there is none. On the command line set AIRFLOW_C")
+    assert second.startswith("connection tidb_v21: there is none.")
+    assert "cannot be run: connection tidb_v20" in here.run("plan", "sysbench_v21_vs_v20").stdout

@@ -131,9 +131,8 @@ def _steps(plan: Plan) -> Iterator[str]:
 
 def _needs(spec: ReportSpec, plan: Plan) -> Iterator[str]:
     if plan.topology is None:
-        yield (
-            f"about {plan.minutes:g} minutes and {plan.disk_gib:g} GiB of disk; nothing is rented"
-        )
+        disk = "" if spec.connections else f" and {plan.disk_gib:g} GiB of disk"
+        yield f"about {plan.minutes:g} minutes{disk}; nothing is rented"
         yield from _repeats(spec, plan)
         yield from _learned(plan)
         return
