@@ -6,8 +6,8 @@ their expiry. This DAG ends what is left if both have failed: instances whose ta
 an hour; and key pairs and security groups of campaigns without an instance. Active campaigns are
 not touched.
 
-Clusters of TiDB Cloud are found by their name, which says when they expire, where there is a
-Connection `tidb_cloud`.
+Where there is a Connection `tidb_cloud`, clusters of TiDB Cloud are ended as well: their names say
+when they expire.
 
 If there are no AWS credentials and no campaign in the results store rents its hosts, the task is
 skipped. If there is such a campaign, missing credentials fail it.

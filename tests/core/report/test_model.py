@@ -422,7 +422,8 @@ def test_hundreds_of_repeats_of_a_busy_machine_are_counted_not_told() -> None:
     report = model.build(made, compare(made.plan, results, 2.0), results)
     (said,) = (text for text in wording.quality(report) if "measured again" in text)
     assert said == (
-        "Pairs of blocks measured again (20): Insert 20. Why is listed under Excluded trials."
+        "Pairs of blocks measured again (20): Insert 20. "
+        "The reasons are listed under Excluded trials."
     )
     assert {reason for _, _, reason in wording.excluded(report)} == {why.strip()}
 

@@ -199,7 +199,7 @@ rounds-alone = { $deployments ->
     [one] The rounds of this deployment alone, which say nothing of the next one, have
    *[other] The rounds of these deployments alone, which say nothing of the next one, have
 } these 95% intervals: { $each }.
-scope-two-campaigns = These are two campaigns at two times, { $before } and { $after }, with nothing interleaved: whatever else changed in between, on the servers, their hosts or the network, is part of the difference and of no interval.
+scope-two-campaigns = These are two campaigns measured at different times, { $before } and { $after }, with nothing interleaved: whatever else changed in between, on the servers, their hosts or the network, is part of the difference, and no interval allows for it.
 scope-sequential = Whatever else changed between measuring the two sides is part of their difference: all of the baseline was measured before the candidate.
 scope-one-round = With a single round a change cannot be told from noise, so no verdict can go beyond inconclusive.
 
@@ -216,7 +216,7 @@ details-go-tpc = go-tpc's percentiles are coarse: it counts latencies in steps o
 trials-counted = Trials: { $planned } planned, { $executed } executed, { $used } used.
 repeats-none = Pairs of blocks measured again: none.
 repeats = Pairs of blocks measured again ({ $count }): { $each }.
-repeats-many = Pairs of blocks measured again ({ $count }): { $each }. Why is listed under Excluded trials.
+repeats-many = Pairs of blocks measured again ({ $count }): { $each }. The reasons are listed under Excluded trials.
 repeats-of = { $workload } { $count }
 repeat = { $workload } in round { $round }, measured { $attempts } times
 repeat-because = { repeat } ({ $because })
@@ -275,8 +275,8 @@ shared-machine = { $balancer ->
    *[haproxy] Client, load balancer and server share
 } one machine (cores: { $cores }): the figures compare the two sides with each other, and with nothing measured elsewhere.
 haproxy-settings = HAProxy was configured as the report type says: { $settings }.
-note-cloud = TiDB Cloud chose the version and the configuration and operates the cluster: its hosts are not seen, and there are no figures of them. A restore loads the tables anew, with as many rows and other values.
-note-existing = The servers are somebody else's: other work on them and on their hosts is not seen, and there are no figures of their hosts. A restore loads the tables anew, with as many rows and other values.
+note-cloud = TiDB Cloud chose the version and the configuration and operates the cluster: Benchlab does not see its hosts and has no figures of them. A restore loads the tables anew, with as many rows but other values.
+note-existing = Somebody else runs the servers: Benchlab does not see other work on them or on their hosts, and has no figures of these hosts. A restore loads the tables anew, with as many rows but other values.
 engine-chosen = Engine { $engine }: { $reason }.
 fleet-same-hosts = The clusters of both sides are deployed on the same hosts and run one at a time, so no difference between hosts can explain a difference between the sides.
 fleet-client-host = its host
@@ -1005,7 +1005,7 @@ site-column-pages = Pages
 
 ## Site: plan
 
-site-plan-about = What a campaign would take, cost and be able to find. Filling in the form starts nothing.
+site-plan-about = How long a campaign would take, what it would cost and what it could find. Filling in the form starts nothing.
 site-plan-none = There is no valid report type that you may see; `benchlab validate` names what is wrong with the others.
 site-plan-report = Report type
 site-plan-baseline = Baseline version
@@ -1124,9 +1124,9 @@ answer-no-verdict = One version was measured, so nothing is compared and there i
 column-highest = Highest
 column-at-threads = At threads
 column-p95 = p95 (ms) there
-scope-one-version = The figures describe this version as it was deployed here. Compare them with other campaigns only with care: the same version may differ between deployments by more than two releases do.
+scope-one-version = The figures describe this version as it was deployed here. Compare them with other campaigns only with care: two deployments of one version may differ by more than two releases do.
 read-one-version = A figure is the geometric mean over the rounds in which its thread count has a valid trial; the faint points of the charts are the rounds.
-read-one-alone = Nothing is compared: there is no interval of a change, no p value and no verdict. Every gate of a trial was evaluated as it is where two versions are compared.
+read-one-alone = Nothing is compared: there is no interval of a change, no p value and no verdict. Every gate of a trial was evaluated, as when two versions are compared.
 rounds-used-single = { $used } of { $rounds } rounds are complete; each row of the table uses the rounds in which it has a valid trial.
 client-tpmc-single = tpmC is the number of New Order transactions a minute, measured without TPC-C's keying and think times and without an audit: it is not a TPC result.
 details-single = { $title } at each thread count: geometric means of the rounds' percentiles.
@@ -1176,7 +1176,7 @@ repeats-single = Blocks measured again ({ $count }): { $each }.
 stopped-by-deployment-single = Measuring ended before the plan did: the servers could not be deployed anew.
 head-both-sides-single = Parameters that were set
 sources-single = trials.csv has one row per executed trial. The figure at a thread count is the geometric mean over its used rows. { sources-raw } comparison.csv and report.json have the figures unrounded. If evidence.zip lies beside this report, the command benchlab verify recomputes its figures from the raw outputs, and lists what it could not recompute.
-site-same-plan = The same plan before
+site-same-plan = This campaign and earlier ones of the same plan
 site-same-plan-about = Campaigns of one version with this setting, the newest first: throughput of each workload, as the geometric mean over thread counts and rounds. They were measured at other times and on other deployments, so their differences are no verdict; only campaigns of two versions belong to the long view.
 restored-alone-from = { $source ->
     [client] loaded anew by the client

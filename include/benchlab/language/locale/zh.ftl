@@ -55,7 +55,7 @@ and-more = { $shown } 等，另有 { $more } 处
 of-each-side = 基线：{ $baseline }；候选：{ $candidate }
 of-both-sides = { $value }（两方相同）
 time-pattern = yyyy 年 M 月 d 日 HH:mm:ss (UTC)
-campaign-page = 测试活动的页面，包含每次测试
+campaign-page = 测试活动的页面，包含每个试验
 also-in = 其他语言：{ $pages }
 recorded-texts = 服务器、主机、试验和报告类型所记录的文字保留英文原文。
 
@@ -160,7 +160,7 @@ rounds-alone = { $deployments ->
     [one] 仅就本次部署的各轮次而言
    *[other] 仅就这几次部署的各轮次而言
 }（不能说明下一次部署），95% 置信区间为：{ $each }。
-scope-two-campaigns = 这是两个不同时间的测试（{ $before } 和 { $after }），未交错执行：其间服务器、主机或网络上发生的任何其他变化都包含在差异之中，且不在任何区间之内。
+scope-two-campaigns = 这是在不同时间进行的两次测试活动（{ $before } 和 { $after }），未交错执行：其间服务器、主机或网络上发生的任何其他变化都会计入差异，而任何置信区间都没有考虑这些变化。
 scope-sequential = 两方测试之间发生的其他变化也会计入两方的差异：基线的所有测试均在候选之前完成。
 scope-one-round = 由于只有一个轮次，无法区分变化与噪声，因此所有结论都只能是“无法判定”。
 
@@ -186,7 +186,7 @@ missing-trials = 计划内但没有有效结果的试验（{ $count }）：{ $tr
 stopped-by-limit = 测试提前结束：若再执行一个试验，主机费用将超过预算上限 ${ $limit }。
 stopped-by-lost = 测试提前结束：有主机丢失且无法替换。
 stopped-by-deployment = 测试提前结束：无法重新部署两方。
-stopped-by-changed = 测试提前结束：有服务器在测试期间被升级，后续试验的版本会不同。
+stopped-by-changed = 测试提前结束：有服务器在测试期间被升级，后续试验测到的将是另一个版本。
 stopped-by-lifetime = 测试提前结束：主机的租用时间不足以再执行一个试验。
 trials-reporting = 在报告了该项的 { $trials } 个试验中
 errors-unknown = 客户端忽略的错误：{ $missing }，没有试验报告该项。
@@ -234,7 +234,7 @@ shared-machine = { $balancer ->
 }一台机器（核数：{ $cores }）：所得数据只能用于两方之间的相互比较，不能与其他环境测得的数据比较。
 haproxy-settings = HAProxy 按报告类型中的设置运行：{ $settings }。
 note-cloud = 版本与配置由 TiDB Cloud 决定，集群由其运维：看不到其主机，也没有这些主机的指标。恢复数据即重新导入各表，行数相同，值不同。
-note-existing = 服务器不归本次测试所有：看不到服务器及其主机上的其他负载，也没有这些主机的指标。恢复数据即重新导入各表，行数相同，值不同。
+note-existing = 服务器由他人运行：看不到服务器及其主机上的其他负载，也没有这些主机的指标。恢复数据即重新导入各表，行数相同，值不同。
 engine-chosen = 引擎 { $engine }（选用原因：{ $reason }）。
 fleet-same-hosts = 两方的集群部署在相同的主机上，同一时刻只运行其中一个，因此两方的差异不可能由主机之间的差异造成。
 fleet-client-host = 其所在主机
@@ -271,7 +271,7 @@ tool-client = 客户端
 ## 测试方案
 
 step-cloud = 为本次测试创建一个 TiDB Cloud Dedicated 集群（{ $engine } { $versions }），测试结束后删除。
-step-existing = 在原处测试 { $engine } { $versions }：不部署、不配置、不停止、不重启任何服务器，只创建并删除一个 schema。
+step-existing = 就地测试现有的 { $engine } { $versions }：不部署、不配置、不停止、不重启任何服务器，只创建并删除一个 schema。
 step-deploy = { $where ->
     [tiup] 通过 TiUP 在相同的主机上
     [fleet] 在相同的主机上
@@ -298,7 +298,7 @@ step-consistency = { $moments ->
     [last-trial] 最后一次试验之后，
    *[both] 导入数据之后以及最后一次试验之后，
 }在每一方检查 TPC-C 的一致性条件（条款 3.3.2）。
-step-snapshot = 停止每一方，并对其数据做快照。
+step-snapshot = 停止每一方，并为其数据创建快照。
 step-deployments = 以上步骤共进行 { $deployments } 次，每次都从空的服务器开始：各轮次分布在每一方的 { $deployments } 次部署中；先准备哪一方在各次部署间保持均衡，其余随机决定。
 step-slowdown = 测试候选期间，以 20 ms 为周期，使其服务器在 { $limit } 的时间内暂停：这是人为的减速，用于检验能否发现它。
 step-sequential = 按先后顺序测试 { $rounds } 个轮次：先完成基线的所有测试块，再进行候选的所有测试块。在一个测试块中，对一个负载依次以 { $threads } 个客户端线程进行测试。
@@ -627,7 +627,7 @@ hardware-unknown-zone = 未记录是哪一个
 hardware-other-types = 首选的实例类型没有可用容量，实际租用的类型如下（括号内为首选类型）：{ $types }。
 hardware-other-region = 首选区域 { $region } 没有可用容量。
 hardware-spot = 其中 { $count } 台主机为竞价实例：{ $hosts }。
-hardware-replaced = 执行 { $after } 个试验之后有 { $count } 台主机丢失并被替换：{ $hosts }。之后两侧均重新部署并重新装载数据，因此此前与此后的试验属于两次部署。
+hardware-replaced = 执行 { $after } 个试验之后有 { $count } 台主机丢失并被替换：{ $hosts }。之后两侧均重新部署并重新导入数据，因此此前与此后的试验属于两次部署。
 hardware-shared-system = 所有主机均运行 { $system }。
 hardware-shared = 共 { $total } 台主机，其中承担多个角色的有：{ $each }。
 hardware-roles = { $host }（{ $roles }）
@@ -899,8 +899,8 @@ site-seconds = 客户端启动后的秒数
 site-host = 主机 { $host }
 site-partner = 与另一方的对应试验比较：
 site-no-partner = 另一方的对应试验在这次测量中没有测量。
-site-gone-series = { $side }的逐秒数据（{ $object }）有记录，但已无法读取：可能已被删除，或对象存储无法访问。数据和判定不依赖于它。{ $why }
-site-gone-hosts = { $side }的主机指标（{ $object }）有记录，但已无法读取：可能已被删除，或对象存储无法访问。数据和判定不依赖于它。{ $why }
+site-gone-series = { $side }的逐秒数据（{ $object }）有记录，但已无法读取：可能已被删除，或对象存储无法访问。数据和结论都不依赖于它。{ $why }
+site-gone-hosts = { $side }的主机指标（{ $object }）有记录，但已无法读取：可能已被删除，或对象存储无法访问。数据和结论都不依赖于它。{ $why }
 site-gate-status = 结果
 site-gate-observed = 观测值
 site-gate-bounds = 允许范围
@@ -932,7 +932,7 @@ site-ended = 测试活动已结束。
 site-ended-open = 显示结论
 site-failed = 测试活动失败：有试验没有有效结果，或某一方的数据失去一致性。已测量的内容如下所示。以下命令可继续：
 site-no-results-yet = 尚无完整的一轮，因此还没有可比较的内容。
-site-no-results-ever = 没有完整的一轮：无法作出判定。下面的试验说明测量了什么，以及为什么不使用。
+site-no-results-ever = 没有完整的一轮：无法得出结论。下面的试验说明测量了什么，以及为什么不使用。
 site-forest-throughput = 吞吐量变化及其 95% 区间；阴影：±{ $limit } 以内
 site-forest-latency = p95 延迟变化及其 95% 区间；阴影：±{ $limit } 以内
 site-shorter = ← 候选延迟更短
@@ -948,7 +948,7 @@ site-rejected-about = 每个试验的页面列出未通过的检查项、其观�
 
 ## 网站：两个测试活动
 
-site-one-version-about = 只测量了一个版本，因此没有比较，也没有判定。要得到判定，请测量两个版本，或让一个版本与自身比较（`sides: same`）。
+site-one-version-about = 只测量了一个版本，因此没有比较，也没有结论。要得到结论，请测量两个版本，或让一个版本与自身比较（`sides: same`）。
 site-compare = 两个测试活动并排
 site-compare-with = 与之并排
 site-compare-choose = 选择两个测试活动
@@ -1025,7 +1025,7 @@ site-column-pages = 页面
 
 ## 网站：计划
 
-site-plan-about = 一次测试需要多久、花费多少、能发现多大的变化。填写表单不会启动任何东西。
+site-plan-about = 一次测试活动需要多久、花费多少、能发现多大的变化。填写表单不会启动任何测试。
 site-plan-none = 没有你可以查看的有效报告类型；`benchlab validate` 会指出其他报告类型的问题。
 site-plan-report = 报告类型
 site-plan-baseline = 基线版本
@@ -1073,7 +1073,7 @@ stage-deploy = 部署
 stage-load = 导入数据
 stage-analyze = 收集统计信息
 stage-check = 检查
-stage-back-up = 做快照
+stage-back-up = 创建快照
 stage-measure = 测量
 stage-trial = 试验
 stage-repeats = 重测
@@ -1101,7 +1101,7 @@ phase-restore-the-dataset-of = 恢复数据集
 phase-analyze = 收集统计信息
 phase-check-after-load = 导入后的检查
 phase-check-after-last-trial = 最后一次试验后的检查
-phase-back-up = 做快照
+phase-back-up = 创建快照
 phase-stop = 停止
 phase-restore = 恢复快照
 phase-start = 启动
@@ -1121,7 +1121,7 @@ phase-done = 完成
 
 ## 各语言已有译文的记录文字
 
-engine-reason = 报告类型指定了它
+engine-reason = 由报告类型指定
     .of = the report type names it
 site-plan-engine = 引擎 { $engine }：{ $reason }
 left-out-failed = 失败，未完成
@@ -1139,12 +1139,12 @@ answer-one-version = 最高吞吐：{ $each }。
 answer-highest = { $workload } 在 { $threads } 个线程时为 { $highest } { $metric }
 answer-no-verdict = 只测量了一个版本，因此没有比较，也没有结论。
 column-highest = 最高值
-column-at-threads = 所在线程数
+column-at-threads = 对应线程数
 column-p95 = 此时的 p95 (ms)
 scope-one-version = 这些数据描述的是该版本在本次部署中的表现。与其他测试活动比较时须谨慎：同一版本在不同部署之间的差异可能大于两个版本之间的差异。
-read-one-version = 每个数据是该线程数有有效试验的各轮次的几何平均值；图中的浅色点为单个轮次。
+read-one-version = 每个数据都是几何平均值，取自该线程数有有效试验的各个轮次；图中的浅色点为单个轮次。
 read-one-alone = 没有进行比较：没有变化的置信区间，没有 p 值，也没有结论。试验的各项检查与对比两个版本时相同。
-rounds-used-single = { $rounds } 个轮次中有 { $used } 个完整；表中每一行来自该行有有效试验的轮次。
+rounds-used-single = { $rounds } 个轮次中有 { $used } 个完整；表中每一行只采用其中有有效试验的轮次。
 client-tpmc-single = tpmC 为每分钟完成的 New Order 事务数，不含 TPC-C 规定的键入时间与思考时间，也未经审计：并非 TPC 意义上的测试结果。
 details-single = 各线程数下的 { $title }：各轮次百分位值的几何平均值。
 gates-symptom-single = 症状检查项，覆盖所有已执行的试验，或所有线程数（{ $counted }）；这些现象可能由被测版本自身引起，因此予以保留。
@@ -1155,7 +1155,7 @@ shared-machine-single = { $balancer ->
    *[haproxy] 客户端、负载均衡器和服务器共用
 }一台机器（核数：{ $cores }）：所得数据说明该版本在此处的表现，不能与其他环境测得的数据比较。
 fleet-restored-dataset-single = 数据集从数据集快照恢复。其中的数据行与当初导入时相同，但在磁盘上按恢复时的写入顺序存放，没有导入过程留下的痕迹：吞吐可能与重新导入数据集的测试不同。
-hardware-replaced-single = 执行 { $after } 个试验之后有 { $count } 台主机丢失并被替换：{ $hosts }。之后重新部署并重新装载数据，因此此前与此后的试验属于两次部署。
+hardware-replaced-single = 执行 { $after } 个试验之后有 { $count } 台主机丢失并被替换：{ $hosts }。之后重新部署并重新导入数据，因此此前与此后的试验属于两次部署。
 step-deploy-single = { $where ->
     [tiup] 通过 TiUP 部署
     [fleet] 在其主机上部署
@@ -1168,7 +1168,7 @@ step-consistency-single = { $moments ->
     [last-trial] 最后一次试验之后，
    *[both] 导入数据之后以及最后一次试验之后，
 }检查 TPC-C 的一致性条件（条款 3.3.2）。
-step-snapshot-single = 停止服务器，并对数据做快照。
+step-snapshot-single = 停止服务器，并为数据创建快照。
 step-sequential-single = 测试 { $rounds } 个轮次：按报告类型中的顺序，每个负载一个测试块。在一个测试块中，对该负载依次以 { $threads } 个客户端线程进行测试。
 step-repeat-single = { $limit ->
     [0] 含有无效试验的测试块不再重新测试。
@@ -1184,7 +1184,7 @@ repeats-single = 重新测试的测试块（{ $count }）：{ $each }。
 stopped-by-deployment-single = 测试提前结束：无法重新部署服务器。
 head-both-sides-single = 所设参数
 sources-single = trials.csv 中每个已执行的试验占一行。某一线程数下的数据，是该负载、该线程数所采用的各行的几何平均值。{ sources-raw }comparison.csv 和 report.json 中为未经舍入的数据。如本报告旁有 evidence.zip，可用 benchlab verify 命令由原始输出重新计算各项数据，该命令也会指出无法重新计算的内容。
-site-same-plan = 此前的同一计划
+site-same-plan = 本次及此前同一计划的测试活动
 site-same-plan-about = 设置相同的单一版本测试活动，最新的在前：各负载的吞吐，为各线程数与各轮次的几何平均值。它们在其他时间、其他部署上测得，因此其差异不是结论；只有对比两个版本的测试活动才进入长期视图。
 restored-alone-from = { $source ->
     [client] 由客户端重新导入
