@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -17,7 +17,6 @@ from benchlab.studies import before_after
 from tests.builders import campaigns, plans
 from tests.builders.installation import Here
 
-Add = Callable[[Campaign], None]
 # What may differ between two campaigns that are measured alike, except what a side is.
 _NOT_MEASURED = {
     *("report", "title", "sides", "engine", "engines", "budget", "snapshots", "published"),

@@ -160,11 +160,10 @@ def test_a_dead_campaign_keeps_the_login_that_its_schema_needs(tmp_path: Path) -
 
 def test_every_missing_connection_is_named_before_anything_is_stored(here: Here) -> None:
     """As only a person can say where the clusters of a published plan are; a plan says it too."""
-    installed = home.find()
-    spec = report_types.load(report_types.find_report(installed, "sysbench_v21_vs_v20"))
+    spec = report_types.load(report_types.find_report(here.home, "sysbench_v21_vs_v20"))
     with Store(here.home.store_url, here.home.objects) as store:
         with pytest.raises(SpecError) as error:
-            CampaignRun.create(installed, store, spec, "c1", "a test")
+            CampaignRun.create(here.home, store, spec, "c1", "a test")
         assert not store.campaign_ids()
     first, second = str(error.value).splitlines()
     assert first.startswith("connection tidb_v20: there is none. On the command line set AIRFLOW_C")
