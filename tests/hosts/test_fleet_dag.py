@@ -407,7 +407,10 @@ def test_the_published_plan_of_tidb_cloud_is_measured_and_leaves_nothing(
     _no_secret_is_written(airflow)
 
 
-@pytest.mark.parametrize("fault", ["no_machines", "stuck"])
+@pytest.mark.parametrize(
+    "fault",
+    ["stuck", pytest.param("no_machines", marks=pytest.mark.long)],  # as in test_tidb_cloud
+)
 def test_a_cluster_that_is_not_made_is_deleted(airflow: Airflow, fault: str) -> None:
     """TiDB Cloud cannot make it; or its run is marked failed while it is being made."""
     machine, cloud = airflow.rented.machine, airflow.tidb_cloud

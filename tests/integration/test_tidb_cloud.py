@@ -25,6 +25,7 @@ SMALL = {
 }
 
 
+@pytest.mark.long  # hosts/test_fleet_dag measures by a client of its own; this, by this machine
 def test_a_campaign_makes_its_cluster_measures_it_and_deletes_it(
     servers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
