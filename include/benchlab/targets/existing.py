@@ -109,10 +109,12 @@ class Target(OnThisMachine):
         return Direct(login.host, login.port)
 
     def environment(self) -> dict[str, str]:
-        products = {given.product_of(self.engine(side).version()) for side in self.sides}
+        servers = [self.engine(side) for side in self.sides]
+        products = {given.product_of(server.version()) for server in servers}
+        limits = (limit for server in servers if (limit := server.limits()))
         sysbench = self.executor.run(["sysbench", "--version"]).stdout.splitlines()[0].strip()
         return {
-            **self.engine_facts(engines.by_name()[self.plan.engine], None),
+            **self.engine_facts(engines.by_name()[self.plan.engine], next(limits, None)),
             **local.system(),
             "engine_title": " / ".join(sorted(products)),
             "sysbench": sysbench,

@@ -258,7 +258,10 @@ variables-asked-alike = Set to the same value on both sides, yet different in ef
 parameters-none = No parameters are set for { $baseline } and { $candidate }: their defaults apply.
 parameters-same = The same parameters are set for { $baseline } and { $candidate }.
 parameters-different = Different parameters are set for { $baseline } and { $candidate }, as listed.
-parameters-defaults = None: the defaults apply.
+parameters-defaults = { $whose ->
+    [others] None: the servers are measured as they are configured.
+   *[ours] None: the defaults apply.
+}
 parameters-items = { $service } parameter configuration
 parameters-variables = TiDB global variable configuration
 parameters-of-side = { $heading }, only the { $side } ({ $version })
