@@ -13,15 +13,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchlab.engines import mariadb
+from benchlab.engines import mariadb, tidb
 from benchlab.engines.database import Database, Deployed, is_version
 from benchlab.engines.tidb.tidb import TiDB
 from benchlab.errors import CommandError, TargetError
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.server_login import ServerLogin
+from benchlab.results.records import SideFacts
 
 #: The table by which a schema is known as a campaign's own.
 MARK = "benchlab_campaign"
@@ -47,9 +48,10 @@ _MEANINGS = {
     3159: "the server wants an encrypted connection: set extra.ssl_mode",
 }
 _TLS_ERROR = 2026
+_NO_TLS = "the server offers no encrypted connection"
 _TLS_MEANINGS = (
     ("Validation of SSL server certificate", "the server's certificate is of another host name"),
-    ("does not support", "the server offers no encrypted connection"),
+    ("does not support", _NO_TLS),
     ("certificate|issuer|self.signed", "the server's certificate is not signed by extra.ssl.ca"),
 )
 
@@ -90,11 +92,15 @@ class Given(Database):
         """Check that it can be measured by this account; nothing is written on the server.
 
         Raises:
-            TargetError: it does not answer, is of another version, has a schema of that name that
-                is not the campaign's, or the account lacks a right; says which.
+            TargetError: it does not answer, offers no TLS where that is asked for, is of another
+                version, has a schema of that name that is not the campaign's, or the account lacks
+                a right; says which.
         """
         self._write_login()
-        self._ask("SELECT 1")
+        # MariaDB's client library goes on without TLS where it does not verify the certificate.
+        plain = self._ask("SHOW STATUS LIKE 'Ssl_cipher'") == [["Ssl_cipher", ""]]
+        if plain and self.instance.login.tls is not None:
+            raise TargetError(f"{self._name()}: {_NO_TLS}")
         if misfits := self.misfits():
             raise TargetError("\n".join(f"{self._name()}: {misfit}" for misfit in misfits))
         # Without a name, also of the roles that are active from the login on, as in a trial.
@@ -282,10 +288,9 @@ class Given(Database):
         planned = self.instance.version
         return [f"the server is version {reported} now; the plan is of version {planned}"]
 
-    def git_hash(self) -> str | None:
-        """See :class:`Database`; as MariaDB reports it from 10.6 on."""
-        rows = self.sql("SHOW GLOBAL VARIABLES LIKE 'version_source_revision'")
-        return rows[0][1] if rows else None
+    def limits(self) -> str | None:
+        """What a reader must know about its figures, from what it says; see ``Database.caveat``."""
+        return self.caveat
 
     def log_tail(self) -> str:
         return "(not read: the server is not the campaign's)"
@@ -313,15 +318,41 @@ class GivenServer(Given):
     title = mariadb.Engine.title
     retryable_errors = mariadb.Engine.retryable_errors
 
+    def git_hash(self) -> str | None:
+        """See :class:`Database`; as MariaDB reports it from 10.6 on."""
+        rows = self.sql("SHOW GLOBAL VARIABLES LIKE 'version_source_revision'")
+        return rows[0][1] if rows else None
+
 
 class GivenTiDB(Given, TiDB):
-    """TiDB: what it says by SQL; hosts and other components are out of reach."""
+    """TiDB: what it says by SQL; its hosts are out of reach."""
 
-    def git_hash(self) -> str | None:
-        """See :class:`Database`; from ``tidb_version()``."""
-        text = "\n".join(cell for row in self.sql("SELECT tidb_version()") for cell in row)
-        match = re.search(r"Git Commit Hash: ([0-9a-f]{40})", text)
-        return match[1] if match else None
+    def limits(self) -> str | None:
+        """See :class:`Given`; a server with embedded storage is no cluster."""
+        try:
+            rows = self.sql("SELECT JSON_EXTRACT(@@tidb_config, '$.store')")
+        except CommandError:  # hidden from accounts in security-enhanced mode
+            return None
+        return tidb.Engine.caveat if rows == [['"unistore"']] else None
+
+    def facts(self) -> SideFacts:
+        """See :class:`Database`; with configuration items where the account has CONFIG."""
+        found = super().facts()
+        return replace(found, variables=found.variables | self._items())
+
+    def _items(self) -> dict[str, str]:
+        """The configuration items of all components, by ``component.item``.
+
+        Where the servers of a component differ in one, its values are listed.
+        """
+        try:
+            rows = self.sql("SHOW CONFIG")
+        except CommandError:
+            return {}
+        values: dict[str, set[str]] = {}
+        for component, _, name, value in rows:
+            values.setdefault(f"{component}.{name}", set()).add(value)
+        return {name: " | ".join(sorted(found)) for name, found in values.items()}
 
 
 CLASSES: dict[str, type[Given]] = {GivenServer.name: GivenServer, GivenTiDB.name: GivenTiDB}

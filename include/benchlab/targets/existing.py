@@ -110,9 +110,11 @@ class Target(OnThisMachine):
         return Direct(login.host, login.port)
 
     def environment(self) -> dict[str, str]:
-        products = {given.product_of(self.engine(side).version()) for side in self.sides}
+        servers = [self.engine(side) for side in self.sides]
+        products = {given.product_of(server.version()) for server in servers}
+        limits = (limit for server in servers if (limit := server.limits()))
         return {
-            **self.engine_facts(engines.by_name()[self.plan.engine], None),
+            **self.engine_facts(engines.by_name()[self.plan.engine], next(limits, None)),
             **self._client_facts(),
             "engine_title": " / ".join(sorted(products)),
         }

@@ -64,7 +64,7 @@ class Engine(TiDB, BaseEngine):
     )
     caveat = (
         "TiDB ran with its embedded storage (unistore), which is a test store: these figures "
-        "compare the SQL layers of the two versions, not TiKV."
+        "tell of its SQL layer, not of TiKV."
     )
 
     @classmethod
@@ -209,12 +209,6 @@ class Engine(TiDB, BaseEngine):
         ]
         # Without this, v6.1 crashes if it was built with a recent Go.
         return command, {"GODEBUG": "tracefpunwindoff=1"}
-
-    def git_hash(self) -> str | None:
-        """See :class:`Database`; from ``tidb_version()``."""
-        text = "\n".join(cell for row in self.sql("SELECT tidb_version()") for cell in row)
-        match = re.search(r"Git Commit Hash: ([0-9a-f]{40})", text)
-        return match[1] if match else None
 
     def variables(self) -> dict[str, str]:
         """Global variables, and this server's configuration items under their dotted names."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from benchlab.engines.database import USER, BackgroundJobs, Database, sql_value
 from benchlab.engines.tidb.topology import is_config
 from benchlab.errors import CommandError
@@ -53,6 +55,12 @@ class TiDB(Database):
             f"ALTER USER 'root'@'%' IDENTIFIED BY '{password}';",
             user="root",
         )
+
+    def git_hash(self) -> str | None:
+        """See :class:`Database`; from ``tidb_version()``."""
+        text = "\n".join(cell for row in self.sql("SELECT tidb_version()") for cell in row)
+        match = re.search(r"Git Commit Hash: ([0-9a-f]{40})", text)
+        return match[1] if match else None
 
     def about(self) -> dict[str, str]:
         """See :class:`Database`; from ``tidb_version()``, one ``Name: value`` a line."""

@@ -259,7 +259,10 @@ parameters-none = No parameters are set for { $baseline } and { $candidate }: th
 parameters-same = The same parameters are set for { $baseline } and { $candidate }.
 parameters-different = Different parameters are set for { $baseline } and { $candidate }, as listed.
 parameters-not-set = These parameters were asked for and not set: only TiDB Cloud's support can change them. All workloads ran with TiDB Cloud's own.
-parameters-defaults = None: the defaults apply.
+parameters-defaults = { $whose ->
+    [others] None: the servers are measured as they are configured.
+   *[ours] None: the defaults apply.
+}
 parameters-items = { $service } parameter configuration
 parameters-variables = TiDB global variable configuration
 parameters-of-side = { $heading }, only the { $side } ({ $version })

@@ -217,7 +217,10 @@ parameters-none = { $baseline } 和 { $candidate } 均未指定任何参数，�
 parameters-same = 对 { $baseline } 和 { $candidate } 要求了相同的参数。
 parameters-different = 对 { $baseline } 和 { $candidate } 要求了不同的参数，如下所列。
 parameters-not-set = 以下参数仅为所要求的值，并未生效：只有 TiDB Cloud 的技术支持才能修改。所有负载均使用 TiDB Cloud 自身的配置。
-parameters-defaults = 无，使用默认值。
+parameters-defaults = { $whose ->
+    [others] 无，按服务器现有的配置测试。
+   *[ours] 无，使用默认值。
+}
 parameters-items = { $service } 参数配置
 parameters-variables = TiDB 全局变量配置
 parameters-of-side = { $heading }，仅{ $side }（{ $version }）
@@ -548,8 +551,8 @@ gate-aa-recent = 最近一次 A/A 测试与本次测试相距不超过 { $n1 } �
 
 ## 引擎的说明：英文见其定义
 
-caveat-tidb = TiDB 使用其内置存储 (unistore) 运行，该存储仅用于测试：所得数据比较的是两个版本的 SQL 层，而非 TiKV。
-    .of = TiDB ran with its embedded storage (unistore), which is a test store: these figures compare the SQL layers of the two versions, not TiKV.
+caveat-tidb = TiDB 使用其内置存储 (unistore) 运行，该存储仅用于测试：所得数据反映的是其 SQL 层，而非 TiKV。
+    .of = TiDB ran with its embedded storage (unistore), which is a test store: these figures tell of its SQL layer, not of TiKV.
 
 ## 数字
 

@@ -1,0 +1,95 @@
+"""A server that exists, as a TiDB v6.5.0 answers: what it says was recorded there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from benchlab.engines import tidb
+from benchlab.engines.given import CLASSES, Given, GivenInstance
+from benchlab.errors import CommandError, TargetError
+from benchlab.hosts.server_login import ServerLogin, Tls
+from tests.builders.fakes import FakeExecutor
+
+DENIED = "ERROR 1227 (42000): Access denied; you need (at least one of) the CONFIG privilege(s)"
+# The mariadb client's output, whatever else is in the statement.
+ANSWERS = {
+    "SELECT VERSION()": "5.7.25-TiDB-v6.5.0",
+    "SELECT CURRENT_USER()": "few@%",
+    "SHOW STATUS LIKE 'Ssl_cipher'": "Ssl_cipher\t",
+    "SELECT tidb_version()": "Release Version: v6.5.0\\nEdition: Community\\n"
+    "Git Commit Hash: 706c3fa3c526cdba5b3e9f066b1a568fb96c56e3\\nStore: unistore",
+    "SHOW GRANTS": "GRANT USAGE ON *.* TO 'few'@'%'\n"
+    "GRANT SELECT,INSERT,CREATE ON sbtest.* TO 'few'@'%'",
+    "information_schema.schemata": "0",
+    "SHOW GLOBAL VARIABLES": "tidb_txn_mode\tpessimistic",
+    "JSON_EXTRACT(@@tidb_config": '"unistore"',
+    "SHOW CONFIG": "tidb\t10.0.0.1:4000\tlog.level\twarn\n"
+    "tikv\t10.0.0.2:20160\tstorage.block-cache.capacity\t8GiB\n"
+    "tikv\t10.0.0.3:20160\tstorage.block-cache.capacity\t9GiB\n"
+    "tikv\t10.0.0.3:20160\tlog.file.filename\t",
+}
+
+
+def given(answers: Mapping[str, str] = ANSWERS, tls: Tls | None = None) -> Given:
+    """A TiDB that answers so; an answer that is an error is the client's."""
+    known = {**ANSWERS, **answers}
+
+    def answer(command: object, statement: str) -> str:
+        found = next((text for key, text in known.items() if key in statement), "")
+        if found.startswith("ERROR"):
+            raise CommandError("fake", "mariadb", 1, found)
+        return found
+
+    login = ServerLogin("my_tidb", "10.0.0.1", 4000, "few", "secret", tls)
+    instance = GivenInstance(
+        side="baseline",
+        version="v6.5.0",
+        parameters={},
+        directory=Path("/campaign/baseline"),
+        host=login.host,
+        port=login.port,
+        max_connections=0,
+        database="sbtest",
+        password=login.password,
+        campaign="c1",
+        login=login,
+    )
+    return CLASSES["tidb"](FakeExecutor(answer), instance, lambda: None)
+
+
+def test_rights_are_read_as_tidb_writes_them() -> None:
+    """Without quotes and spaces; those that are missing are named with their GRANT."""
+    with pytest.raises(TargetError, match=r"GRANT UPDATE, DELETE, DROP, INDEX ON sbtest\.\* TO"):
+        given().check()
+    given({"SHOW GRANTS": "GRANT ALL PRIVILEGES ON sb%.* TO 'few'@'%'"}).check()
+
+
+def test_a_connection_that_stayed_unencrypted_is_refused() -> None:
+    """The client says nothing where the server has no TLS and no certificate is to be verified."""
+    with pytest.raises(TargetError, match=r"my_tidb\): the server offers no encrypted connection"):
+        given(tls=Tls()).check()
+
+
+def test_configuration_is_recorded_as_far_as_rights_go() -> None:
+    """Of all components; where their servers differ, every value."""
+    facts = given().facts()
+    assert facts.git_hash == "706c3fa3c526cdba5b3e9f066b1a568fb96c56e3"
+    assert facts.variables == {
+        "tidb_txn_mode": "pessimistic",
+        "tidb.log.level": "warn",
+        "tikv.storage.block-cache.capacity": "8GiB | 9GiB",
+        "tikv.log.file.filename": "",
+    }
+    assert given({"SHOW CONFIG": DENIED}).facts().variables == {"tidb_txn_mode": "pessimistic"}
+
+
+@pytest.mark.parametrize(
+    ("store", "said"),
+    [('"unistore"', tidb.Engine.caveat), ('"tikv"', None), ("ERROR 1193 (HY000)", None)],
+)
+def test_embedded_storage_is_told_from_tikv(store: str, said: str | None) -> None:
+    """Figures of a test store are no cluster's, even where somebody else runs it."""
+    assert given({"JSON_EXTRACT(@@tidb_config": store}).limits() == said
