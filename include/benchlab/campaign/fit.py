@@ -48,8 +48,8 @@ def check(spec: ReportSpec, where: str) -> ReportSpec:
         ``fit.check(spec, "sysbench_local.yaml")``
     """
     checks = (
-        *(_names, _workloads, _versions, _builds, _parameters, _target, _connections_of_sides),
-        *(_slowdown, _schedule),
+        *(_names, _workloads, _versions, _builds, _parameters, _target, _by_workload),
+        *(_connections_of_sides, _slowdown, _schedule),
         *(_languages, _publishing),
     )
     if faults := [f"{where}: {fault}" for check_one in checks for fault in check_one(spec)]:
@@ -64,6 +64,10 @@ def _names(spec: ReportSpec) -> Iterator[str]:
         ("engines", spec.engines, engines.by_name()),
         ("workloads", spec.workloads, workloads.by_name()),
         ("threads_by_workload", spec.threads_by_workload, workloads.by_name()),
+        *(
+            (f"engines.{name}.by_workload", entry.by_workload, workloads.by_name())
+            for name, entry in spec.engines.items()
+        ),
     )
     for field, names, there in known:
         if unknown := [name for name in names if name not in there]:
@@ -252,12 +256,6 @@ def _target(spec: ReportSpec) -> Iterator[str]:
     if target.one_side:
         yield from _one_side(spec)
         return
-    for name, entry in spec.engines.items():
-        if entry.by_workload:
-            yield (
-                f"engines.{name}.by_workload: the target {spec.target} deploys a side once, with "
-                "the same configuration for all workloads; write a report type for each set"
-            )
     if target.topology is None:
         yield from _one_machine(spec)
     else:
@@ -416,6 +414,22 @@ def _fleet(spec: ReportSpec) -> Iterator[str]:
     for name in spec.engines:
         if name in engines.by_name() and engines.by_name()[name].cluster is None:
             yield f"engines.{name}: runs on one machine only, the target {spec.target} is a fleet"
+
+
+def _by_workload(spec: ReportSpec) -> Iterator[str]:
+    """A cluster that the campaign deploys can be configured anew, but not all that it keeps."""
+    for name, entry in spec.engines.items():
+        for workload, items in entry.by_workload.items():
+            where = f"engines.{name}.by_workload.{workload}"
+            advice = "write a report type for each set"
+            if spec.topology is None:
+                yield (
+                    f"{where}: on the target {spec.target} a server has the same configuration for "
+                    f"all workloads; {advice}"
+                )
+            elif name in engines.by_name() and (cluster := engines.by_name()[name].cluster):
+                for bound in cluster.bound_to_data(items):
+                    yield f"{where}.{bound}, and all workloads share their data; {advice}"
 
 
 def _languages(spec: ReportSpec) -> Iterator[str]:

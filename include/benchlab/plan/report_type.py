@@ -163,7 +163,8 @@ class EngineSpec(Frozen):
         candidate: None where only one version is measured (``sides: single``).
         parameters, components: for both sides; a side's own override them.
         by_version: for sides whose version lies in a range; they override those for both sides.
-        by_workload: configuration items of components while one workload is measured.
+        by_workload: configuration items of components while one workload is measured, of both
+            sides; they override all others.
     """
 
     baseline: SideSpec
@@ -521,6 +522,11 @@ class ReportSpec(Frozen):
     def threads_of(self, workload: str) -> tuple[int, ...]:
         """The thread counts of a workload: its own, or those of all."""
         return self.threads_by_workload.get(workload, self.threads)
+
+    def items_of(self, workload: str | None) -> list[Components]:
+        """The items that one workload has alone, by engine; None: before the first workload."""
+        entries = [self.engines[name] for name in self.deployable_engines]
+        return [entry.by_workload.get(workload or "", {}) for entry in entries]
 
     @property
     def haproxy(self) -> HAProxySettings | None:

@@ -1083,6 +1083,7 @@ phase-check-after-last-trial = check after last trial
 phase-back-up = back up
 phase-stop = stop
 phase-restore = restore
+phase-configure = configure
 phase-start = start
 phase-ready = wait until ready
 phase-check-dataset = check dataset
