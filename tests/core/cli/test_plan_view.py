@@ -256,7 +256,6 @@ def test_a_workload_s_own_items_are_shown_where_they_are_set() -> None:
             f"tiup cluster edit-config <campaign>-{side} --topology-file",
             f"tiup cluster reload <campaign>-{side} --skip-restart",
             f"tiup cluster start <campaign>-{side}",
-            "sysbench oltp_point_select",
         )
         place = 0
         for mark in marks:
