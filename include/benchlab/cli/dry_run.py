@@ -112,7 +112,8 @@ class _Rehearsed(CampaignRun):
             update={"snapshots": None, "target": "hosts" if cloud else spec.target}
         )
         now = datetime.now(UTC)
-        record = Campaign(CAMPAIGN, plan, spec, "", "", "running", now, None, {}, {})
+        path = {"client_path": "<built sysbench>"} if spec.client.archive else {}
+        record = Campaign(CAMPAIGN, plan, spec, "", "", "running", now, None, path, {})
         store.add_campaign(record)
         super().__init__(home, store, record)
         self.commands: dict[Command, None] = {}
