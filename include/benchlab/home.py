@@ -59,6 +59,11 @@ class Home:
         return self.root / "builds"
 
     @property
+    def clients(self) -> Path:
+        """Clients that were built here, a directory for each by the hash of its archive."""
+        return self.root / "clients"
+
+    @property
     def reports(self) -> Path:
         """Published reports, a directory per campaign."""
         return self.root / "reports"

@@ -6,6 +6,7 @@ directories, and starts the servers of standin_server.py there, which outlive it
 pid file in their deploy directory.
 
     tiup cluster deploy|patch|start|stop|disable|destroy|display|list ...
+    tiup cluster show-config|edit-config|reload ...
     tiup br:VERSION backup|restore db ...
 
 /etc/standin-tiup.json says where the MariaDB releases lie and which one stands for a version.
@@ -45,7 +46,8 @@ KEYS = {
     "tikv": {"port", "status_port"},
     "tidb": {"port", "status_port"},
 }
-COMMON_KEYS = {"host", "ssh_port", "ignore_exporter"}
+FOUND = {"arch": "amd64", "os": "linux"}
+COMMON_KEYS = {"host", "ssh_port", "ignore_exporter", "patched", *FOUND}
 UP = {"pd": "/pd/api/v1/health", "tikv": "/config", "tidb": "/status"}
 DEFAULTS: dict[str, dict[str, Any]] = {
     "pd": {"schedule": {"leader-schedule-limit": 4}, "replication": {"max-replicas": 3}},
@@ -179,6 +181,11 @@ def meta_of(name: str) -> Meta:
         raise Failure(f"Cluster {name} not found") from None
 
 
+def save(meta: Meta) -> None:
+    """Keep what is known of a cluster."""
+    (CLUSTERS / meta["name"] / "meta.yaml").write_text(yaml.safe_dump(meta))
+
+
 def key_of(name: str) -> str:
     """The path of the key that a cluster's deployment made."""
     return str(CLUSTERS / name / "ssh" / "id_rsa")
@@ -248,7 +255,10 @@ def deploy(options: argparse.Namespace) -> None:
             raise Failure(failed[0])
     for server in found:
         print(f"\tEnable instance {server.id} success")
-    (CLUSTERS / options.name / "meta.yaml").write_text(yaml.safe_dump(meta))
+    for component in ORDER:  # FillHostArchOrOS in TiUP's pkg/cluster/spec/spec.go
+        for entry in meta["topology"].get(f"{component}_servers", ()):
+            entry.update(FOUND)
+    save(meta)
     print(f"Cluster `{options.name}` deployed successfully, you can start it with command: ...")
 
 
@@ -315,6 +325,58 @@ def patch(options: argparse.Namespace) -> None:
     # All of them: PD says what TiKV is, and MariaDB beside a TiKV what TiDB is.
     if failed := everywhere(found, options, replace):
         raise Failure(failed[0])
+    for entry in meta["topology"][f"{roles[0]}_servers"]:
+        entry["patched"] = True
+    save(meta)
+
+
+def show_config(options: argparse.Namespace) -> None:
+    """``tiup cluster show-config``."""
+    print(yaml.safe_dump(meta_of(options.name)["topology"]), end="")
+
+
+def edit_config(options: argparse.Namespace) -> None:
+    """``tiup cluster edit-config``: EditConfig in TiUP's pkg/cluster/manager/edit_config.go, which
+    ends well where it refuses a topology. Only configuration is editable of what is written here
+    (ValidateSpecDiff in its pkg/utils/diff.go, the tags `validate` in its pkg/cluster/spec).
+    """
+    meta = meta_of(options.name)
+    if not options.topology_file:
+        raise Failure("this stand-in opens no editor")
+    refused = "New topology could not be saved: "
+    try:
+        edited = read_topology(options.topology_file)
+    except Failure as failure:
+        print(f"{refused}Failed to parse topology file: {failure}\nNothing changed.")
+        return
+    kept = {key: value for key, value in meta["topology"].items() if key != "server_configs"}
+    if kept != {key: value for key, value in edited.items() if key != "server_configs"}:
+        print(refused)
+        print("immutable field changed: ...", file=sys.stderr)
+        print("Nothing changed.")
+        return
+    save({**meta, "topology": edited})
+    print("Applying changes...\nApplied successfully, please use `tiup cluster reload ...`")
+
+
+def reload(options: argparse.Namespace) -> None:
+    """``tiup cluster reload``: Reload in TiUP's pkg/cluster/manager/reload.go. A server has what
+    was written once it is started.
+    """
+    if not options.skip_restart:
+        raise Failure("this stand-in restarts no servers one by one")
+    meta = meta_of(options.name)
+    found, key = servers(meta), key_of(options.name)
+
+    def refresh(server: Server) -> None:
+        settings = json.dumps(settings_of(server, meta, found), indent=1)
+        script = f"echo {shlex.quote(settings)} > {server.deploy_dir}/conf/standin.json"
+        ssh(server, meta["user"], key, script)
+        check_config(server, meta)
+
+    if failed := everywhere(found, options, refresh):
+        raise Failure(failed[0])
+    print(f"Reloaded cluster `{options.name}` successfully")
 
 
 def refuse_port_conflict(found: list[Server]) -> None:
@@ -755,6 +817,9 @@ def cluster_parser() -> Parser:
     work = {
         "deploy": deploy,
         "patch": patch,
+        "show-config": show_config,
+        "edit-config": edit_config,
+        "reload": reload,
         "start": start,
         "stop": stop,
         "disable": disable,
@@ -781,6 +846,10 @@ def cluster_parser() -> Parser:
             command.add_argument("-R", "--role")
             command.add_argument("--offline", action="store_true")
             command.add_argument("--overwrite", action="store_true")
+        if name == "edit-config":
+            command.add_argument("--topology-file")
+        if name == "reload":
+            command.add_argument("--skip-restart", action="store_true")
         if name == "destroy":
             command.add_argument("--force", action="store_true")
     return parser

@@ -315,6 +315,51 @@ def test_a_full_disk_while_backing_up_names_the_host_and_spoils_nothing(
     running.restore()
 
 
+def test_a_workload_s_own_items_take_effect_on_every_server_and_are_taken_back(
+    fleet: TestFleet, running: Cluster
+) -> None:
+    """By a restart; until then they count as ineffective. What a server refuses is named, and
+    nothing counts as configured until it is configured anew.
+    """
+    own = running.with_components({"tikv": {"server.grpc-concurrency": 7, "log-level": "error"}})
+    assert running.configured()
+    assert not own.configured()
+    assert running.columns()["ineffective_parameters"] == 0
+    assert own.columns()["ineffective_parameters"] == 2
+    running.stop()
+    own.configure()
+    own.start()
+    assert own.configured()
+    assert not running.configured()
+    assert own.columns()["ineffective_parameters"] == 0
+    (set_,) = {
+        one.config["server.grpc-concurrency"]
+        for one in own._census.instances()
+        if one.config and one.component == "tikv"
+    }
+    assert set_ == "7"
+    assert own.variables()["tikv.storage.scheduler-worker-pool-size"] == "5", "all workloads' own"
+    own.stop()
+    refused = running.with_components({"tikv": {"raftstore.no-such-item": 1}})
+    with pytest.raises(EngineError, match=r"(?s)baseline.*no-such-item.*correct it in the report"):
+        refused.configure()
+    assert not any(one.configured() for one in (running, own, refused))
+    running.configure()
+    assert running.configured()
+    conf = DATA / "c1/baseline/deploy/tikv-20160/conf/standin.json"
+    assert "grpc-concurrency" not in fleet.hosts["kv-2"].run(f"cat {conf}").stdout
+
+
+def test_a_topology_that_tiup_does_not_take_is_an_error(
+    fleet: TestFleet, sides: dict[Side, Cluster]
+) -> None:
+    """TiUP ends well. Such is the one that was deployed: since then TiUP knows the hosts better."""
+    cluster = sides["candidate"]
+    deployed = cluster.instance.directory / "topology.yaml"
+    with pytest.raises(BenchlabError, match=r"(?s)edit-config c1-candidate.*immutable field"):
+        cluster._tiup.configure(cluster.instance.cluster_name, deployed)
+
+
 def test_half_restored_data_are_not_started(fleet: TestFleet, running: Cluster) -> None:
     """One host has the snapshot's state, another its last one; a complete restore fixes it."""
     snapshot = DATA / "c1/baseline/snapshot"

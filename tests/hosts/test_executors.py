@@ -16,6 +16,8 @@ from benchlab.errors import CommandError, CommandTimeout, TargetError
 from benchlab.hosts.executor import TAG, Executor, JobStatus, LocalExecutor
 from benchlab.hosts.fleet import FleetHost
 from benchlab.hosts.ssh.executor import SSHExecutor
+from benchlab.workloads import sysbench_archive
+from tests.builders import sysbench_source
 from tests.hosts.namespaces import NamespaceHost, Namespaces, own
 
 NUMBERS = itertools.count()
@@ -133,6 +135,20 @@ def test_arguments_and_variables_reach_the_program_as_they_are(executor: Executo
     assert executor.run(["printf", "%s\\0", *odd]).stdout.split("\0")[:-1] == odd
     for value in odd:
         assert executor.run(["sh", "-c", 'printf %s "$X"'], env={"X": value}).stdout == value
+
+
+def test_sysbench_is_built_from_its_archive(
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the campaign's account, in a directory of the campaign's."""
+    for tool in sysbench_archive.TOOLS.keys() - sysbench_source.NEEDED:
+        monkeypatch.delitem(sysbench_archive.TOOLS, tool)
+    executor, source = place.executor(), sysbench_source.source(tmp_path)
+    wanted = sysbench_source.client(sysbench_source.archived(source))
+    built = sysbench_archive.built(executor, place.folder, tmp_path, wanted)
+    assert built.path is not None
+    assert built.path.startswith(f"{place.folder}/sysbench-")
+    assert executor.run([built.path, "--version"]).stdout == "sysbench 1.1.0\n"
 
 
 def test_output_that_is_no_text_does_not_bring_anything_down(executor: Executor) -> None:

@@ -150,9 +150,12 @@ def _topology(hosts: dict[str, NamespaceHost]) -> dict[str, object]:
 
 
 def test_a_campaign_measures_and_leaves_the_hosts_as_they_were(owned: Owned) -> None:
-    """Beside the report nothing is left; meanwhile nobody else gets onto the hosts."""
+    """Beside the report nothing is left; meanwhile nobody else gets onto the hosts. What the
+    workload has alone is in effect on both sides, and the report says so.
+    """
     machine = owned.machine
-    run = machine.start(*owned.start("owner"))
+    own = "{oltp_update_index: {tikv: {server.grpc-concurrency: 3}}}"
+    run = machine.start(*owned.start("owner", engines__tidb__by_workload=own))
     machine.wait_for("owner", "run")
     # Its id begins another's: what is taken away of it must not be the other's.
     said = machine.run(*owned.start("own"), code=1)
@@ -166,7 +169,13 @@ def test_a_campaign_measures_and_leaves_the_hosts_as_they_were(owned: Owned) -> 
     assert [t.valid for t in trials] == [True, True], [t.reasons for t in trials]
     assert campaign.environment["client_hosts"].startswith("1 x ")
     assert campaign.environment["tikv_hosts"].startswith("3 x ")
+    for trial in trials:
+        assert trial.phases["configure"] > 0
+        assert ("parameters", "pass") in [(gate.gate, gate.status) for gate in trial.gates]
     assert (machine.here.reports / "owner" / "report.html").exists()
+    page = (machine.here.reports / "owner" / "report.md").read_text()
+    assert "while Update Index is measured" in page
+    assert "server.grpc-concurrency: 3" in page
     assert machine.outcome("own")[0].state == "failed"
     assert owned.left() == {}
     for name in ("owner", "own"):

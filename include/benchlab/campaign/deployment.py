@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchlab.analysis.gates.gates import Gate
-from benchlab.engines.database import OPEN_USER, USER
+from benchlab.engines.database import OPEN_USER, USER, Database
 from benchlab.plan.fields.client import Client
+from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import Side
 from benchlab.results.records import Campaign
 from benchlab.targets.target import Deployment
@@ -33,6 +34,13 @@ class TrialSetup:
     workload: Workload
     password: str = field(repr=False)
     gates: Sequence[Gate]
+
+    def engine(self, trial: PlannedTrial) -> Database:
+        """A trial's side, with the configuration items that its workload has alone."""
+        by_workload = self.campaign.report_type.engines[self.campaign.plan.engine].by_workload
+        side = self.deployment.engine(trial.side)
+        items = by_workload.get(trial.workload)
+        return side.with_components(items) if items else side
 
 
 def client_config(deployment: Deployment, side: Side) -> Path:

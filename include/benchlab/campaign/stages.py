@@ -30,13 +30,15 @@ from benchlab.errors import (
 from benchlab.home import ID, Home
 from benchlab.hosts import metrics, probes
 from benchlab.hosts.access import Access
+from benchlab.hosts.executor import LocalExecutor
 from benchlab.hosts.lock import Holder
+from benchlab.plan.fields.client import Client
 from benchlab.plan.fields.publish import Destination
 from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.steps import minutes_after_trials
 from benchlab.results.records import REPLACED, SPENT, Campaign, Condition
 from benchlab.results.store import Store
-from benchlab.workloads import lua_script
+from benchlab.workloads import lua_script, sysbench_archive
 from benchlab.workloads import program as client_program
 
 EVERYDAY = Access()
@@ -104,6 +106,7 @@ class CampaignRun(Preparation):
         engine, reason = chosen or planning.choose_engine(spec, home)
         planning.refuse_unpublished(home, spec, engine)
         spec = lua_script.pinned(home.project, builds.pinned(home, spec, access))
+        sysbench_archive.check(home.project, spec.client)
         basis = planning.known(home, spec, engine, store, access)
         planned = planning.plan(home, spec, engine, campaign, basis)
         planning.refuse_undecided(home, spec, access)
@@ -219,7 +222,7 @@ class CampaignRun(Preparation):
             self.target.executor,
             self.target.directory,
             self.workload,
-            self.spec.client,
+            self._client_built(),
             measured_with=earlier if self.store.trials(self.campaign.id) else None,
             files=lua_script.kept(self.spec, self.directory),
         )
@@ -231,12 +234,25 @@ class CampaignRun(Preparation):
         before = self.store.campaign(self.campaign.id).environment
         kept = (probes.FIRST, probes.AGAIN, REPLACED)
         facts |= {name: before[name] for name in kept if name in before}
-        self.store.set_environment(self.campaign.id, {**self.target.environment(), **facts})
+        environment = {**self.target.environment(), **facts}
+        if self.workload.TOOL in environment:  # else the one on the PATH would be reported
+            environment[self.workload.TOOL] = facts["client_version"]
+        self.store.set_environment(self.campaign.id, environment)
         if probe and not self._clock.resumed:
             self._probe()
         for side in self.target.sides:
             text = self.workload.config_file_text(self._endpoint(side))
             self.target.executor.put(client_config(self.target, side), text, private=True)
+
+    def _client_built(self) -> Client:
+        """The report type's client; one that is built here is kept, on a fleet it goes with it."""
+        executor, client = self.target.executor, self.spec.client
+        if client.archive is not None:
+            self.note("provision", "install", note=f"sysbench from {client.archive}")
+        places = self.target.directory
+        if isinstance(executor, LocalExecutor):
+            places = self.home.clients
+        return sysbench_archive.built(executor, places, self.home.project, client)
 
     def _probe(self) -> None:
         """Probe all hosts, on which nothing is at work."""

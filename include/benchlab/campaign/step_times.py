@@ -37,7 +37,8 @@ def of_trials(results: Sequence[TrialResult]) -> Iterator[tuple[TimedStep, None,
         if following.trial.index != result.trial.index + 1:
             continue
         between = (following.started_at - result.started_at).total_seconds()
-        beside = between - _before(result) - result.phases.get("warm-up", 0) - result.trial.seconds
+        own = sum(result.phases.get(phase, 0) for phase in ("configure", "warm-up"))
+        beside = between - _before(result) - own - result.trial.seconds
         took.setdefault("trial", []).append(max(beside, 0.0))
         if "restore" in following.phases:
             took.setdefault("restore", []).append(_before(following))

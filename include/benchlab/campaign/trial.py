@@ -186,7 +186,7 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
         raw = executor.job_output(begun.job)
         output = setup.workload.parse(raw)
         columns = begun.columns | trial_columns.of_client(setup, trial, output, status)
-        columns |= trial_columns.of_servers(setup, trial.side, begun.columns)
+        columns |= trial_columns.of_servers(setup, trial, begun.columns)
         hosts = _watched_hosts(setup, trial, begun)
         columns |= hosts.columns()
         columns |= trial_columns.of_setup(setup, trial.side)
@@ -225,8 +225,9 @@ def client_job(trial: PlannedTrial, attempt: int) -> str:
 def _make_ready(setup: TrialSetup, trial: PlannedTrial, clock: _Clock, *, restore: bool) -> bool:
     """Start the side, if need be from its snapshot; returns whether its server was started now."""
     deployment = setup.deployment
-    engine, balancer = deployment.engine(trial.side), deployment.balancer(trial.side)
-    fresh = restore or not engine.running()
+    engine, balancer = setup.engine(trial), deployment.balancer(trial.side)
+    configure = not engine.configured()
+    fresh = restore or configure or not engine.running()
     with clock.phase("stop"):
         balancer.stop()
         for side in deployment.sides:
@@ -235,6 +236,9 @@ def _make_ready(setup: TrialSetup, trial: PlannedTrial, clock: _Clock, *, restor
     if restore:
         with clock.phase("restore"):
             engine.restore()
+    if configure:
+        with clock.phase("configure"):
+            engine.configure()
     with clock.phase("start"):
         engine.start_for_trial()
     with clock.phase("ready"):

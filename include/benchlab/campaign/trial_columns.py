@@ -66,14 +66,14 @@ def of_client(
 
 
 def of_servers(
-    setup: TrialSetup, side: Side, noted: Mapping[str, float | None]
+    setup: TrialSetup, trial: PlannedTrial, noted: Mapping[str, float | None]
 ) -> dict[str, float | None]:
     """Columns from what the servers and the load balancer report after the run.
 
     Args:
         noted: the result of :func:`before_run`, for an adopted client from its first try.
     """
-    engine, balancer = setup.deployment.engine(side), setup.deployment.balancer(side)
+    side, engine, balancer = trial.side, setup.engine(trial), setup.deployment.balancer(trial.side)
     columns: dict[str, float | None] = {"ended_servers": 1.0}
     columns["background_jobs"] = _background_work(setup, side, noted.get(BACKGROUND_ENDED))
     columns["write_stalls"] = _stalled(_write_stalls(setup, side), noted)

@@ -36,6 +36,7 @@ from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import Fleet, FleetHost
 from benchlab.hosts.rehearsal import Command, Rehearsal, shell
 from benchlab.hosts.server_login import ServerLogin, Tls
+from benchlab.plan.fields.engines import Components
 from benchlab.plan.fields.load_balancer import MAX_THREADS
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec, Side
@@ -117,7 +118,8 @@ class _Rehearsed(CampaignRun):
             update={"snapshots": None, "target": "hosts" if cloud else spec.target}
         )
         now = datetime.now(UTC)
-        record = Campaign(CAMPAIGN, plan, spec, "", "", "running", now, None, {}, {})
+        path = {"client_path": "<built sysbench>"} if spec.client.archive else {}
+        record = Campaign(CAMPAIGN, plan, spec, "", "", "running", now, None, path, {})
         store.add_campaign(record)
         super().__init__(home, store, record, Access(server=_login))
         self.commands: dict[Command, None] = {}
@@ -138,8 +140,10 @@ class _Rehearsed(CampaignRun):
         # Set on the instance, so that the target's class needs no code for it.
         vars(self.target)["acquire"] = lambda origin: None
         vars(self.target)["_package"] = lambda component, _: Path(f"<{component}.tar.gz>")
-        deployed = self.target.engine
-        vars(self.target)["engine"] = lambda side: _Silent(deployed(side), self._rows, self._keep)
+        deployed, given = self.target.engine, dict[Side, Components]()
+        vars(self.target)["engine"] = lambda side: _Silent(
+            deployed(side), self._rows, self._keep, given
+        )
 
     def note(self, stage: str, phase: str, note: str = "") -> None:
         """Commands recorded from now on belong to this stage, whichever its side."""
@@ -223,10 +227,22 @@ class _Rehearsed(CampaignRun):
 
 
 class _Silent:
-    """A database without servers: its acts are recorded, and its answers are as expected."""
+    """A database without servers: its acts are recorded, and its answers are as expected.
 
-    def __init__(self, database: Database, rows: dict[str, int], show: Show) -> None:
-        self._database, self._show = database, show
+    Args:
+        given: the configuration items of each side's components, as they were last set.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        rows: dict[str, int],
+        show: Show,
+        given: dict[Side, Components],
+    ) -> None:
+        self._database, self._rows, self._show, self._given = database, rows, show, given
+        self._side = database.instance.side
+        self._items: Components = getattr(database.instance, "components", {})
         vars(database)["tables_at_once"] = 1  # recorded in a fixed order
         version = database.instance.version
         self._answers = {
@@ -238,6 +254,7 @@ class _Silent:
             "ineffective": {},
             "misfits": [],
             "running": False,
+            "configured": given.setdefault(self._side, self._items) == self._items,
             "background_jobs": None,
             "write_stalls": {},
             "start": None,
@@ -250,8 +267,13 @@ class _Silent:
         found = getattr(self._database, name)
         return functools.partial(self._act, name) if name in get_args(Act) else found
 
+    def with_components(self, items: Components) -> _Silent:
+        changed = self._database.with_components(items)
+        return _Silent(changed, self._rows, self._show, self._given)
+
     def _act(self, act: Any) -> None:
         database = self._database
+        self._given[self._side] = self._items
         if isinstance(database, BaseCluster):
             database.rehearse(act)
             return

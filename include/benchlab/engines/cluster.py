@@ -11,12 +11,12 @@ from typing import Literal, Self
 from benchlab.engines.database import Database
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.fleet import Fleet, FleetHost
-from benchlab.plan.fields.engines import SideSpec
+from benchlab.plan.fields.engines import Components, SideSpec
 from benchlab.plan.report_type import Side
 
 Executors = Callable[[FleetHost], Executor]
 """Gives the executor of a host; called from several threads at once."""
-Act = Literal["deploy", "backup", "restore", "start_for_trial"]
+Act = Literal["deploy", "backup", "restore", "configure", "start_for_trial"]
 """What can be rehearsed: the name of a method of :class:`Database`."""
 
 
@@ -81,6 +81,11 @@ class BaseCluster(Database):
     @abstractmethod
     def no_dataset_snapshots(cls, version: str) -> str | None:
         """Why a version's dataset cannot be saved or restored, as a sentence; None where it can."""
+
+    @classmethod
+    @abstractmethod
+    def bound_to_data(cls, items: Components) -> list[str]:
+        """Which of these cannot change once there are data, and why, as sentences."""
 
     @classmethod
     @abstractmethod

@@ -18,7 +18,7 @@ from typing import ClassVar, NamedTuple, TypeVar
 from benchlab.errors import CommandError, EngineError
 from benchlab.hosts.executor import Executor
 from benchlab.plan.fields.builds import has_commit, is_nightly
-from benchlab.plan.fields.engines import Parameters
+from benchlab.plan.fields.engines import Components, Parameters
 from benchlab.plan.report_type import Side
 from benchlab.plan.versions import parse
 from benchlab.results.records import SideFacts
@@ -129,6 +129,17 @@ class Database(ABC):
     @abstractmethod
     def running(self) -> bool:
         """Whether all of its servers are running."""
+
+    def with_components(self, items: Components) -> Database:
+        """The same side, as it has to be with these configuration items in addition."""
+        raise EngineError(f"{self._name()}: its configuration stays as it was deployed")
+
+    def configured(self) -> bool:
+        """Whether its servers start with all configuration items that it has to have."""
+        return True
+
+    def configure(self) -> None:  # noqa: B027 - what is always configured needs none
+        """While it is stopped, give its servers those items."""
 
     @abstractmethod
     def backup(self) -> None:

@@ -45,6 +45,8 @@ class PlannedTrial:
         seconds: measured time, without warm-up.
         warm_up: whether a warm-up comes before it: it is the first of its block, or its server is
             restarted. In plans of earlier releases each has one.
+        configure: whether its servers get other configuration items before it, because its workload
+            has items of its own, or the side's last one had.
     """
 
     index: int
@@ -55,6 +57,7 @@ class PlannedTrial:
     restore: bool
     seconds: int
     warm_up: bool = True
+    configure: bool = False
 
     @property
     def id(self) -> str:
@@ -86,16 +89,20 @@ def trials(spec: ReportSpec, seed: int, read_only: Iterable[str]) -> Iterator[Pl
     """
     unchanging = frozenset(read_only)
     dirty = dict.fromkeys(SIDES, True)  # after the load: the data may differ from the snapshot
-    index = 0
+    index = deployed = 0
     for round_number, workload, runs in _pairs(spec, seed):
         begun: set[Side] = set()
+        if (number := deployment_of(round_number, spec.rounds, spec.deployments)) != deployed:
+            deployed, items = number, dict.fromkeys(SIDES, spec.items_of(None))
         for side, thread_counts in runs:
             for position, threads in enumerate(thread_counts):
                 restore = _restores(spec.restore, side not in begun, dirty[side])
                 yield PlannedTrial(
                     *(index, round_number, side, workload, threads, restore, spec.seconds),
                     warm_up=position == 0 or restore,
+                    configure=spec.items_of(workload) != items[side],
                 )
+                items[side] = spec.items_of(workload)
                 dirty[side] = workload not in unchanging or (dirty[side] and not restore)
                 begun.add(side)
                 index += 1

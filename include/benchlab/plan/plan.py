@@ -167,13 +167,14 @@ class Plan:
 
     @property
     def server_starts(self) -> int:
-        """How often a trial begins with the start of its server: another side's turn, or a restore.
+        """How often a trial begins with the start of its server: another side's turn, a restore, or
+        other configuration items.
 
         Pairs of blocks that are measured again are not counted.
         """
         sides = [None, *(trial.side for trial in self.trials)]
         return sum(
-            trial.restore or trial.side != before
+            trial.restore or trial.configure or trial.side != before
             for trial, before in zip(self.trials, sides, strict=False)
         )
 
@@ -207,6 +208,8 @@ class Plan:
         for trial in document["trials"]:
             if trial["warm_up"]:
                 del trial["warm_up"]
+            if not trial["configure"]:
+                del trial["configure"]
         # What earlier releases did not write either, where there is nothing to say.
         if document["deployments"] == 1:
             del document["deployments"]

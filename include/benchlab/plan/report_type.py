@@ -22,7 +22,7 @@ from benchlab.plan.documents import Frozen, Name, from_yaml, read_text, validate
 from benchlab.plan.fields.budget import Budget
 from benchlab.plan.fields.client import Client
 from benchlab.plan.fields.dataset import AnyDataset
-from benchlab.plan.fields.engines import EngineSpec, SideSpec
+from benchlab.plan.fields.engines import Components, EngineSpec, SideSpec
 from benchlab.plan.fields.load_balancer import HAProxySettings, LoadBalancer
 from benchlab.plan.fields.ports import Ports
 from benchlab.plan.fields.publish import FILES, Destination
@@ -221,6 +221,11 @@ class ReportSpec(Frozen):
     def threads_of(self, workload: str) -> tuple[int, ...]:
         """The thread counts of a workload: its own, or those of all."""
         return self.threads_by_workload.get(workload, self.threads)
+
+    def items_of(self, workload: str | None) -> list[Components]:
+        """The items that one workload has alone, by engine; None: before the first workload."""
+        entries = [self.engines[name] for name in self.deployable_engines]
+        return [entry.by_workload.get(workload or "", {}) for entry in entries]
 
     @property
     def haproxy(self) -> HAProxySettings | None:

@@ -97,6 +97,9 @@ COPY_BYTES_PER_S = 500e6
 """The same where blocks cannot be shared, on each host's disk, all hosts at once."""
 START_S = 20.0
 """`tiup cluster start`: PD, then TiKV, then TiDB, until each answers."""
+CONFIGURE_S = 20.0
+"""`tiup cluster edit-config` and `reload --skip-restart` of a stopped cluster: every server's files
+are written anew and checked, five servers at a time."""
 BALANCE_S = 20.0
 """After a start, until all stores are Up and leaders are spread evenly."""
 TRIAL_S = 3.0
@@ -485,11 +488,12 @@ def _before(
         # A snapshot cannot be restored there: the tables are dropped and loaded again.
         return _load_s(spec) + _analyze_s(spec) if trial.restore else 0.0
     restart = STOP_S + START_S + BALANCE_S if topology else RESTART_S
+    configure = CONFIGURE_S if trial.configure else 0.0
     if trial.restore:
         copy = _copy_s(spec, topology) if topology else RESTORE_S
-        return basis.seconds("restore", restart + copy)
-    if previous is None or previous.side != trial.side:
-        return basis.seconds("restart", restart)
+        return configure + basis.seconds("restore", restart + copy)
+    if previous is None or previous.side != trial.side or trial.configure:
+        return configure + basis.seconds("restart", restart)
     return 0.0
 
 
@@ -506,8 +510,10 @@ def _portions(
         portions.setdefault(key, []).append(trial)
     for (side, name), members in portions.items():
         number = sum(trial.restore for trial in members)
-        restores = f", {number} restore{'s' * (number != 1)}" if number else ""
-        yield side, f"{name}, {len(members)} trials of {spec.seconds} s{restores}", members
+        also = f", {number} restore{'s' * (number != 1)}" if number else ""
+        changes = sum(trial.configure for trial in members)
+        also += f", {changes} change{'s' * (changes != 1)} of configuration" if changes else ""
+        yield side, f"{name}, {len(members)} trials of {spec.seconds} s{also}", members
 
 
 def _around(topology: Topology | None) -> tuple[float, str, float]:

@@ -35,6 +35,7 @@ from benchlab.targets.ec2.rental_file import RentalFile
 from benchlab.targets.ec2.tags import Rental
 from benchlab.targets.fleet import CLIENT_TOOLS, SERVER_TOOLS, STORAGE_TOOLS, FleetTarget
 from benchlab.targets.target import Say
+from benchlab.workloads.sysbench_archive import TOOLS as BUILDS
 
 # The fleet's lifetime is twice the planned time, or the planned time with all repeats if that is
 # more, plus this; unless the budget ends it before.
@@ -240,7 +241,7 @@ class Target(FleetTarget):
             created_at=kept.created_at,
             lifetime=kept.lifetime,
             packages={
-                "client": _packages(CLIENT_TOOLS),
+                "client": _packages(CLIENT_TOOLS | (BUILDS if self.spec.client.archive else {})),
                 "pd": _packages(SERVER_TOOLS | STORAGE_TOOLS),
                 "tikv": _packages(SERVER_TOOLS | STORAGE_TOOLS),
                 "tidb": _packages(SERVER_TOOLS),

@@ -75,10 +75,14 @@ def warnings(spec: ReportSpec) -> list[str]:
 
 
 def _versions(client: Client) -> Iterator[str]:
-    if client.path is not None and client.version is None:
+    if (client.archive is None) != (client.sha256 is None):
+        yield "client: archive and sha256 belong together: write both, or neither"
+    if client.archive is not None and client.path is not None:
+        yield "client.path: sysbench is built from client.archive; leave one of them out"
+    if (named := client.path or client.archive) is not None and client.version is None:
         yield (
-            f"client.version: missing; write which sysbench {client.path} is, so that its options "
-            "can be checked, and the program itself on the client's host"
+            f"client.version: missing; write which sysbench {named} is, so that its options can "
+            "be checked, and the program itself on the client's host"
         )
     if client.version is not None and not re.match(r"1\.[01]\.[0-9]", client.version):
         yield f"client.version: {client.version}: Benchlab knows sysbench 1.0.* and 1.1.*"

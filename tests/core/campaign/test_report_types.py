@@ -10,8 +10,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchlab.campaign import fit, planning, report_types
 from benchlab.campaign import overrides as overrides_module
-from benchlab.campaign import planning, report_types
 from benchlab.errors import SpecError, UnavailableError
 from benchlab.home import Home, find
 from benchlab.plan.report_type import SIDES, ReportSpec
@@ -99,6 +99,44 @@ def test_all_unknown_names_are_reported_at_once(home: Home) -> None:
         "engines.mariadb.candidate.version: 'v6.5.0' is not a version of mariadb",
     ):
         assert part in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("own", "message"),
+    [
+        ({"pd": {"schedule.leader-schedule-limit": 8}}, "by_workload.oltp_insert.pd: PD keeps its"),
+        (
+            {"tikv": {"storage.api-version": 2}},
+            "oltp_insert.tikv: storage.api-version: it decides how rows are stored, and all",
+        ),
+        ({"tikv": {"raft-engine.prefill-for-recycle": True}}, "is known from v7.0.0 on"),
+        ({"tiflash": {"x": 1}}, "tiflash: there is no such component"),
+        ({"tikv": {"log-level": "error"}, "tidb": {"token-limit": 500}}, None),
+    ],
+)
+def test_a_workload_s_own_items_are_of_what_can_be_configured_anew(
+    own: dict[str, Any], message: str | None
+) -> None:
+    """On a fleet; what cannot is refused before there are hosts."""
+    engines = plans.fleet_spec().model_dump(mode="json")["engines"]
+    engines["tidb"]["by_workload"] = {"oltp_insert": own}
+    spec = plans.fleet_spec(engines=engines)
+    if message is None:
+        assert fit.check(spec, "spec") is spec
+        return
+    with pytest.raises(SpecError) as refused:
+        fit.check(spec, "spec")
+    assert message in str(refused.value)
+
+
+def test_one_server_has_one_configuration() -> None:
+    """Of all workloads, whatever it is; and a workload that is not known has none."""
+    engines = plans.spec().model_dump(mode="json")["engines"]
+    engines["mariadb"]["by_workload"] = {"oltp_inset": {"server": {"log_level": "error"}}}
+    with pytest.raises(SpecError) as refused:
+        fit.check(plans.spec(engines=engines), "spec")
+    assert "engines.mariadb.by_workload: unknown: oltp_inset; there are: " in str(refused.value)
+    assert "a server has the same configuration for all workloads" in str(refused.value)
 
 
 # ---------------------------------------------------------------- changing

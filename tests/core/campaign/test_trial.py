@@ -24,7 +24,7 @@ from benchlab.plan.report_type import Side
 from benchlab.targets.haproxy import Backend
 from benchlab.workloads import sysbench, workload_of
 from tests.builders import campaigns, plans
-from tests.builders.fakes import FakeDeployment, FakeExecutor
+from tests.builders.fakes import FakeDeployment, FakeEngine, FakeExecutor
 
 ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests" / "golden" / "sysbench"
@@ -71,7 +71,8 @@ class Bench:
     ) -> Collected:
         """Measure one trial; options have their usual values by default."""
         fields = {"warmup_seconds": 1, **options}
-        spec = plans.spec(warmup_seconds=fields.pop("warmup_seconds"))
+        of_spec = {key: fields.pop(key) for key in ("warmup_seconds", "engines") if key in fields}
+        spec = plans.spec(**of_spec)
         record = dataclasses.replace(
             campaigns.campaign(spec, facts=self.facts),
             plan=self.plan,
@@ -121,6 +122,39 @@ def test_the_other_side_is_stopped_first() -> None:
     bench.measure(CANDIDATE)
     assert bench.executor.log[0] == "stop server-baseline"
     assert not bench.deployment.engine("baseline").running()
+
+
+def test_servers_are_configured_while_they_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a restore and before the start, and warmed up again; then they are left alone."""
+    bench, given, later = Bench(), list[bool](), dataclasses.replace(BASELINE, warm_up=False)
+    bench.measure()
+    monkeypatch.setattr(FakeEngine, "configured", lambda engine: bool(given))
+    monkeypatch.setattr(FakeEngine, "configure", lambda engine: given.append(engine.running()))
+    bench.phases.clear()
+    bench.measure(later, 2, restore=False)
+    assert bench.phases[:5] == ["stop", "configure", "start", "ready", "warm-up"]
+    bench.phases.clear()
+    bench.measure(later, 3, restore=False)
+    assert bench.phases[:4] == ["stop", "start", "ready", "run"]
+    assert given == [False]
+
+
+def test_a_side_is_configured_and_judged_by_what_its_workload_has_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What only another workload has is no item of this one."""
+    asked: list[Any] = []
+
+    def with_components(engine: FakeEngine, items: Any) -> FakeEngine:
+        asked.append(items)
+        return engine
+
+    monkeypatch.setattr(FakeEngine, "with_components", with_components)
+    engines = plans.spec().model_dump()["engines"]
+    own = {"tikv": {"raft-engine.prefill-for-recycle": False}}
+    engines["mariadb"]["by_workload"] = {"oltp_read_write": own, "oltp_insert": {"tikv": {}}}
+    Bench().measure(engines=engines)
+    assert asked == [own, own], "before the start, and for the gates"
 
 
 def test_a_server_is_stopped_before_its_data_is_restored() -> None:

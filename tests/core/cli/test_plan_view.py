@@ -20,6 +20,7 @@ from benchlab.hosts.rehearsal import Command
 from benchlab.plan import pricing
 from benchlab.plan.fields.client import Client
 from benchlab.plan.plan import Plan
+from benchlab.plan.steps import CONFIGURE_S
 from benchlab.plan.topology import Ec2Topology
 from benchlab.plan.topology import load as load_topology
 from benchlab.report.formats import plan_text
@@ -235,6 +236,41 @@ def test_commands_are_in_the_order_in_which_they_run() -> None:
     )
     places = [shown.index(mark) for mark in marks]
     assert places == sorted(places)
+
+
+def test_a_workload_s_own_items_are_shown_where_they_are_set() -> None:
+    """Of both sides, from a stopped cluster; the next workload has what all others have. The plan
+    counts the time, and each of these trials says it.
+    """
+    key = "raft-engine.prefill-for-recycle"
+    own = f"engines.tidb.by_workload={{oltp_point_select: {{tikv: {{{key}: false}}}}}}"
+    versions = "engines.tidb.baseline.version=v7.1.3", "engines.tidb.candidate.version=v7.5.0"
+    bare = "engines.tidb.parameters={}", "engines.tidb.components={}"
+    changed = [part for each in (own, *versions, *bare) for part in ("--set", each)]
+    shown = plan("sysbench_v520_vs_v511", "--commands", *changed)
+    measured = shown[shown.index("## measure") :]
+    for side in ("baseline", "candidate"):
+        marks = (
+            f"tiup cluster stop <campaign>-{side}",
+            f"{key}: false",
+            f"tiup cluster edit-config <campaign>-{side} --topology-file",
+            f"tiup cluster reload <campaign>-{side} --skip-restart",
+            f"tiup cluster start <campaign>-{side}",
+        )
+        place = 0
+        for mark in marks:
+            place = measured.index(mark, place)
+        of_side = measured[: measured.rindex(f"edit-config <campaign>-{side}")]
+        assert of_side.rindex("tikv: {}") > of_side.rindex(f"{key}: false"), "set back"
+    without = plan("sysbench_v520_vs_v511", "--json", *changed[2:])
+    planned = json.loads(plan("sysbench_v520_vs_v511", "--json", *changed))
+    changes = [trial["workload"] for trial in planned["trials"] if trial.get("configure")]
+    assert changes == ["oltp_point_select", "oltp_read_write"] * 2
+    less = json.loads(without)["minutes"]
+    assert planned["minutes"] == pytest.approx(less + len(changes) * CONFIGURE_S / 60, abs=0.11)
+    text = plan("sysbench_v520_vs_v511", *changed)
+    assert text.count(" · restore, configure, 300 s") == len(changes)
+    assert "6 trials of 300 s, 1 restore, 1 change of configuration" in text
 
 
 @pytest.mark.parametrize("name", ["sysbench_local", "sysbench_ec2", "sysbench_hosts"])

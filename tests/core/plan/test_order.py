@@ -10,6 +10,7 @@ import pytest
 
 from benchlab.plan import order
 from benchlab.plan.order import PlannedTrial
+from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES
 from tests.builders import plans as testing
 
@@ -143,6 +144,26 @@ def test_turns_need_two_sides_that_take_them() -> None:
     """In sequence, or with a single side, there are none."""
     with pytest.raises(ValueError, match="interleave: trials"):
         testing.spec(interleave="trials", placement="sequential")
+
+
+@pytest.mark.parametrize("fields", [{}, {"deployments": 2}, {"placement": "sequential"}])
+def test_servers_are_configured_where_the_workload_has_other_items(fields: dict[str, Any]) -> None:
+    """Alike on both sides, once at the first trial of a block; a deployment begins without any."""
+    engines = testing.spec().model_dump()["engines"]
+    engines["mariadb"]["by_workload"] = {POINT: {"server": {"level": 1}}}
+    spec = testing.spec(engines=engines, restore="never", **fields)
+    planned = testing.plan(spec)
+    for side in SIDES:
+        last, deployment = "", 1
+        for trial in (trial for trial in planned.trials if trial.side == side):
+            if planned.deployment_of(trial.round) != deployment:
+                last, deployment = "", deployment + 1
+            assert trial.configure == ((trial.workload == POINT) != (last == POINT))
+            assert trial.warm_up or not trial.configure
+            last = trial.workload
+    assert Plan.from_json(planned.to_json()) == planned
+    assert planned.server_starts >= sum(trial.configure for trial in planned.trials)
+    assert not any(trial.configure for trial in testing.plan(testing.spec(**fields)).trials)
 
 
 @pytest.mark.parametrize("placement", ["interleaved", "sequential"])

@@ -42,7 +42,7 @@ def _client(spec: ReportSpec, workload: Workload) -> Iterator[str]:
     if workload.TOOL == sysbench.TOOL:
         yield from sysbench_faults.faults(spec)
         return
-    for field in ("rand_type", "options", "script"):
+    for field in ("rand_type", "options", "script", "archive"):
         if getattr(client, field):
             yield (
                 f"client.{field}: only sysbench's workloads have one, and {spec.workloads[0]} is "

@@ -16,6 +16,10 @@ def faults(spec: ReportSpec) -> Iterator[str]:
         ("engines", spec.engines, engines.by_name()),
         ("workloads", spec.workloads, workloads.by_name()),
         ("threads_by_workload", spec.threads_by_workload, workloads.by_name()),
+        *(
+            (f"engines.{name}.by_workload", entry.by_workload, workloads.by_name())
+            for name, entry in spec.engines.items()
+        ),
     )
     for field, names, there in known:
         if unknown := [name for name in names if name not in there]:

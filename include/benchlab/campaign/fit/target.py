@@ -15,6 +15,7 @@ from benchlab.plan.topology import Ec2Topology, HostsTopology
 def faults(spec: ReportSpec) -> Iterator[str]:
     """What the target cannot do; see :mod:`benchlab.campaign.fit`."""
     yield from _target(spec)
+    yield from _by_workload(spec)
     yield from existing.faults(spec)
     yield from _slowdown(spec)
 
@@ -26,12 +27,6 @@ def _target(spec: ReportSpec) -> Iterator[str]:
     if target.one_side:
         yield from _one_side(spec)
         return
-    for name, entry in spec.engines.items():
-        if entry.by_workload:
-            yield (
-                f"engines.{name}.by_workload: the target {spec.target} deploys a side once, with "
-                "the same configuration for all workloads; write a report type for each set"
-            )
     if target.topology is None:
         yield from _one_machine(spec)
     else:
@@ -94,6 +89,22 @@ def _fleet(spec: ReportSpec) -> Iterator[str]:
     for name in spec.engines:
         if name in engines.by_name() and engines.by_name()[name].cluster is None:
             yield f"engines.{name}: runs on one machine only, the target {spec.target} is a fleet"
+
+
+def _by_workload(spec: ReportSpec) -> Iterator[str]:
+    """A cluster that the campaign deploys can be configured anew, but not all that it keeps."""
+    for name, entry in spec.engines.items():
+        for workload, items in entry.by_workload.items():
+            where = f"engines.{name}.by_workload.{workload}"
+            advice = "write a report type for each set"
+            if spec.topology is None:
+                yield (
+                    f"{where}: on the target {spec.target} a server has the same configuration for "
+                    f"all workloads; {advice}"
+                )
+            elif name in engines.by_name() and (cluster := engines.by_name()[name].cluster):
+                for bound in cluster.bound_to_data(items):
+                    yield f"{where}.{bound}, and all workloads share their data; {advice}"
 
 
 def _sql_servers(spec: ReportSpec) -> int:

@@ -7,10 +7,11 @@ cluster is stopped.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Self
 
@@ -33,7 +34,7 @@ from benchlab.errors import (
 )
 from benchlab.hosts.fleet import Fleet
 from benchlab.plan.fields.builds import Build, Builds, is_nightly
-from benchlab.plan.fields.engines import Parameters
+from benchlab.plan.fields.engines import Components, Parameters
 from benchlab.plan.steps import ANALYZED_AT_ONCE
 from benchlab.plan.versions import NIGHTLY
 from benchlab.results import records
@@ -73,6 +74,7 @@ class Cluster(TiDB, BaseCluster):
 
     not_deployable = staticmethod(rules.not_deployable)
     no_dataset_snapshots = staticmethod(rules.no_br)
+    bound_to_data = staticmethod(rules.bound_to_data)
     stored_as = staticmethod(rules.stored_as)
     # A table is read by all storage servers; several at once keep them busy until the last one.
     tables_at_once = ANALYZED_AT_ONCE
@@ -89,6 +91,7 @@ class Cluster(TiDB, BaseCluster):
         self._census = Census(self.executor, fleet, instance.ports, self._hosts.places)
         self._half_restored = instance.directory / "half-restored"
         self._started = instance.directory / "started.json"
+        self._configured = instance.directory / "configured.json"
 
     @classmethod
     def on_fleet(cls, fleet: Fleet, executors: Executors, wanted: Wanted) -> Self:
@@ -164,6 +167,35 @@ class Cluster(TiDB, BaseCluster):
     def running(self) -> bool:
         return not self._census.silent()
 
+    def with_components(self, items: Components) -> Cluster:
+        instance, of_tidb = self.instance, items.get("tidb", {})
+        merged = {**instance.components}
+        for name, own in items.items():
+            merged[name] = {**merged.get(name, {}), **own}
+        # Items of TiDB among the parameters would override these.
+        others = {key: value for key, value in instance.parameters.items() if key not in of_tidb}
+        changed = replace(instance, components=merged, parameters=others)
+        return Cluster(self.fleet, self._executors, changed)
+
+    def configured(self) -> bool:
+        noted = self.executor.run(["cat", str(self._configured)], check=False).stdout
+        return noted == self._to_configure()
+
+    def configure(self) -> None:
+        """See :class:`Database`; by TiUP, which has every server check its items.
+
+        Raises:
+            EngineError: TiUP or a server refuses them.
+        """
+        name = self.instance.cluster_name
+        self.executor.run(["rm", "-f", str(self._configured)])
+        try:
+            shown = self._tiup.cluster("show-config", name).stdout
+            self._edit(topology.with_configs(shown, self._configs))
+        except CommandError as error:
+            raise EngineError(f"{self._name()}: cannot be configured: {error}") from error
+        self._note_configured()
+
     def destroy(self) -> None:
         name, failed = self.instance.cluster_name, ""
         try:
@@ -226,6 +258,9 @@ class Cluster(TiDB, BaseCluster):
             case "restore":
                 self._tiup.cluster("stop", name)
                 self._hosts.restore()
+            case "configure":
+                changed = topology.with_configs("", self._configs)
+                self._edit(f"# what `tiup cluster show-config {name}` prints, with\n{changed}")
             case "start_for_trial":
                 self._tiup.cluster("start", name)
 
@@ -365,6 +400,7 @@ class Cluster(TiDB, BaseCluster):
         self.executor.run(["mkdir", "-p", "-m", "700", str(directory)])
         self.executor.put(self.client_config, self._client_options(), private=True)
         self.executor.put(file, rendered)
+        self._note_configured()
         self._hosts.prepare()
         try:
             self._tiup.deploy(name, self._name_for_tiup, file)
@@ -397,6 +433,20 @@ class Cluster(TiDB, BaseCluster):
     def _misfits(self, instances: Sequence[InstanceFacts]) -> list[str]:
         faults = misfits(instances, self.instance.version, self.instance.hashes)
         return [f"{self._name()}: {fault}" for fault in faults]
+
+    def _edit(self, text: str) -> None:
+        # A name by content, so that a list of commands has a line for each.
+        content = hashlib.sha256(self._to_configure().encode()).hexdigest()[:8]
+        file = self.instance.directory / f"edited-{content}.yaml"
+        self.executor.put(file, text)
+        self._tiup.configure(self.instance.cluster_name, file)
+
+    def _note_configured(self) -> None:
+        """Record what the servers were given; what is not recorded is given to them anew."""
+        self.executor.put(self._configured, self._to_configure())
+
+    def _to_configure(self) -> str:
+        return json.dumps(self._configs, sort_keys=True)
 
     def _launch(self) -> None:
         try:

@@ -23,7 +23,7 @@ from benchlab.engines.tidb.topology import COMPONENTS, is_config
 from benchlab.errors import SpecError
 from benchlab.plan import documents, versions
 from benchlab.plan.documents import from_yaml, read_text
-from benchlab.plan.fields.engines import Parameters, SideSpec
+from benchlab.plan.fields.engines import Components, Parameters, SideSpec
 
 # The oldest version on TiUP's public mirror; earlier ones were deployed with Ansible.
 FIRST_OF_TIUP = "v3.0.0"
@@ -163,6 +163,18 @@ def stored_as(side: SideSpec) -> dict[str, str]:
         "new_collations": written(set_by.get(NEW_COLLATIONS, default)).upper(),
         **{key: written(tikv[key]) for key in sorted(tikv) if key.startswith(_STORED_BY)},
     }
+
+
+def bound_to_data(items: Components) -> list[str]:
+    """Which configuration items cannot change once a cluster has data, as sentences."""
+    found = [
+        f"{component}: {key}: it decides how rows are stored"
+        for component in ("tidb", "tikv")
+        for key in items.get(component, {})
+        if key.startswith((*_STORED_BY, NEW_COLLATIONS))
+    ]
+    # `PersistOptions.Reload` in PD's server/config/persist_options.go.
+    return found + ["pd: PD keeps its configuration with its data"] * ("pd" in items)
 
 
 def needs_imdsv1(version: str) -> bool:

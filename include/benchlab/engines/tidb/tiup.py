@@ -119,6 +119,24 @@ class TiUP:
             "patch", name, str(package), "-R", component, "--offline", timeout_s=DEPLOY_LIMIT_S
         )
 
+    def configure(self, name: str, topology: Path) -> None:
+        """Give a stopped cluster's servers the configuration of an edited topology.
+
+        Without ``--skip-restart`` TiUP would restart the servers one by one, moving leaders first.
+        It ends with 0 though it refuses a topology that it cannot read, or in which anything but
+        configuration is another one than it knows. (TiUP 1.16: `pkg/cluster/manager/edit_config.go`
+        and `reload.go` beside it.)
+
+        Args:
+            topology: what ``show-config`` printed, with other ``server_configs``: it has what TiUP
+                found of the hosts, such as ``arch``, which must stay.
+        """
+        edited = self.cluster("edit-config", name, "--topology-file", str(topology))
+        if "could not be saved" in edited.stdout:
+            why = said(f"{edited.stdout}\n{edited.stderr}")
+            raise CommandError(self.executor.host, f"tiup cluster edit-config {name}", 0, why)
+        self.cluster("reload", name, "--skip-restart")
+
     def has_package(self, component: str, version: str, sha256: str | None) -> bool:
         """Whether the package that TiUP downloaded for a version has this hash."""
         cache = '"${TIUP_HOME:-$HOME/.tiup}/storage/cluster/packages"'

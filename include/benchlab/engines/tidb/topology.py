@@ -113,6 +113,17 @@ def is_config(key: str) -> bool:
     return "." in key or "-" in key
 
 
+def with_configs(shown: str, configs: dict[Component, Parameters]) -> str:
+    """The topology that TiUP shows of a cluster, with other configuration items.
+
+    Args:
+        shown: what ``tiup cluster show-config`` prints.
+    """
+    document = yaml.safe_load(shown) or {}
+    document["server_configs"] = {**document.get("server_configs", {}), **configs}
+    return yaml.safe_dump(document, sort_keys=False, width=100)
+
+
 def render(
     fleet: Fleet,
     *,

@@ -1090,6 +1090,7 @@ phase-check-after-last-trial = check after last trial
 phase-back-up = back up
 phase-stop = stop
 phase-restore = restore
+phase-configure = configure
 phase-start = start
 phase-ready = wait until ready
 phase-check-dataset = check dataset

@@ -1107,6 +1107,7 @@ phase-check-after-last-trial = 最后一次试验后的检查
 phase-back-up = 创建快照
 phase-stop = 停止
 phase-restore = 恢复快照
+phase-configure = 更改配置
 phase-start = 启动
 phase-ready = 等待就绪
 phase-check-dataset = 检查数据集

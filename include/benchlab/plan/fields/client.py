@@ -35,6 +35,9 @@ class Client(Frozen):
             client's host.
         version: what that program has to report as its version; None: any.
         path: of that program on the client's host; None: the one on the PATH.
+        archive: of the source from which sysbench is built there, on this machine, absolute or
+            below the checkout.
+        sha256: of the archive.
         report_interval: seconds between the values of a series.
         auto_inc: whether the server numbers the rows that ``oltp_insert`` writes.
         rand_type: sysbench's distribution of the rows that a run accesses, and of the indexed
@@ -46,6 +49,8 @@ class Client(Frozen):
     program: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,63}$")] | None = None
     version: Annotated[str, Field(pattern=r"^v?[0-9][0-9A-Za-z.+-]*$")] | None = None
     path: Annotated[str, Field(pattern=r"^/[^\x00-\x1f\x7f]*$")] | None = None
+    archive: Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$")] | None = None
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
     report_interval: Annotated[int, Field(ge=1, le=60)] = 1
     auto_inc: bool = True
     rand_type: Annotated[str, Field(pattern=r"^[a-z]+$")] | None = None

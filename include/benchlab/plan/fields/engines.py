@@ -111,7 +111,8 @@ class EngineSpec(Frozen):
         candidate: None where only one version is measured (``sides: single``).
         parameters, components: for both sides; a side's own override them.
         by_version: for sides whose version lies in a range; they override those for both sides.
-        by_workload: configuration items of components while one workload is measured.
+        by_workload: configuration items of components while one workload is measured, of both
+            sides; they override all others.
     """
 
     baseline: SideSpec

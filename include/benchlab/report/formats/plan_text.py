@@ -273,5 +273,7 @@ def _trials(spec: ReportSpec, plan: Plan) -> Iterator[str]:
         yield "their order is an example: each campaign's id decides its own"
     for trial in plan.trials:
         restore = "restore, " if trial.restore else ""
+        configure = "configure, " if trial.configure else ""
         warm_up = "warm-up, " if trial.warm_up and spec.warmup_seconds else ""
-        yield f"{trial.index + 1:5d}  {trial.title} · {restore}{warm_up}{trial.seconds} s"
+        before = f"{restore}{configure}{warm_up}"
+        yield f"{trial.index + 1:5d}  {trial.title} · {before}{trial.seconds} s"
