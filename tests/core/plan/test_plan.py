@@ -373,6 +373,13 @@ def test_a_snapshot_that_is_not_there_saves_nothing(dataset: steps.DatasetState)
     assert on_fleet(weekly(**SNAPSHOTS)).dataset == "unknown"
 
 
+def test_building_the_client_is_paid_for() -> None:
+    """On hosts of which it is no part yet."""
+    archive = {"archive": "sysbench.tar.gz", "sha256": "a" * 64, "version": "1.1.0"}
+    longer = on_fleet(weekly(client=archive)).minutes - on_fleet(weekly()).minutes
+    assert longer == pytest.approx(steps.BUILD_S / 60, abs=0.11)
+
+
 def test_repeats_are_beside_the_plan() -> None:
     """At most so many minutes and dollars more; the plan itself counts none of them."""
     never, twice = on_fleet(weekly(repeat_limit=0)), on_fleet(weekly(repeat_limit=2))

@@ -12,7 +12,7 @@ from benchlab.campaign import fit
 from benchlab.errors import SpecError, UnavailableError
 from benchlab.hosts.executor import LocalExecutor
 from benchlab.plan.fields.client import Client
-from benchlab.workloads import program, sysbench, sysbench_archive
+from benchlab.workloads import by_name, program, sysbench_archive
 from tests.builders import plans
 from tests.builders.sysbench_source import NEEDED, archived, client, source
 
@@ -34,7 +34,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalExecutor:
 def installed(here: LocalExecutor, tmp_path: Path, wanted: Client) -> dict[str, str]:
     """The facts of the client, after it was built where only this test looks."""
     made = sysbench_archive.built(here, tmp_path / "clients", tmp_path, wanted)
-    return program.install(here, tmp_path, sysbench, made, measured_with=None)
+    return program.install(here, tmp_path, by_name()["oltp_insert"], made, measured_with=None)
 
 
 def test_it_is_built_once_and_asked_for_its_version(here: LocalExecutor, tmp_path: Path) -> None:
