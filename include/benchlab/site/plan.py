@@ -239,12 +239,12 @@ def _figures(site: Site, asked: Asked) -> Figures:
 
 
 def _step(step: PlanStep, language: Language) -> str:
-    """``load (candidate): 4 tables, ...``; what is done is text of the plan."""
+    """``load (candidate): 4 tables, ...``."""
     name = phases.stage(step.stage, language)
     if step.side:
         side = language.text(side_name(step.side))
         name = language.say("phase-of-side", phase=name, side=side)
-    return f"{name}: {step.what}"
+    return language.say("site-plan-step", stage=name, what=language.text(step.what))
 
 
 def _facts(

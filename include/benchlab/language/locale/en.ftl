@@ -35,6 +35,11 @@ reason-lost-p95-one-side = { $count ->
 }
 reason-lost-p95 = { $count } planned trials have no p95 latency ({ $baseline } on the baseline side, { $candidate } on the candidate side)
 reason-again = its pair of blocks was measured again
+reason-invalid = gate { $gate }: not so that { $sentence }: found { $found }, allowed { $bounds }
+no-number = no number
+bounds-most = at most { $most }
+bounds-least = at least { $least }
+bounds-both = { $least } to { $most }
 reason-unsound = on the { $side } side { $why }
 reason-after-last-trial = after the last trial { $fault }
 condition-fault = { $violations ->
@@ -1041,6 +1046,42 @@ site-plan-finds-change = a change of { $change } in 4 of 5 campaigns, by { $camp
 }
 site-plan-finds-assumed = a change of { $change } in 4 of 5 campaigns, with noise as assumed: there is no A/A campaign of this setting
 
+## Site: steps of a plan
+
+plan-in-deployment = deployment { $deployment }: { $what }
+plan-tables = { $tables } tables x { $rows } rows
+plan-warehouses = { $warehouses } warehouses
+plan-records = { $records } records
+plan-prepare = deploy, load { $dataset }, analyze, back up
+plan-prepare-checked = deploy, load { $dataset }, analyze, check, back up
+plan-publish-local = checks, comparison, report; start and end of the campaign
+plan-publish = checks, comparison, report
+plan-probe = probe all hosts
+plan-probe-twice = probe all hosts, again before the last round
+plan-end = end servers and jobs, remove data
+plan-give-back = give back everything that was rented
+plan-deploy = deploy the cluster with TiUP on all hosts, and start it
+plan-deploy-anew = { plan-deploy }: the older side anew
+plan-load = load { $dataset }
+plan-load-both = load { $dataset } on both sides at once
+plan-load-older = load { $dataset } on the older side
+plan-keep = keep it as a dataset snapshot, by BR
+plan-from-snapshot = { $dataset } from the dataset snapshot, by BR, one side after another
+plan-analyze = ANALYZE TABLE, { $tables } tables at once; checksums
+plan-check-load = whether the loaded dataset is consistent
+plan-check-end = whether the last trial has left the dataset consistent
+plan-back-up = stop the cluster, copy the data on all storage hosts at once
+plan-round = round { $round }
+plan-measure = { $portion }, { $trials } trials of { $seconds } s{ $restores ->
+    [0] {""}
+    [one] , 1 restore
+   *[other] , { $restores } restores
+}
+plan-rent = rent { $hosts } hosts in { $region }
+plan-cloud = create the TiDB Cloud cluster in { $region }
+plan-cloud-and-client = { plan-cloud }, rent the client's host
+plan-log-in = log in to { $hosts } hosts, check them
+
 ## Stages and phases of a campaign, as its progress has them
 
 phase-of-side = { $phase } { $side }
@@ -1102,6 +1143,7 @@ phase-done = done
 
 engine-reason = the report type names it
     .of = the report type names it
+site-plan-step = { $stage }: { $what }
 site-plan-engine = engine { $engine }: { $reason }
 left-out-failed = failed, not complete
     .of = failed, not complete
