@@ -244,6 +244,10 @@ def _refuse_another_dag(own: ReportSpec, asked: ReportSpec) -> None:
             f"target: the DAG of {own.report} gives back what {own.target} has; for "
             f"{asked.target} take another report type"
         )
+    if len(asked.measured_sides) > len(own.measured_sides):
+        raise SpecError(
+            f"sides: the DAG of {own.report} prepares one version; for two take another report type"
+        )
     if workloads.workload_of(asked) is not workloads.workload_of(own):
         raise SpecError(
             f"workloads: the DAG of {own.report} has the tasks of {', '.join(own.workloads)}; for "
