@@ -45,6 +45,11 @@ class AtWork:
         return len(self.campaign.plan.trials)
 
     @property
+    def is_late(self) -> bool:
+        """Whether the estimated time is over, as where it waits or the machine is slow."""
+        return self.left == timedelta()
+
+    @property
     def versions(self) -> list[str]:
         """Of its sides, the baseline first."""
         return [side.label for side in self.campaign.plan.sides.values()]
