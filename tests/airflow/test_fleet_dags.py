@@ -56,19 +56,21 @@ def test_a_dag_prepares_as_many_sides_as_its_report_type_measures(
     )
 
 
+TWO_OF_ONE = """
+from benchlab import home
+from benchlab.campaign import report_types
+from benchlab_airflow.dags import trigger_form
+own = report_types.load(home.find().configs / "reports" / "sysbench_local_single.yaml")
+sides = {"sides": "different", "engines.mariadb.candidate": {"version": "11.4.5"},
+         "engines.tidb.candidate": {"version": "v8.5.2"}}
+trigger_form.chosen(own, {"overrides": sides}, own_command=True)
+"""
+
+
 def test_two_versions_are_refused_where_the_dag_prepares_one(airflow_env: dict[str, str]) -> None:
     """The second would be measured without ever having been deployed."""
     with pytest.raises(AssertionError, match="sides: the DAG of sysbench_local_single prepares"):
-        form(
-            airflow_env,
-            "sysbench_local_single",
-            engine="mariadb",
-            overrides={
-                "sides": "different",
-                "engines.mariadb.candidate": {"version": "11.4.5"},
-                "engines.tidb.candidate": {"version": "v8.5.2"},
-            },
-        )
+        told(TWO_OF_ONE, airflow_env)
 
 
 def test_a_campaign_gives_a_trial_up_before_airflow_does(dags: dict[str, Any]) -> None:

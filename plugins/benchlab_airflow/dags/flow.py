@@ -82,7 +82,7 @@ def build(
         targets.load_topology(home.find(), spec)
     target = targets.by_name()[spec.target]
     has_conditions = workloads.workload_of(spec).CONSISTENCY is not None
-    places = stages.PLACES[: len(spec.measured_sides)]
+    places = stages.PLACES[: trigger_form.most_sides(spec)]
     # The most that a form may ask for; those beyond the campaign's limit find nothing to do.
     repeats = range(1, MAX_REPEATS + 1)
     check_again = task(stages.check_consistency, trigger_rule=EVEN_IF_SKIPPED)
