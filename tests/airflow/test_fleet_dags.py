@@ -44,6 +44,35 @@ def test_every_report_type_has_its_dag(dags: dict[str, Any]) -> None:
     assert {TARGETS[name].topology for name in REPORTS} == {None, "ec2", "hosts", "tidb_cloud"}
 
 
+@pytest.mark.parametrize("report", REPORTS)
+def test_a_dag_prepares_as_many_sides_as_its_report_type_measures(
+    dags: dict[str, Any], report: str
+) -> None:
+    """The graph of one version has no second side with nothing to do."""
+    spec = report_types.load(PROJECT / "configs" / "reports" / f"{report}.yaml")
+    prepared = {name.split(".")[0] for name in dags[report]["tasks"] if name.endswith(".back_up")}
+    assert prepared == {"prepare_first", "prepare_second"} - (
+        {"prepare_second"} if spec.sides == "single" else set()
+    )
+
+
+TWO_OF_ONE = """
+from benchlab import home
+from benchlab.campaign import report_types
+from benchlab_airflow.dags import trigger_form
+own = report_types.load(home.find().configs / "reports" / "sysbench_local_single.yaml")
+sides = {"sides": "different", "engines.mariadb.candidate": {"version": "11.4.5"},
+         "engines.tidb.candidate": {"version": "v8.5.2"}}
+trigger_form.chosen(own, {"overrides": sides}, own_command=True)
+"""
+
+
+def test_two_versions_are_refused_where_the_dag_prepares_one(airflow_env: dict[str, str]) -> None:
+    """The second would be measured without ever having been deployed."""
+    with pytest.raises(AssertionError, match="sides: the DAG of sysbench_local_single prepares"):
+        told(TWO_OF_ONE, airflow_env)
+
+
 def test_a_campaign_gives_a_trial_up_before_airflow_does(dags: dict[str, Any]) -> None:
     """Else what it has measured would not be published."""
     tries = sequence.TRIES + recovery.MOST * recovery.TRIES

@@ -29,7 +29,12 @@ PAGES = {"list": 0.2, "overview": 0.3, "comparison": 0.3, "history": 0.5}
 # CPU seconds of a command beside those of its import, and what it may have in memory.
 COMMANDS = {"campaigns": 0.5, "compare": 1.0, "history": 2.0}
 TARGET_GB = 0.3
-_IMPORTS = "import benchlab.cli.{0}, sqlalchemy.dialects.sqlite, numpy, scipy.special"
+_IMPORTS = "import benchlab.cli.{0}, {1}, numpy, scipy.special"
+# What SQLAlchemy imports when it opens such a store.
+_DRIVERS = {
+    "SQLite": "sqlalchemy.dialects.sqlite",
+    "PostgreSQL": "sqlalchemy.dialects.postgresql.psycopg2, psycopg2",
+}
 
 
 def measure(home: Home, work: Path, quick: bool) -> list[Row]:
@@ -157,7 +162,7 @@ def _command(
     kind: str, name: str, target: float, count: int, arguments: list[str]
 ) -> Iterator[Row]:
     whole, peak = _child("-m", "benchlab.cli.main", name, *arguments)
-    imported, _ = _child("-c", _IMPORTS.format(name))
+    imported, _ = _child("-c", _IMPORTS.format(name, _DRIVERS[kind]))
     what = f"{kind}, {count:,} campaigns: benchlab {name}"
     yield Row(
         what, "CPU seconds over its import", whole - imported, "s", target,

@@ -24,10 +24,14 @@ from benchlab.errors import BenchlabError
 if TYPE_CHECKING:
     import babel
     from fluent.runtime import FluentBundle
+    from fluent.runtime.resolver import Message as FluentMessage
 
 REFERENCE = "en"
 SUFFIX = ".ftl"
 
+# A message with its attributes: its further lines are indented, or begin with a brace.
+_ENTRY = re.compile(r"^([a-z][a-z0-9-]*) =.*?(?=^[a-z#]|\Z)", re.MULTILINE | re.DOTALL)
+_REFERENCE = re.compile(r"\{ ([a-z][a-z0-9-]*) [}.]")
 _NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?")
 
 Value: TypeAlias = "str | int | float | Message"
@@ -110,7 +114,7 @@ class Language:
         """
         if self.form and self.has(own := f"{id}-{self.form}"):
             id = own  # noqa: A001
-        entry = self._bundle.get_message(id) if self._bundle.has_message(id) else None
+        entry = self._entry(id)
         if entry is None or entry.value is None:
             raise LanguageError(f"locale/{self.code}{SUFFIX}: has no message {id!r}")
         written = {
@@ -124,7 +128,7 @@ class Language:
 
     def has(self, id: str) -> bool:  # noqa: A002
         """Whether there is such a message. A gate, for example, can be added without one."""
-        return self._bundle.has_message(id)
+        return id in self._written
 
     def text(self, said: Said) -> str:
         """A message in this language; recorded text unchanged. Raises as :meth:`say`."""
@@ -140,7 +144,7 @@ class Language:
         A message's attribute ``of`` is the text that it translates: an older or changed definition
         may have other words under the same id.
         """
-        entry = self._bundle.get_message(said.id) if self.has(said.id) else None
+        entry = self._entry(said.id)
         if entry is None or "of" not in entry.attributes:
             return None
         original, errors = self._bundle.format_pattern(entry.attributes["of"], dict(said.values))
@@ -168,17 +172,36 @@ class Language:
 
         return babel.Locale.parse(self.code)
 
+    def _entry(self, id: str) -> FluentMessage | None:  # noqa: A002
+        """A message, read from the file's text when it is first asked for; None: there is none.
+
+        A command says few of its thousand messages, and reading all takes a tenth of a second.
+        """
+        from fluent.runtime import FluentResource
+
+        if id not in self._written:
+            return None
+        if not self._bundle.has_message(id):
+            for other in _REFERENCE.findall(self._written[id]):
+                self._entry(other)
+            # Last: another thread takes what is there for whole.
+            self._bundle.add_resource(FluentResource(self._written[id]))
+        return self._bundle.get_message(id)
+
+    @functools.cached_property
+    def _written(self) -> dict[str, str]:
+        """The text of each message, by id."""
+        return {found[1]: found[0] for found in _ENTRY.finditer(self._source)}
+
     @functools.cached_property
     def _bundle(self) -> FluentBundle:
-        from fluent.runtime import FluentBundle, FluentResource, resolver
+        from fluent.runtime import FluentBundle, resolver
 
         # It refuses long values, against hostile locale files. Ours are our own, and a value may be
         # what a server said, however long.
         resolver.MAX_PART_LENGTH = sys.maxsize
         # Without isolation marks, which would make figures on a page hard to copy.
-        bundle = FluentBundle([self.code], use_isolating=False)
-        bundle.add_resource(FluentResource(self._source))
-        return bundle
+        return FluentBundle([self.code], use_isolating=False)
 
     @functools.cached_property
     def _source(self) -> str:

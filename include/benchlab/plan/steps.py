@@ -19,9 +19,10 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Annotated, Literal, get_args
 
-from pydantic import PlainValidator
+from pydantic import PlainSerializer, PlainValidator
 
-from benchlab.plan.fields.dataset import Dataset, Records, Warehouses
+from benchlab.language import Message, Said, message
+from benchlab.plan.fields.dataset import AnyDataset, Dataset, Records, Warehouses
 from benchlab.plan.fields.published import Published
 from benchlab.plan.order import PlannedTrial, deployment_of
 from benchlab.plan.rates import Learned, Size, TimedStep
@@ -147,14 +148,16 @@ class PlanStep:
     Attributes:
         stage: the stage to which it belongs.
         side: None where it is not about one side.
-        what: a description for people.
+        what: a description for people; stored in English.
         minutes: estimated time.
     """
 
     # A stored plan may have stages that another release named.
     stage: Annotated[Stage, PlainValidator(lambda name: EARLIER_STAGES.get(name, name))]
     side: Side | None
-    what: str
+    what: Annotated[Said, PlainValidator(str), PlainSerializer(str, return_type=str)] = field(
+        compare=False
+    )
     minutes: float
 
 
@@ -275,7 +278,7 @@ def page_minutes(spec: ReportSpec, published: Published, topology: Topology | No
         copy = data_bytes(spec, topology) * _tikv_count(topology) / PAGE_COPY_BYTES_PER_S
         # One copy per workload: the first is the backup, the others restore it.
         one_side += blocks * (STOP_S + copy + START_S + BALANCE_S)
-    provision, _, release = _around(topology)
+    provision, _, release = _around(topology) if topology else (0.0, None, 0.0)
     return (provision + len(spec.measured_sides) * one_side + release) / 60
 
 
@@ -306,7 +309,7 @@ def disk_bytes(spec: ReportSpec, topology: Topology | None) -> float:
     return len(spec.measured_sides) * copies * data_bytes(spec, topology)
 
 
-_Timed = tuple[Stage, Side | None, str, float]
+_Timed = tuple[Stage, Side | None, Message, float]
 
 
 def _local(spec: ReportSpec, trials: Sequence[PlannedTrial], basis: Basis) -> Iterator[_Timed]:
@@ -316,16 +319,14 @@ def _local(spec: ReportSpec, trials: Sequence[PlannedTrial], basis: Basis) -> It
     parts = [part for part in get_args(Preparation) if part != "check" or _has_conditions(spec)]
     if all(part in basis.learned for part in parts):
         prepare = sum(basis.learned[part].seconds for part in parts)
-    check = "check, " if _has_conditions(spec) else ""
-    for which, _, measured in _deployments(spec, trials, basis):
+    shape = "plan-prepare" + "-existing" * bool(spec.connections)
+    what = message(shape + "-checked" * _has_conditions(spec), dataset=_told(spec.dataset))
+    for number, _, measured in _deployments(spec, trials, basis):
         for side in spec.measured_sides:
-            what = f"{which}deploy, load {spec.dataset}, analyze, {check}back up"
-            if spec.connections:
-                what = f"make a schema, load {spec.dataset}, analyze{', check' * bool(check)}"
-            yield "prepare", side, what, prepare
+            yield "prepare", side, _in_deployment(number, what), prepare
         yield from _measuring(spec, measured, None, basis)
     yield from _check_again(spec, RESTART_S)
-    yield "publish", None, "checks, comparison, report; start and end of the campaign", CAMPAIGN_S
+    yield "publish", None, message("plan-publish-local"), CAMPAIGN_S
 
 
 def _fleet(
@@ -334,39 +335,59 @@ def _fleet(
     provision, provisioning, release = _around(topology)
     yield "provision", None, provisioning, basis.seconds("provision", provision)
     if spec.client.archive is not None:
-        yield "provision", None, f"build sysbench from {spec.client.archive}", BUILD_S
+        yield (
+            "provision",
+            None,
+            message("plan-build-sysbench", archive=spec.client.archive),
+            BUILD_S,
+        )
     if not isinstance(topology, CloudTopology):
-        what = "probe all hosts" + ", again before the last round" * (spec.rounds > 1)
+        what = message("plan-probe-twice" if spec.rounds > 1 else "plan-probe")
         yield "provision", None, what, PROBE_S * min(spec.rounds, 2)
-    for which, known, measured in _deployments(spec, trials, basis):
+    for number, known, measured in _deployments(spec, trials, basis):
         prepared = _prepare(spec, topology, kept=known.dataset == "kept")
         for stage, side, what, seconds in _as_learned(prepared, known):
-            yield stage, side, f"{which}{what}", seconds
+            yield stage, side, _in_deployment(number, what), seconds
         yield from _measuring(spec, measured, topology, basis)
     yield from _check_again(spec, STOP_S + START_S + BALANCE_S)
-    yield "publish", None, "checks, comparison, report", PUBLISH_S
-    if isinstance(topology, HostsTopology):
-        yield "give back", None, "end servers and jobs, remove data", release
-    else:
-        yield "give back", None, "give back everything that was rented", release
+    yield "publish", None, message("plan-publish"), PUBLISH_S
+    owned = isinstance(topology, HostsTopology)
+    yield "give back", None, message("plan-end" if owned else "plan-give-back"), release
 
 
 def _deployments(
     spec: ReportSpec, trials: Sequence[PlannedTrial], basis: Basis
-) -> Iterator[tuple[str, Basis, list[PlannedTrial]]]:
-    """Each deployment's name, empty for the only one; what is then known; and its trials.
+) -> Iterator[tuple[int | None, Basis, list[PlannedTrial]]]:
+    """Each deployment's number, None for the only one; what is then known; and its trials.
 
     A dataset that is kept on S3 is there from the second one on.
     """
     later = replace(basis, dataset="kept") if spec.snapshots is not None else basis
     for number in range(1, spec.deployments + 1):
-        which = f"deployment {number}: " * (spec.deployments > 1)
         measured = [
             trial
             for trial in trials
             if deployment_of(trial.round, spec.rounds, spec.deployments) == number
         ]
-        yield which, basis if number == 1 else later, measured
+        known = basis if number == 1 else later
+        yield number if spec.deployments > 1 else None, known, measured
+
+
+def _in_deployment(number: int | None, what: Message) -> Message:
+    if number is None:
+        return what
+    return message("plan-in-deployment", deployment=str(number), what=what)
+
+
+def _told(dataset: AnyDataset) -> Message:
+    match dataset:
+        case Dataset():
+            tables, rows = str(dataset.tables), f"{dataset.table_size:,}"
+            return message("plan-tables", tables=tables, rows=rows)
+        case Warehouses():
+            return message("plan-warehouses", warehouses=f"{dataset.warehouses:,}")
+        case Records():
+            return message("plan-records", records=f"{dataset.records:,}")
 
 
 def _as_learned(assumed: Iterable[_Timed], basis: Basis) -> Iterator[_Timed]:
@@ -404,35 +425,34 @@ def _prepare(spec: ReportSpec, topology: Topology, *, kept: bool) -> Iterator[_T
         kept: with ``spec.snapshots``: whether the dataset snapshot is there already.
     """
     sides, in_cloud = spec.measured_sides, isinstance(topology, CloudTopology)
-    deploy = "deploy the cluster with TiUP on all hosts, and start it"
+    dataset = _told(spec.dataset)
     for side in sides if not in_cloud else ():
-        yield "deploy", side, deploy, DEPLOY_S
+        yield "deploy", side, message("plan-deploy"), DEPLOY_S
     if spec.snapshots is None:
         yield from _load(spec, topology)
     else:
         per_host = data_bytes(spec, topology)
         if not kept:
-            what = f"load {spec.dataset} on the older side"
+            what = message("plan-load-older", dataset=dataset)
             yield "load", None, what, _load_s(spec)
             # Of a row's copies one is written.
             copies = min(REPLICAS, _tikv_count(topology))
             saved = BR_S + per_host / copies / SAVE_BYTES_PER_S
-            yield "load", None, "keep it as a dataset snapshot, by BR", saved
-            yield "load", None, f"{deploy}: the older side anew", DEPLOY_S
+            yield "load", None, message("plan-keep"), saved
+            yield "load", None, message("plan-deploy-anew"), DEPLOY_S
         seconds = len(sides) * (BR_S + per_host / SEED_BYTES_PER_S)
-        what = f"{spec.dataset} from the dataset snapshot, by BR, one side after another"
+        what = message("plan-from-snapshot", dataset=dataset)
         yield "load", None, what, seconds
     # The second checksum, after the first restore, is counted here as well.
     checksums = 1 if spec.restore == "never" or in_cloud else 2
     seconds = _analyze_s(spec) + spec.dataset.rows * checksums / CHECKSUM_ROWS_PER_S
     for side in sides:
-        what = f"ANALYZE TABLE, {ANALYZED_AT_ONCE} tables at once; checksums"
+        what = message("plan-analyze", tables=str(ANALYZED_AT_ONCE))
         yield "analyze", side, what, seconds
         if _has_conditions(spec):
-            yield "check", side, "whether the loaded dataset is consistent", _check_s(spec)
+            yield "check", side, message("plan-check-load"), _check_s(spec)
         if spec.restore != "never" and not in_cloud:
-            what = "stop the cluster, copy the data on all storage hosts at once"
-            yield "back up", side, what, STOP_S + _copy_s(spec, topology)
+            yield "back up", side, message("plan-back-up"), STOP_S + _copy_s(spec, topology)
 
 
 def loads_at_once(topology: Topology | None) -> bool:
@@ -447,11 +467,11 @@ def loads_at_once(topology: Topology | None) -> bool:
 def _load(spec: ReportSpec, topology: Topology) -> Iterator[_Timed]:
     sides = spec.measured_sides
     if len(sides) > 1 and loads_at_once(topology):
-        what = f"load {spec.dataset} on both sides at once"
+        what = message("plan-load-both", dataset=_told(spec.dataset))
         yield "load", None, what, LOAD_BESIDE * _load_s(spec)
         return
     for side in sides:
-        yield "load", side, f"load {spec.dataset}", _load_s(spec)
+        yield "load", side, message("plan-load", dataset=_told(spec.dataset)), _load_s(spec)
 
 
 def _analyze_s(spec: ReportSpec) -> float:
@@ -476,8 +496,7 @@ def _check_again(spec: ReportSpec, start_s: float) -> Iterator[_Timed]:
     """The check after the last trial, for which each side is started without a restore."""
     if _has_conditions(spec):
         for side in spec.measured_sides:
-            what = "whether the last trial has left the dataset consistent"
-            yield "check", side, what, start_s + _check_s(spec)
+            yield "check", side, message("plan-check-end"), start_s + _check_s(spec)
 
 
 def _before(
@@ -503,37 +522,40 @@ def _before(
 
 def _portions(
     spec: ReportSpec, trials: Sequence[PlannedTrial]
-) -> Iterator[tuple[Side | None, str, list[PlannedTrial]]]:
+) -> Iterator[tuple[Side | None, Message, list[PlannedTrial]]]:
     """The trials in portions for display: by round, or, in sequence, by side and workload."""
+    by_workload = spec.placement == "sequential" or spec.sides == "single"
     portions: dict[tuple[Side | None, str], list[PlannedTrial]] = {}
     for trial in trials:
-        if spec.placement == "sequential" or spec.sides == "single":
-            key: tuple[Side | None, str] = (trial.side, trial.workload.removeprefix("oltp_"))
-        else:
-            key = (None, f"round {trial.round}")
+        key: tuple[Side | None, str] = (None, str(trial.round))
+        if by_workload:
+            key = (trial.side, trial.workload.removeprefix("oltp_"))
         portions.setdefault(key, []).append(trial)
     for (side, name), members in portions.items():
-        number = sum(trial.restore for trial in members)
-        also = f", {number} restore{'s' * (number != 1)}" if number else ""
-        changes = sum(trial.configure for trial in members)
-        also += f", {changes} change{'s' * (changes != 1)} of configuration" if changes else ""
-        yield side, f"{name}, {len(members)} trials of {spec.seconds} s{also}", members
+        what = message(
+            "plan-measure",
+            portion=name if by_workload else message("plan-round", round=name),
+            trials=str(len(members)),
+            seconds=str(spec.seconds),
+            restores=sum(trial.restore for trial in members),
+            changes=sum(trial.configure for trial in members),
+        )
+        yield side, what, members
 
 
-def _around(topology: Topology | None) -> tuple[float, str, float]:
+def _around(topology: Topology) -> tuple[float, Message, float]:
     """Seconds of provisioning, its description, and seconds of giving back."""
     match topology:
         case Ec2Topology():
-            what = f"rent {_host_count(topology)} hosts in {topology.region}"
+            hosts = str(_host_count(topology))
+            what = message("plan-rent", hosts=hosts, region=topology.region)
             return PROVISION_S, what, RELEASE_S
         case CloudTopology():
-            what = f"create the TiDB Cloud cluster in {topology.region}"
-            what += ", rent the client's host" * (topology.client != "here")
-            return CLOUD_PROVISION_S, what, RELEASE_S
+            shape = "plan-cloud" if topology.client == "here" else "plan-cloud-and-client"
+            return CLOUD_PROVISION_S, message(shape, region=topology.region), RELEASE_S
         case HostsTopology():
-            return CHECK_HOSTS_S, f"log in to {len(topology.hosts)} hosts, check them", STOP_S
-        case None:
-            return 0.0, "", 0.0
+            what = message("plan-log-in", hosts=str(len(topology.hosts)))
+            return CHECK_HOSTS_S, what, STOP_S
 
 
 def _has_conditions(spec: ReportSpec) -> bool:

@@ -28,6 +28,7 @@ class AtWork:
         step: the last that it noted; None where its progress is not on this machine.
         at: when that was.
         left: estimated; None where that is not known.
+        is_late: whether the estimated time is over, as where it waits or the machine is slow.
         dollars: so far; None where nothing is rented, or it is not known here.
         is_silent: whether it has noted nothing for so long that it was perhaps interrupted.
     """
@@ -36,6 +37,7 @@ class AtWork:
     step: ProgressNote | None
     at: datetime | None
     left: timedelta | None
+    is_late: bool
     dollars: float | None
     is_silent: bool
 
@@ -94,6 +96,7 @@ def at_work(site: Site, campaign: Campaign) -> AtWork:
         step=last,
         at=at,
         left=None if seconds is None else timedelta(seconds=seconds),
+        is_late=seconds == 0,
         dollars=float(said) if said else rental_file.dollars_so_far(directory, site.now),
         is_silent=at is not None and site.now - at > patience,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from benchlab.analysis.gates.gates import reason
 from benchlab.analysis.verdict.rounds import LATENCY
 from benchlab.analysis.verdict.usable_trials import Exclusion
 from benchlab.language import Language
@@ -132,8 +133,16 @@ def _so_far(site: Site, record: Campaign) -> list[TrialRow]:
     wanted = metrics | {LATENCY[metric] for metric in metrics}
     found = site.store.figures(record.id, wanted)
     planned = {one.id: one for one in record.plan.trials}
+    language = language_of(site, record)
     return [
-        _row(record, planned[key[0]], key, figures, figures.reasons, language_of(site, record))
+        _row(
+            record,
+            planned[key[0]],
+            key,
+            figures,
+            language.texts(map(reason, figures.reasons)),
+            language,
+        )
         for key, figures in reversed(found.items())
         if key[0] in planned
     ]

@@ -6,6 +6,7 @@ Example:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from benchlab.language.numbers import Numbers
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.report.model import figures
 from benchlab.report.model.report import Report, Section
+from benchlab.report.model.series import Line
 from benchlab.report.sentences import wording
 from benchlab.site.scales import Scale, around
 
@@ -24,6 +26,8 @@ Tick = tuple[float, str]
 _REACH = 2.5
 _ROW, _FOREST_TOP = 44, 30
 _LEFT, _RIGHT, _WIDTH = 150, 420, 620
+# A series with more points than pixels shows nothing more: neighbours are averaged.
+_MOST_POINTS = 450
 
 
 @dataclass(frozen=True)
@@ -279,10 +283,6 @@ class Strips:
     width: float = 1000
 
 
-Line = Sequence[tuple[float, float | None]]
-"""Seconds since the start, and a value; None: not known then."""
-
-
 def strips(
     metrics: Sequence[tuple[str, Mapping[Side, Line], float | None]],
     seconds: float,
@@ -301,7 +301,8 @@ def strips(
     frame = Strips((), (), 0)
     time = Scale(0, max(seconds, 1), frame.left, frame.right)
     made, foot = [], 0.0
-    for title, lines, most in metrics:
+    for title, whole, most in metrics:
+        lines = {side: _thinned(line) for side, line in whole.items()}
         known = [value for line in lines.values() for _, value in line if value is not None]
         if not known:
             continue
@@ -315,3 +316,15 @@ def strips(
         made.append(Strip(title, tuple(drawn), y_ticks(scale, numbers, 3), top, foot))
     ticks = tuple((time(value), numbers.general(value)) for value in time.ticks(10))
     return Strips(tuple(made), ticks, foot + 40)
+
+
+def _thinned(line: Line) -> Line:
+    size = math.ceil(len(line) / _MOST_POINTS)
+    if size <= 1:
+        return line
+    thinned: list[tuple[float, float | None]] = []
+    for start in range(0, len(line), size):
+        part = line[start : start + size]
+        known = [value for _, value in part if value is not None]
+        thinned.append((part[-1][0], math.fsum(known) / len(known) if known else None))
+    return thinned

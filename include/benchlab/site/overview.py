@@ -12,7 +12,6 @@ from datetime import date, datetime, timedelta
 
 from benchlab.campaign import report_types
 from benchlab.errors import SpecError
-from benchlab.home import Home
 from benchlab.language.numbers import Numbers
 from benchlab.plan import report_type
 from benchlab.plan.fields import schedule
@@ -41,7 +40,7 @@ def overview(site: Site) -> Page:
     """The overview of the report types that the reader may see."""
     known = [one for one in site.store.reports() if site.shows(one.report)]
     found, faults = _specs(site)
-    upcoming = {spec.report: run for spec in found if (run := next_run(site.home, spec, site.now))}
+    upcoming = {spec.report: run for spec in found if (run := next_run(site, spec))}
     month = site.now.date().replace(day=1)
     before = (month - timedelta(days=1)).replace(day=1)
     costs = costs_since(site, before)
@@ -63,7 +62,9 @@ def overview(site: Site) -> Page:
         "regressions": open_regressions(site),
         "shown": _SHOWN,
         "soonest": min(
-            (run for run in upcoming.values() if run.at), key=lambda run: str(run.at), default=None
+            (run for run in upcoming.values() if run.at),
+            key=lambda run: (run.is_paused, str(run.at)),
+            default=None,
         ),
         "cost": sum((costs[month, name] for name in names), Cost()),
         "cost_before": sum((costs[before, name] for name in names), Cost()),
@@ -228,12 +229,14 @@ class NextRun:
         at: None where it waits for a release.
         types: the types of releases that it runs for; empty where it is weekly.
         is_aa: whether it measures its candidate against itself.
+        is_paused: whether its schedule is switched off, so that nothing runs then.
     """
 
     report: str
     at: datetime | None
     types: tuple[str, ...] = ()
     is_aa: bool = False
+    is_paused: bool = False
 
 
 @dataclass(frozen=True)
@@ -295,7 +298,7 @@ def _specs(site: Site) -> tuple[list[ReportSpec], list[str]]:
     return specs, faults
 
 
-def next_run(home: Home, spec: ReportSpec, now: datetime) -> NextRun | None:
+def next_run(site: Site, spec: ReportSpec) -> NextRun | None:
     """The next run of a report type by its schedule; None where it has none.
 
     Raises:
@@ -303,12 +306,13 @@ def next_run(home: Home, spec: ReportSpec, now: datetime) -> NextRun | None:
     """
     if spec.schedule is None:
         return None
-    releases = report_types.releases_of(home, spec)
-    ahead = schedule.moments(spec.schedule, releases, now, now + _AHEAD)
+    releases = report_types.releases_of(site.home, spec)
+    ahead = schedule.moments(spec.schedule, releases, site.now, site.now + _AHEAD)
     types = spec.schedule.types if isinstance(spec.schedule, OnRelease) else ()
     at = ahead[0] if ahead else None
     is_aa = at is not None and schedule.turn(spec.schedule, at).aa
-    return NextRun(spec.report, at, tuple(map(str, types)), is_aa)
+    is_paused = site.is_paused is not None and site.is_paused(spec.report)
+    return NextRun(spec.report, at, tuple(map(str, types)), is_aa, is_paused)
 
 
 def calibration(site: Site, report: str) -> Calibration:

@@ -52,6 +52,7 @@ class Site:
             report type; empty where none can be started.
         run_of: the place of the run that measured a campaign, from the site's first page; empty
             where there is none. None where no runs can be reached.
+        is_paused: whether a report type's schedule is switched off; None where that is not known.
         kept: what every address repeats (:class:`Links`).
     """
 
@@ -65,6 +66,7 @@ class Site:
     guard: str = ""
     starts_at: str = ""
     run_of: Callable[[Campaign], str] | None = None
+    is_paused: Callable[[str], bool] | None = None
     kept: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property

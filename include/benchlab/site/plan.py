@@ -12,7 +12,7 @@ from typing import Any
 from benchlab import workloads
 from benchlab.campaign import overrides, planning, report_types
 from benchlab.errors import BenchlabError, SpecError
-from benchlab.language import Language, Message, side_name
+from benchlab.language import FORM_OF_ONE, Language, Message, side_name
 from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers
 from benchlab.plan.plan import Plan, needs_approval
@@ -140,7 +140,7 @@ class Form:
 
     Attributes:
         offered: the workloads of the report type's client.
-        own: the version of each side in the report type.
+        own: the version of each measured side in the report type.
     """
 
     report: str
@@ -158,7 +158,15 @@ def _page(site: Site, asked: Asked, template: str) -> Page:
         "form": _form(site, asked),
         "figures": _figures(site, asked),
     }
-    return Page(PLACE, PLACE, site.language.say("site-part-plan"), template, values)
+    form = values["form"]
+    return Page(
+        PLACE,
+        PLACE,
+        site.language.say("site-part-plan"),
+        template,
+        values,
+        form=FORM_OF_ONE if isinstance(form, Form) and len(form.own) == 1 else "",
+    )
 
 
 def _report_types(site: Site) -> dict[str, ReportSpec]:
@@ -188,7 +196,7 @@ def _form(site: Site, asked: Asked) -> Form | None:
         title=spec.title,
         reports=tuple(known),
         text=text | {side: _one(asked, side) for side in SIDES},
-        own={side: _own(spec, side) for side in SIDES},
+        own={side: _own(spec, side) for side in spec.measured_sides},
         workloads=tuple(asked.get("workloads", ())) or spec.workloads,
         offered=tuple(w for w in of_client if of_client[w] is of_client[spec.workloads[0]]),
         suggestions=_suggestions(site, spec),
@@ -239,12 +247,12 @@ def _figures(site: Site, asked: Asked) -> Figures:
 
 
 def _step(step: PlanStep, language: Language) -> str:
-    """``load (candidate): 4 tables, ...``; what is done is text of the plan."""
+    """``load (candidate): 4 tables, ...``."""
     name = phases.stage(step.stage, language)
     if step.side:
         side = language.text(side_name(step.side))
         name = language.say("phase-of-side", phase=name, side=side)
-    return f"{name}: {step.what}"
+    return language.say("site-plan-step", stage=name, what=language.text(step.what))
 
 
 def _facts(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict.usable_trials import usable_trials
-from benchlab.errors import StoreError
+from benchlab.errors import BenchlabError, StoreError
 from benchlab.hosts.samples import METRICS
 from benchlab.language import FORM_OF_ONE, Language, gate_sentence, load, side_name
 from benchlab.language.names import plain, title_of
@@ -15,13 +15,13 @@ from benchlab.language.numbers import MISSING, Numbers
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import Side
 from benchlab.report.model import commands, hosts
+from benchlab.report.model.series import CLIENT, Line, Series, table
 from benchlab.results import redaction
 from benchlab.results.listing import Chosen
 from benchlab.results.records import UNITS, Campaign, GateResult, TrialResult
 from benchlab.site import files
-from benchlab.site.charts import Line, Strips, strips
+from benchlab.site.charts import Strips, strips
 from benchlab.site.page import NoSuchPage, Page, Site
-from benchlab.site.series import CLIENT, Series, read_object
 
 _OF_CLIENT = ("tps", "tpmc", "p95_ms", "errors_per_s")
 # Metrics of a host that are never above 1 are drawn on an axis up to 100 %.
@@ -210,11 +210,15 @@ def _series(
     site: Site, sides: Mapping[Side, TrialResult], kind: str
 ) -> tuple[dict[Side, Series], list[str]]:
     """The series of both sides, and sentences on those that are recorded but cannot be had."""
-    found, gaps = {}, []
+    found: dict[Side, Series] = {}
+    gaps = []
     for side, result in sides.items():
         name = getattr(result, kind)
-        found[side], fault = read_object(site.store.read_bytes, name)
-        if fault is not None:
+        if name is None:
+            continue
+        try:
+            found[side] = table(site.store.read_bytes(name))
+        except BenchlabError as fault:
             gaps.append(
                 site.language.say(
                     f"site-gone-{kind}",
@@ -294,5 +298,6 @@ def _gates(site: Site, result: TrialResult) -> list[JudgedGate]:
         gate = defined.get((found.gate, found.sentence))
         sentence = site.language.text(gate_sentence(found.gate, plain(found.sentence)))
         observed = MISSING if found.observed is None else f"{found.observed:.6g}"
-        judged.append(JudgedGate(found, sentence, observed, gate.bounds() if gate else None))
+        bounds = site.language.text(gate.bounds()) if gate else None
+        judged.append(JudgedGate(found, sentence, observed, bounds))
     return judged

@@ -19,7 +19,7 @@ points and drift. The run's state does not depend on it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -82,6 +82,7 @@ def build(
         targets.load_topology(home.find(), spec)
     target = targets.by_name()[spec.target]
     has_conditions = workloads.workload_of(spec).CONSISTENCY is not None
+    places = stages.PLACES[: trigger_form.most_sides(spec)]
     # The most that a form may ask for; those beyond the campaign's limit find nothing to do.
     repeats = range(1, MAX_REPEATS + 1)
     check_again = task(stages.check_consistency, trigger_rule=EVEN_IF_SKIPPED)
@@ -95,12 +96,12 @@ def build(
             **notify.of_failure(),
         )
         approval = [CampaignApproval(task_id="approve", retries=0)] if target.rents else []
-        with _shown_as("prepare", "Prepare both sides"):
+        with _shown_as("prepare", "Prepare both sides" if len(places) > 1 else "Prepare"):
             registered = _registered()
             prepared = [
                 registered,
                 task(stages.provision)(),
-                *_prepare(together=target.loads_together, has_conditions=has_conditions),
+                *_prepare(places, together=target.loads_together, has_conditions=has_conditions),
             ]
         with _shown_as("measure", "Measure"):
             measured = [
@@ -191,8 +192,8 @@ def _given_back(target: str, registered: XComArg) -> XComArg:
     return given_back.as_teardown(setups=registered, on_failure_fail_dagrun=True)
 
 
-def _prepare(*, together: bool, has_conditions: bool) -> list[Any]:
-    """What prepares both sides, in order; ``together``: one task loads both when both are deployed.
+def _prepare(places: Sequence[stages.Place], *, together: bool, has_conditions: bool) -> list[Any]:
+    """What prepares the sides, in order; ``together``: one task loads all when all are deployed.
 
     Which side is the first is drawn for each campaign, as late as in its plan. The deployments are
     then outside the groups: Airflow refuses groups that wait for each other.
@@ -201,9 +202,9 @@ def _prepare(*, together: bool, has_conditions: bool) -> list[Any]:
     check: list[Preparation] = ["check"] if has_conditions else []
     after: list[Preparation] = ["analyze", *check, "back up"]
     if not together:
-        return [_group(place, ["deploy", "load", *after]) for place in stages.PLACES]
-    deployed = [_on_side(f"deploy_{place}", "deploy", place) for place in stages.PLACES]
-    return [*deployed, task(stages.load)(), *(_group(place, after) for place in stages.PLACES)]
+        return [_group(place, ["deploy", "load", *after]) for place in places]
+    deployed = [_on_side(f"deploy_{place}", "deploy", place) for place in places]
+    return [*deployed, task(stages.load)(), *(_group(place, after) for place in places)]
 
 
 def _on_side(task_id: str, stage: Preparation, place: stages.Place) -> XComArg:

@@ -162,6 +162,15 @@ def chosen(
     return made
 
 
+def most_sides(report_type: ReportSpec) -> int:
+    """How many versions a run of its DAG may measure: its own, or those of a published plan."""
+    own = len(report_type.measured_sides)
+    if own == len(SIDES):
+        return own
+    plans = report_types.published_plans(home.find(), report_type.report).values()
+    return max([own, *(len(plan.measured_sides) for plan in plans)])
+
+
 def allowed(schema: Mapping[str, Any]) -> str:
     """The values that a field takes, for people: ``a whole number from 1 to 1,000``."""
     if "allowed" in schema:
@@ -244,6 +253,10 @@ def _refuse_another_dag(own: ReportSpec, asked: ReportSpec) -> None:
         raise SpecError(
             f"target: the DAG of {own.report} gives back what {own.target} has; for "
             f"{asked.target} take another report type"
+        )
+    if len(asked.measured_sides) > most_sides(own):
+        raise SpecError(
+            f"sides: the DAG of {own.report} prepares one version; for two take another report type"
         )
     if workloads.workload_of(asked) is not workloads.workload_of(own):
         raise SpecError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from airflow.models.dag import DagModel
 from airflow.models.dagrun import DagRun
 from airflow.utils.session import create_session
 from sqlalchemy import select
@@ -24,6 +25,12 @@ def address_of(campaign: Campaign) -> str:
     with create_session() as session:
         found = session.scalar(select(DagRun.id).filter_by(dag_id=report, run_id=run))
     return f"../dags/{report}/runs/{run}" if found is not None else ""
+
+
+def is_paused(report: str) -> bool:
+    """Whether the DAG of a report type is paused."""
+    with create_session() as session:
+        return bool(session.scalar(select(DagModel.is_paused).filter_by(dag_id=report)))
 
 
 def campaign_in_form(report: str, run: str) -> str | None:

@@ -119,6 +119,7 @@ def reader(
         guard=_signer().dumps(user.get_id()),
         starts_at=_API,
         run_of=airflow_runs.address_of,
+        is_paused=airflow_runs.is_paused,
         kept={} if language is None else {"language": language},
     )
     request.state.site = made

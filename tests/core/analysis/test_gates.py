@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import re
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from benchlab.analysis.gates import columns as columns_module
 from benchlab.analysis.gates import gates as gates_module
 from benchlab.analysis.gates.gates import Gate
 from benchlab.errors import SpecError
+from benchlab.language import load
 from benchlab.plan.fields.dataset import Dataset
 from benchlab.results.records import GateResult
 from benchlab.workloads.output import Latency, Status
@@ -193,6 +195,27 @@ def test_a_failed_gate_is_explained() -> None:
     for part in ("effective_threads", "at work 97 %", "found 0.5", "at least 0.97"):
         assert part in threads
     assert "found 2, allowed -1 to 1" in duration
+
+
+@pytest.mark.parametrize("found", [0.5, -3, float("nan"), 1e9])
+def test_a_recorded_reason_is_said_in_every_language(found: float) -> None:
+    """In English exactly as it is recorded; in Chinese with the gate's own sentence and bounds."""
+    judged = [(gate, gate.evaluate({gate.column: found})) for gate in GATES]
+    failed = [(gate, result) for gate, result in judged if gate.kind == "validity"]
+    recorded = [one for gate, result in failed for one in gates_module.reasons([gate], [result])]
+    assert recorded
+    for text in recorded:
+        said = gates_module.reason(text)
+        assert str(said) == text
+        chinese = load("zh").text(said)
+        assert "检查项" in chinese
+        assert not re.search(r"not so that|found|allowed|at (most|least)|no number", chinese)
+
+
+def test_another_reason_stays_as_it_is_recorded() -> None:
+    """What a client or a person wrote is nobody's template."""
+    for text in ("client: exit code 137", "gate x: not so that y: found 1", "{ $gate }"):
+        assert gates_module.reason(text) == text
 
 
 def test_no_reason_is_given_for_what_passed() -> None:

@@ -368,7 +368,7 @@ def test_a_snapshot_that_is_not_there_saves_nothing(dataset: steps.DatasetState)
     """The dataset is loaded and backed up to S3 as a step of its own, which takes longer still."""
     first = on_fleet(weekly(**SNAPSHOTS), basis=steps.Basis(dataset=dataset))
     assert first.minutes > on_fleet(weekly()).minutes
-    assert sum(step.what == "keep it as a dataset snapshot, by BR" for step in first.steps)
+    assert sum(str(step.what) == "keep it as a dataset snapshot, by BR" for step in first.steps)
     assert first.seeded_minutes == on_fleet(weekly(**SNAPSHOTS), basis=KEPT).minutes
     assert on_fleet(weekly(**SNAPSHOTS)).dataset == "unknown"
 

@@ -137,6 +137,8 @@ def test_a_campaign_at_work_shows_trial_phase_time_left_and_dollars(site: Site) 
     read = text(shown(site))
     assert "now 10.2.11 vs. 10.11.5 trial 6 of 24 · run about 38 min 0 s left 3.21 dollars" in read
     assert "Nothing was heard of it" not in read
+    later = dataclasses.replace(site, now=NOW + timedelta(hours=1))
+    assert "trial 6 of 24 · run longer than estimated" in text(shown(later))
 
 
 def test_a_campaign_that_says_nothing_for_hours_is_marked(site: Site) -> None:
@@ -171,6 +173,16 @@ def test_the_next_runs_are_those_of_the_schedules(site: Site) -> None:
     read = text(shown(site))
     assert "sysbench_ec2_weekly never measured 2026-11-23 02:00 UTC" in read
     assert "sysbench_local_releases never measured with the next release (patch)" in read
+    assert "paused in Airflow" not in read.partition("Report types")[0]
+
+
+def test_a_schedule_that_is_switched_off_is_said(site: Site) -> None:
+    """At the top as well, where it is the only one with a moment; nothing runs then."""
+    paused = dataclasses.replace(site, is_paused=lambda report: report.endswith("weekly"))
+    add(paused, "a", 3)
+    read = text(shown(paused))
+    assert read.count("not while its DAG is paused in Airflow") == 2
+    assert "2026-11-23 02:00 UTC sysbench_ec2_weekly not while its DAG is paused" in read
 
 
 def test_the_cost_of_a_month_is_that_of_its_campaigns(site: Site) -> None:

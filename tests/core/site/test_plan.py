@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -89,6 +90,27 @@ def test_the_form_keeps_what_was_typed_and_starts_only_for_those_who_may(site: S
     page = render(reader, plan.plan(reader, {"report": ["tpcc_ec2"], "rounds": ["7"]}))
     assert 'data-start="../../api/v2/dags/tpcc_ec2/dagRuns"' in page
     assert 'data-conf="{&#34;rounds&#34;: 7}"' in page
+
+
+@pytest.mark.parametrize("report", ["sysbench_ec2", "tpcc_local", "sysbench_cloud"])
+def test_the_steps_of_a_plan_are_in_the_reader_s_language(site: Site, report: str) -> None:
+    """As in English, but for names."""
+    zh = dataclasses.replace(site, language=load("zh"))
+    english, chinese = (
+        [step for step, _ in plan.plan(one, {"report": [report]}).values["figures"].steps]
+        for one in (site, zh)
+    )
+    assert len(english) == len(chinese) > 3
+    words = re.compile(r"\b(?:load|deploy|round|trials|restores?|report|hosts|tables|rows)\b")
+    assert words.search(" ".join(english))
+    assert [step for step in chinese if words.search(step)] == []
+
+
+def test_the_form_of_one_version_asks_for_one(site: Site) -> None:
+    """There is no candidate to be filled in."""
+    page = render(site, plan.plan(site, {"report": ["sysbench_local_single"]}))
+    assert 'name="baseline"' in page
+    assert 'name="candidate"' not in page
 
 
 def test_a_reader_without_any_report_type_is_told_where_to_look(site: Site) -> None:

@@ -14,6 +14,7 @@ A/A campaigns. ``then`` says what becomes of the verdict where such a gate fails
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -24,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from benchlab.analysis.gates.columns import Columns
 from benchlab.errors import SpecError
+from benchlab.language import Message, Said, gate_sentence, message
 from benchlab.plan.documents import faults, from_yaml, read_text
 from benchlab.results.records import GateKind, GateResult, GateStatus
 
@@ -31,6 +33,11 @@ Table = Literal["trials", "cells", "workloads", "calibration"]
 OF_CAMPAIGN: tuple[Table, ...] = ("workloads", "calibration")
 """The tables of what no trial can show by itself, which Great Expectations evaluates."""
 Consequence = Literal["unstable", "not equivalent", "note"]
+_REASON = re.compile(
+    r"gate (\S+): not so that (.*): found (no number|\S+), "
+    r"allowed (?:at most (\S+)|at least (\S+)|(\S+) to (\S+))",
+    re.DOTALL,
+)
 
 
 class Gate(BaseModel):
@@ -77,13 +84,9 @@ class Gate(BaseModel):
         finite = observed if math.isfinite(observed) else None
         return GateResult(self.id, status, finite, self.sentence, self.kind)
 
-    def bounds(self) -> str:
+    def bounds(self) -> Message:
         """The bounds, for people."""
-        if self.min is None:
-            return f"at most {self.max:g}"
-        if self.max is None:
-            return f"at least {self.min:g}"
-        return f"{self.min:g} to {self.max:g}"
+        return _bounds(*(None if bound is None else f"{bound:g}" for bound in (self.min, self.max)))
 
     def fault(self) -> str | None:
         """What is wrong with its definition as a whole; None where nothing is."""
@@ -199,6 +202,8 @@ def is_valid(results: Sequence[GateResult]) -> bool:
 def reasons(gates: Sequence[Gate], results: Sequence[GateResult]) -> tuple[str, ...]:
     """Why a trial is invalid: what every failed gate of validity found, and what it allows.
 
+    In English, as it is recorded; :func:`reason` is its inverse.
+
     Args:
         gates: those by which it was judged, from :func:`of_campaign`.
     """
@@ -210,6 +215,33 @@ def reasons(gates: Sequence[Gate], results: Sequence[GateResult]) -> tuple[str, 
         for result in results
         if result.status == "fail" and result.kind == "validity"
     )
+
+
+def reason(recorded: str) -> Said:
+    """Why a trial is invalid, for any language where a gate found it; other texts are as recorded.
+
+    Example:
+        ``reason("gate drift: not so that it is steady: found 9, allowed at most 5")``
+    """
+    read = _REASON.fullmatch(recorded)
+    if read is None:
+        return recorded
+    gate, sentence, found, only_most, only_least, least, most = read.groups()
+    return message(
+        "reason-invalid",
+        gate=gate,
+        sentence=gate_sentence(gate, sentence),
+        found=message("no-number") if found == "no number" else found,
+        bounds=_bounds(least or only_least, most or only_most),
+    )
+
+
+def _bounds(least: str | None, most: str | None) -> Message:
+    if least is None:
+        return message("bounds-most", most=str(most))
+    if most is None:
+        return message("bounds-least", least=least)
+    return message("bounds-both", least=least, most=most)
 
 
 def _clash(one: Gate, other: Gate) -> bool:

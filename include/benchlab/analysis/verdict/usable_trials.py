@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from benchlab.analysis.gates.gates import reason
 from benchlab.language import Said, message
 from benchlab.plan.plan import Plan
 from benchlab.results.records import TrialResult
@@ -47,7 +48,7 @@ def usable_trials(
                 if number == chosen and result.valid:
                     used.append(result)
                 else:
-                    reasons = result.reasons or (message("reason-again"),)
+                    reasons = tuple(map(reason, result.reasons)) or (message("reason-again"),)
                     excluded.append(Exclusion(result.trial.id, number, reasons))
     used.sort(key=lambda result: result.trial.index)
     return used, excluded

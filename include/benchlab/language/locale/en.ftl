@@ -35,6 +35,11 @@ reason-lost-p95-one-side = { $count ->
 }
 reason-lost-p95 = { $count } planned trials have no p95 latency ({ $baseline } on the baseline side, { $candidate } on the candidate side)
 reason-again = its pair of blocks was measured again
+reason-invalid = gate { $gate }: not so that { $sentence }: found { $found }, allowed { $bounds }
+no-number = no number
+bounds-most = at most { $most }
+bounds-least = at least { $least }
+bounds-both = { $least } to { $most }
 reason-unsound = on the { $side } side { $why }
 reason-after-last-trial = after the last trial { $fault }
 condition-fault = { $violations ->
@@ -783,6 +788,7 @@ site-at-work = Being measured
 site-next = Next run
 site-next-release = with the next release ({ $types })
 site-next-aa = A/A campaign
+site-next-paused = not while its DAG is paused in Airflow
 site-next-by-hand = only when somebody starts it
 site-cost = Cost this month
 site-cost-before = last month { $dollars } dollars
@@ -826,6 +832,7 @@ site-state-failed = failed
 site-work-progress = Trials measured
 site-work-elsewhere = Its progress is kept on the machine that measures it.
 site-work-trial = trial { $trial } of { $planned }
+site-work-late = longer than estimated
 site-work-left = about { $left } left
 site-work-silent = Nothing was heard of it for long, so it may have been interrupted. Start the same campaign again to resume it, or end it with "benchlab give-back { $campaign }". Last heard of:
 site-stale = Not renewed any more: Airflow does not answer, or the login has ended. Load the page again.
@@ -843,6 +850,7 @@ site-listed = { $from }–{ $until } of { $count } campaigns
 site-newer = Previous page
 site-older = Next page
 site-pages = Pages of the list
+site-no-verdict = no verdict
 site-unpublished = no verdict yet
 site-one-version = one version, no verdict
 
@@ -1048,6 +1056,49 @@ site-plan-finds-change = a change of { $change } in 4 of 5 campaigns, by { $camp
 }
 site-plan-finds-assumed = a change of { $change } in 4 of 5 campaigns, with noise as assumed: there is no A/A campaign of this setting
 
+## Site: steps of a plan
+
+plan-in-deployment = deployment { $deployment }: { $what }
+plan-tables = { $tables } tables x { $rows } rows
+plan-warehouses = { $warehouses } warehouses
+plan-records = { $records } records
+plan-prepare = deploy, load { $dataset }, analyze, back up
+plan-prepare-checked = deploy, load { $dataset }, analyze, check, back up
+plan-prepare-existing = make a schema, load { $dataset }, analyze
+plan-prepare-existing-checked = make a schema, load { $dataset }, analyze, check
+plan-build-sysbench = build sysbench from { $archive }
+plan-publish-local = checks, comparison, report; start and end of the campaign
+plan-publish = checks, comparison, report
+plan-probe = probe all hosts
+plan-probe-twice = probe all hosts, again before the last round
+plan-end = end servers and jobs, remove data
+plan-give-back = give back everything that was rented
+plan-deploy = deploy the cluster with TiUP on all hosts, and start it
+plan-deploy-anew = { plan-deploy }: the older side anew
+plan-load = load { $dataset }
+plan-load-both = load { $dataset } on both sides at once
+plan-load-older = load { $dataset } on the older side
+plan-keep = keep it as a dataset snapshot, by BR
+plan-from-snapshot = { $dataset } from the dataset snapshot, by BR, one side after another
+plan-analyze = ANALYZE TABLE, { $tables } tables at once; checksums
+plan-check-load = whether the loaded dataset is consistent
+plan-check-end = whether the last trial has left the dataset consistent
+plan-back-up = stop the cluster, copy the data on all storage hosts at once
+plan-round = round { $round }
+plan-measure = { $portion }, { $trials } trials of { $seconds } s{ $restores ->
+    [0] {""}
+    [one] , 1 restore
+   *[other] , { $restores } restores
+}{ $changes ->
+    [0] {""}
+    [one] , 1 change of configuration
+   *[other] , { $changes } changes of configuration
+}
+plan-rent = rent { $hosts } hosts in { $region }
+plan-cloud = create the TiDB Cloud cluster in { $region }
+plan-cloud-and-client = { plan-cloud }, rent the client's host
+plan-log-in = log in to { $hosts } hosts, check them
+
 ## Stages and phases of a campaign, as its progress has them
 
 phase-of-side = { $phase } { $side }
@@ -1110,6 +1161,7 @@ phase-done = done
 
 engine-reason = the report type names it
     .of = the report type names it
+site-plan-step = { $stage }: { $what }
 site-plan-engine = engine { $engine }: { $reason }
 left-out-failed = failed, not complete
     .of = failed, not complete
@@ -1189,3 +1241,5 @@ restored-alone-from = { $source ->
 restore-every-trial-single = Before every trial the data are { restored-alone-from }.
 restore-after-writes-single = Before a trial the data are { restored-alone-from } if anything was written since the last restore.
 restore-per-workload-single = Before each block the data are { restored-alone-from }; each later trial of the block runs on what the one before it left.
+site-plan-baseline-single = Version
+site-plan-deployments-field-single = Deployments

@@ -26,6 +26,11 @@ reason-lost-throughput = 有 { $count } 个计划内的试验没有有效结果�
 reason-lost-p95-one-side = 有 { $count } 个计划内的试验没有 p95 延迟，且都在{ $side }一方
 reason-lost-p95 = 有 { $count } 个计划内的试验没有 p95 延迟（基线一方 { $baseline } 个，候选一方 { $candidate } 个）
 reason-again = 其所在的测试块对已重新测试
+reason-invalid = 检查项 { $gate } 未通过，即以下情况不成立：{ $sentence }；实际为 { $found }，允许范围：{ $bounds }
+no-number = 非数值
+bounds-most = 不超过 { $most }
+bounds-least = 不低于 { $least }
+bounds-both = { $least } 到 { $most }
 reason-unsound = { $side }一方：{ $why }
 reason-after-last-trial = 最后一次试验之后，{ $fault }
 condition-fault = 不满足 TPC-C 一致性条件 { $clause }：{ $sentence }（{ $violations } 处违反）
@@ -826,6 +831,7 @@ site-at-work = 正在测量
 site-next = 下次运行
 site-next-release = 下一个版本发布时（{ $types }）
 site-next-aa = A/A 测试活动
+site-next-paused = 其 DAG 在 Airflow 中已暂停，不会运行
 site-next-by-hand = 仅由人工启动
 site-cost = 本月费用
 site-cost-before = 上月 { $dollars } 美元
@@ -859,6 +865,7 @@ site-state-failed = 失败
 site-work-progress = 已测量的试验
 site-work-elsewhere = 其进度保存在执行测量的机器上。
 site-work-trial = 第 { $trial } 个试验，共 { $planned } 个
+site-work-late = 已超过预计时间
 site-work-left = 约剩 { $left }
 site-work-silent = 已很久没有新进展，测试活动可能已中断。再次启动同一测试活动可继续，或用“benchlab give-back { $campaign }”结束。最后一次进展：
 site-stale = 内容已停止更新：Airflow 无响应或登录已失效。请重新加载页面。
@@ -876,6 +883,7 @@ site-listed = 第 { $from }–{ $until } 个，共 { $count } 个测试活动
 site-newer = 上一页
 site-older = 下一页
 site-pages = 列表分页
+site-no-verdict = 没有结论
 site-unpublished = 尚无结论
 site-one-version = 单一版本，没有结论
 
@@ -1065,6 +1073,47 @@ site-plan-finds-little = 五次中有四次连 50% 的变化也发现不了
 site-plan-finds-change = 五次中有四次可发现 { $change } 的变化，依据 { $campaigns } 个 A/A 测试
 site-plan-finds-assumed = 五次中有四次可发现 { $change } 的变化（噪声为假定值：此设置下没有 A/A 测试）
 
+## 网站：计划的步骤
+
+plan-in-deployment = 第 { $deployment } 次部署：{ $what }
+plan-tables = { $tables } 张表 x { $rows } 行
+plan-warehouses = { $warehouses } 个 warehouse
+plan-records = { $records } 条记录
+plan-prepare = 部署、导入 { $dataset }、收集统计信息、创建快照
+plan-prepare-checked = 部署、导入 { $dataset }、收集统计信息、检查、创建快照
+plan-prepare-existing = 创建库、导入 { $dataset }、收集统计信息
+plan-prepare-existing-checked = 创建库、导入 { $dataset }、收集统计信息、检查
+plan-build-sysbench = 从 { $archive } 编译 sysbench
+plan-publish-local = 检查、对比、生成报告；测试的启动和结束
+plan-publish = 检查、对比、生成报告
+plan-probe = 测试所有主机的速度
+plan-probe-twice = 测试所有主机的速度，最后一轮之前再测一次
+plan-end = 结束服务器和作业，删除数据
+plan-give-back = 归还租用的全部资源
+plan-deploy = 用 TiUP 在所有主机上部署集群并启动
+plan-deploy-anew = { plan-deploy }：重新部署较旧的一方
+plan-load = 导入 { $dataset }
+plan-load-both = 同时向两方导入 { $dataset }
+plan-load-older = 向较旧的一方导入 { $dataset }
+plan-keep = 用 BR 保存为数据集快照
+plan-from-snapshot = 用 BR 从数据集快照恢复 { $dataset }，各方依次进行
+plan-analyze = ANALYZE TABLE，每次同时处理 { $tables } 张表；计算校验和
+plan-check-load = 导入的数据集是否一致
+plan-check-end = 最后一次试验之后数据集是否仍然一致
+plan-back-up = 停止集群，同时在所有存储主机上复制数据
+plan-round = 第 { $round } 轮
+plan-measure = { $portion }，{ $trials } 次试验，每次 { $seconds } s{ $restores ->
+    [0] {""}
+   *[other] ，恢复快照 { $restores } 次
+}{ $changes ->
+    [0] {""}
+   *[other] ，修改配置 { $changes } 次
+}
+plan-rent = 在 { $region } 租用 { $hosts } 台主机
+plan-cloud = 在 { $region } 创建 TiDB Cloud 集群
+plan-cloud-and-client = { plan-cloud }，并租用客户端主机
+plan-log-in = 登录 { $hosts } 台主机并检查
+
 ## 测试活动的阶段，如其进度所记
 
 phase-of-side = { $phase }（{ $side }）
@@ -1127,6 +1176,7 @@ phase-done = 完成
 
 engine-reason = 由报告类型指定
     .of = the report type names it
+site-plan-step = { $stage }：{ $what }
 site-plan-engine = 引擎 { $engine }：{ $reason }
 left-out-failed = 失败，未完成
     .of = failed, not complete
@@ -1197,3 +1247,5 @@ restored-alone-from = { $source ->
 restore-every-trial-single = 每个试验之前，均{ restored-alone-from }数据。
 restore-after-writes-single = 如果上次恢复之后写入过数据，则在试验之前{ restored-alone-from }数据。
 restore-per-workload-single = 每个测试块之前，{ restored-alone-from }数据；同一测试块内的试验依次使用前一个试验留下的数据。
+site-plan-baseline-single = 版本
+site-plan-deployments-field-single = 部署次数

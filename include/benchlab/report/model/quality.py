@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from benchlab.analysis.gates.gates import reason
 from benchlab.analysis.verdict.compare import Comparison
 from benchlab.analysis.verdict.usable_trials import Exclusion
 from benchlab.language import Language, gate_sentence
@@ -97,7 +98,7 @@ def quality_of(
         planned=len(campaign.plan.trials),
         executed=len(results),
         used=len(used),
-        repeats=_repeats(results),
+        repeats=_repeats(results, language),
         repeated_pairs=comparison.repeated_pairs,
         excluded=tuple(
             Exclusion(plain(e.trial), e.attempt, tuple(map(plain, language.texts(e.reasons))))
@@ -140,7 +141,7 @@ def _counts(results: Sequence[TrialResult], metric: str) -> bool:
     return not results or any(s.metric == metric for r in results for s in r.samples)
 
 
-def _repeats(results: Iterable[TrialResult]) -> tuple[Repeat, ...]:
+def _repeats(results: Iterable[TrialResult], language: Language) -> tuple[Repeat, ...]:
     by_pair: dict[tuple[int, str], list[TrialResult]] = {}
     for result in results:
         by_pair.setdefault(result.trial.pair, []).append(result)
@@ -148,10 +149,10 @@ def _repeats(results: Iterable[TrialResult]) -> tuple[Repeat, ...]:
     for (number, workload), members in by_pair.items():
         last = max(result.attempt for result in members)
         reasons = (
-            f"{result.trial.id}: {plain(reason)}"
+            f"{result.trial.id}: {plain(language.text(reason(recorded)))}"
             for result in members
             if result.attempt < last
-            for reason in result.reasons
+            for recorded in result.reasons
         )
         if last > 1:
             repeats.append(Repeat(number, title_of(workload), last, tuple(dict.fromkeys(reasons))))

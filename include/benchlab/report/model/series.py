@@ -1,33 +1,84 @@
-"""What each trial did second by second: its throughput, and CPU and disk of its busiest host.
+"""What each trial did second by second, from the objects that the store keeps of it.
 
-Read from the trials' objects in the store, and thinned so that a page of hundreds stays small::
+Example:
+    ``table(content)["tikv-1"]["cpu_busy"]`` is ``[(1.0, 0.42), (2.0, None), ...]``; a client's
+    series is under :data:`CLIENT`. A report has pairs of trials, thinned so that a page of
+    hundreds stays small::
 
-    found = read(results, "tps", store.read_bytes)
-    found["oltp_insert"][0].sides["candidate"].throughput  # (1012.5, 1020.0, None, ...)
+        found = read(results, "tps", store.read_bytes)
+        found["oltp_insert"][0].sides["candidate"].throughput  # (1012.5, 1020.0, None, ...)
 """
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from benchlab.errors import BenchlabError
 from benchlab.plan.report_type import Side
 from benchlab.results.records import TrialResult
 
+CLIENT = ""
+
 ReadObject = Callable[[str], bytes]
 """An object of the store by its name; raises a :class:`BenchlabError` where it is not there."""
 
+Line = Sequence[tuple[float, float | None]]
+"""Seconds since the start, and a value; None: not known then."""
+
+Series = Mapping[str, Mapping[str, Line]]
+"""By host and column."""
+
 POINTS = 40
-"""So many are drawn of a trial at most, each the mean of its share of the seconds."""
-# Larger host samples are not read: half an hour of ten hosts is a fifth of that.
+"""So many are drawn of a trial in a report at most, each the mean of its share of the seconds."""
+# Larger tables are not read: half an hour of ten hosts is a fifth of that.
 _MOST_BYTES = 8 * 2**20
 
 Points = tuple[float | None, ...]
+
+
+class UnreadableSeriesError(BenchlabError):
+    """An object of a trial is no series; the message says why."""
+
+
+def table(content: bytes, columns: Collection[str] | None = None) -> Series:
+    """A client's series, or the samples of several hosts.
+
+    Args:
+        columns: those that are wanted; None: all.
+
+    Raises:
+        UnreadableSeriesError: it is too large for a page, or no such table.
+    """
+    if len(content) > _MOST_BYTES:
+        raise UnreadableSeriesError(f"{len(content)} bytes; a page shows at most {_MOST_BYTES}")
+    try:
+        return _table(content.decode(), columns)
+    except (ValueError, LookupError, csv.Error) as error:
+        raise UnreadableSeriesError("it is not the table that Benchlab writes") from error
+
+
+def _table(text: str, columns: Collection[str] | None) -> Series:
+    rows = csv.reader(text.splitlines(), strict=True)
+    heading = next(rows, [])
+    at, host = heading.index("t"), heading.index("host") if "host" in heading else None
+    wanted = [name for name in heading if name not in ("t", "host")] if columns is None else columns
+    places = [(name, heading.index(name)) for name in wanted]
+    found: dict[str, dict[str, list[tuple[float, float | None]]]] = defaultdict(
+        lambda: {name: [] for name, _ in places}
+    )
+    for row in rows:
+        second = float(row[at])
+        if not math.isfinite(second):
+            raise ValueError(row[at])
+        lines = found[CLIENT if host is None else row[host]]
+        for name, place in places:
+            value = float(row[place]) if row[place] else math.nan
+            lines[name].append((second, value if math.isfinite(value) else None))
+    return found
 
 
 @dataclass(frozen=True)
@@ -83,47 +134,40 @@ def read(
 
 def _of_trial(result: TrialResult, metric: str, read_object: ReadObject) -> TrialSeries | None:
     seconds = result.trial.seconds
-    throughput = _columns(result.series, (metric,), seconds, read_object)
-    if throughput is None:
+    client = _lines(result.series, (metric,), read_object)
+    if not client:
         return None
-    hosts = _columns(result.hosts, ("cpu_busy", "disk_busy"), seconds, read_object)
-    return TrialSeries(throughput[0], *(hosts or ((), ())))
+    hosts = _lines(result.hosts, ("cpu_busy", "disk_busy"), read_object)
+    cpu, disk = (
+        _thinned([lines[name] for lines in hosts], seconds) for name in ("cpu_busy", "disk_busy")
+    )
+    return TrialSeries(_thinned([client[0][metric]], seconds), cpu, disk)
 
 
-def _columns(
-    name: str | None, columns: Sequence[str], seconds: int, read_object: ReadObject
-) -> list[Points] | None:
-    """Columns of an object, thinned; None where it is not there or cannot be read.
-
-    Of several hosts each part has the largest mean.
-    """
+def _lines(
+    name: str | None, columns: Sequence[str], read_object: ReadObject
+) -> list[Mapping[str, Line]]:
+    """An object's columns by host; a report is written without one that cannot be had."""
     if name is None:
-        return None
-    with contextlib.suppress(BenchlabError, ValueError, LookupError, OverflowError, csv.Error):
-        content = read_object(name)
-        if len(content) > _MOST_BYTES:
-            return None
-        rows = csv.reader(content.decode().splitlines())
-        heading = next(rows, [])
-        at = heading.index("t")
-        host = heading.index("host") if "host" in heading else None
-        places = [heading.index(column) for column in columns]
-        parts = min(POINTS, seconds)
-        sums: dict[tuple[str, int], list[list[float]]] = {}
-        for row in rows:
-            # The value at a second is about the time before it.
-            part = min(math.ceil(float(row[at]) / seconds * parts), parts) - 1
-            own = sums.setdefault((row[host] if host is not None else "", max(part, 0)), [])
-            own.append([float(row[place]) if row[place] else math.nan for place in places])
-        return [_thinned(sums, number, parts) for number in range(len(columns))]
-    return None
+        return []
+    try:
+        return list(table(read_object(name), columns).values())
+    except BenchlabError:
+        return []
 
 
-def _thinned(sums: Mapping[tuple[str, int], list[list[float]]], number: int, parts: int) -> Points:
+def _thinned(lines: Iterable[Line], seconds: int) -> Points:
+    """Means of equal parts of the time; of several hosts each part has the largest."""
+    parts = min(POINTS, seconds)
     largest: list[float | None] = [None] * parts
-    for (_, part), rows in sums.items():
-        known = [row[number] for row in rows if math.isfinite(row[number])]
-        if known:
-            mean, before = math.fsum(known) / len(known), largest[part]
+    for line in lines:
+        known: dict[int, list[float]] = defaultdict(list)
+        for second, value in line:
+            if value is not None:
+                # The value at a second is about the time before it.
+                part = min(math.ceil(second / seconds * parts), parts) - 1
+                known[max(part, 0)].append(value)
+        for part, values in known.items():
+            mean, before = math.fsum(values) / len(values), largest[part]
             largest[part] = mean if before is None else max(before, mean)
     return tuple(largest)
