@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Literal
 
+from benchlab.plan.document_tables import Metric
 from benchlab.published.audit import recompute
 from benchlab.published.reading.model import (
     Claim,
     Command,
-    Metric,
     Place,
     Printed,
     PublishedReport,

@@ -9,15 +9,14 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from benchlab import language
+from benchlab.plan.document_tables import Metric, Shape
 from benchlab.published.audit.audit import audit
 from benchlab.published.reading.model import (
     Block,
     Claim,
-    Metric,
     Printed,
     PublishedReport,
     Row,
-    Shape,
     StatedSetting,
     Workload,
 )

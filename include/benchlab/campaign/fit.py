@@ -64,10 +64,16 @@ def _names(spec: ReportSpec) -> Iterator[str]:
         ("engines", spec.engines, engines.by_name()),
         ("workloads", spec.workloads, workloads.by_name()),
         ("threads_by_workload", spec.threads_by_workload, workloads.by_name()),
+        ("published.tables.workloads", _in_tables(spec), workloads.by_name()),
     )
     for field, names, there in known:
         if unknown := [name for name in names if name not in there]:
             yield f"{field}: unknown: {', '.join(unknown)}; there are: {', '.join(there)}"
+
+
+def _in_tables(spec: ReportSpec) -> tuple[str, ...]:
+    tables = spec.published.tables if spec.published else None
+    return tables.workloads if tables else ()
 
 
 def _workloads(spec: ReportSpec) -> Iterator[str]:

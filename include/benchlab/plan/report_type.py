@@ -30,6 +30,7 @@ from benchlab.language import REFERENCE
 from benchlab.plan import builds, versions
 from benchlab.plan.builds import Build
 from benchlab.plan.dataset import AnyDataset
+from benchlab.plan.document_tables import DocumentTables, Layout
 from benchlab.plan.documents import BALANCER_KINDS, Frozen, from_yaml, read_text, validated
 from benchlab.plan.load_balancer import HAProxySettings
 from benchlab.plan.schedule import Schedule
@@ -260,6 +261,7 @@ class Published(Frozen):
         differences: sentences that say where this plan differs from the document, and why, by what
             they are about. Report types of earlier releases list them under ``steps``.
         describes: the optional steps that the document includes.
+        tables: its tables of results; None where it has none.
     """
 
     document: Annotated[str, Field(min_length=1)]
@@ -271,6 +273,7 @@ class Published(Frozen):
         ),
     ] = Field(default={})
     describes: Annotated[tuple[Literal["analyze", "restore"], ...], Field(strict=False)] = ()
+    tables: DocumentTables | None = None
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -382,6 +385,8 @@ class ReportSpec(Frozen):
             HAProxy where they are not Benchlab's own; see :attr:`haproxy`.
         connections: the Connection by which the server of each side is reached, where the target
             deploys none.
+        layout: of the tables of results: Benchlab's ``own``, or before them those of the
+            ``published`` document.
         languages: of the report, by code; its main page is in the first one.
         publish: where the report is published; see :attr:`destinations`.
         schedule: when it is run by the calendar; None: only when a person starts it.
@@ -420,6 +425,7 @@ class ReportSpec(Frozen):
     load_balancer: LoadBalancer = "haproxy"
     connections: dict[Side, ConnectionName] = Field(default={})
     ports: Ports = Ports()
+    layout: Layout = "own"
     languages: Annotated[tuple[Language, ...], Field(min_length=1, strict=False)] = (REFERENCE,)
     publish: Annotated[tuple[Destination, ...], Field(strict=False)] = ()
     schedule: Schedule | None = None

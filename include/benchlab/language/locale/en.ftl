@@ -505,6 +505,8 @@ figures-tps-change = TPS change
 figures-tpmc-change = tpmC change (%)
 figures-p95-change = p95 change
 figures-new-order-p95-change = New Order p95 change (%)
+layout-own = All figures, with the changes that the verdicts are about
+layout-mean = The { $metric } improvements have the arithmetic mean { $mean }.
 
 ## Charts
 

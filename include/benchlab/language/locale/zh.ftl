@@ -565,6 +565,8 @@ figures-tps-change = TPS 变化
 figures-tpmc-change = tpmC 变化 (%)
 figures-p95-change = p95 变化
 figures-new-order-p95-change = New Order p95 变化 (%)
+layout-own = 全部数据，以及结论所依据的变化
+layout-mean = { $metric } 提升的算术平均值为 { $mean }。
 
 ## 图表
 

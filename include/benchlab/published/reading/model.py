@@ -15,20 +15,12 @@ from typing import Any, Literal
 
 import pydantic
 
+from benchlab.plan.document_tables import Metric, Shape
+
 PageKind = Literal["sysbench", "tpcc"]
-Metric = Literal["qps", "tps", "tpmc", "p95_ms"]
 # What a plan does with the data apart from measuring.
 Act = Literal["analyze", "back_up", "restore"]
 Place = Literal["title", "summary", "overview", "section"]
-Shape = Literal[
-    "version_column",  # a row is a version at a thread count
-    "table_per_version",  # each version has a table of its own, below a heading or caption
-    "pairs",  # throughput and latency of one version, then of the other
-    "metrics_then_latencies",  # throughput of both versions, then latency of both
-    "single_version",
-]
-THROUGHPUTS: tuple[Metric, ...] = ("tps", "tpmc", "qps")
-"""Metrics of throughput; a table's improvement is about the first of these that it has."""
 
 
 @dataclass(frozen=True)

@@ -20,14 +20,13 @@ from benchlab.published.rendering import claims as claims_module
 from benchlab.published.rendering import plan as plan_module
 from benchlab.published.rendering import unread as unread_module
 from benchlab.published.rendering.tables import (
-    NAMES,
     Section,
-    Table,
     compares,
     direction,
     percent,
     section,
 )
+from benchlab.report.model.document_tables import NAMES, Table
 
 # Products by their lower-case names.
 _PRODUCTS = {
