@@ -32,7 +32,7 @@ OLD, NEW = "v3.1.0", "v3.2.0"
 
 
 NOTHING = StatedSetting(
-    hardware={}, software={}, git_hashes={}, parameters=(), steps=(), acts=(), commands=(),
+    hardware={}, software={}, git_hashes={}, parameters=(), said=(), steps=(), acts=(), commands=(),
     thread_lists=(), load_balancers=(), entry_ports=(), tables=None, table_size=None,
     warehouses=None, seconds=None, stated_seconds=None, warmup_seconds=None, measured=None,
     place=None,

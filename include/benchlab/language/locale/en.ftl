@@ -668,6 +668,8 @@ published-measured = Time
 published-place = Place
 published-component = Component
 published-block = Line { $line } of the source:
+published-block-of = For { $workloads }, line { $line } of the source:
+published-quote = “{ $text }” (line { $line } of the source)
 published-no-parameters = The source lists none.
 
 ## Published pages: Test plan
@@ -707,6 +709,7 @@ published-claim-only = The source states in line { $line } that the { $workload 
 
 ## Published pages: Provenance
 
+published-causes = Causes that the source names
 published-claims = Published claims
 published-claims-note = What the source states in sentences, or prints for an improvement that its figures do not give, with its lines. Nothing of the former is asserted here.
 published-line = Line

@@ -711,6 +711,8 @@ published-measured = 时间
 published-place = 地点
 published-component = 组件
 published-block = 原页第 { $line } 行：
+published-block-of = { $workloads }，原页第 { $line } 行：
+published-quote = “{ $text }”（原页第 { $line } 行）
 published-no-parameters = 原页未列出参数。
 
 ## 已发布报告：测试方案
@@ -750,6 +752,7 @@ published-claim-only = 原页第 { $line } 行称，{ $candidate } 的 { $worklo
 
 ## 已发布报告：来源
 
+published-causes = 原页给出的原因
 published-claims = 原页的说法
 published-claims-note = 原页各句的说法，以及与原页数据不符的提升值，均附所在行。本页不对原页的说法作任何断言。
 published-line = 行

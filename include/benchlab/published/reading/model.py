@@ -145,10 +145,29 @@ class Command:
 
 @dataclass(frozen=True)
 class Block:
-    """Settings in one code block, with the heading above it."""
+    """Settings in one code block, with the heading above it.
+
+    Attributes:
+        workloads: for which the text above it says that they are; empty: it names none.
+    """
 
     heading: str
     language: str
+    text: str
+    line: int
+    workloads: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Said:
+    """A sentence of the page about no figure, with the heading above it.
+
+    Attributes:
+        about: ``purpose`` of the test, ``cause`` of a change, or ``configuration`` of the servers.
+    """
+
+    about: Literal["purpose", "cause", "configuration"]
+    heading: str
     text: str
     line: int
 
@@ -179,6 +198,7 @@ class StatedSetting:
         software: versions by service, as printed.
         git_hashes: by version, then by component.
         parameters: blocks of parameters and variables, in the page's order.
+        said: sentences on purpose, causes and configuration, in the page's order.
         acts: what it does with the data apart from measuring, in the order of a run.
         thread_lists: planned thread counts; those in result tables are not among them.
         load_balancers: those that the plan or a configuration describes: ``HAProxy``, ``NLB``.
@@ -193,6 +213,7 @@ class StatedSetting:
     software: Mapping[str, str]
     git_hashes: Mapping[str, Mapping[str, str]]
     parameters: tuple[Block, ...]
+    said: tuple[Said, ...]
     steps: tuple[StatedStep, ...]
     acts: tuple[Act, ...]
     commands: tuple[Command, ...]

@@ -20,7 +20,7 @@ from benchlab.analysis.verdict.variances import deployment_variance, together
 from benchlab.hosts import probes
 from benchlab.language import english
 from benchlab.plan.report_type import SIDES, SideSpec
-from benchlab.report.model import hardware, hosts, quality
+from benchlab.report.model import document_tables, hardware, hosts, quality
 from benchlab.results import redaction
 from benchlab.results.records import Campaign, GateResult, InstanceFacts, SideFacts, TrialResult
 
@@ -175,6 +175,7 @@ def _workload_json(workload: WorkloadComparison) -> dict[str, Any]:
                 "threads": cell.threads,
                 **_means(cell),
                 "improvement_pct": cell.improvement_pct,
+                "qps_improvement_pct": document_tables.improvement(cell, "qps"),
             }
             for cell in workload.cells
         ],
