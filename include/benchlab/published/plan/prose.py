@@ -6,7 +6,7 @@ The sentences are kept as they are. They are the page's own, and nothing is conc
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 
 from benchlab.published.reading import vocabulary
 from benchlab.published.reading.document import Element
@@ -28,21 +28,23 @@ _LABEL = re.compile(r"\w+\s*[:：]")  # "Note:" above a note
 _BAR = "|"  # of a broken table
 
 
-def said(elements: Iterable[tuple[Element, str | None]], title: str) -> Iterator[Said]:
+def said(elements: Sequence[tuple[Element, str | None]], title: str) -> Iterator[Said]:
     """Yield what the paragraphs and items of a page say, in order.
 
     Args:
         elements: those of the page, each with the part of the page that it is in.
-        title: the page's, under which its purpose may stand.
+        title: the page's; its purpose stands below it, in the first section or in an overview.
 
     Example:
         ``[said.about for said in said(elements, "A against B")]`` is ``["purpose", "cause"]``.
     """
+    headings = [element.text for element, _ in elements if element.kind == "heading"]
+    first = ("", title, *[text for text in headings if text != title][:1])
     for element, part in elements:
         if element.kind not in ("paragraph", "item"):
             continue
         of_page = part is None and (
-            element.heading in ("", title) or vocabulary.area(element.heading) == "overview"
+            element.heading in first or vocabulary.area(element.heading) == "overview"
         )
         for text in sentences(element.text):
             if _BAR in text or _LABEL.fullmatch(text):

@@ -59,7 +59,7 @@ def setting(document: Document, kind: PageKind) -> StatedSetting:
                 or (part(element) != "results" and _SETS.search(element.text))
             )
         ),
-        said=tuple(prose.said(((e, part(e)) for e in elements), document.title)),
+        said=tuple(prose.said([(e, part(e)) for e in elements], document.title)),
         steps=tuple(StatedStep(element.text, element.line) for element in plan),
         acts=acts(planned, (e.text for e in elements if e.kind == "code" and part(e) == "plan")),
         commands=called,
