@@ -175,11 +175,17 @@ def _workload_json(workload: WorkloadComparison) -> dict[str, Any]:
                 "threads": cell.threads,
                 **_means(cell),
                 "improvement_pct": cell.improvement_pct,
-                "qps_improvement_pct": document_tables.improvement(cell, "qps"),
+                **_of_queries(cell),
             }
             for cell in workload.cells
         ],
     }
+
+
+def _of_queries(cell: CellComparison) -> dict[str, float | None]:
+    """The change of QPS; nothing of a client that counts no queries."""
+    counted = any("qps" in side.means for side in cell.sides.values())
+    return {"qps_improvement_pct": document_tables.improvement(cell, "qps")} if counted else {}
 
 
 def _alone_json(workload: WorkloadComparison) -> dict[str, Any]:
