@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Literal
 
+from benchlab.plan.document_tables import Metric
 from benchlab.published.audit import recompute
 from benchlab.published.reading.model import (
     Claim,
     Command,
-    Metric,
     Place,
     Printed,
     PublishedReport,
@@ -117,7 +117,8 @@ def command(text: str, line: int = 60) -> Command:
 def setting(**values: Any) -> StatedSetting:
     """Nothing is said of how it was measured, apart from ``values``."""
     empty: dict[str, Any] = {
-        "hardware": {}, "software": {}, "git_hashes": {}, "parameters": (), "steps": (), "acts": (),
+        "hardware": {}, "software": {}, "git_hashes": {}, "parameters": (), "said": (), "steps": (),
+        "acts": (),
         "commands": (), "thread_lists": (), "load_balancers": (), "entry_ports": (),
         "tables": None, "table_size": None, "warehouses": None, "seconds": None,
         "stated_seconds": None, "warmup_seconds": None, "measured": None, "place": None,

@@ -9,15 +9,14 @@ from dataclasses import replace
 from hypothesis import strategies as st
 
 from benchlab import language
+from benchlab.plan.document_tables import Metric, Shape
 from benchlab.published.audit.audit import audit
 from benchlab.published.reading.model import (
     Block,
     Claim,
-    Metric,
     Printed,
     PublishedReport,
     Row,
-    Shape,
     StatedSetting,
     Workload,
 )
@@ -33,7 +32,7 @@ OLD, NEW = "v3.1.0", "v3.2.0"
 
 
 NOTHING = StatedSetting(
-    hardware={}, software={}, git_hashes={}, parameters=(), steps=(), acts=(), commands=(),
+    hardware={}, software={}, git_hashes={}, parameters=(), said=(), steps=(), acts=(), commands=(),
     thread_lists=(), load_balancers=(), entry_ports=(), tables=None, table_size=None,
     warehouses=None, seconds=None, stated_seconds=None, warmup_seconds=None, measured=None,
     place=None,

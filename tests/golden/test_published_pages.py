@@ -21,6 +21,7 @@ from benchlab.published.audit.audit import audit
 from benchlab.published.history import history_of
 from benchlab.published.reading.model import PublishedReport
 from benchlab.published.reading.stated import published_headline
+from benchlab.report.formats.markdown import escape
 from tests.builders.pages_read import improvements, printed
 from tests.builders.published_page import facts_in, of_facts, read
 from tests.builders.recorded_page import LANGUAGES, assert_reproduced, markdown, numbers
@@ -102,6 +103,28 @@ def test_the_setting_is_read_as_it_is_printed(name: str, language: str) -> None:
     ]
     assert list(found.load_balancers) == [facts[key] for key in ("balancer",) if key in facts]
     assert list(found.entry_ports) == [facts[key] for key in ("entry_port",) if key in facts]
+
+
+@each_page
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_what_is_said_of_the_test_is_kept_and_quoted(name: str, language: str, code: str) -> None:
+    """Purpose, cause and default configuration, and which workload had which option."""
+    facts, report = facts_in(RECORDED[name], language), page(name, language)
+    by_workload = facts.get("by_workload", {})
+    kept = {
+        about: [one.text for one in report.setting.said if one.about == about]
+        for about in ("purpose", "cause", "configuration")
+    }
+    wanted = {"purpose": "fits_in", "cause": "cause", "configuration": "default"}
+    for about, fact in wanted.items():
+        count = (fact in facts) + (len(by_workload) if about == "configuration" else 0)
+        assert len(kept[about]) == count, about
+        assert fact not in facts or facts[fact] in kept[about][0]
+    options = {block.text: list(block.workloads) for block in report.setting.parameters}
+    assert {text: options[text] for text in by_workload} == by_workload
+    text = markdown(report, code)
+    assert all(text.count(escape(said)) == 1 for found in kept.values() for said in found)
+    assert all(text.count(option) == 1 for option in by_workload)
 
 
 @each_page

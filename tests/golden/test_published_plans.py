@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 from benchlab import targets
+from benchlab.analysis.verdict.compare import compare
 from benchlab.campaign import planning, report_types
 from benchlab.cli import dry_run
 from benchlab.home import find
@@ -25,6 +26,9 @@ from benchlab.plan import report_type
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.topology import CloudTopology, Ec2Topology
+from benchlab.report.model import document_tables
+from benchlab.report.model import report as model
+from tests.builders import campaigns
 
 FACTS = Path(__file__).parent / "published_plans"
 NAMES = sorted(path.stem for path in FACTS.glob("*.yaml"))
@@ -134,6 +138,28 @@ def test_what_is_measured_is_what_the_document_measured(name: str) -> None:
     assert sides == sorted(sides)
     assert found.published is not None
     assert found.published.client == said_so["client"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_results_are_laid_out_as_in_the_document(name: str) -> None:
+    """Workload after workload in its order, with the headings of its tables."""
+    recorded, found = facts(name)["tables"], spec(name)
+    assert found.layout == "published"
+    assert found.published is not None
+    assert (found.published.tables is None) == (recorded is None)
+    made = campaigns.campaign(found, plan_=plan(name))
+    make = campaigns.tpcc_result if found.workloads == ("tpcc",) else campaigns.trial_result
+    results = [make(trial, tpmc=1000.0) for trial in made.plan.trials]
+    report = model.build(made, compare(made.plan, results, 2.0), results)
+    order, headings = [], set()
+    for section in report.sections:
+        order.append(section.figures.name.removeprefix("oltp_"))
+        headings |= {table.header for table in document_tables.tables(report, section)}
+    # Without a table in the document, as in the others of TPC-C.
+    usual = "Threads | v5.1.1 tpmC | v5.2.0 tpmC | tpmC improvement (%)"
+    printed = recorded or {"headings": usual, "order": ["tpcc"]}
+    assert order == printed["order"]
+    assert [" | ".join(table).lower() for table in headings] == [printed["headings"].lower()]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -97,7 +97,7 @@ def _measured(spec: ReportSpec, plan: Plan, published: Published) -> Mapping[Lin
         ),
         "user": _user(spec),
         "load_balancer": _balancer(spec),
-        "results": "throughput and p95 latency by threads, with intervals",
+        "results": _results(published),
     }
 
 
@@ -126,6 +126,13 @@ def _parameters(spec: ReportSpec, plan: Plan) -> Iterator[str]:
         for component, items in components.items():
             chosen = ", ".join(f"`{name}` {value}".lower() for name, value in items.items())
             yield f"{workload}: {component} {chosen}"
+
+
+def _results(published: Published) -> str:
+    own = "throughput and p95 latency by threads, with intervals"
+    if published.tables is None:
+        return f"{own}; tables as other documents have them"
+    return f"{own}; tables as in the document: {', '.join(published.tables.figures)}"
 
 
 def _user(spec: ReportSpec) -> str:

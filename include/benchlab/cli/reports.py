@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -14,8 +15,9 @@ from benchlab.campaign.outcome import Comparer
 from benchlab.campaign.overrides import override, parse_assignments
 from benchlab.campaign.stored import StoredCampaign
 from benchlab.cli.options import CampaignId, Json
-from benchlab.errors import SpecError
+from benchlab.errors import PublishedPageError, SpecError
 from benchlab.home import Home, find
+from benchlab.plan.document_tables import Layout
 from benchlab.plan.fields.publish import Destination
 from benchlab.published.rendering import bundle as published_bundle
 from benchlab.published.store import PublishedReports
@@ -44,14 +46,20 @@ def render(
         Path | None,
         typer.Option(metavar="DIR", help="write all files into a directory instead, with charts"),
     ] = None,
+    layout: Annotated[
+        Layout | None,
+        typer.Option(help="of a campaign's tables of results; if not given, the campaign's own"),
+    ] = None,
 ) -> None:
     """Print a report in one format, rebuilt from the store, or write all its files.
+
+    With ``--layout published`` its tables of results are laid out as in the published document.
 
     Example: benchlab render CAMPAIGN --lang zh --to report
     """
     home, chosen = find(), language.load(lang)
     with open_store(home) as store:
-        contents, table = _contents(home, store, report, chosen)
+        contents, table = _contents(home, store, report, chosen, layout)
     if to is not None:
         for path in files.write(contents, to):
             print(path)
@@ -113,15 +121,22 @@ def verify(
 
 
 def _contents(
-    home: Home, store: Store, report: str, chosen: language.Language
+    home: Home, store: Store, report: str, chosen: language.Language, layout: Layout | None
 ) -> tuple[dict[str, bytes], str]:
     """A report's files, and the name of its table."""
     imported = PublishedReports(store)
     if report in imported.ids():
+        if layout == "own":
+            raise PublishedPageError(
+                f"--layout own: {report} is an imported page, which has the layout of its page only"
+            )
         return published_bundle.make(imported.get(report), chosen), "figures.csv"
     made = Comparer(home, store).outcome(store.campaign(report))
+    campaign, spec = made.campaign, made.campaign.report_type
+    if layout is not None:
+        spec = spec.model_copy(update={"layout": layout})
     files = bundle.make(
-        made.campaign,
+        dataclasses.replace(campaign, report_type=spec),
         made.comparison,
         made.trials,
         languages=(chosen.code,),

@@ -18,6 +18,7 @@ from pydantic import Field, PrivateAttr
 
 from benchlab.errors import SpecError
 from benchlab.language import REFERENCE
+from benchlab.plan.document_tables import Layout
 from benchlab.plan.documents import Frozen, Name, from_yaml, read_text, validated
 from benchlab.plan.fields.budget import Budget
 from benchlab.plan.fields.client import Client
@@ -82,6 +83,8 @@ class ReportSpec(Frozen):
             HAProxy where they are not Benchlab's own; see :attr:`haproxy`.
         connections: the Connection by which the server of each side is reached, where the target
             deploys none.
+        layout: of the tables of results: Benchlab's ``own``, or before them those of the
+            ``published`` document.
         languages: of the report, by code; its main page is in the first one.
         publish: where the report is published; see :attr:`destinations`.
         schedule: when it is run by the calendar; None: only when a person starts it.
@@ -120,6 +123,7 @@ class ReportSpec(Frozen):
     load_balancer: Annotated[LoadBalancer, HOW] = "haproxy"
     connections: Annotated[dict[Side, ConnectionName], HOW] = Field(default={})
     ports: Ports = Ports()
+    layout: Layout = "own"
     languages: Annotated[tuple[Language, ...], Field(min_length=1, strict=False)] = (REFERENCE,)
     publish: Annotated[tuple[Destination, ...], Field(strict=False)] = ()
     schedule: Schedule | None = None

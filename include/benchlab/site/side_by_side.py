@@ -29,7 +29,7 @@ from benchlab.site.trial import campaign_of
 PLACE = "compare/"
 _MOST_OFFERED = 200
 # Texts of a report type that change nothing of what is measured, and where it is published.
-_NOT_MEASURED = ("title", "description", "publish", "languages", "schedule", "budget")
+_NOT_MEASURED = ("title", "description", "publish", "languages", "layout", "schedule", "budget")
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,20 @@ def test_a_report_is_rendered_in_another_language(stored: Here) -> None:
     assert "known: en, zh" in stored.refused("render", "c1", "--lang", "xx")
 
 
+def test_a_report_is_rendered_in_the_layout_of_published_documents(
+    stored: Here, page: Path
+) -> None:
+    """An imported page has no other layout than its own."""
+    own, laid_out = (
+        stored.run("render", "c1", "--layout", layout).stdout for layout in ("own", "published")
+    )
+    assert stored.run("render", "c1").stdout == own
+    assert (own.count("QPS improvement"), laid_out.count("| QPS improvement |") > 0) == (0, True)
+    stored.run("import", page)
+    assert "imported page" in stored.refused("render", ID, "--layout", "own")
+    assert stored.run("render", ID, "--layout", "published").returncode == 0
+
+
 def test_all_files_of_a_report_are_written_into_a_directory(stored: Here) -> None:
     """Pages with their charts; one path per line is printed."""
     done = stored.run("render", "c1", "--to", stored.path / "out")

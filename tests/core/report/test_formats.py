@@ -254,7 +254,7 @@ def test_missing_cells_are_printed_as_missing() -> None:
     assert result_tables(case)[0][2] == ["8", *["n/a"] * 8]
     files_made = bundle.make(*case)
     last = files_made["comparison.csv"].decode().splitlines()[-1]
-    assert last == "oltp_insert,8,,,,,,,,inconclusive,inconclusive"
+    assert last == "oltp_insert,8,,,,,,,,,inconclusive,inconclusive"
     assert files_made["report.html"].decode().count("<td>n/a</td>") > 0
 
 

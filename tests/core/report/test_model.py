@@ -233,6 +233,7 @@ def test_the_json_has_the_promised_shape_and_null_for_what_is_absent() -> None:
             "baseline": {"tps": pytest.approx(10.0), "qps": pytest.approx(10.0), "p95_ms": 2.0},
             "candidate": {"tps": None, "qps": None, "p95_ms": 2.0},
             "improvement_pct": None,
+            "qps_improvement_pct": None,
         }
     ]
     assert raw["gates"] == [

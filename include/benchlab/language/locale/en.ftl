@@ -517,6 +517,8 @@ figures-tps-change = TPS change
 figures-tpmc-change = tpmC change (%)
 figures-p95-change = p95 change
 figures-new-order-p95-change = New Order p95 change (%)
+layout-own = All figures, with the changes that the verdicts are about
+layout-mean = The { $metric } improvements have the arithmetic mean { $mean }.
 
 ## Charts
 
@@ -678,6 +680,8 @@ published-measured = Time
 published-place = Place
 published-component = Component
 published-block = Line { $line } of the source:
+published-block-of = For { $workloads }, line { $line } of the source:
+published-quote = “{ $text }” (line { $line } of the source)
 published-no-parameters = The source lists none.
 
 ## Published pages: Test plan
@@ -717,6 +721,7 @@ published-claim-only = The source states in line { $line } that the { $workload 
 
 ## Published pages: Provenance
 
+published-causes = Causes that the source names
 published-claims = Published claims
 published-claims-note = What the source states in sentences, or prints for an improvement that its figures do not give, with its lines. Nothing of the former is asserted here.
 published-line = Line

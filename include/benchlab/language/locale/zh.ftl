@@ -577,6 +577,8 @@ figures-tps-change = TPS 变化
 figures-tpmc-change = tpmC 变化 (%)
 figures-p95-change = p95 变化
 figures-new-order-p95-change = New Order p95 变化 (%)
+layout-own = 全部数据，以及结论所依据的变化
+layout-mean = { $metric } 提升的算术平均值为 { $mean }。
 
 ## 图表
 
@@ -721,6 +723,8 @@ published-measured = 时间
 published-place = 地点
 published-component = 组件
 published-block = 原页第 { $line } 行：
+published-block-of = { $workloads }，原页第 { $line } 行：
+published-quote = “{ $text }”（原页第 { $line } 行）
 published-no-parameters = 原页未列出参数。
 
 ## 已发布报告：测试方案
@@ -760,6 +764,7 @@ published-claim-only = 原页第 { $line } 行称，{ $candidate } 的 { $worklo
 
 ## 已发布报告：来源
 
+published-causes = 原页给出的原因
 published-claims = 原页的说法
 published-claims-note = 原页各句的说法，以及与原页数据不符的提升值，均附所在行。本页不对原页的说法作任何断言。
 published-line = 行

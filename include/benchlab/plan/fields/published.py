@@ -6,6 +6,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import BeforeValidator, Field
 
+from benchlab.plan.document_tables import DocumentTables
 from benchlab.plan.documents import Frozen
 
 Line = Literal[
@@ -33,6 +34,7 @@ class Published(Frozen):
         differences: sentences that say where this plan differs from the document, and why, by what
             they are about. Report types of earlier releases list them under ``steps``.
         describes: the optional steps that the document includes.
+        tables: its tables of results; None where it has none.
     """
 
     document: Annotated[str, Field(min_length=1)]
@@ -44,6 +46,7 @@ class Published(Frozen):
         ),
     ] = Field(default={})
     describes: Annotated[tuple[Literal["analyze", "restore"], ...], Field(strict=False)] = ()
+    tables: DocumentTables | None = None
 
     @property
     def sentences(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, get_args
 
+from benchlab.plan.document_tables import Metric
 from benchlab.published.audit import (
     check_drift,
     check_figures,
@@ -15,7 +16,7 @@ from benchlab.published.audit import (
 )
 from benchlab.published.audit.finding import KINDS, Finding, number
 from benchlab.published.audit.recompute import Recomputed
-from benchlab.published.reading.model import Metric, PublishedReport, Row, Workload
+from benchlab.published.reading.model import PublishedReport, Row, Workload
 from benchlab.published.reading.stated import published_headline
 
 _DECIMALS = 4

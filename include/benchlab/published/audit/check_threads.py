@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from math import exp, log
 
+from benchlab.plan.document_tables import Metric
 from benchlab.published.audit import recompute
 from benchlab.published.audit.finding import Finding
 from benchlab.published.plan import command_line
 from benchlab.published.plan.command_line import NOT_MEASURED
 from benchlab.published.reading.model import (
-    Metric,
     Printed,
     PublishedReport,
     Row,

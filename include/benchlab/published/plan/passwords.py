@@ -144,6 +144,7 @@ def without_any(setting: StatedSetting) -> StatedSetting:
             replace(block, text=_LINE.sub(_hidden, without(block.text)))
             for block in setting.parameters
         ),
+        said=tuple(replace(one, text=without(one.text)) for one in setting.said),
     )
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from benchlab.published.plan import command_line
+from benchlab.published.plan import command_line, prose
 from benchlab.published.plan.command_line import CommandLine
 from benchlab.published.plan.commands import commands, is_shell, sentences_alone
 from benchlab.published.plan.planned import (
@@ -37,34 +37,38 @@ def setting(document: Document, kind: PageKind) -> StatedSetting:
     """What a page says about how it was measured; sysbench has tables, TPC-C has warehouses."""
     elements = [e for e in document.elements if not e.commented and e.kind != "comment"]
     plan = [e for e in elements if e.kind in ("item", "paragraph") and part(e) == "plan" and e.text]
-    prose = [StatedStep(sentences_alone(element), element.line) for element in plan]
+    planned = [StatedStep(sentences_alone(element), element.line) for element in plan]
     configurations = [e for e in elements if _is_block(e) and part(e) == "parameters"]
     called = commands(elements)
     lines = [line for command in called if (line := command_line.read(command))]
     of_sysbench = kind == "sysbench"
-    run_seconds, warmup_seconds = stated_times(prose)
+    run_seconds, warmup_seconds = stated_times(planned)
     return StatedSetting(
         hardware=_hardware(elements),
         software=_software(elements),
         git_hashes=_git_hashes(elements),
         parameters=tuple(
-            Block(element.heading, element.language, element.text, element.line)
-            for element in elements
+            Block(
+                *(element.heading, element.language, element.text, element.line),
+                workloads=prose.named(above),
+            )
+            for above, element in zip((None, *elements), elements, strict=False)
             if _is_block(element)
             and (
                 part(element) == "parameters"
                 or (part(element) != "results" and _SETS.search(element.text))
             )
         ),
+        said=tuple(prose.said([(e, part(e)) for e in elements], document.title)),
         steps=tuple(StatedStep(element.text, element.line) for element in plan),
-        acts=acts(prose, (e.text for e in elements if e.kind == "code" and part(e) == "plan")),
+        acts=acts(planned, (e.text for e in elements if e.kind == "code" and part(e) == "plan")),
         commands=called,
-        thread_lists=thread_lists(prose),
-        load_balancers=_described_balancers(prose, configurations),
-        entry_ports=_entry_ports(prose, configurations),
-        tables=_number(lines, _TABLES, prose, TABLES) if of_sysbench else None,
-        table_size=_number(lines, _TABLE_SIZE, prose, ROWS) if of_sysbench else None,
-        warehouses=None if of_sysbench else _number(lines, _WAREHOUSES, prose, WAREHOUSES),
+        thread_lists=thread_lists(planned),
+        load_balancers=_described_balancers(planned, configurations),
+        entry_ports=_entry_ports(planned, configurations),
+        tables=_number(lines, _TABLES, planned, TABLES) if of_sysbench else None,
+        table_size=_number(lines, _TABLE_SIZE, planned, ROWS) if of_sysbench else None,
+        warehouses=None if of_sysbench else _number(lines, _WAREHOUSES, planned, WAREHOUSES),
         seconds=agreed(_run_seconds(lines)),
         stated_seconds=run_seconds,
         warmup_seconds=warmup_seconds,

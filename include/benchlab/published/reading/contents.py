@@ -10,18 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from benchlab.plan.document_tables import THROUGHPUTS, Metric
 from benchlab.published.reading import tables, version_names, vocabulary
 from benchlab.published.reading.document import Document, Element
-from benchlab.published.reading.model import (
-    THROUGHPUTS,
-    Claim,
-    Metric,
-    PageKind,
-    Place,
-    Row,
-    Unread,
-    Workload,
-)
+from benchlab.published.reading.model import Claim, PageKind, Place, Row, Unread, Workload
 from benchlab.published.reading.sentences import claims
 from benchlab.published.reading.tables import ResultTable, shown
 from benchlab.published.reading.vocabulary import Area

@@ -15,20 +15,12 @@ from typing import Any, Literal
 
 import pydantic
 
+from benchlab.plan.document_tables import Metric, Shape
+
 PageKind = Literal["sysbench", "tpcc"]
-Metric = Literal["qps", "tps", "tpmc", "p95_ms"]
 # What a plan does with the data apart from measuring.
 Act = Literal["analyze", "back_up", "restore"]
 Place = Literal["title", "summary", "overview", "section"]
-Shape = Literal[
-    "version_column",  # a row is a version at a thread count
-    "table_per_version",  # each version has a table of its own, below a heading or caption
-    "pairs",  # throughput and latency of one version, then of the other
-    "metrics_then_latencies",  # throughput of both versions, then latency of both
-    "single_version",
-]
-THROUGHPUTS: tuple[Metric, ...] = ("tps", "tpmc", "qps")
-"""Metrics of throughput; a table's improvement is about the first of these that it has."""
 
 
 @dataclass(frozen=True)
@@ -153,10 +145,29 @@ class Command:
 
 @dataclass(frozen=True)
 class Block:
-    """Settings in one code block, with the heading above it."""
+    """Settings in one code block, with the heading above it.
+
+    Attributes:
+        workloads: for which the text above it says that they are; empty: it names none.
+    """
 
     heading: str
     language: str
+    text: str
+    line: int
+    workloads: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Said:
+    """A sentence of the page about no figure, with the heading above it.
+
+    Attributes:
+        about: ``purpose`` of the test, ``cause`` of a change, or ``configuration`` of the servers.
+    """
+
+    about: Literal["purpose", "cause", "configuration"]
+    heading: str
     text: str
     line: int
 
@@ -187,6 +198,7 @@ class StatedSetting:
         software: versions by service, as printed.
         git_hashes: by version, then by component.
         parameters: blocks of parameters and variables, in the page's order.
+        said: sentences on purpose, causes and configuration, in the page's order.
         acts: what it does with the data apart from measuring, in the order of a run.
         thread_lists: planned thread counts; those in result tables are not among them.
         load_balancers: those that the plan or a configuration describes: ``HAProxy``, ``NLB``.
@@ -201,6 +213,7 @@ class StatedSetting:
     software: Mapping[str, str]
     git_hashes: Mapping[str, Mapping[str, str]]
     parameters: tuple[Block, ...]
+    said: tuple[Said, ...]
     steps: tuple[StatedStep, ...]
     acts: tuple[Act, ...]
     commands: tuple[Command, ...]

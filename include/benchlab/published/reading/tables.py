@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from benchlab.plan.document_tables import THROUGHPUTS, Metric, Shape
 from benchlab.published.reading import version_names
 from benchlab.published.reading.document import Element
-from benchlab.published.reading.model import THROUGHPUTS, Metric, Printed, Row, Shape, Unread
+from benchlab.published.reading.model import Printed, Row, Unread
 from benchlab.published.reading.vocabulary import Column, column
 from benchlab.published.reading.wording import plain
 

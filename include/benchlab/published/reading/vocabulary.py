@@ -10,8 +10,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from benchlab.plan.document_tables import Metric
 from benchlab.published.reading import version_names
-from benchlab.published.reading.model import Metric, PageKind
+from benchlab.published.reading.model import PageKind
 from benchlab.published.reading.wording import WORKLOADS, plain
 
 Area = Literal["results", "overview", "setting"]

@@ -19,7 +19,8 @@ import jinja2
 from markupsafe import Markup
 
 from benchlab.language import Language, templates
-from benchlab.published.reading.model import Metric, PublishedReport
+from benchlab.plan.document_tables import Metric
+from benchlab.published.reading.model import PublishedReport
 from benchlab.published.rendering import charts
 from benchlab.published.rendering.page import Page
 from benchlab.report.formats.markdown import escape

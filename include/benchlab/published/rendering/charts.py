@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from benchlab.language import Language
-from benchlab.published.reading.model import THROUGHPUTS, Metric, Workload
+from benchlab.plan.document_tables import THROUGHPUTS, Metric
+from benchlab.published.reading.model import Workload
 from benchlab.published.rendering.page import Page
-from benchlab.published.rendering.tables import NAMES, Section, metrics
+from benchlab.published.rendering.tables import Section, metrics
 from benchlab.report.charts import fonts
 from benchlab.report.charts.plotting import (
     BLUE,
@@ -22,6 +23,7 @@ from benchlab.report.charts.plotting import (
     saved,
     titled,
 )
+from benchlab.report.model.document_tables import NAMES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,7 +14,8 @@ from benchlab.language.numbers import MISSING
 from benchlab.published.audit.recompute import is_wrong
 from benchlab.published.reading.model import Claim, PublishedReport, Row, StatedChange, Workload
 from benchlab.published.reading.stated import Stated, stated
-from benchlab.published.rendering.tables import Section, Table, direction
+from benchlab.published.rendering.tables import Section, direction
+from benchlab.report.model.document_tables import Table
 
 _SIGNS = {1: "+", -1: "-", 0: ""}
 # Throughput per price or per part of the hosts, which the rows do not give.

@@ -1,6 +1,7 @@
 """What a published page says when it is rendered again: every sentence is made from its data.
 
-No sentence of the original is repeated; its claims are listed next to what its figures give.
+Its claims are listed next to what its figures give. Only what it says of purpose, configuration and
+causes is repeated, as quotations with their lines: no figure can contradict these.
 """
 
 from __future__ import annotations
@@ -9,25 +10,26 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
+from typing import Literal
 
 from benchlab.language import Language
 from benchlab.language.names import items
 from benchlab.language.numbers import MISSING
-from benchlab.published.reading.model import Block, Claim, PublishedReport
+from benchlab.published.reading.model import Block, Claim, PublishedReport, Said
 from benchlab.published.reading.stated import published_headline
 from benchlab.published.reading.version_names import same_version
 from benchlab.published.rendering import claims as claims_module
 from benchlab.published.rendering import plan as plan_module
 from benchlab.published.rendering import unread as unread_module
 from benchlab.published.rendering.tables import (
-    NAMES,
     Section,
-    Table,
     compares,
     direction,
     percent,
     section,
 )
+from benchlab.report.model.document_tables import NAMES, Table
 
 # Products by their lower-case names.
 _PRODUCTS = {
@@ -168,11 +170,35 @@ class Page:
         """The recorded steps of the plan; thread counts are taken from the tables."""
         return tuple(plan_module.steps(self.report.setting, self.sections, self.language))
 
+    @property
+    def parameters(self) -> tuple[tuple[str, tuple[Block | Said, ...]], ...]:
+        """Blocks of parameters and what the page says about them, in its order, by heading."""
+        found: list[Block | Said] = [*self.report.setting.parameters, *self._said("configuration")]
+        found.sort(key=lambda one: one.line)
+        return tuple((key, tuple(of)) for key, of in groupby(found, lambda one: one.heading))
+
     def place_of(self, block: Block) -> str:
-        """The line of a block of parameters, if others have the same heading; else ""."""
+        """For which workloads a block is, and its line; if others have the same heading, the line
+        alone; else "".
+        """
+        line = str(block.line)
+        if block.workloads:
+            names = items(block.workloads, self.language)
+            return self.say("published-block-of", workloads=names, line=line)
         headings = [other.heading for other in self.report.setting.parameters]
         several = headings.count(block.heading) > 1
-        return self.say("published-block", line=str(block.line)) if several else ""
+        return self.say("published-block", line=line) if several else ""
+
+    def quoted(self, about: Literal["purpose", "cause"]) -> tuple[str, ...]:
+        """The page's own sentences about something, each with its line."""
+        return tuple(self.quote(one) for one in self._said(about))
+
+    def quote(self, said: Said) -> str:
+        """A sentence of the page, with its line."""
+        return self.say("published-quote", text=said.text, line=str(said.line))
+
+    def _said(self, about: str) -> tuple[Said, ...]:
+        return tuple(one for one in self.report.setting.said if one.about == about)
 
     @property
     def commands(self) -> tuple[plan_module.Rebuilt, ...]:

@@ -6,28 +6,19 @@ The improvements are not the page's own: each is recomputed from the figures nex
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import NamedTuple
 
 from benchlab.language import Language
 from benchlab.language.names import title_of
 from benchlab.language.numbers import MISSING
+from benchlab.plan.document_tables import Metric
 from benchlab.published.audit.recompute import DECIMALS, headline, improvements, rounded_to
-from benchlab.published.reading.model import THROUGHPUTS, Metric, Row, Workload
+from benchlab.published.reading.model import Workload
+from benchlab.report.model.document_tables import Layout, Table, heading_of_improvement
 
-NAMES: Mapping[Metric, str] = {"qps": "QPS", "tps": "TPS", "tpmc": "tpmC"}
 _PERCENT_IN_HEADING = re.compile(r"[(（]\s*[%％]\s*[)）]")
-
-
-@dataclass(frozen=True)
-class Table:
-    """One table as text; ``title`` is empty unless a workload has several tables."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -100,105 +91,45 @@ def _tables(
     shown = metrics(workload)
     if not shown or workload.shape is None:
         return
-    names = {m: NAMES.get(m) or language.say("published-latency") for m in shown}
-    column = _improvement_column(workload, improvements, language)
-    threads = language.say("published-threads")
-    match workload.shape:
-        case "version_column":
-            first = (language.say("published-version"), threads, *names.values())
-            yield _version_column(workload, first, shown, column)
-        case "table_per_version":
-            yield from _table_per_version(workload, (threads, *names.values()), shown, column)
-        case "metrics_then_latencies":
-            ordered = sorted(shown, key=lambda metric: metric not in THROUGHPUTS)
-            columns = [(version, metric) for metric in ordered for version in _order(workload)]
-            headings = [f"{version} {names[metric]}" for version, metric in columns]
-            yield _side_by_side(workload, (threads, *headings), columns, column)
-        case "pairs" | "single_version":
-            columns = [(version, metric) for version in _order(workload) for metric in shown]
-            named = not alone or _names_version(workload)
-            headings = [f"{v} {names[m]}" if named else names[m] for v, m in columns]
-            yield _side_by_side(workload, (threads, *headings), columns, column)
-
-
-def _side_by_side(
-    workload: Workload,
-    header: tuple[str, ...],
-    columns: Sequence[tuple[str, Metric]],
-    last: _Column,
-) -> Table:
-    """A table with a row per thread count, and columns for each version."""
-    rows = ((*_cells(row, columns), *last.cells[row.threads]) for row in workload.rows)
-    return Table("", (*header, *last.heading), tuple(rows))
-
-
-def _version_column(
-    workload: Workload, header: tuple[str, ...], shown: Sequence[Metric], last: _Column
-) -> Table:
-    """A table with a row per version and thread count; the candidate's have the improvement."""
-    rows = [
-        (
-            *(version, *_cells(row, [(version, metric) for metric in shown])),
-            *(last.cells[row.threads] if version == workload.versions[-1] else last.empty),
-        )
-        for version in reversed(workload.versions)
-        for row in _standing(workload, version)
-    ]
-    return Table("", (*header, *last.heading), tuple(rows))
-
-
-def _table_per_version(
-    workload: Workload, header: tuple[str, ...], shown: Sequence[Metric], last: _Column
-) -> Iterator[Table]:
-    """A table per version; the candidate's has the improvement."""
-    for version in workload.versions:
-        columns = [(version, metric) for metric in shown]
-        of_candidate = version == workload.versions[-1]
-        rows = [
-            (*_cells(row, columns), *(last.cells[row.threads] if of_candidate else ()))
-            for row in _standing(workload, version)
-        ]
-        yield Table(version, (*header, *(last.heading if of_candidate else ())), tuple(rows))
-
-
-def _cells(row: Row, columns: Sequence[tuple[str, Metric]]) -> Iterator[str]:
-    """The thread count and the figures as printed, one for each version and metric."""
-    yield str(row.threads)
-    for version, metric in columns:
-        printed = row.sides.get(version, {}).get(metric)
-        yield MISSING if printed is None else printed.text
-
-
-def _standing(workload: Workload, version: str) -> Iterator[Row]:
-    """The rows of a version; a thread count without any figure is kept for every version."""
-    return (row for row in workload.rows if version in row.sides or not row.sides)
-
-
-class _Column(NamedTuple):
-    """The column of improvements: its heading, its cell at each thread count, and an empty cell.
-
-    Each is () if nothing is compared.
-    """
-
-    heading: tuple[str, ...]
-    cells: Mapping[int, tuple[str, ...]]
-    empty: tuple[str, ...]
+    heading, cells = _improvement_column(workload, improvements, language)
+    layout = Layout(
+        shape=workload.shape,
+        figures=shown,
+        versions=workload.versions,
+        beside=_order(workload),
+        # If page and results are about one version alone, columns need not name it.
+        named=not (alone and workload.shape in ("pairs", "single_version"))
+        or _names_version(workload),
+        rows={
+            row.threads: {
+                version: {metric: printed.text for metric, printed in figures.items()}
+                for version, figures in row.sides.items()
+            }
+            for row in workload.rows
+        },
+        headings=heading,
+        improvements=cells,
+    )
+    yield from layout.tables(language)
 
 
 def _improvement_column(
     workload: Workload, improvements: Mapping[int, Decimal | None], language: Language
-) -> _Column:
-    """The percent sign is where the page has it: in the heading or in the cells."""
+) -> tuple[tuple[str, ...], Mapping[int, tuple[str, ...]]]:
+    """Its heading, and its cell at each thread count; empty if nothing is compared.
+
+    The percent sign is where the page has it: in the heading or in the cells.
+    """
     if workload.metric is None or not compares(workload):
-        return _Column((), dict.fromkeys(improvements, ()), ())
-    heading = language.say("published-improvement", metric=NAMES[workload.metric])
+        return (), {}
     in_heading = any(map(_PERCENT_IN_HEADING.search, workload.columns))
+    heading = heading_of_improvement(workload.metric, language, percent=in_heading)
     sign = "" if in_heading else "%"
     cells = {
         threads: (percent(value) + sign * (value is not None),)
         for threads, value in improvements.items()
     }
-    return _Column((f"{heading} (%)" if in_heading else heading,), cells, ("",))
+    return (heading,), cells
 
 
 def _names_version(workload: Workload) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from benchlab.analysis.verdict.compare import Comparison
 from benchlab.plan.plan import Plan
-from benchlab.report.model import figures
+from benchlab.report.model import document_tables, figures
 from benchlab.results.records import UNITS, TrialResult
 
 Field = str | int | float | bool | None
@@ -63,15 +63,17 @@ def trials_csv(plan: Plan, results: Sequence[TrialResult], comparison: Compariso
 def comparison_csv(comparison: Comparison) -> str:
     """One row per cell: the sides' figures and, of two, the improvement and the verdicts."""
     metrics = figures.metrics([workload.metric for workload in comparison.workloads])
+    last = ["improvement_pct", *(["qps_improvement_pct"] if "qps" in metrics else [])]
     header = [
         *("workload", "threads"),
         *(f"{side}_{metric}" for side in comparison.sides for metric in metrics),
-        *(("improvement_pct", "verdict", "p95_verdict") if comparison.has_verdicts else ()),
+        *((*last, "verdict", "p95_verdict") if comparison.has_verdicts else ()),
     ]
     rows: list[list[Field]] = []
     for workload in comparison.workloads:
         for cell in workload.cells:
-            judged = (cell.improvement_pct, workload.verdict, workload.p95.verdict)
+            changes = [cell.improvement_pct, document_tables.improvement(cell, "qps")][: len(last)]
+            judged = (*changes, workload.verdict, workload.p95.verdict)
             rows.append(
                 [
                     *(workload.name, cell.threads),

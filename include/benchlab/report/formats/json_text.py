@@ -21,7 +21,7 @@ from benchlab.hosts import probes
 from benchlab.language import english
 from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.report_type import SIDES
-from benchlab.report.model import hardware, hosts, quality
+from benchlab.report.model import document_tables, hardware, hosts, quality
 from benchlab.results import redaction
 from benchlab.results.records import Campaign, GateResult, InstanceFacts, SideFacts, TrialResult
 
@@ -176,10 +176,17 @@ def _workload_json(workload: WorkloadComparison) -> dict[str, Any]:
                 "threads": cell.threads,
                 **_means(cell),
                 "improvement_pct": cell.improvement_pct,
+                **_of_queries(cell),
             }
             for cell in workload.cells
         ],
     }
+
+
+def _of_queries(cell: CellComparison) -> dict[str, float | None]:
+    """The change of QPS; nothing of a client that counts no queries."""
+    counted = any("qps" in side.means for side in cell.sides.values())
+    return {"qps_improvement_pct": document_tables.improvement(cell, "qps")} if counted else {}
 
 
 def _alone_json(workload: WorkloadComparison) -> dict[str, Any]:

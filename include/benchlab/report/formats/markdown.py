@@ -17,7 +17,15 @@ from benchlab.language.names import items
 from benchlab.language.numbers import MISSING
 from benchlab.report.charts import charts
 from benchlab.report.formats.pages import TOP, Page
-from benchlab.report.model import commands, figures, hardware, hosts, probed, software
+from benchlab.report.model import (
+    commands,
+    document_tables,
+    figures,
+    hardware,
+    hosts,
+    probed,
+    software,
+)
 from benchlab.report.model.report import Report
 from benchlab.report.sentences import answer, method, setting, trust, wording
 
@@ -72,9 +80,9 @@ def environment(*, autoescape: bool) -> jinja2.Environment:
     made.filters["shown"] = _shown
     made.globals.update(
         answer=answer, wording=wording, trust=trust, method=method, setting=setting,
-        figures=figures, hosts=hosts, hardware=hardware, probed=probed, software=software,
-        commands=commands.of_campaign, items=items, stem=charts.file_stem, PLACE=wording.PLACE,
-        REFERENCE=REFERENCE,
+        document=document_tables, figures=figures, hosts=hosts, hardware=hardware, probed=probed,
+        software=software, commands=commands.of_campaign, items=items, stem=charts.file_stem,
+        PLACE=wording.PLACE, REFERENCE=REFERENCE,
     )  # fmt: skip
     return made
 

@@ -259,7 +259,12 @@ class Report:
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
-        return tuple(Section(title_of(w.name), w) for w in self.comparison.workloads)
+        """The workloads in the order of the plan, or of the document whose layout it has."""
+        found = [Section(title_of(w.name), w) for w in self.comparison.workloads]
+        document = self.spec.published if self.spec.layout == "published" else None
+        order = document.tables.workloads if document and document.tables else ()
+        places = {name: place for place, name in enumerate(order)}
+        return tuple(sorted(found, key=lambda one: places.get(one.figures.name, len(places))))
 
     @cached_property
     def quality(self) -> result_quality.Quality:

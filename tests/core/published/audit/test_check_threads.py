@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from benchlab.published.reading.model import Block, Metric, Row
+from benchlab.plan.document_tables import Metric
+from benchlab.published.reading.model import Block, Row
 from tests.audited import (
     INDEX,
     MIXED,

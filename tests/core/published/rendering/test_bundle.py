@@ -11,11 +11,8 @@ from dataclasses import replace
 import pytest
 
 from benchlab import language
-from benchlab.published.reading.model import (
-    Block,
-    Shape,
-    from_json,
-)
+from benchlab.plan.document_tables import Shape
+from benchlab.published.reading.model import Block, from_json
 from benchlab.published.rendering import bundle as published
 from tests.builders.recorded_page import (
     COLUMNS,

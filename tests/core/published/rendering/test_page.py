@@ -9,13 +9,9 @@ from decimal import Decimal
 import pytest
 
 from benchlab import language
+from benchlab.plan.document_tables import Shape
 from benchlab.published.audit.audit import audit
-from benchlab.published.reading.model import (
-    Printed,
-    Row,
-    Shape,
-    Unread,
-)
+from benchlab.published.reading.model import Printed, Row, Unread
 from benchlab.published.rendering import bundle as published
 from benchlab.published.rendering.page import Page
 from benchlab.published.rendering.tables import percent

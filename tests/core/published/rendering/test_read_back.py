@@ -9,16 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from benchlab.published.reading.model import (
-    Block,
-    Claim,
-    Metric,
-    Printed,
-    Row,
-    Shape,
-    StatedChange,
-    Unread,
-)
+from benchlab.plan.document_tables import Metric, Shape
+from benchlab.published.reading.model import Block, Claim, Printed, Row, StatedChange, Unread
 from benchlab.published.reading.vocabulary import column
 from tests.builders.recorded_page import (
     COLUMNS,
