@@ -106,9 +106,10 @@ reports are not on the fleet and stay; so do dataset snapshots on S3.
 ON_TIDB_CLOUD = """
 ### On TiDB Cloud
 
-**plan** does not call TiDB Cloud. **register** lets the API check the request, **provision** makes the
-cluster and waits for it, which takes half an hour; **give_back** deletes it and waits until it is gone. If
-the topology's `client` is a host to be rented on EC2, that is rented first, and given back as well.
+**plan** does not call TiDB Cloud. **register** lets the API check the request, **provision** makes
+the cluster and waits for it, which takes half an hour; **give_back** deletes it and waits until it
+is gone. If the topology's `client` is a host to be rented on EC2, that is rented first, and given
+back as well.
 
 **What it costs**: hours times the topology's `usd_per_hour`, which you copy from TiDB Cloud's
 console, and the list price of a rented client. Without the former nothing is made.
