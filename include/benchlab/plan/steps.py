@@ -319,8 +319,11 @@ def _local(spec: ReportSpec, trials: Sequence[PlannedTrial], basis: Basis) -> It
     parts = [part for part in get_args(Preparation) if part != "check" or _has_conditions(spec)]
     if all(part in basis.learned for part in parts):
         prepare = sum(basis.learned[part].seconds for part in parts)
-    shape = "plan-prepare" + "-existing" * bool(spec.connections)
-    what = message(shape + "-checked" * _has_conditions(spec), dataset=_told(spec.dataset))
+    shape, checked = "plan-prepare", "plan-prepare-checked"
+    if spec.connections:
+        shape, checked = "plan-prepare-existing", "plan-prepare-existing-checked"
+    shape = checked if _has_conditions(spec) else shape
+    what = message(shape, dataset=_told(spec.dataset))
     for number, _, measured in _deployments(spec, trials, basis):
         for side in spec.measured_sides:
             yield "prepare", side, _in_deployment(number, what), prepare

@@ -20,7 +20,16 @@ from tests.builders.installation import Here
 # What may differ between two campaigns that are measured alike, except what a side is.
 _NOT_MEASURED = {
     *("report", "title", "sides", "engine", "engines", "budget", "snapshots", "published"),
-    *("threshold_pct", "repeat_limit", "seed", "ports", "languages", "publish", "schedule"),
+    *(
+        "threshold_pct",
+        "repeat_limit",
+        "seed",
+        "ports",
+        "languages",
+        "publish",
+        "schedule",
+        "layout",
+    ),
 }
 
 

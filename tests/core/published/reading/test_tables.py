@@ -131,13 +131,21 @@ def test_columns_in_any_order() -> None:
 
 @pytest.mark.parametrize("name", ["report", "fleet", "tpcc"])
 def test_own_reports(name: str) -> None:
-    """Benchlab's own reports are read, too, every cell of their tables."""
-    report = load_page(GOLDEN / f"{name}.md")[0]
-    assert report.unread == ()
+    """Benchlab's own reports are read, too, every cell of their tables.
+
+    Where a report has the tables of a published document, its own lie folded below them, with the
+    same figures, and are named as not read.
+    """
+    page = GOLDEN / f"{name}.md"
+    report = load_page(page)[0]
+    folded = page.read_text().count("<summary>All figures, with the changes")
+    assert [unread.what.partition(" (")[0] for unread in report.unread] == [
+        "a further table of results"
+    ] * folded
     assert report.workloads
     for workload in report.workloads:
         assert workload.versions == report.versions
-        assert workload.metric in ("tps", "tpmc")
+        assert workload.metric in ("tps", "qps", "tpmc")
         assert all("p95_ms" in side for row in workload.rows for side in row.sides.values())
 
 
