@@ -227,7 +227,12 @@ class ReportSpec(Frozen):
         return self.threads_by_workload.get(workload, self.threads)
 
     def items_of(self, workload: str | None) -> list[Components]:
-        """The items that one workload has alone, by engine; None: before the first workload."""
+        """The items that one workload has alone, by engine; None: before the first workload.
+
+        Somebody else's servers are not configured; there they are only recorded.
+        """
+        if self.restores_by_loading:
+            return []
         entries = [self.engines[name] for name in self.deployable_engines]
         return [entry.by_workload.get(workload or "", {}) for entry in entries]
 
