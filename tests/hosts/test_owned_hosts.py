@@ -176,6 +176,7 @@ def test_a_campaign_measures_and_leaves_the_hosts_as_they_were(owned: Owned) -> 
     page = (machine.here.reports / "owner" / "report.md").read_text()
     assert "while Update Index is measured" in page
     assert "server.grpc-concurrency: 3" in page
+    assert "not set: only TiDB Cloud's support" not in page
     assert machine.outcome("own")[0].state == "failed"
     assert owned.left() == {}
     for name in ("owner", "own"):

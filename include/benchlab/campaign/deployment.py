@@ -37,9 +37,8 @@ class TrialSetup:
 
     def engine(self, trial: PlannedTrial) -> Database:
         """A trial's side, with the configuration items that its workload has alone."""
-        by_workload = self.campaign.report_type.engines[self.campaign.plan.engine].by_workload
-        side = self.deployment.engine(trial.side)
-        items = by_workload.get(trial.workload)
+        side, engine = self.deployment.engine(trial.side), self.campaign.plan.engine
+        items = self.campaign.report_type.items_of(engine, trial.workload)
         return side.with_components(items) if items else side
 
 

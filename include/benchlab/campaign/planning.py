@@ -60,7 +60,7 @@ def plan(
 
 
 def _not_set(spec: ReportSpec, engine: str) -> list[str]:
-    if not spec.engines[engine].by_workload:
+    if not spec.leaves_unset(engine):
         return []
     said = (
         f"engines.{engine}.by_workload: recorded as asked for and not set: only TiDB Cloud's "

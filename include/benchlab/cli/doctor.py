@@ -283,8 +283,8 @@ def _steadiness() -> Check:
     detail = f"what its cores compute in half a second varied by {found:.1%}"
     if found > STEADY:
         detail += (
-            ", though nothing else was at work here: other machines on its host take their share, "
-            "so intervals are wide; take more rounds, or a machine that shares no cores"
+            ", though nothing else was at work here; it may share its cores with other machines. "
+            "Intervals will be wide: take more rounds, or a machine that shares no cores"
         )
     return Check("cpu steadiness", found <= STEADY, detail)
 

@@ -22,7 +22,6 @@ from benchlab.engines.tidb.tidb import TiDB
 from benchlab.errors import CommandError, TargetError
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.server_login import ServerLogin
-from benchlab.plan.fields.engines import Components
 from benchlab.results.records import SideFacts
 
 #: The table by which a schema is known as a campaign's own.
@@ -288,10 +287,6 @@ class Given(Database):
             return []
         planned = self.instance.version
         return [f"the server is version {reported} now; the plan is of version {planned}"]
-
-    def with_components(self, items: Components) -> Database:
-        """See :class:`Database`; the same: its owner configures it, and items are only recorded."""
-        return self
 
     def limits(self) -> str | None:
         """What a reader must know about its figures, from what it says; see ``Database.caveat``."""

@@ -93,16 +93,16 @@ def trials(spec: ReportSpec, seed: int, read_only: Iterable[str]) -> Iterator[Pl
     for round_number, workload, runs in _pairs(spec, seed):
         begun: set[Side] = set()
         if (number := deployment_of(round_number, spec.rounds, spec.deployments)) != deployed:
-            deployed, items = number, dict.fromkeys(SIDES, spec.items_of(None))
+            deployed, items = number, dict.fromkeys(SIDES, spec.all_items_of(None))
         for side, thread_counts in runs:
             for position, threads in enumerate(thread_counts):
                 restore = _restores(spec.restore, side not in begun, dirty[side])
                 yield PlannedTrial(
                     *(index, round_number, side, workload, threads, restore, spec.seconds),
                     warm_up=position == 0 or restore,
-                    configure=spec.items_of(workload) != items[side],
+                    configure=spec.all_items_of(workload) != items[side],
                 )
-                items[side] = spec.items_of(workload)
+                items[side] = spec.all_items_of(workload)
                 dirty[side] = workload not in unchanging or (dirty[side] and not restore)
                 begun.add(side)
                 index += 1

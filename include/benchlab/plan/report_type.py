@@ -226,15 +226,22 @@ class ReportSpec(Frozen):
         """The thread counts of a workload: its own, or those of all."""
         return self.threads_by_workload.get(workload, self.threads)
 
-    def items_of(self, workload: str | None) -> list[Components]:
-        """The items that one workload has alone, by engine; None: before the first workload.
+    def items_of(self, engine: str, workload: str | None) -> Components:
+        """The items that are set for one workload alone; None: before the first workload.
 
         Somebody else's servers are not configured; there they are only recorded.
         """
-        if self.restores_by_loading:
-            return []
-        entries = [self.engines[name] for name in self.deployable_engines]
-        return [entry.by_workload.get(workload or "", {}) for entry in entries]
+        if workload is None or self.restores_by_loading:
+            return {}
+        return self.engines[engine].by_workload.get(workload, {})
+
+    def leaves_unset(self, engine: str) -> bool:
+        """Whether items of workloads are recorded only: the servers are somebody else's."""
+        return self.restores_by_loading and bool(self.engines[engine].by_workload)
+
+    def all_items_of(self, workload: str | None) -> list[Components]:
+        """The same, of each engine that may be deployed."""
+        return [self.items_of(engine, workload) for engine in self.deployable_engines]
 
     @property
     def haproxy(self) -> HAProxySettings | None:

@@ -271,6 +271,7 @@ def test_a_workload_s_own_items_are_shown_where_they_are_set() -> None:
     text = plan("sysbench_v520_vs_v511", *changed)
     assert text.count(" · restore, configure, 300 s") == len(changes)
     assert "6 trials of 300 s, 1 restore, 1 change of configuration" in text
+    assert "TiDB Cloud" not in text
 
 
 @pytest.mark.parametrize("name", ["sysbench_local", "sysbench_ec2", "sysbench_hosts"])

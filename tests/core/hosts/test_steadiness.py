@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-import hashlib
-import statistics
+import math
 
 import pytest
 
 from benchlab.hosts import steadiness
 
 
-@pytest.mark.parametrize("shares", [[1.0] * 10, [1.0, 0.5] * 5])
-def test_it_is_the_variation_of_what_is_computed(
-    monkeypatch: pytest.MonkeyPatch, shares: list[float]
-) -> None:
-    """A clock of the test's, on which a block takes longer in some windows."""
-    now = 0.0
+def test_it_is_the_variation_of_what_all_cores_compute_together() -> None:
+    """What one core loses and the other gains is no variation."""
+    assert steadiness.of_counts([["10", "20"], ["20", "10"]]) == 0
+    assert steadiness.of_counts([["10", "20"], ["10", "20"]]) == pytest.approx(math.sqrt(200) / 30)
 
-    class Clock:
-        @staticmethod
-        def monotonic() -> float:
-            return now
 
-    def hash_a_block(_: bytes) -> None:
-        nonlocal now
-        window = min(int(now / steadiness.WINDOW_S + 1e-9), len(shares) - 1)
-        now += steadiness.WINDOW_S / 64 / shares[window]
+def test_every_core_counts_in_every_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For real, in short windows."""
+    seen: list[list[str]] = []
 
-    monkeypatch.setattr(steadiness, "time", Clock)
-    monkeypatch.setattr(hashlib, "sha256", hash_a_block)
-    expected = statistics.stdev(shares) / statistics.fmean(shares)
-    assert steadiness.variation(1) == pytest.approx(expected, abs=0.02)
+    def of_counts(counts: list[list[str]]) -> float:
+        seen.extend(counts)
+        return 0.5
+
+    monkeypatch.setattr(steadiness, "WINDOW_S", 0.02)
+    monkeypatch.setattr(steadiness, "of_counts", of_counts)
+    assert steadiness.variation() == 0.5
+    assert seen
+    for counts in seen:
+        assert len(counts) == steadiness.WINDOWS
+        assert all(int(count) >= 0 for count in counts)

@@ -411,6 +411,18 @@ def test_declared_differences_stand_apart_from_those_that_nobody_asked_for() -> 
     assert "Different parameters are set for" in setting.parameters(report)
 
 
+def test_items_of_a_workload_are_set_where_the_servers_are_ours() -> None:
+    """Only of TiDB Cloud's clusters the page says that nobody could set them."""
+    sides = {
+        side: {"version": version}
+        for side, version in {"baseline": "v5.1.1", "candidate": "v5.2.0"}.items()
+    }
+    items = {"oltp_point_select": {"tikv": {"server.grpc-concurrency": 3}}}
+    report = report_of(engines={"tidb": {**sides, "by_workload": items}})
+    assert "not set" not in setting.parameters(report)
+    assert "server.grpc-concurrency: 3" in markdown_of(report)
+
+
 def test_the_page_says_where_the_dataset_came_from_and_that_rows_differ() -> None:
     """A restored dataset lies otherwise than a loaded one; equal checksums claim no difference."""
     loaded = report_of()

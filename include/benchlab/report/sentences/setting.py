@@ -56,7 +56,7 @@ def published(report: Report) -> str:
 
 def parameters(report: Report) -> str:
     """Whether the sides were asked for the same parameters."""
-    if report.spec.engines[report.plan.engine].by_workload:
+    if report.spec.leaves_unset(report.plan.engine):
         return report.language.say("parameters-not-set")
     alike = "same" if same(report.campaign) else "different"
     labels = {name: side.label for name, side in report.sides.items()}
