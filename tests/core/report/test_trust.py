@@ -88,8 +88,8 @@ def test_a_symptom_on_one_side_only_leaves_no_conclusion(side: str) -> None:
     assert found.estimate_pct == pytest.approx(-10, abs=0.2)
     assert tuple(map(str, found.reasons)) == (
         (
-            f"the symptom stalls shows only on the {side} side, at 1 trial: it is not so that no "
-            "interval is empty"
+            f"the symptom stalls shows only on the {side} side, at 1 trial (expected: no "
+            "interval is empty)"
         ),
     )
 

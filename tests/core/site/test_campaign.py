@@ -29,7 +29,7 @@ from tests.builders.plans import START
 
 SLOW = campaigns.known_change({"oltp_update_index": -0.2}, noise=0.001)
 HOSTILE = "<script>alert(1)</script>"
-REJECTION = "gate client_exit: not so that the client ended by itself: found 137, allowed 0 to 0"
+REJECTION = "gate client_exit failed: found 137, allowed 0 to 0 (the client ended by itself)"
 SERIES = """t,threads,tps,qps,p95_ms,errors_per_s,reconnects_per_s
 1,4,900.5,900.5,2.1,0,0
 2,4,950,950,,0,0

@@ -33,9 +33,10 @@ Table = Literal["trials", "cells", "workloads", "calibration"]
 OF_CAMPAIGN: tuple[Table, ...] = ("workloads", "calibration")
 """The tables of what no trial can show by itself, which Great Expectations evaluates."""
 Consequence = Literal["unstable", "not equivalent", "note"]
+_FIGURE = r"(\S+(?: %)?)"
 _REASON = re.compile(
-    r"gate (\S+): not so that (.*): found (no number|\S+), "
-    r"allowed (?:at most (\S+)|at least (\S+)|(\S+) to (\S+))",
+    rf"gate (\S+) failed: found (no number|\S+(?: %)?), "
+    rf"allowed (?:at most {_FIGURE}|at least {_FIGURE}|{_FIGURE} to {_FIGURE}) \((.*)\)",
     re.DOTALL,
 )
 
@@ -86,7 +87,14 @@ class Gate(BaseModel):
 
     def bounds(self) -> Message:
         """The bounds, for people."""
-        return _bounds(*(None if bound is None else f"{bound:g}" for bound in (self.min, self.max)))
+        least, most = (None if it is None else self.figure(it) for it in (self.min, self.max))
+        return _bounds(least, most)
+
+    def figure(self, value: float) -> str:
+        """A figure of its column, for people: what is a share, in percent."""
+        if self.column.endswith(("_ratio", "_cv")):
+            return f"{100 * value:.4g} %"
+        return f"{value:.6g}"
 
     def fault(self) -> str | None:
         """What is wrong with its definition as a whole; None where nothing is."""
@@ -209,24 +217,27 @@ def reasons(gates: Sequence[Gate], results: Sequence[GateResult]) -> tuple[str, 
     """
     by_id = {gate.id: gate for gate in gates}
     return tuple(
-        f"gate {result.gate}: not so that {result.sentence}: found "
-        f"{'no number' if result.observed is None else f'{result.observed:.6g}'}, allowed "
-        f"{by_id[result.gate].bounds()}"
+        f"gate {result.gate} failed: found {_found(by_id[result.gate], result.observed)}, "
+        f"allowed {by_id[result.gate].bounds()} ({result.sentence})"
         for result in results
         if result.status == "fail" and result.kind == "validity"
     )
+
+
+def _found(gate: Gate, observed: float | None) -> str:
+    return "no number" if observed is None else gate.figure(observed)
 
 
 def reason(recorded: str) -> Said:
     """Why a trial is invalid, for any language where a gate found it; other texts are as recorded.
 
     Example:
-        ``reason("gate drift: not so that it is steady: found 9, allowed at most 5")``
+        ``reason("gate drift failed: found 9 %, allowed at most 5 % (it is steady)")``
     """
     read = _REASON.fullmatch(recorded)
     if read is None:
         return recorded
-    gate, sentence, found, only_most, only_least, least, most = read.groups()
+    gate, found, only_most, only_least, least, most, sentence = read.groups()
     return message(
         "reason-invalid",
         gate=gate,

@@ -35,7 +35,7 @@ reason-lost-p95-one-side = { $count ->
 }
 reason-lost-p95 = { $count } planned trials have no p95 latency ({ $baseline } on the baseline side, { $candidate } on the candidate side)
 reason-again = its pair of blocks was measured again
-reason-invalid = gate { $gate }: not so that { $sentence }: found { $found }, allowed { $bounds }
+reason-invalid = gate { $gate } failed: found { $found }, allowed { $bounds } ({ $sentence })
 no-number = no number
 bounds-most = at most { $most }
 bounds-least = at least { $least }
@@ -46,9 +46,9 @@ condition-fault = { $violations ->
     [one] condition { $clause } of TPC-C does not hold: { $sentence } (1 violation)
    *[other] condition { $clause } of TPC-C does not hold: { $sentence } ({ $violations } violations)
 }
-reason-symptom = the symptom { $gate } shows { $where }: it is not so that { $sentence }
+reason-symptom = the symptom { $gate } shows { $where } (expected: { $sentence })
 reason-errors = the client met errors { $where }
-reason-gate = the gate { $gate } fails: it is not so that { $sentence }
+reason-gate = the gate { $gate } failed (expected: { $sentence })
 reason-rejected = over all workloads and attempts, gates of validity failed in { $count } trials on the { $side } side against { $against } on the other (p { $p }), { $own } of them in this workload; { $bounds }
 reason-rejected-change = gates of validity failed more often on the { $side } side, in { $count ->
     [one] 1 trial

@@ -122,9 +122,9 @@ def _warnings(page: Evaluated) -> Iterator[str]:
             for number in judged.failed:
                 row = page.suite.rows[number]
                 yield (
-                    f"{row['workload']}, {row['metric']}: gate {gate.id}: not so that "
-                    f"{gate.sentence}: found {judged.check.values[number]:.6g}, allowed "
-                    f"{gate.bounds()} ({gate.then})"
+                    f"{row['workload']}, {row['metric']}: gate {gate.id} failed: found "
+                    f"{gate.figure(judged.check.values[number])}, allowed {gate.bounds()} "
+                    f"({gate.sentence}); {gate.then}"
                 )
 
 
