@@ -320,13 +320,14 @@ def test_the_form_shows_the_versions_of_its_report_type(
         assert ("previous" in field["examples"]) == (len(names) == 1 and side == "baseline")
 
 
-@pytest.mark.parametrize("report", [name for name in REPORTS if TARGETS[name].topology is None])
-def test_on_one_machine_there_is_no_field_of_a_fleet(
-    airflow_env: dict[str, str], report: str
-) -> None:
-    """A form shows what can be chosen."""
-    fields, _, _ = form(airflow_env, report)
-    assert not {"topology", "placement", "snapshots"} & set(fields)
+@pytest.mark.parametrize("report", REPORTS)
+def test_a_form_has_only_what_its_target_can_do(airflow_env: dict[str, str], report: str) -> None:
+    """Hosts of a fleet, an order of two sides, datasets that are kept on S3."""
+    (fields, _, own), target = form(airflow_env, report), TARGETS[report]
+    is_fleet = target.topology is not None
+    assert ("topology" in fields) == is_fleet
+    assert ("placement" in fields) == (is_fleet and own["sides"] != "single")
+    assert ("snapshots" in fields) == (target.topology == "ec2")
 
 
 @pytest.mark.parametrize(

@@ -143,6 +143,7 @@ def _asked() -> dict[str, dict[str, Any]]:
         "link": {"place": f"campaigns/{CAMPAIGN}/files/link.txt", "who": "vic"},
         "nowhere": {"place": "nowhere/", "who": "vic"},
         "nowhere for nobody": {"place": "nowhere/"},
+        "no campaign zh": {"place": "campaigns/none/?language=zh", "who": "vic"},
         "no workload": {"place": f"history/{REPORT}/<script>/", "who": "vic"},
         "plan": {"place": "plan/?report=tpcc_ec2&rounds=x", "who": "vic"},
         "plan of an admin": {"place": "plan/?report=tpcc_ec2", "who": "ann"},
@@ -319,7 +320,8 @@ def test_no_other_file_can_be_read(answers: Answers) -> None:
 def test_what_is_wrong_is_said_in_the_frame_of_the_site(answers: Answers) -> None:
     """With the status of its kind, and hostile text as text."""
     assert answers.status("nowhere") == 404
-    assert answers.status("no workload") == 404
+    assert answers.status("no workload") == answers.status("no campaign zh") == 404
+    assert "没有这个测试活动" in answers.text("no campaign zh")
     assert "<script>" not in answers.text("no workload")
     assert "rounds: &#39;x&#39; is not a whole number" in answers.text("plan")
     assert answers.status("run") == 200

@@ -1,4 +1,4 @@
-"""A store of 1,000 campaigns with 300,000 trials: how long pages and commands take."""
+"""A store of 1,000 campaigns with 300,000 trials: how long the site's pages and commands take."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
-from benchlab.campaign.outcome import Comparer
 from benchlab.home import Home
-from benchlab.results.listing import Chosen
+from benchlab.language import english
 from benchlab.results.store import Store, open_store
-from benchlab.studies.comparisons import Comparisons
-from benchlab.studies.long_view.view import long_view
+from benchlab.site import campaign, campaigns, history, overview
+from benchlab.site.campaigns import Filter
+from benchlab.site.page import Page, Site, render
 from tests import postgresql
 from tests.bench import big_store
 from tests.bench.row import Row, ratio
 
 CAMPAIGNS, FEWER, TIMES = 1000, 10, 5
 WORKLOAD = big_store.SLOWER_WORKLOAD
-# Seconds on the server, in a process that has been asked before.
-PAGES = {"list": 0.2, "overview": 0.3, "comparison": 0.3, "history": 0.5}
+# Seconds in which the server makes a page as HTML, in a process that has been asked before.
+PAGES = {"list": 0.2, "overview": 0.3, "campaign": 0.3, "history": 0.5}
 # CPU seconds of a command beside those of its import, and what it may have in memory.
 COMMANDS = {"campaigns": 0.5, "compare": 1.0, "history": 2.0}
 TARGET_GB = 0.3
@@ -86,7 +87,7 @@ def _measure(home: Home, directory: Path, kind: str, url: str, count: int) -> li
         for row in (
             Row(
                 name=f"{kind}, {count:,} campaigns: {name}",
-                compared="seconds of a page, on the server",
+                compared="seconds of a page as HTML, on the server",
                 figure=statistics.median(more[name]),
                 unit="s",
                 target=target,
@@ -101,7 +102,7 @@ def _measure(home: Home, directory: Path, kind: str, url: str, count: int) -> li
     ]
     kept = Row(
         name=f"{kind}: nothing kept",
-        compared="CPU milliseconds for each campaign of the first long view",
+        compared="CPU milliseconds for each campaign of the first history",
         figure=1000 * first / (count - count // FEWER),
         unit="ms",
     )
@@ -122,30 +123,35 @@ def _environment(url: str) -> Iterator[None]:
 
 
 def _pages(home: Home, url: str, there: int, count: int) -> tuple[dict[str, list[float]], float]:
-    """Seconds of every page, and CPU seconds of the first long view of what was added."""
+    """Seconds of every page, and CPU seconds of the first history of what was added."""
     big_store.fill(url, home.objects, home.configs, there, count)
     with open_store(home) as store:
+        pages = _pages_of(store)
         began = time.process_time()
-        long_view(Comparisons(home, store), big_store.REPORT, WORKLOAD)
+        _seconds(home, store, pages["history"])
         first = time.process_time() - began
-        pages = _asked(home, store)
-        return {name: [_seconds(ask) for _ in range(TIMES)] for name, ask in pages.items()}, first
+        return {
+            name: [_seconds(home, store, make) for _ in range(TIMES)]
+            for name, make in pages.items()
+        }, first
 
 
-def _asked(home: Home, store: Store) -> Mapping[str, Callable[[], object]]:
-    chosen = Chosen(workload=WORKLOAD, verdict="equivalent")
+def _pages_of(store: Store) -> Mapping[str, Callable[[Site], Page]]:
     last = store.campaign_ids()[0]
+    asked = Filter(verdict="equivalent", page=2)
     return {
-        "list": lambda: (store.summaries(chosen, limit=50, offset=50), store.count(chosen)),
-        "overview": store.reports,
-        "comparison": lambda: Comparer(home, store).outcome(store.campaign(last)),
-        "history": lambda: long_view(Comparisons(home, store), big_store.REPORT, WORKLOAD),
+        "list": lambda site: campaigns.campaigns(site, asked),
+        "overview": overview.overview,
+        "campaign": lambda site: campaign.campaign(site, last),
+        "history": lambda site: history.history(site, big_store.REPORT, WORKLOAD),
     }
 
 
-def _seconds(ask: Callable[[], object]) -> float:
+def _seconds(home: Home, store: Store, make: Callable[[Site], Page]) -> float:
+    """Of one answer, which shares nothing with the one before but what the store has kept."""
     began = time.monotonic()
-    ask()
+    site = Site(home, store, english(), datetime.now(UTC))
+    render(site, make(site))
     return time.monotonic() - began
 
 

@@ -31,7 +31,7 @@ from benchlab.plan.fields.dataset import AnyDataset, Dataset, Records, Warehouse
 from benchlab.report import publish
 from benchlab.report.publish.publisher import BasePublisher, Options
 from benchlab.results.records import UNITS
-from benchlab.targets.target import BaseTarget
+from benchlab.targets.target import BaseTarget, Taken
 from benchlab.workloads.client import Endpoint, Program, Session, program_of
 from tests.builders import fakes, plans
 
@@ -106,7 +106,7 @@ def test_availability_starts_nothing_and_says_how(
     version = next(v for v in SAMPLE_VERSIONS if ENGINES[name].owns(v))
     found = ENGINES[name].availability(version, tmp_path / "servers")
     assert not found.available
-    assert version in found.how
+    assert version in str(found.how)
     assert list(tmp_path.iterdir()) == []
     executor = fakes.FakeExecutor()
     with pytest.raises(UnavailableError, match=version):
@@ -159,7 +159,7 @@ def test_a_target_gives_back_a_campaign_that_took_nothing(
     """Without store, plan or credentials; and again."""
     monkeypatch.setenv("BENCHLAB_LOCK", str(tmp_path / "lock"))
     here = Home(tmp_path, tmp_path / "state")
-    said = [TARGETS[name].give_back(here, "never-was", Access()) for _ in range(2)]
+    said = [TARGETS[name].give_back(Taken(here, "never-was", Access())) for _ in range(2)]
     assert said[0] == said[1]
     assert not here.campaign("never-was").exists()
 

@@ -26,6 +26,7 @@ from benchlab.hosts.executor import LocalExecutor
 from benchlab.hosts.server_login import ServerLogin, Tls
 from benchlab.targets.existing import Target
 from benchlab.targets.haproxy import HAProxy
+from benchlab.targets.target import Taken
 from benchlab_airflow.local.airflow_home import AirflowHome
 from tests.builders import given_server
 from tests.builders.given_server import GivenServer
@@ -308,7 +309,7 @@ def test_an_interruption_before_the_mark_is_mended(
     assert server.sql("SELECT campaign FROM sbtest.benchlab_campaign") == "c1/baseline"
     assert own.engine("baseline").remove()
     interrupted()
-    assert own.give_back(own.home, "c1", Access()).endswith("1 schema dropped")
+    assert own.give_back(Taken(own.home, "c1", Access())).endswith("1 schema dropped")
     assert "sbtest" not in server.sql("SHOW DATABASES")
 
 
@@ -351,7 +352,7 @@ def test_a_schema_that_somebody_else_makes_first_is_not_the_campaigns(
     try:
         with pytest.raises(CommandError, match="database exists"):
             engine.create_database()
-        assert own.give_back(own.home, "c1", Access()).endswith("0 schemas dropped")
+        assert own.give_back(Taken(own.home, "c1", Access())).endswith("0 schemas dropped")
         assert "sbtest" in server.sql("SHOW DATABASES")
     finally:
         server.sql("DROP DATABASE sbtest")
@@ -367,7 +368,7 @@ def test_somebody_elses_schema_is_refused_and_stays(
             TargetError, match="schema sbtest is there and was not made by Benchlab"
         ):
             preflight(tmp_path, login)
-        Target.give_back(Home(PROJECT, tmp_path), "c1", Access())
+        Target.give_back(Taken(Home(PROJECT, tmp_path), "c1", Access()))
         assert server.sql("SHOW TABLES FROM sbtest") == "sbtest1"
     finally:
         server.sql("DROP DATABASE sbtest")

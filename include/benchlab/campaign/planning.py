@@ -10,6 +10,7 @@ from benchlab import engines, targets, workloads
 from benchlab.errors import SpecError, TargetError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
+from benchlab.language import Message, Said, joined, message
 from benchlab.plan import plan as planning
 from benchlab.plan import pricing, rates, versions
 from benchlab.plan import releases as calendars
@@ -53,21 +54,10 @@ def plan(
         warnings=[
             *workloads.workload_of(spec).warnings(spec.dataset, spec.thread_counts),
             *sysbench_faults.warnings(spec),
-            *_not_set(spec, engine),
+            *([message("warning-not-set", engine=engine)] if spec.leaves_unset(engine) else ()),
         ],
         basis=basis,
     )
-
-
-def _not_set(spec: ReportSpec, engine: str) -> list[str]:
-    if not spec.leaves_unset(engine):
-        return []
-    said = (
-        f"engines.{engine}.by_workload: recorded as asked for and not set: only TiDB Cloud's "
-        "support can change TiKV's parameters, on a cluster that is there; have it done on a "
-        "cluster of your own, and measure that with the target existing"
-    )
-    return [said]
 
 
 def known(home: Home, spec: ReportSpec, engine: str, store: Store | None, access: Access) -> Basis:
@@ -94,8 +84,8 @@ def known(home: Home, spec: ReportSpec, engine: str, store: Store | None, access
     try:
         return kept if target.datasets_are_kept() else replace(basis, dataset="missing")
     except TargetError as error:
-        why = f"planned as if the dataset had to be loaded, because S3 cannot be asked: {error}"
-        return replace(basis, dataset="unknown", notes=(why,))
+        note = message("warning-dataset-unknown", why=str(error))
+        return replace(basis, dataset="unknown", notes=(note,))
 
 
 def learned(home: Home, spec: ReportSpec, engine: str, store: Store) -> Basis:
@@ -198,8 +188,8 @@ def refuse_unpublished(home: Home, spec: ReportSpec, engine: str) -> None:
         raise SpecError("\n".join(faults))
 
 
-def choose_engine(spec: ReportSpec, home: Home, *, to_run: bool = True) -> tuple[str, str]:
-    """The engine to deploy, and the sentence that says why.
+def choose_engine(spec: ReportSpec, home: Home, *, to_run: bool = True) -> tuple[str, Said]:
+    """The engine to deploy, and why.
 
     On this machine the servers of both versions must be obtainable; a fleet installs its own.
 
@@ -211,21 +201,21 @@ def choose_engine(spec: ReportSpec, home: Home, *, to_run: bool = True) -> tuple
         UnavailableError: a version cannot be had on this machine; says how to get it.
     """
     if spec.connections:
-        return spec.deployable_engines[0], "its servers say so"
+        return spec.deployable_engines[0], message("engine-of-servers")
     if spec.topology is not None and spec.engine != "auto":
         if to_run and not targets.by_name()[spec.target].one_side:
             _refuse_undeployable(spec)
-        return spec.engine, "the report type names it"
+        return spec.engine, message("engine-named")
     candidates = [spec.engine] if spec.engine != "auto" else list(spec.engines)
-    reasons: list[str] = []
+    reasons: list[Message] = []
     for name in candidates:
         missing = _missing(spec, name, home)
         if missing is None:
             if spec.engine != "auto":
-                return name, "the report type names it"
-            return name, "; ".join([*reasons, f"{name} can be had on this machine"])
-        reasons.append(f"{name} cannot be had: {missing}")
-    raise UnavailableError(f"engine: {spec.engine}: " + "; ".join(reasons))
+                return name, message("engine-named")
+            return name, joined([*reasons, message("engine-there", engine=name)])
+        reasons.append(message("engine-absent", engine=name, why=missing))
+    raise UnavailableError(f"engine: {spec.engine}: {joined(reasons)}")
 
 
 def _refuse_undeployable(spec: ReportSpec) -> None:
@@ -235,7 +225,7 @@ def _refuse_undeployable(spec: ReportSpec) -> None:
             raise SpecError(f"engines.{spec.engine}.{side}.version: {fault}")
 
 
-def _missing(spec: ReportSpec, engine: str, home: Home) -> str | None:
+def _missing(spec: ReportSpec, engine: str, home: Home) -> Said | None:
     for side in spec.measured_sides:
         chosen = spec.side(engine, side)
         if chosen.builds:

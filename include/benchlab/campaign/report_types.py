@@ -17,6 +17,7 @@ from benchlab.engines import builds
 from benchlab.errors import NoReleaseError, SpecError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
+from benchlab.language import message
 from benchlab.plan import last_measured, report_type, resolution, versions
 from benchlab.plan import releases as calendars
 from benchlab.plan import topology as topologies
@@ -196,7 +197,7 @@ def as_begun(spec: ReportSpec, begun: Campaign, on: date) -> Resolved:
         chosen = spec.engines[engine].candidate or spec.engines[engine].baseline
         side = {**chosen.model_dump(mode="json"), **_pinned(begun.plan.sides["baseline"])}
         changes = {"sides": "same", **{f"engines.{engine}.{name}": side for name in SIDES}}
-    note = f"the versions of {begun.id}, which this run resumes"
+    note = message("rule-resumed", campaign=begun.id)
     return Resolved(fit.check(spec.with_overrides(changes), begun.id), on, (note,))
 
 

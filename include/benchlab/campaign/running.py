@@ -12,17 +12,17 @@ from benchlab import engines
 from benchlab.engines import given
 from benchlab.errors import SpecError
 from benchlab.hosts.access import Access
+from benchlab.language import Message, message, side_name
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.versions import RUNNING
 from benchlab.targets import existing
 
 
-def with_running(spec: ReportSpec, access: Access) -> tuple[ReportSpec, tuple[str, ...]]:
+def with_running(spec: ReportSpec, access: Access) -> tuple[ReportSpec, tuple[Message, ...]]:
     """A report type with what its servers say in place of `running` and of `engine: auto`.
 
     Returns:
-        The report type, as it is where nobody is to be asked; and what each server said, as
-        sentences.
+        The report type, as it is where nobody is to be asked; and what each server said.
 
     Raises:
         TargetError: a server cannot be asked; says what to do.
@@ -43,7 +43,10 @@ def with_running(spec: ReportSpec, access: Access) -> tuple[ReportSpec, tuple[st
     for side, text in reported.items():
         if getattr(spec.engines[engine], side).version == RUNNING:
             changes[f"engines.{engine}.{side}.version"] = version = given.version_of(text)
-            notes.append(f"{side}: {RUNNING} is {version}, as {spec.connections[side]} says")
+            said = message(
+                "rule-running", rule=RUNNING, label=version, connection=spec.connections[side]
+            )
+            notes.append(message("rule-of-side", side=side_name(side), named=said))
     return spec.with_overrides(changes), tuple(notes)
 
 

@@ -32,12 +32,14 @@ from benchlab.hosts import metrics, probes
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import LocalExecutor
 from benchlab.hosts.lock import Holder
+from benchlab.language import Said
 from benchlab.plan.fields.client import Client
 from benchlab.plan.fields.publish import Destination
 from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.steps import minutes_after_trials
 from benchlab.results.records import REPLACED, SPENT, Campaign, Condition
 from benchlab.results.store import Store
+from benchlab.targets.target import Taken
 from benchlab.workloads import lua_script, sysbench_archive
 from benchlab.workloads import program as client_program
 
@@ -81,7 +83,7 @@ class CampaignRun(Preparation):
         origin: str,
         access: Access = EVERYDAY,
         planned_for: datetime | None = None,
-        chosen: tuple[str, str] | None = None,
+        chosen: tuple[str, Said] | None = None,
     ) -> CampaignRun:
         """Plan a campaign and write it to the store; nothing is started, but builds are fetched.
 
@@ -115,7 +117,7 @@ class CampaignRun(Preparation):
             id=campaign,
             plan=planned,
             report_type=spec,
-            engine_reason=reason,
+            engine_reason=str(reason),
             origin=origin,
             state="running",
             started_at=datetime.now(UTC),
@@ -133,7 +135,7 @@ class CampaignRun(Preparation):
         lua_script.keep(home.project, spec, run.directory)
         run.note("plan", "planned", note=f"{len(planned.trials)} trials, {planned.minutes} min")
         for warning in planned.warnings:
-            run.note("plan", "warning", note=warning)
+            run.note("plan", "warning", note=str(warning))
         return run
 
     @classmethod
@@ -327,7 +329,7 @@ class CampaignRun(Preparation):
             TargetError: names what could not be given back.
         """
         self.target.close()
-        given_back = self.target.give_back(self.home, self.campaign.id, self.access)
+        given_back = self.target.give_back(Taken(self.home, self.campaign.id, self.access))
         self.note("give back", "done", note=given_back)
         return given_back
 

@@ -130,7 +130,7 @@ def _mirror(specs: list[ReportSpec]) -> Iterator[Check]:
             yield Check(f"{engine} {version}", False, why)
         else:
             yield Check(
-                f"{engine} {version}", offered.available, offered.how, not offered.available
+                f"{engine} {version}", offered.available, str(offered.how), not offered.available
             )
 
 
@@ -187,7 +187,7 @@ def _engines(home: Home, specs: list[ReportSpec]) -> Iterator[Check]:
             sides = (spec.side(engine, side) for side in spec.measured_sides)
             for version in sorted({side.version for side in sides if not side.builds}):
                 found = engines.by_name()[engine].availability(version, home.servers)
-                yield Check(f"{spec.report}: {engine} {version}", found.available, found.how)
+                yield Check(f"{spec.report}: {engine} {version}", found.available, str(found.how))
 
 
 def _aws(specs: list[ReportSpec]) -> Iterator[Check]:

@@ -84,7 +84,11 @@ def show_plan(
         left_open = "; ".join(planning.undecided(home, spec, Access.for_a_person()))
         not_runnable = left_open or None
         lines = sensitivity_text.plan_lines(_sensitivity(home, spec, planned), spec.report)
-        print(plan_text.render(spec, planned, reason, not_runnable=not_runnable, sensitivity=lines))
+        print(
+            plan_text.render(
+                spec, planned, str(reason), not_runnable=not_runnable, sensitivity=lines
+            )
+        )
 
 
 @app.command()

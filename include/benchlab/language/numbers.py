@@ -5,11 +5,17 @@ A number is first rounded, the same for every language, and then written as its 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from decimal import ROUND_DOWN, Decimal
+from typing import TYPE_CHECKING, Literal
 
 from benchlab.language import Language
+
+if TYPE_CHECKING:
+    import babel
 
 MISSING = "n/a"
 _MOST_DECIMALS = 6
@@ -113,29 +119,55 @@ class Numbers:
         return say("number-seconds", seconds=seconds)
 
     def _decimal(self, value: Decimal) -> str:
-        from babel.numbers import format_decimal
-
-        return format_decimal(
-            value, format=self._pattern("decimal", value), locale=self._language.locale
-        )
+        return _layout("decimal", self._language.locale).text(value)
 
     def _percent(self, value: Decimal, *, signed: bool = False) -> str:
         """A percentage; zero has no sign."""
-        from babel.numbers import format_percent
+        layout = _layout("percent", self._language.locale)
+        return layout.text(value or abs(value), "+" if signed and value else "")
 
-        pattern = self._pattern("percent", value)
-        if signed and value:
-            pattern = f"+{pattern};-{pattern}"
-        value = (value or abs(value)).scaleb(-2)
-        return format_percent(value, format=pattern, locale=self._language.locale)
 
-    def _pattern(self, kind: str, value: Decimal) -> str:
-        """The locale's pattern for numbers, with as many decimals as the value has."""
-        formats = getattr(self._language.locale, f"{kind}_formats")
-        whole: str = formats[None].pattern.replace(".###", "")
-        exponent = value.as_tuple().exponent
-        decimals = max(0, -exponent) if isinstance(exponent, int) else 0
-        return whole.replace("0", f"0.{'0' * decimals}") if decimals else whole
+@dataclass(frozen=True)
+class _Layout:
+    """How a locale writes numbers of one kind, asked of Babel once.
+
+    Babel itself parses the pattern for each number, and a page has thousands.
+
+    Attributes:
+        sizes: digits of the last group, and of those before it.
+        around: what stands before and after the digits, by the sign.
+    """
+
+    group: str
+    decimal: str
+    sizes: tuple[int, int]
+    around: Mapping[str, tuple[str, str]]
+
+    def text(self, value: Decimal, plus: str = "") -> str:
+        """A number with as many decimals as it has; ``plus``: the sign of one that has none."""
+        whole, point, decimals = f"{abs(value):f}".partition(".")
+        last, others = self.sizes
+        rest, digits = whole[:-last], whole[-last:]
+        while rest:
+            rest, digits = rest[:-others], f"{rest[-others:]}{self.group}{digits}"
+        before, after = self.around["-" if value.is_signed() else plus]
+        return f"{before}{digits}{point and self.decimal}{decimals}{after}"
+
+
+@functools.cache
+def _layout(kind: Literal["decimal", "percent"], locale: babel.Locale) -> _Layout:
+    from babel.numbers import format_decimal, get_decimal_symbol, get_group_symbol
+
+    known = getattr(locale, f"{kind}_formats")[None]
+    pattern = known.pattern.replace(".###", "")
+    five = Decimal(5).scaleb(-2 if kind == "percent" else 0)
+    samples = {"": (five, pattern), "-": (-five, pattern), "+": (five, f"+{pattern};-{pattern}")}
+    around = {}
+    for sign, (number, own) in samples.items():
+        before, _, after = format_decimal(number, format=own, locale=locale).partition("5")
+        around[sign] = (before, after)
+    symbols = get_group_symbol(locale), get_decimal_symbol(locale)
+    return _Layout(*symbols, known.grouping, around)
 
 
 def rate_decimals(values: Iterable[float | None]) -> int:

@@ -12,6 +12,7 @@ from datetime import date
 from typing import NamedTuple
 
 from benchlab.errors import NoReleaseError
+from benchlab.language import Message, message
 from benchlab.plan import versions
 from benchlab.plan.fields.builds import Build, Builds
 from benchlab.plan.fields.engines import SideSpec
@@ -62,7 +63,7 @@ def resolve(
     releases: Sequence[Release],
     on: date,
     candidate: SideSpec,
-) -> tuple[Named, str]:
+) -> tuple[Named, Message]:
     """The version that a rule names on a day, and a clause that says why.
 
     ``previous measured`` is the candidate of the newest campaign before that day; ``last good``
@@ -72,7 +73,7 @@ def resolve(
 
     Example:
         ``resolve("last good", measured("tidb"), releases, on, candidate)`` is
-        ``(Named("v8.5.6", {}), "measured by c7")``.
+        ``(Named("v8.5.6", {}), message("rule-measured", campaign="c7"))``.
 
     Args:
         measured: the latest first.
@@ -89,23 +90,21 @@ def resolve(
         if rule == LAST_GOOD and not (series == wanted.series and found.is_good()):
             continue
         if found.deployable():
-            return Named(found.version, found.builds), f"measured by {found.by}"
+            return Named(found.version, found.builds), message("rule-measured", campaign=found.by)
     release = versions.newest_before(
         [known for known in releases if known.day <= on], candidate.label
     )
-    missing = (
-        f"nothing of {wanted.series[0]}.{wanted.series[1]} was measured and found good"
-        if rule == LAST_GOOD
-        else "nothing else was measured"
-    )
+    missing = message("rule-none-measured")
+    if rule == LAST_GOOD:
+        missing = message("rule-none-good", series=".".join(map(str, wanted.series)))
     if release is None:
         raise NoReleaseError(
-            f"{rule} of {candidate.label} on {on}: {missing} before, and the calendar has no "
-            "release before it; name a version"
+            f"{rule} of {candidate.label} on {on}: {missing}, and the calendar has no release "
+            "before it; name a version"
         )
-    return Named(release.version.text, {}), (
-        f"the newest release before {candidate.label}, released {release.day}: {missing} before"
-    )
+    day = str(release.day)
+    why = message("rule-newest-before", label=candidate.label, day=day, missing=missing)
+    return Named(release.version.text, {}), why
 
 
 def _is_same(found: MeasuredVersion, candidate: SideSpec) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from benchlab.errors import SpecError
+from benchlab.language import Message
 from benchlab.plan import order
 from benchlab.plan.fields.budget import Budget
 from benchlab.plan.fields.engines import SideSpec
@@ -24,6 +25,7 @@ from benchlab.plan.steps import (
     Basis,
     DatasetState,
     PlanStep,
+    Written,
     disk_bytes,
     kept_bytes,
     page_minutes,
@@ -79,7 +81,7 @@ class Plan:
             None for other plans.
         seeded_minutes, seeded_dollars: of the same plan with dataset snapshots on S3; None where
             they are there already, or its hosts are not rented.
-        warnings: what a reader should know before it is run, as sentences.
+        warnings: what a reader should know before it is run.
         metrics: the metric of each workload's throughput, where it is not TPS; see :meth:`metric`.
         slowdown_pct: the percentage of the time for which the candidate's server is stopped on
             purpose.
@@ -121,7 +123,7 @@ class Plan:
     page_minutes: float | None = None
     seeded_minutes: float | None = None
     seeded_dollars: float | None = None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Written, ...] = field(default=(), compare=False)
     metrics: dict[str, str] = field(default_factory=dict)
     slowdown_pct: float = 0.0
     region: str | None = None
@@ -238,7 +240,7 @@ def make(
     topology: Topology | None = None,
     prices: PriceList | None = None,
     metrics: Mapping[str, str] | None = None,
-    warnings: Sequence[str] = (),
+    warnings: Sequence[Message] = (),
     basis: Basis = NOTHING_KNOWN,
 ) -> Plan:
     """Plan a campaign.

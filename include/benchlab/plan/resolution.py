@@ -8,6 +8,7 @@ from datetime import date
 from typing import Any
 
 from benchlab.errors import NoReleaseError
+from benchlab.language import Message, message, side_name
 from benchlab.plan import last_measured, versions
 from benchlab.plan.fields import builds as builds_of
 from benchlab.plan.fields.builds import Builds, Nightly
@@ -27,12 +28,12 @@ class Resolved:
 
     Attributes:
         spec: with a version on each side that may be deployed.
-        notes: which rule named which version, as sentences; empty where there was no rule.
+        notes: which rule named which version; empty where there was no rule.
     """
 
     spec: ReportSpec
     on: date
-    notes: tuple[str, ...]
+    notes: tuple[Message, ...]
 
 
 def resolve(
@@ -64,7 +65,7 @@ def resolve(
     """
     aa = turn.aa and spec.sides == "different"
     naming = _Naming(spec, on, turn, measured, nightly_of)
-    notes: list[str] = []
+    notes: list[Message] = []
     changes: dict[str, Any] = {}
     for name in spec.deployable_engines:
         entry = spec.engines[name]
@@ -83,7 +84,8 @@ def resolve(
             changes[f"engines.{name}.{side}"] = named.model_dump(mode="json")
             # With `sides: same` the candidate's version only serves to find the baseline's.
             if rule and not (spec.sides == "same" and side == "candidate"):
-                notes.append(f"{'both sides' if spec.sides == 'same' else side}: {rule}")
+                whose = message("side-both") if spec.sides == "same" else side_name(side)
+                notes.append(message("rule-of-side", side=whose, named=rule))
         if entry.candidate is not None and "candidate" not in sides:
             # Nothing depends on its version, which may be a rule that nobody can answer here.
             of = {"version": named.version, "builds": named.builds}
@@ -93,7 +95,7 @@ def resolve(
             _refuse_no_pair(name, entry, changes, on)
     if aa:
         changes["sides"] = "same"
-        notes.append("an A/A campaign: the candidate against itself, to know the noise")
+        notes.append(message("rule-aa"))
     return Resolved(spec.with_overrides(changes), on, tuple(dict.fromkeys(notes)))
 
 
@@ -123,8 +125,8 @@ class _Naming:
         chosen: SideSpec,
         releases: Sequence[Release],
         candidate: SideSpec | None,
-    ) -> tuple[SideSpec, str | None]:
-        """A side with a version, and a sentence on the rule that named it; None where it has none.
+    ) -> tuple[SideSpec, Message | None]:
+        """A side with a version, and a note on the rule that named it; None where it has none.
 
         Builds that the side names itself replace those that come with the version.
         """
@@ -139,33 +141,27 @@ class _Naming:
 
     def _named(
         self, engine: str, rule: str, releases: Sequence[Release], candidate: SideSpec | None
-    ) -> tuple[str, Builds, str]:
-        """The version that a rule names, its builds, and a sentence that says so."""
+    ) -> tuple[str, Builds, Message]:
+        """The version that a rule names, its builds, and a note that says so."""
         if candidate is not None and (found := self._release(releases, candidate)) is not None:
-            text = found.version.text
-            return (
-                text,
-                {},
-                (
-                    f"{text}, released {found.day}, in place of {rule}: "
-                    "schedule.release_every compares with the newest release this week"
-                ),
-            )
+            text, day = found.version.text, str(found.day)
+            return text, {}, message("rule-replaced", rule=rule, label=text, day=day)
         if rule == RUNNING:
             raise NoReleaseError(f"{rule}: the server has to be asked, which is not done here")
         if rule == NIGHTLY:
             nightly = self._nightly(engine)
             label = builds_of.label(nightly.version, nightly.builds)
-            why = f"{rule} on {self.on} is {label}, of {nightly.day}"
+            why = message("rule-of-day", day=str(nightly.day))
+            said = self._said(rule, label, why)
             if nightly.stands_in is not None:
-                why = f"planned as if {rule} were {label}, because {nightly.stands_in}"
-            return nightly.version, nightly.builds, why
+                said = message("rule-as-if", rule=rule, label=label, why=nightly.stands_in)
+            return nightly.version, nightly.builds, said
         if candidate is not None and rule in MEASURED:
             named, why = last_measured.resolve(
                 rule, self.measured(engine), releases, self.on, candidate
             )
             label = builds_of.label(named.version, named.builds)
-            return named.version, named.builds, f"{rule} on {self.on} is {label}, {why}"
+            return named.version, named.builds, self._said(rule, label, why)
         # The release of the day is of one of the types for which the schedule has runs.
         schedule = self.spec.schedule
         types: Sequence[ReleaseType] = schedule.types if isinstance(schedule, OnRelease) else FINAL
@@ -174,7 +170,11 @@ class _Naming:
             versions.parse_rule(rule), releases, self.on, of, types, self.turn.nth
         )
         text = release.version.text
-        return text, {}, f"{rule} on {self.on} is {text}, released {release.day}"
+        why = message("rule-released", day=str(release.day))
+        return text, {}, self._said(rule, text, why)
+
+    def _said(self, rule: str, label: str, why: Message) -> Message:
+        return message("rule-named", rule=rule, on=str(self.on), label=label, why=why)
 
     def _with_packages(self, engine: str, chosen: SideSpec) -> SideSpec:
         """A side whose version is a nightly's real name, with its packages.

@@ -141,6 +141,10 @@ DatasetState = Literal["kept", "missing", "unknown"]
 EARLIER_STAGES = {"release": "give back"}
 
 
+Written = Annotated[Said, PlainValidator(str), PlainSerializer(str, return_type=str)]
+"""A sentence that is stored in English."""
+
+
 @dataclass(frozen=True)
 class PlanStep:
     """One step of a campaign.
@@ -148,16 +152,14 @@ class PlanStep:
     Attributes:
         stage: the stage to which it belongs.
         side: None where it is not about one side.
-        what: a description for people; stored in English.
+        what: a description for people.
         minutes: estimated time.
     """
 
     # A stored plan may have stages that another release named.
     stage: Annotated[Stage, PlainValidator(lambda name: EARLIER_STAGES.get(name, name))]
     side: Side | None
-    what: Annotated[Said, PlainValidator(str), PlainSerializer(str, return_type=str)] = field(
-        compare=False
-    )
+    what: Written = field(compare=False)
     minutes: float
 
 
@@ -168,12 +170,12 @@ class Basis:
     Attributes:
         dataset: whether it is on S3; None where the report type keeps none there.
         learned: what earlier campaigns on the same topology show, by step.
-        notes: why something is not known, as sentences.
+        notes: why something is not known.
     """
 
     dataset: DatasetState | None = None
     learned: Mapping[str, Learned] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Message, ...] = ()
 
     def seconds(self, step: TimedStep, assumed: float) -> float:
         """What a step takes: as it was learned, or else as it is assumed."""

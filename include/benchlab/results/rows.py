@@ -7,14 +7,13 @@ Example:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 from pydantic import TypeAdapter
-from sqlalchemy.engine import RowMapping
 from sqlalchemy.schema import CreateColumn
 
 from benchlab.errors import StoreError
@@ -362,7 +361,7 @@ def trial_row(result: TrialResult) -> dict[str, Any]:
 
 
 def trial_of(
-    row: RowMapping, samples: Iterable[RowMapping], gates: Iterable[RowMapping]
+    row: Mapping[str, Any], samples: Sequence[Mapping[str, Any]], gates: Iterable[Mapping[str, Any]]
 ) -> TrialResult:
     """A trial from its row and the rows of its samples and gates, each in order.
 
@@ -375,7 +374,7 @@ def trial_of(
                 **row,
                 "trial": json.loads(row["planned"]),
                 "reasons": json.loads(row["reasons"]),
-                "samples": [{**sample} for sample in samples],
+                "samples": samples,
                 # An older Benchlab had only gates of validity and wrote no kind.
                 "gates": [{**gate, "kind": gate["kind"] or "validity"} for gate in gates],
                 "phases": json.loads(row["phases"]),

@@ -22,7 +22,7 @@ from types import SimpleNamespace
 from typing import Any, Literal
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection, RowMapping, make_url
+from sqlalchemy.engine import Connection, make_url
 from upath import UPath
 
 from benchlab.errors import StoreError, meaning_of
@@ -516,9 +516,7 @@ class Store:
     def _read_trials(self, campaign: str, **key: str | int) -> list[TrialResult]:
         with self.transaction() as connection:
             rows, samples, gates = (
-                connection.execute(sa.select(table).filter_by(campaign=campaign, **key))
-                .mappings()
-                .all()
+                _as_dicts(connection.execute(sa.select(table).filter_by(campaign=campaign, **key)))
                 for table in (TRIALS, SAMPLES, GATES)
             )
         samples_of, gates_of = _grouped(samples), _grouped(gates)
@@ -621,14 +619,23 @@ def is_there(home: Home) -> bool:
     return url.get_backend_name() != "sqlite" or Path(url.database or "").is_file()
 
 
-def _grouped(rows: Iterable[RowMapping]) -> defaultdict[tuple[str, int], list[RowMapping]]:
-    groups: defaultdict[tuple[str, int], list[RowMapping]] = defaultdict(list)
+_Row = dict[str, Any]
+
+
+def _as_dicts(found: sa.CursorResult[Any]) -> list[_Row]:
+    """Rows by the names of their columns: a campaign has ten thousand, and mappings are slow."""
+    names = tuple(found.keys())
+    return [dict(zip(names, row, strict=True)) for row in found]
+
+
+def _grouped(rows: Iterable[_Row]) -> defaultdict[tuple[str, int], list[_Row]]:
+    groups: defaultdict[tuple[str, int], list[_Row]] = defaultdict(list)
     for row in sorted(rows, key=itemgetter("position")):
         groups[_key(row)].append(row)
     return groups
 
 
-def _key(row: RowMapping) -> tuple[str, int]:
+def _key(row: _Row) -> tuple[str, int]:
     return row["trial"], row["attempt"]
 
 

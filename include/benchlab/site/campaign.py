@@ -76,14 +76,15 @@ def campaign(site: Site, campaign: str) -> Page:
     }
     found = site.comparisons.outcome(record)
     report = build(record, found.comparison, found.trials, language=site.language)
+    trials = _measured(record, found.trials, found.comparison.excluded, report.language)
     values |= {
         **_of_report(report),
         "forests": forests(report) if report.has_verdicts else None,
         "legend_of": [(side.side, side.label) for side in report.sides.values()],
         "history": None if report.has_verdicts else same_plan(site, found),
         "curves": {section.figures.name: curves(report, section) for section in report.sections},
-        "rejected": _rejected(report),
-        "trials": _measured(record, found.trials, found.comparison.excluded, report.language),
+        "trials": trials,
+        "rejected": [row for row in trials if row.reasons],
         "has_results": any(section.rounds_used for section in report.sections),
         **_live(site, record),
     }
@@ -189,12 +190,6 @@ def _row(
         latency=numbers.milliseconds(values.get(LATENCY[metric])),
         reasons=tuple(map(plain, reasons)),
     )
-
-
-def _rejected(report: Report) -> list[TrialRow]:
-    """The executed trials whose figures are not used, by their number in the plan."""
-    rows = _measured(report.campaign, report.results, report.comparison.excluded, report.language)
-    return [row for row in rows if row.reasons]
 
 
 def _downloads(site: Site, campaign: str) -> dict[str, list[files.FileOnSite]]:

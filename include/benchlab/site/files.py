@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchlab.errors import StoreError
+from benchlab.language import message
 from benchlab.results.records import TrialResult
 from benchlab.site.page import NoSuchPage, Site
 
@@ -58,9 +59,9 @@ def read(site: Site, campaign: str, name: str) -> bytes:
     try:
         report = site.store.campaign(campaign).plan.report
     except StoreError as error:
-        raise NoSuchPage(f"{campaign}: there is no such campaign") from error
+        raise NoSuchPage(message("site-no-campaign", campaign=campaign)) from error
     if not site.shows(report):
-        raise NoSuchPage(f"{campaign}: there is no such campaign")
+        raise NoSuchPage(message("site-no-campaign", campaign=campaign))
     kind, _, rest = name.partition("/")
     if kind in _OF_TRIAL:
         trial, _, attempt = rest.removesuffix(_OF_TRIAL[kind]).rpartition(".")
@@ -71,7 +72,7 @@ def read(site: Site, campaign: str, name: str) -> bytes:
         for known, path in _report(site.home.reports / campaign):
             if known == name:
                 return path.read_bytes()
-    raise NoSuchPage(f"{campaign}: it has no file {name}")
+    raise NoSuchPage(message("site-no-file", campaign=campaign, file=name))
 
 
 def _report(folder: Path) -> Iterator[tuple[str, Path]]:

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from benchlab.analysis.trend.chain import Chain
 from benchlab.analysis.verdict.paired import percent, percents
-from benchlab.language import Language, Message
+from benchlab.language import Language, message
 from benchlab.language.names import items, plain, title_of
 from benchlab.language.numbers import Numbers
 from benchlab.published.history import PublishedChange, published_changes
@@ -75,20 +75,19 @@ def history(site: Site, report: str, workload: str, first: str = "", second: str
         NoSuchPage: no campaign and no published page has the workload.
     """
     if report != PUBLISHED and not site.shows(report):
-        raise NoSuchPage(f"{report}: there is no such report type")
+        raise NoSuchPage(message("site-no-report-type", report=report))
     reports, _ = PublishedReports(site.store).all()
     published = published_changes(workload, reports)
     view = LongView(report, workload, (), {})
     if report != PUBLISHED:
         view = long_view(site.comparisons, report, workload)
     if not (view.chains or view.left_out or published):
-        raise NoSuchPage(f"{workload}: nothing is known of this workload")
+        raise NoSuchPage(message("site-no-workload", workload=workload))
     looked = site.store.looked_into()
     chains = [ChainOnPage(site.language, chain, workload, looked) for chain in view.chains]
     by_reason: defaultdict[str, list[str]] = defaultdict(list)
     for campaign, why in view.left_out.items():
-        said = Message(f"left-out-{why.partition(',')[0]}", fallback=why)
-        by_reason[site.language.text(said)].append(campaign)
+        by_reason[site.language.text(why)].append(campaign)
     title = title_of(workload) if report == PUBLISHED else f"{title_of(workload)} · {report}"
     values = {
         "report": report,
@@ -175,7 +174,7 @@ class ChainOnPage:
     @property
     def differs(self) -> str:
         """How its setting differs from the next newer one; empty for the newest."""
-        return differences(self.view.differs)
+        return differences(self.view.differs, self.language)
 
     @property
     def answer(self) -> list[str]:
@@ -255,13 +254,12 @@ class ChainOnPage:
         sd = self.numbers.rate(percent(found.sd), 2)
         return say("site-noise", campaigns=len(found.figures), sd=sd)
 
-    @property
+    @cached_property
     def rows(self) -> list[LinkRow]:
         """Its campaigns, the latest first."""
-        return [self.row(link) for link in reversed(self.view.links)]
+        return [self._row(link) for link in reversed(self.view.links)]
 
-    def row(self, link: Link) -> LinkRow:
-        """One of its campaigns."""
+    def _row(self, link: Link) -> LinkRow:
         ratio, threshold = link.point.ratio, self.view.threshold_pct
         level = link.level_ci95
         return LinkRow(
@@ -361,7 +359,6 @@ class HistoryChart:
         """Lay out the chart of a chain."""
         view, numbers = shown.view, shown.numbers
         times = [link.point.ratio.at.timestamp() for link in view.links]
-        rows = [shown.row(link) for link in view.links]
         lanes = 18.0 * max(0, len(view.changes) - 1)
         top, right, bottom = _TOP + min(lanes, 54.0), _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
         across = around(times, _LEFT, right, least=86_400)
@@ -373,7 +370,9 @@ class HistoryChart:
         xs = [across(at) for at in times]
         points = tuple(
             ChartPoint(x, up(level), _bar(link, up), row)
-            for x, level, link, row in zip(xs, levels, view.links, rows, strict=True)
+            for x, level, link, row in zip(
+                xs, levels, view.links, reversed(shown.rows), strict=True
+            )
         )
         return cls(
             *(_WIDTH, _HEIGHT, _LEFT, right, top, bottom),

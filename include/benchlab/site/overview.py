@@ -227,7 +227,7 @@ class NextRun:
 
     Attributes:
         at: None where it waits for a release.
-        types: the types of releases that it runs for; empty where it is weekly.
+        types: of releases that it runs for, in the reader's words; empty where it is weekly.
         is_aa: whether it measures its candidate against itself.
         is_paused: whether its schedule is switched off, so that nothing runs then.
     """
@@ -308,11 +308,14 @@ def next_run(site: Site, spec: ReportSpec) -> NextRun | None:
         return None
     releases = report_types.releases_of(site.home, spec)
     ahead = schedule.moments(spec.schedule, releases, site.now, site.now + _AHEAD)
-    types = spec.schedule.types if isinstance(spec.schedule, OnRelease) else ()
+    types = tuple(
+        site.language.say("release-type", key=one.replace(" ", "-"), type=one)
+        for one in (spec.schedule.types if isinstance(spec.schedule, OnRelease) else ())
+    )
     at = ahead[0] if ahead else None
     is_aa = at is not None and schedule.turn(spec.schedule, at).aa
     is_paused = site.is_paused is not None and site.is_paused(spec.report)
-    return NextRun(spec.report, at, tuple(map(str, types)), is_aa, is_paused)
+    return NextRun(spec.report, at, types, is_aa, is_paused)
 
 
 def calibration(site: Site, report: str) -> Calibration:

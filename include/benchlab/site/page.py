@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 
 from benchlab.errors import BenchlabError
 from benchlab.home import Home
-from benchlab.language import Language, codes, load
+from benchlab.language import Language, Message, codes, load
 from benchlab.language import templates as templates_module
 from benchlab.language.names import items, title_of
 from benchlab.language.numbers import MISSING, Numbers
@@ -35,7 +35,11 @@ PARTS = {"": "overview", "campaigns/": "campaigns", "history/": "history", "plan
 
 
 class NoSuchPage(BenchlabError):
-    """There is no such page, or the reader may not see it; the message says what is missing."""
+    """There is no such page, or the reader may not see it; ``said`` names what is missing."""
+
+    def __init__(self, said: Message) -> None:
+        super().__init__(said)
+        self.said = said
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 from benchlab import workloads
 from benchlab.campaign import overrides, planning, report_types
 from benchlab.errors import BenchlabError, SpecError
-from benchlab.language import FORM_OF_ONE, Language, Message, side_name
+from benchlab.language import FORM_OF_ONE, Language, load, message, side_name
 from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers
 from benchlab.plan.plan import Plan, needs_approval
@@ -223,21 +223,21 @@ def _figures(site: Site, asked: Asked) -> Figures:
         spec, changes = chosen(site, asked)
         wanted = overrides.override(spec, changes) if changes else spec
         resolved = report_types.resolve(site.home, wanted, site.now.date(), to_run=False)
-        engine, reason = planning.choose_engine(resolved.spec, site.home, to_run=False)
+        engine, why = planning.choose_engine(resolved.spec, site.home, to_run=False)
         basis = planning.learned(site.home, resolved.spec, engine, site.store)
         made = planning.plan(site.home, resolved.spec, engine, spec.report, basis)
         finds = plan_sensitivity(site.home, resolved.spec, made, site.store)
     except BenchlabError as error:
         return Figures(faults=tuple(str(error).removeprefix("override: ").splitlines()))
-    reason_said = Message("engine-reason", fallback=reason)
-    chosen_engine = site.language.say("site-plan-engine", engine=engine, reason=reason_said)
+    language = load(site.language.code, FORM_OF_ONE if len(made.sides) == 1 else "")
+    chosen_engine = message("site-plan-engine", engine=engine, reason=why)
     return Figures(
         versions=" vs. ".join(plain(side.label) for side in made.sides.values()),
         facts=tuple(_facts(site, resolved.spec, made, finds)),
-        notes=(*resolved.notes, chosen_engine, *made.warnings),
+        notes=language.texts((*resolved.notes, chosen_engine, *made.warnings)),
         steps=tuple(
-            (_step(step, site.language),
-             Numbers(site.language).duration(timedelta(minutes=step.minutes)))
+            (_step(step, language),
+             Numbers(language).duration(timedelta(minutes=step.minutes)))
             for step in made.steps
         ),
         command=_command(spec, changes),

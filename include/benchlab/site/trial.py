@@ -9,7 +9,7 @@ from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict.usable_trials import usable_trials
 from benchlab.errors import BenchlabError, StoreError
 from benchlab.hosts.samples import METRICS
-from benchlab.language import FORM_OF_ONE, Language, gate_sentence, load, side_name
+from benchlab.language import FORM_OF_ONE, Language, gate_sentence, load, message, side_name
 from benchlab.language.names import plain, title_of
 from benchlab.language.numbers import MISSING, Numbers
 from benchlab.plan.order import PlannedTrial
@@ -76,10 +76,11 @@ def trial(site: Site, campaign: str, trial: str, attempt: int | None = None) -> 
     record = campaign_of(site, campaign)
     planned = next((one for one in record.plan.trials if one.id == trial), None)
     if planned is None:
-        raise NoSuchPage(f"{campaign}: its plan has no trial {trial}")
+        raise NoSuchPage(message("site-no-trial", campaign=campaign, trial=trial))
     results = [one for one in site.store.trials(campaign) if one.trial.pair == planned.pair]
     language = language_of(site, record)
     attempts = _attempts(record, results, trial, language)
+    no_attempt = message("site-no-attempt", campaign=campaign, trial=trial, attempt=str(attempt))
     values = {
         "campaign": record,
         "planned": planned,
@@ -90,10 +91,10 @@ def trial(site: Site, campaign: str, trial: str, attempt: int | None = None) -> 
     if attempts:
         one = _chosen(attempts, attempt)
         if one is None:
-            raise NoSuchPage(f"{campaign}: trial {trial} has no attempt {attempt}")
+            raise NoSuchPage(no_attempt)
         values |= {"one": one, **_details(site, record, one, results)}
     elif attempt is not None:
-        raise NoSuchPage(f"{campaign}: trial {trial} has no attempt {attempt}")
+        raise NoSuchPage(no_attempt)
     title = site.language.say(
         "site-trial-title",
         number=str(planned.index + 1),
@@ -124,9 +125,9 @@ def campaign_of(site: Site, campaign: str) -> Campaign:
     except StoreError:
         if campaign in {one.id for one in site.store.summaries(Chosen(reports=site.reports))}:
             raise
-        raise NoSuchPage(f"{campaign}: there is no such campaign") from None
+        raise NoSuchPage(message("site-no-campaign", campaign=campaign)) from None
     if not site.shows(record.plan.report):
-        raise NoSuchPage(f"{campaign}: there is no such campaign")
+        raise NoSuchPage(message("site-no-campaign", campaign=campaign))
     return redaction.of_campaign(record)
 
 
@@ -201,7 +202,9 @@ def _details(
         "commands_of_trial": commands.of_campaign(campaign, site.language)[1:],
         "downloads": files.of_trial(ours),
         "without_hosts": [
-            (plain(host.host), plain(host.reason)) for host in ours.host_figures if host.reason
+            (plain(host.host), site.language.text(hosts.why_no_figures(plain(host.reason))))
+            for host in ours.host_figures
+            if host.reason
         ],
     }
 

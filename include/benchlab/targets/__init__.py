@@ -16,7 +16,7 @@ from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.topology import Topology
 from benchlab.targets import fleet_files
 from benchlab.targets.cloud import lease_file
-from benchlab.targets.target import BaseTarget
+from benchlab.targets.target import BaseTarget, Taken
 
 
 @cache
@@ -72,8 +72,7 @@ def give_back(
     Args:
         target: the name of its target; None: as its directory says, or what lies in it, else
             ``local``.
-        ask_driver: first end the process of ``benchlab run`` that drives it.
-        regions: see :meth:`BaseTarget.give_back`.
+        ask_driver, regions: see :class:`Taken`.
 
     Returns:
         What was given back, for people.
@@ -81,8 +80,8 @@ def give_back(
     Raises:
         TargetError: names what could not be given back.
     """
-    name = target or _target_of(home.campaign(campaign))
-    return by_name()[name].give_back(home, campaign, access, ask_driver=ask_driver, regions=regions)
+    taken = Taken(home, campaign, access, ask_driver, regions)
+    return by_name()[target or _target_of(taken.state)].give_back(taken)
 
 
 def _target_of(state: Path) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,6 @@ from benchlab import engines, workloads
 from benchlab.engines import given
 from benchlab.engines.given import Given, GivenInstance
 from benchlab.errors import CommandError, EngineError, TargetError
-from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
 from benchlab.hosts.executor import Executor, LocalExecutor, end_tagged
@@ -28,7 +27,7 @@ from benchlab.hosts.server_login import ServerLogin, Tls
 from benchlab.plan.report_type import SIDES, ReportSpec, Side
 from benchlab.targets import local
 from benchlab.targets.direct import Direct
-from benchlab.targets.target import Balancer, Say
+from benchlab.targets.target import Balancer, Say, Taken
 from benchlab.targets.this_machine import SCHEMA_FILE, OnThisMachine
 from benchlab.workloads.client import Endpoint, Session, program_of
 from benchlab.workloads.sysbench_options import connection
@@ -125,9 +124,7 @@ class Target(OnThisMachine):
         return {**local.system(), "sysbench": sysbench}
 
     @classmethod
-    def return_others(
-        cls, home: Home, campaign: str, access: Access, *, ask_driver: bool, regions: Sequence[str]
-    ) -> list[str]:
+    def return_others(cls, taken: Taken) -> list[str]:
         """Drop its schemas, each only with the campaign's own mark.
 
         It needs no Connection: the logins are in the campaign's directory.
@@ -135,13 +132,13 @@ class Target(OnThisMachine):
         removed, faults = 0, []
         for side in SIDES:
             try:
-                removed += _remove_schema(home.campaign(campaign) / side, side, campaign)
+                removed += _remove_schema(taken.state / side, side, taken.campaign)
             except TargetError as error:
                 faults.append(str(error))
         if faults:
             raise TargetError(
-                f"{campaign}: its schema was not dropped: {'; '.join(faults)}; "
-                f"`benchlab give-back {campaign}` tries again"
+                f"{taken.campaign}: its schema was not dropped: {'; '.join(faults)}; "
+                f"`benchlab give-back {taken.campaign}` tries again"
             )
         return [f"{removed} schema{'s' * (removed != 1)} dropped"]
 

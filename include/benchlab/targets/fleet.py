@@ -21,9 +21,7 @@ from benchlab.engines import builds
 from benchlab.engines.cluster import BaseCluster, Wanted
 from benchlab.engines.database import Database
 from benchlab.errors import BenchlabError, SpecError, TargetError, UnavailableError
-from benchlab.home import Home
 from benchlab.hosts import probes
-from benchlab.hosts.access import Access
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.fleet import ROLES, Fleet, FleetHost, on_all
 from benchlab.hosts.lock import Holder, MachineLock
@@ -37,7 +35,7 @@ from benchlab.results.records import rows_of
 from benchlab.targets import dataset_snapshots, fleet_files
 from benchlab.targets.dataset_snapshots import DatasetSnapshot, Source, age, differences
 from benchlab.targets.haproxy import even_threads
-from benchlab.targets.target import LOAD_THREADS, Balancer, BaseTarget, Say
+from benchlab.targets.target import LOAD_THREADS, Balancer, BaseTarget, Say, Taken
 
 # Program -> the Debian package that has it.
 CLIENT_TOOLS = {
@@ -78,13 +76,8 @@ class FleetTarget(BaseTarget):
 
     @classmethod
     @abstractmethod
-    def return_hosts(
-        cls, home: Home, state: Path, access: Access, regions: Sequence[str] = ()
-    ) -> str:
-        """Clean or end the hosts that the campaign's directory ``state`` names; repeatable.
-
-        Args:
-            regions: see :meth:`give_back`.
+    def return_hosts(cls, taken: Taken) -> str:
+        """Clean or end the hosts that the campaign's directory names; repeatable.
 
         Returns:
             What was given back, for people.
@@ -105,20 +98,11 @@ class FleetTarget(BaseTarget):
     # What all share
 
     @classmethod
-    def give_back(
-        cls,
-        home: Home,
-        campaign: str,
-        access: Access,
-        *,
-        ask_driver: bool = False,
-        regions: Sequence[str] = (),
-    ) -> str:
-        state = home.campaign(campaign)
-        if ask_driver:
-            fleet_files.end_driver(state)
-        said = cls.return_hosts(home, state, access, regions)
-        fleet_files.forget(state)
+    def give_back(cls, taken: Taken) -> str:
+        if taken.ask_driver:
+            fleet_files.end_driver(taken.state)
+        said = cls.return_hosts(taken)
+        fleet_files.forget(taken.state)
         return said
 
     def acquire(self, origin: str) -> Holder | None:

@@ -6,16 +6,12 @@ removed at the end. One campaign at a time uses a fleet, and a lock on the clien
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any, cast
 
 from benchlab import engines
 from benchlab.errors import BenchlabError, SpecError, TargetError
-from benchlab.home import Home
 from benchlab.hosts import logins
-from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import Fleet, FleetHost, on_all
 from benchlab.hosts.lock import Holder
 from benchlab.hosts.ssh.executor import SSHExecutor
@@ -24,7 +20,7 @@ from benchlab.plan.steps import GIB
 from benchlab.plan.topology import HostsTopology
 from benchlab.targets import fleet_files, owned_hosts
 from benchlab.targets.fleet import FleetTarget
-from benchlab.targets.target import Say
+from benchlab.targets.target import Say, Taken
 
 
 class Target(FleetTarget):
@@ -69,14 +65,12 @@ class Target(FleetTarget):
         return self._named_hosts
 
     @classmethod
-    def return_hosts(
-        cls, home: Home, state: Path, access: Access, regions: Sequence[str] = ()
-    ) -> str:
+    def return_hosts(cls, taken: Taken) -> str:
         """Remove the clusters, all data and the campaign's keys; see :class:`FleetTarget`."""
-        if not (state / fleet_files.FLEET_FILE).exists():
+        if not (taken.state / fleet_files.FLEET_FILE).exists():
             return "no host was touched"
-        owned_hosts.give_back(state, access)
-        return f"{len(fleet_files.read_fleet(state).hosts)} hosts cleaned"
+        owned_hosts.give_back(taken.state, taken.access)
+        return f"{len(fleet_files.read_fleet(taken.state).hosts)} hosts cleaned"
 
     @property
     def _topology(self) -> HostsTopology:
@@ -139,7 +133,7 @@ class Target(FleetTarget):
         """Give back what was taken of a fleet; another failure becomes a note of ``error``."""
         try:
             self.close()
-            self.give_back(self.home, self.campaign, self.access)
+            self.give_back(Taken(self.home, self.campaign, self.access))
         except BenchlabError as another:  # the first failure is the one to report
             error.add_note(str(another))
 

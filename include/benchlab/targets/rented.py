@@ -7,15 +7,12 @@ terminates it, when its lifetime is over.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import Any, cast
 
 from benchlab import engines
 from benchlab.errors import TargetError, UnreachableError
-from benchlab.home import Home
-from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import Fleet, FleetHost
 from benchlab.plan import pricing
 from benchlab.plan.report_type import ReportSpec
@@ -34,7 +31,7 @@ from benchlab.targets.ec2.regions import known_regions
 from benchlab.targets.ec2.rental_file import RentalFile
 from benchlab.targets.ec2.tags import Rental
 from benchlab.targets.fleet import CLIENT_TOOLS, SERVER_TOOLS, STORAGE_TOOLS, FleetTarget
-from benchlab.targets.target import Say
+from benchlab.targets.target import Say, Taken
 from benchlab.workloads.sysbench_archive import TOOLS as BUILDS
 
 # The fleet's lifetime is twice the planned time, or the planned time with all repeats if that is
@@ -55,6 +52,7 @@ class Target(FleetTarget):
     name = "ec2"
     topology = "ec2"
     rents = True
+    keeps_datasets = True
 
     @classmethod
     def undecided(cls, spec: ReportSpec, topology: Any) -> list[str]:
@@ -171,18 +169,17 @@ class Target(FleetTarget):
         return (self._kept().rented or self._topology).roles[role].instance_type
 
     @classmethod
-    def return_hosts(
-        cls, home: Home, state: Path, access: Access, regions: Sequence[str] = ()
-    ) -> str:
+    def return_hosts(cls, taken: Taken) -> str:
         """Terminate the instances, delete key pair and group; see :class:`FleetTarget`."""
-        kept = rental_file.read(state)
-        # Without its file nobody knows in which of them the campaign looked for capacity.
-        places = regions if kept is not None else sorted({*regions, *known_regions(home).names})
-        said = ending.give_back(access, state, places)
-        if kept is None or (spent := kept.spending(time_at(access, kept.region))) is None:
+        kept, places = rental_file.read(taken.state), taken.regions
+        if kept is None:
+            # Without its file nobody knows in which of them the campaign looked for capacity.
+            places = sorted({*places, *known_regions(taken.home).names})
+        said = ending.give_back(taken.access, taken.state, places)
+        if kept is None or (spent := kept.spending(time_at(taken.access, kept.region))) is None:
             return said
         # What a fleet has cost counts if the campaign rents another one.
-        fleet_files.write(state / fleet_files.SPENT_FILE, f"{spent.dollars:.4f}")
+        fleet_files.write(taken.state / fleet_files.SPENT_FILE, f"{spent.dollars:.4f}")
         return f"{said}; it has spent about {spent} at list prices"
 
     def spending(self) -> Spending | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
@@ -114,6 +115,29 @@ class Deployment(Protocol):
         """
 
 
+@dataclass(frozen=True)
+class Taken:
+    """What a campaign has taken, as far as it has to be known to be given back.
+
+    Attributes:
+        ask_driver: first end the process of ``benchlab run`` that drives it, so that it does not
+            restart what is ended here. Not to be used inside that process.
+        regions: the AWS regions in which it may have rented hosts, for a campaign whose directory
+            does not say it; empty: those of topologies and of other campaigns.
+    """
+
+    home: Home
+    campaign: str
+    access: Access
+    ask_driver: bool = False
+    regions: Sequence[str] = ()
+
+    @property
+    def state(self) -> Path:
+        """The campaign's directory on this machine."""
+        return self.home.campaign(self.campaign)
+
+
 def driving_process() -> int | None:
     """Pid of a person's own command that drives a campaign from one process: `benchlab run`, the
     demo. Once it is gone, the lock is free. None under a scheduler, where the lease decides.
@@ -143,6 +167,7 @@ class BaseTarget(Deployment, ABC):
         deploys: whether the servers are the campaign's own; else they are reached by the
             ``connections`` of its report type, and left as they are.
         one_side: whether it can measure one version only.
+        keeps_datasets: whether its hosts can restore datasets from snapshots on S3.
         client_program: the name of the chosen client; None until it has been chosen.
 
     Example:
@@ -153,7 +178,7 @@ class BaseTarget(Deployment, ABC):
             target.acquire("command line")
             target.provision(print)
             target.engine("baseline").deploy()
-            target.give_back(home, "c1", Access())
+            target.give_back(Taken(home, "c1", Access()))
     """
 
     name: ClassVar[str]
@@ -163,6 +188,7 @@ class BaseTarget(Deployment, ABC):
     slows_down: ClassVar[bool] = False
     deploys: ClassVar[bool] = True
     one_side: ClassVar[bool] = False
+    keeps_datasets: ClassVar[bool] = False
 
     def __init__(
         self, home: Home, campaign: str, plan: Plan, spec: ReportSpec, access: Access
@@ -233,22 +259,8 @@ class BaseTarget(Deployment, ABC):
 
     @classmethod
     @abstractmethod
-    def give_back(
-        cls,
-        home: Home,
-        campaign: str,
-        access: Access,
-        *,
-        ask_driver: bool = False,
-        regions: Sequence[str] = (),
-    ) -> str:
+    def give_back(cls, taken: Taken) -> str:
         """Give back everything that a campaign has; repeatable, needs neither store nor plan.
-
-        Args:
-            ask_driver: first end the process of ``benchlab run`` that drives it, so that it does
-                not restart what is ended here. Not to be used inside that process.
-            regions: the AWS regions in which it may have rented hosts, for a campaign whose
-                directory does not say it; empty: those of topologies and of other campaigns.
 
         Returns:
             What was given back, for people.

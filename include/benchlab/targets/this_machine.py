@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
 from benchlab.engines.server import PLACE
 from benchlab.errors import LockHeldError
 from benchlab.home import Home
-from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
 from benchlab.hosts.executor import Executor, LocalExecutor, end_process, end_tagged
 from benchlab.hosts.fleet import Fleet
 from benchlab.hosts.lock import MachineLock
 from benchlab.plan.report_type import SIDES
-from benchlab.targets.target import BaseTarget
+from benchlab.targets.target import BaseTarget, Taken
 
 # In a side's directory until it is given back: which schema on which server is the campaign's.
 SCHEMA_FILE = "schema.json"
@@ -55,27 +55,17 @@ class OnThisMachine(BaseTarget):
         self.executor.end_processes()
 
     @classmethod
-    def give_back(
-        cls,
-        home: Home,
-        campaign: str,
-        access: Access,
-        *,
-        ask_driver: bool = False,
-        regions: Sequence[str] = (),
-    ) -> str:
+    def give_back(cls, taken: Taken) -> str:
         """End its processes here, return what it has elsewhere, and remove its data."""
-        home, ended = _end_processes(home, campaign, ask_driver=ask_driver)
-        returned = cls.return_others(home, campaign, access, ask_driver=ask_driver, regions=regions)
-        remove_data(home, campaign)
-        MachineLock().release(campaign)
+        taken, ended = _end_processes(taken)
+        returned = cls.return_others(taken)
+        remove_data(taken.home, taken.campaign)
+        MachineLock().release(taken.campaign)
         return ", ".join([f"{ended} processes ended", *returned])
 
     @classmethod
-    def return_others(
-        cls, home: Home, campaign: str, access: Access, *, ask_driver: bool, regions: Sequence[str]
-    ) -> list[str]:
-        """Return what a campaign has on other hosts; repeatable. Arguments as for `give_back`.
+    def return_others(cls, taken: Taken) -> list[str]:
+        """Return what a campaign has on other hosts; repeatable.
 
         Returns:
             What was returned, for people.
@@ -86,29 +76,30 @@ class OnThisMachine(BaseTarget):
         return []
 
 
-def _end_processes(home: Home, campaign: str, *, ask_driver: bool) -> tuple[Home, int]:
+def _end_processes(taken: Taken) -> tuple[Taken, int]:
     """End a campaign's processes on this machine.
 
     Returns:
-        The home that the lock names for the campaign, and how many processes there were.
+        The same in the home that the lock names for the campaign, and how many processes there
+        were.
 
     Raises:
         LockHeldError: another account holds the machine for it; nothing was ended.
     """
     holder = MachineLock().holder()
     ended = 0
-    if holder is None or holder.campaign != campaign:
+    if holder is None or holder.campaign != taken.campaign:
         pass
-    elif holder.account is not None and not home.campaign(campaign).is_dir():
+    elif holder.account is not None and not taken.state.is_dir():
         raise LockHeldError(
             f"this machine is held by {holder}; only {holder.account} can give it back, and "
             "nothing was ended"
         )
     elif holder.is_own:
-        home = Home(home.project, Path(holder.home))
-        if ask_driver and holder.driver is not None and holder.left_behind() is None:
+        taken = replace(taken, home=Home(taken.home.project, Path(holder.home)))
+        if taken.ask_driver and holder.driver is not None and holder.left_behind() is None:
             ended += end_process(holder.driver)
-    return home, ended + end_tagged(f"{CAMPAIGN_TAG}={campaign}")
+    return taken, ended + end_tagged(f"{CAMPAIGN_TAG}={taken.campaign}")
 
 
 def remove_data(home: Home, campaign: str) -> None:

@@ -9,18 +9,14 @@ again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import timedelta
-from functools import cached_property, partial
-from pathlib import Path
+from functools import cached_property
 from typing import Any, cast
 
 from benchlab import targets
 from benchlab.errors import CommandError, TargetError
-from benchlab.home import Home
-from benchlab.hosts.access import Access
 from benchlab.hosts.executor import Executor
-from benchlab.hosts.lock import Holder
 from benchlab.hosts.server_login import ServerLogin
 from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.spending import Spending
@@ -34,10 +30,27 @@ from benchlab.targets.cloud.lease_file import LeaseFile
 from benchlab.targets.cloud.rented_client import RentedClient
 from benchlab.targets.ec2 import rental_file
 from benchlab.targets.ec2.rental_file import RentalFile
-from benchlab.targets.target import Say
+from benchlab.targets.target import Say, Taken
 
 # Beside twice the planned time, after which anyone may delete the cluster.
 SPARE_MINUTES = 120.0
+
+
+class _OfClient:
+    """A member that the client's host decides: the rented one's, or else that of this machine."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, target: Target | None, owner: type) -> Any:
+        if target is None:
+            return self
+        host = target._rented
+        return getattr(super(Target, target) if host is None else host, self._name)
+
+
+def _of_client() -> Any:
+    return _OfClient()
 
 
 class Target(existing.Target):
@@ -75,10 +88,6 @@ class Target(existing.Target):
             self._rented.preflight()
         if self._lease is None:
             clusters.check(self._api, self._request("benchlab-check"))
-
-    def acquire(self, origin: str) -> Holder | None:
-        """See :class:`BaseTarget`; a rented client leaves this machine to others."""
-        return super().acquire(origin) if self._rented is None else self._rented.acquire(origin)
 
     def provision(self, say: Say) -> None:
         """Rent the client and make the cluster, or find them; wait until both can be used.
@@ -122,36 +131,17 @@ class Target(existing.Target):
             return None
         return RentedClient(self.home, self.campaign, self.plan, self.spec, self.access)
 
-    @cached_property
-    def executor(self) -> Executor:
-        return super().executor if self._rented is None else self._rented.executor
-
-    @cached_property
-    def directory(self) -> Path:
-        return super().directory if self._rented is None else self._rented.directory
-
-    @property
-    def client_host(self) -> str:
-        return super().client_host if self._rented is None else self._rented.client_host
-
-    @property
-    def client_alone(self) -> bool:
-        return super().client_alone if self._rented is None else self._rented.client_alone
+    # A rented client leaves this machine, and its lock, to others.
+    executor, directory, client_host, client_alone, load_threads, acquire, interrupt = (
+        _of_client() for _ in range(7)
+    )
 
     def executors(self) -> dict[str, Executor]:
         return {self.client_host: self.executor}
 
-    @cached_property
-    def load_threads(self) -> int:
-        return super().load_threads if self._rented is None else self._rented.load_threads
-
-    def interrupt(self) -> None:
-        super().interrupt() if self._rented is None else self._rented.interrupt()
-
     def close(self) -> None:
         if self._rented is not None:
             self._rented.close()
-            vars(self).pop("executor", None)
 
     def _client_facts(self) -> dict[str, str]:
         return super()._client_facts() if self._rented is None else self._rented.facts()
@@ -162,34 +152,32 @@ class Target(existing.Target):
         return named or f"{cast(RentedClient, self._rented).fleet.client.ssh_address}/32"
 
     @classmethod
-    def return_others(
-        cls, home: Home, campaign: str, access: Access, *, ask_driver: bool, regions: Sequence[str]
-    ) -> list[str]:
+    def return_others(cls, taken: Taken) -> list[str]:
         """End its client, delete its cluster, and wait until that is gone.
 
         Whatever cannot be given back, everything else is.
         """
-        state, said, faults = home.campaign(campaign), list[str](), list[str]()
-        returns: list[Callable[[Path, Access], str]] = [cls._delete_clusters]
-        if regions or (state / fleet_files.RENTAL_FILE).exists():
-            if ask_driver:
-                fleet_files.end_driver(state)
-            returns.append(partial(RentedClient.return_hosts, home, regions=regions))
+        said, faults = list[str](), list[str]()
+        returns: list[Callable[[Taken], str]] = [cls._delete_clusters]
+        if taken.regions or (taken.state / fleet_files.RENTAL_FILE).exists():
+            if taken.ask_driver:
+                fleet_files.end_driver(taken.state)
+            returns.append(RentedClient.return_hosts)
         for give in returns:
             try:
-                said.append(give(state, access))
+                said.append(give(taken))
             except TargetError as error:
                 faults.append(str(error))
         if faults:
             raise TargetError("\n".join(faults))
-        fleet_files.forget(state)
+        fleet_files.forget(taken.state)
         return said
 
     @classmethod
-    def _delete_clusters(cls, state: Path, access: Access) -> str:
-        deleted = 0
+    def _delete_clusters(cls, taken: Taken) -> str:
+        deleted, state = 0, taken.state
         if (lease := lease_file.read(state)) is not None:
-            api = Api(calls.login_of(access), cls.limits)
+            api = Api(calls.login_of(taken.access), cls.limits)
             for cluster in _all_of(api, lease):
                 clusters.delete(api, cluster)
                 deleted += 1

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from benchlab.language import Message
 from benchlab.plan.fields.dataset import AnyDataset, Dataset
 from benchlab.workloads.client import Program, Session, at_least, fitting, is_workload
 from benchlab.workloads.sysbench_options import chosen, connection, measured
@@ -70,7 +71,7 @@ def tables(dataset: AnyDataset) -> dict[str, int | None]:
     return {f"sbtest{number}": size.table_size for number in range(1, size.tables + 1)}
 
 
-def warnings(dataset: AnyDataset, threads: Sequence[int]) -> list[str]:
+def warnings(dataset: AnyDataset, threads: Sequence[int]) -> list[Message]:
     """None: sysbench's rows suffice for any number of threads."""
     return []
 

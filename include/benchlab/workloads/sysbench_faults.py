@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from benchlab.language import Message, message
 from benchlab.plan.fields.client import Client
 from benchlab.plan.report_type import ReportSpec
 from benchlab.workloads import lua_script
@@ -56,7 +57,7 @@ def faults(spec: ReportSpec) -> Iterator[str]:
         )
 
 
-def warnings(spec: ReportSpec) -> list[str]:
+def warnings(spec: ReportSpec) -> list[Message]:
     """From which rate on ``oltp_delete`` mostly looks for rows that are gone.
 
     With rows drawn evenly, n deletes leave exp(-n / rows) of them: after as many deletes as there
@@ -64,14 +65,8 @@ def warnings(spec: ReportSpec) -> list[str]:
     """
     if _DELETES not in spec.workloads:
         return []
-    seconds = spec.seconds + spec.warmup_seconds
-    return [
-        (
-            f"dataset: {_DELETES} deletes a row once. From {spec.dataset.rows / seconds:,.0f} "
-            f"deletes a second on, more than a third of those in {seconds} s find no row of "
-            f"{spec.dataset}, and finding none is what is measured; take more rows or fewer seconds"
-        )
-    ]
+    rows, seconds = spec.dataset.rows, spec.seconds + spec.warmup_seconds
+    return [message("warning-deletes", rows=rows, seconds=seconds, rate=round(rows / seconds))]
 
 
 def _versions(client: Client) -> Iterator[str]:

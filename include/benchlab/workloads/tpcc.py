@@ -25,6 +25,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
+from benchlab.language import Message, message
 from benchlab.plan.fields.dataset import AnyDataset, Warehouses
 from benchlab.workloads import tpcc_consistency
 from benchlab.workloads.client import Program, Session, at_least, fitting, is_workload, program_of
@@ -103,7 +104,7 @@ def tables(dataset: AnyDataset) -> dict[str, int | None]:
     return {"order_line": None, **fixed, "item": _ITEMS}
 
 
-def warnings(dataset: AnyDataset, threads: Sequence[int]) -> list[str]:
+def warnings(dataset: AnyDataset, threads: Sequence[int]) -> list[Message]:
     """A warning if there are more threads than warehouses, so that they wait for each other.
 
     Every Payment, 43 % of the transactions, updates the row of its warehouse (TPC-C 5.11, clause
@@ -112,13 +113,7 @@ def warnings(dataset: AnyDataset, threads: Sequence[int]) -> list[str]:
     warehouses = fitting(dataset, Warehouses, "tpcc").warehouses
     if max(threads) <= warehouses:
         return []
-    return [
-        (
-            f"dataset.warehouses: {warehouses} for {max(threads)} threads: with fewer warehouses "
-            "than threads the threads wait for each other's locks on the rows of `warehouse` and "
-            "`district`, and that wait is measured; take as many warehouses as threads, or more"
-        )
-    ]
+    return [message("warning-warehouses", warehouses=warehouses, threads=max(threads))]
 
 
 def load_faults(text: str) -> list[str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from benchlab.language import Message
 from benchlab.plan.fields.dataset import AnyDataset
 from benchlab.results.records import Condition
 from benchlab.workloads.client import Endpoint, Program, Session
@@ -62,7 +63,7 @@ class Workload(Protocol):
         The largest table first: several are analyzed at once, and that one decides how long it is.
         """
 
-    def warnings(self, dataset: AnyDataset, threads: Sequence[int]) -> list[str]:
+    def warnings(self, dataset: AnyDataset, threads: Sequence[int]) -> list[Message]:
         """Warnings for the plan about this dataset at these thread counts."""
 
     def prepare_command(self, session: Session) -> list[str]:

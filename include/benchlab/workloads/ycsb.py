@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from benchlab.language import Message, message
 from benchlab.plan.fields.dataset import BATCH, FIELD_BYTES, FIELDS, AnyDataset, Records
 from benchlab.workloads.client import (
     Endpoint,
@@ -90,18 +91,12 @@ def tables(dataset: AnyDataset) -> dict[str, int | None]:
     return {"usertable": fitting(dataset, Records, "ycsb").records}
 
 
-def warnings(dataset: AnyDataset, threads: Sequence[int]) -> list[str]:
+def warnings(dataset: AnyDataset, threads: Sequence[int]) -> list[Message]:
     """A warning about so many records that D begins late; of threads any number is right."""
     records = fitting(dataset, Records, "ycsb").records
     if records <= _SOON_COUNTED:
         return []
-    return [
-        (
-            f"dataset.records: {records}: before its first operation ycsb_d, whose latest rows are "
-            "read most, computes a weight for each row, so that it runs for less than the time it "
-            f"is asked to, and gates refuse it; take at most {_SOON_COUNTED} records for ycsb_d"
-        )
-    ]
+    return [message("warning-records", records=records, most=_SOON_COUNTED)]
 
 
 def prepare_command(session: Session) -> list[str]:

@@ -116,7 +116,7 @@ def plan(report_file: str) -> list[str]:
             report_types.keep_planned(here, Path(report_file))
             for note in resolved.notes:
                 log.info("%s", note)
-                work.note("plan", "versions", note=note)
+                work.note("plan", "versions", note=str(note))
     titles = [_title(work, trial) for trial in work.plan.trials]
     dollars = f", {work.plan.dollars:.2f} dollars" if work.plan.dollars is not None else ""
     log.info("%s: %s trials, about %s minutes%s", campaign, len(titles), work.plan.minutes, dollars)

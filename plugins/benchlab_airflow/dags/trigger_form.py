@@ -474,19 +474,21 @@ def _dataset(spec: ReportSpec) -> dict[str, Param]:
     }
 
 
-def _fleet(spec: ReportSpec) -> dict[str, Param]:
-    """The fields that only a fleet has."""
-    kind = targets.by_name()[spec.target].topology
-    if kind is None:
+def _fleet(spec: ReportSpec) -> dict[str, Param | None]:
+    """The fields that only a fleet has, as far as its target can do what they ask for."""
+    target = targets.by_name()[spec.target]
+    if target.topology is None:
         return {}
     return {
         "topology": _choice(
             spec.topology,
-            {name: name for name in report_types.topology_names(home.find(), kind)},
+            {name: name for name in report_types.topology_names(home.find(), target.topology)},
             "Topology",
             "The hosts: a file in configs/topologies.",
         ),
-        "placement": _own(
+        "placement": None
+        if spec.sides == "single"
+        else _own(
             spec,
             "placement",
             "Placement",
@@ -501,7 +503,9 @@ def _fleet(spec: ReportSpec) -> dict[str, Param]:
             description="s3://bucket/prefix. A dataset that is kept there is restored instead of "
             "loaded. Empty: always loaded.",
             type=["null", "string"],
-        ),
+        )
+        if target.keeps_datasets
+        else None,
     }
 
 

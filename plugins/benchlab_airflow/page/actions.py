@@ -12,6 +12,7 @@ from fastapi.responses import RedirectResponse
 
 from benchlab.errors import StoreError
 from benchlab.home import ID
+from benchlab.language import message
 from benchlab.site.page import NoSuchPage
 from benchlab_airflow.page.rights import ReaderDep, changer
 
@@ -36,7 +37,7 @@ def look(
     try:
         report = store.campaign(campaign).plan.report
     except StoreError as error:
-        raise NoSuchPage(f"{campaign}: there is no such campaign") from error
+        raise NoSuchPage(message("site-no-campaign", campaign=campaign)) from error
     changer(request, reader, guard, report)
     if done == "yes":
         store.look_into(campaign, workload, reader.user.get_name(), note.strip())

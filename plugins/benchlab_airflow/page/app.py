@@ -16,6 +16,7 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 from starlette.exceptions import HTTPException
 
 from benchlab.errors import BenchlabError, SpecError, StoreError
+from benchlab.language import Said, joined, message
 from benchlab.site.page import NoSuchPage, Page, Site, render
 from benchlab_airflow.page import actions, assets, downloads, pages
 from benchlab_airflow.page.navigation import PREFIX
@@ -61,7 +62,7 @@ async def _refused(request: Request, error: HTTPException) -> Response:
     if error.status_code == 401 and _is_navigation(request):
         base = str(request.scope["root_path"]).removesuffix(PREFIX)
         return RedirectResponse(f"{base}{_LOGIN}?next={quote(str(request.url), safe='')}", 302)
-    return _problem(request, error.status_code, str(error.detail))
+    return _problem(request, error.status_code, error.detail)
 
 
 def _is_navigation(request: Request) -> bool:
@@ -73,13 +74,13 @@ def _is_navigation(request: Request) -> bool:
 
 async def _unreadable(request: Request, error: RequestValidationError) -> Response:
     fields = dict.fromkeys(str(fault["loc"][-1]) for fault in error.errors())
-    said = "; ".join(f"{field}: it cannot be read" for field in fields)
+    said = joined([message("site-field-unreadable", field=field) for field in fields])
     return _problem(request, 422, said)
 
 
 async def _failed(request: Request, error: BenchlabError) -> Response:
     if isinstance(error, NoSuchPage):
-        return _problem(request, 404, str(error))
+        return _problem(request, 404, error.said)
     if isinstance(error, SpecError):
         return _problem(request, 422, str(error))
     if isinstance(error, StoreError):
@@ -87,12 +88,12 @@ async def _failed(request: Request, error: BenchlabError) -> Response:
     return _problem(request, 500, str(error))
 
 
-def _problem(request: Request, status: int, text: str) -> Response:
+def _problem(request: Request, status: int, said: Said) -> Response:
     """A page that says what is wrong; plain text where it is not known who asks."""
     site: Site | None = getattr(request.state, "site", None)
     if site is None:
-        return PlainTextResponse(text, status)
+        return PlainTextResponse(str(said), status)
     place = request.url.path.partition(f"{PREFIX}/")[2]
     title = site.language.say("site-problem", status=str(status))
-    page = Page(place, "", title, "problem.html.j2", {"text": text})
+    page = Page(place, "", title, "problem.html.j2", {"text": site.language.text(said)})
     return HTMLResponse(render(site, page), status)

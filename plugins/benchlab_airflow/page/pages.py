@@ -9,6 +9,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
 from benchlab.home import ID
+from benchlab.language import message
 from benchlab.site import campaign as campaign_page
 from benchlab.site import campaigns, history, overview, plan, side_by_side
 from benchlab.site import trial as trial_page
@@ -139,7 +140,7 @@ def show_run(request: Request, reader: ReaderDep, report: NamePath, run: RunPath
 def show_nothing(request: Request, reader: ReaderDep, place: str) -> Response:
     """Any other place: a page lies at one that ends in a slash, all others are no pages."""
     if place.endswith("/"):
-        raise NoSuchPage(f"{place}: there is no such page")
+        raise NoSuchPage(message("site-no-page", place=place))
     query = f"?{request.url.query}" if request.url.query else ""
     return RedirectResponse(f"{request.scope['root_path']}/{quote(place)}/{query}", 302)
 

@@ -26,7 +26,7 @@ from itsdangerous import BadData, URLSafeTimedSerializer
 from benchlab import home
 from benchlab.campaign import report_types
 from benchlab.errors import StoreError
-from benchlab.language import REFERENCE, codes, load
+from benchlab.language import REFERENCE, codes, load, message
 from benchlab.results.store import Store
 from benchlab.site.page import Site
 from benchlab_airflow.connections import open_store
@@ -144,15 +144,15 @@ def changer(request: Request, reader: ReaderDep, guard: str, report: str) -> Non
     origin, fetched = request.headers.get("origin"), request.headers.get("sec-fetch-site")
     elsewhere = fetched is not None and fetched not in _SAME_SITE
     if elsewhere or (origin is not None and urlsplit(origin).netloc not in _own_hosts(request)):
-        raise HTTPException(403, "this form was sent by another site")
+        raise HTTPException(403, message("site-form-elsewhere"))
     try:
         signed = _signer().loads(guard, max_age=GUARD_LASTS_S)
     except BadData:
         signed = None
     if signed != reader.user.get_id():
-        raise HTTPException(403, "the page with this form is too old: open it again")
+        raise HTTPException(403, message("site-form-old"))
     if not reader.site.shows(report) or not may_trigger(reader.user, report):
-        raise HTTPException(403, f"you may not trigger the DAG {report}")
+        raise HTTPException(403, message("site-form-forbidden", report=report))
 
 
 def _own_hosts(request: Request) -> set[str]:

@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -21,10 +20,9 @@ import pytest
 from benchlab import targets
 from benchlab.cli import main
 from benchlab.errors import meaning_of
-from benchlab.home import Home
-from benchlab.hosts.access import Access
 from benchlab.hosts.lock import MachineLock
 from benchlab.results.store import Store
+from benchlab.targets.target import Taken
 from tests.builders import campaigns
 from tests.builders.installation import PROGRAM, ROOT, Here
 
@@ -378,10 +376,8 @@ def test_a_campaign_that_only_the_store_knows_is_given_back_where_it_was_rented(
         store.add_campaign(campaigns.fleet_campaign(id="rented"))
     asked = []
 
-    def give_back(
-        home: Home, campaign: str, access: Access, *, regions: Sequence[str], ask_driver: bool
-    ) -> str:
-        asked.append((campaign, regions))
+    def give_back(taken: Taken) -> str:
+        asked.append((taken.campaign, taken.regions))
         return "5 instances terminated"
 
     monkeypatch.setattr(targets.by_name()["ec2"], "give_back", give_back)

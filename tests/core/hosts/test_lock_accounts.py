@@ -19,6 +19,7 @@ from benchlab.hosts.access import Access
 from benchlab.hosts.executor import LocalExecutor
 from benchlab.hosts.lock import MachineLock, RemoteLock
 from benchlab.targets import fleet_files, local
+from benchlab.targets.target import Taken
 from tests.builders import plans
 
 Lock = MachineLock | RemoteLock
@@ -332,7 +333,7 @@ def test_give_back_ends_no_process_that_anybody_may_have_named(
     for file in (path, state / fleet_files.DRIVER_LOCK):
         file.write_text(entry(home=str(home.project / "elsewhere"), **named))
         file.chmod(0o666)
-    local.Target.give_back(home, "theirs", Access(), ask_driver=True)
+    local.Target.give_back(Taken(home, "theirs", Access(), ask_driver=True))
     assert not path.exists()
     with pytest.raises(LockHeldError, match="nothing was ended"):
         fleet_files.end_driver(state)
@@ -353,11 +354,11 @@ def test_give_back_ends_no_process_that_another_account_names(
         password = home.campaign("theirs") / "password"
         password.parent.mkdir(parents=True)
         password.write_text("secret")
-        local.Target.give_back(home, "theirs", Access(), ask_driver=True)
+        local.Target.give_back(Taken(home, "theirs", Access(), ask_driver=True))
         assert not password.exists()
     else:
         with pytest.raises(LockHeldError, match="nothing was ended"):
-            local.Target.give_back(home, "theirs", Access(), ask_driver=True)
+            local.Target.give_back(Taken(home, "theirs", Access(), ask_driver=True))
     assert process.poll() is None
     assert kept.exists()
 

@@ -22,7 +22,15 @@ from benchlab import language
 from benchlab.analysis.gates import gates as quality
 from benchlab.analysis.verdict.compare import compare
 from benchlab.home import find
-from benchlab.language import LanguageError, Message, gate_sentence, load, message
+from benchlab.language import (
+    LanguageError,
+    Message,
+    Said,
+    gate_sentence,
+    joined,
+    load,
+    message,
+)
 from benchlab.report import bundle
 from benchlab.report.formats import markdown
 from benchlab.report.formats.html import render as render_html
@@ -169,6 +177,33 @@ def test_a_recorded_sentence_that_a_language_does_not_know_stays_as_it_is() -> N
     assert "2.5 s" in zh.text(gate_sentence("duration", bounds))
     assert zh.text(gate_sentence("duration", bounds)) != bounds
     assert load("en").text(gate_sentence("duration", bounds)) == bounds
+
+
+NO_TIUP = message("engine-without-tiup", version="v6.1.0", path="BENCHLAB_TIDB_HOME/v6.1.0")
+THERE = message("engine-there", engine="mariadb")
+REASONS = ("clauses", "engine-there", "engine-absent", "engine-without-tiup")
+
+
+@pytest.mark.parametrize("code", OTHERS)
+@pytest.mark.parametrize(
+    "said",
+    [
+        THERE,
+        message("engine-absent", engine="tidb", why=NO_TIUP),
+        joined([message("engine-absent", engine="tidb", why=NO_TIUP), THERE]),
+    ],
+    ids=["alone", "within", "joined"],
+)
+def test_what_is_stored_in_english_is_known_again(said: Said, code: str) -> None:
+    """With its values, and what is said within it."""
+    spoken = load(code)
+    assert spoken.text(language.recorded(str(said), *REASONS)) == spoken.text(said) != str(said)
+
+
+def test_what_is_stored_in_other_words_stays_as_it_is() -> None:
+    """An earlier Benchlab's, or a person's."""
+    for text in ("mariadb can be had on another machine", "", "{ $engine }"):
+        assert language.recorded(text, *REASONS) == text
 
 
 def test_an_unknown_language_is_refused_with_those_there_are() -> None:

@@ -79,9 +79,8 @@ def test_the_nightly_is_pinned_by_the_hashes_of_its_packages() -> None:
     )
     side = found.spec.side("tidb", "candidate")
     assert (side.version, side.builds) == (NAME, NOW.builds)
-    assert found.notes == (
-        f"candidate: nightly on 2026-11-20 is {NAME}@2026-11-20-aaaaaaa, of 2026-11-20",
-    )
+    (note,) = map(str, found.notes)
+    assert note == f"candidate: nightly on 2026-11-20 is {NAME}@2026-11-20-aaaaaaa, of 2026-11-20"
     own = by_nightly(builds={"tidb": {"source": "t.tar.gz"}})
     found = resolution.resolve(
         own, lambda engine: (), date(2026, 11, 20), nightly_of=lambda engine, on: NOW

@@ -32,7 +32,7 @@ def measured(
 def named(rule: str, *known: MeasuredVersion) -> tuple[str, str]:
     """The version, and why."""
     found, why = last_measured.resolve(rule, known, RELEASES, DAY, CANDIDATE)
-    return found.version, why
+    return found.version, str(why)
 
 
 def test_last_good_is_of_the_candidates_series_and_no_regression() -> None:

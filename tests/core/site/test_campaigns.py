@@ -134,20 +134,22 @@ def test_a_column_sorts_one_way_and_the_other(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value"),
+    ("field", "value", "name"),
     [
-        ("since", "2026-02-30"),
-        ("verdict", "<script>"),
-        ("order", "plan"),
-        ("page", "-1"),
-        ("page", "1e9"),
-        ("state", "x"),
+        ("since", "2026-02-30", "Started since"),
+        ("verdict", "<script>", "Verdict"),
+        ("order", "plan", "order"),
+        ("page", "-1", "page"),
+        ("page", "1e9", "page"),
+        ("state", "x", "State"),
     ],
 )
-def test_what_cannot_be_used_is_said_and_ignored(site: Site, field: str, value: str) -> None:
-    """An address that somebody typed never ends in an error."""
+def test_what_cannot_be_used_is_said_and_ignored(
+    site: Site, field: str, value: str, name: str
+) -> None:
+    """An address that somebody typed never ends in an error; a field has the form's name."""
     html = shown(site, **{field: value})
-    assert f'{field}: "{value}" cannot be used here and was ignored' in text(html)
+    assert f'{name}: "{value}" cannot be used here and was ignored' in text(html)
     assert len(ids(html)) == 50
     assert "<script>" not in html
 

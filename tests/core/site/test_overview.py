@@ -173,6 +173,8 @@ def test_the_next_runs_are_those_of_the_schedules(site: Site) -> None:
     read = text(shown(site))
     assert "sysbench_ec2_weekly never measured 2026-11-23 02:00 UTC" in read
     assert "sysbench_local_releases never measured with the next release (patch)" in read
+    zh = text(shown(dataclasses.replace(site, language=load("zh"))))
+    assert "下一个版本发布时（GA、LTS、DMR、LTS 补丁版本）" in zh
     assert "paused in Airflow" not in read.partition("Report types")[0]
 
 

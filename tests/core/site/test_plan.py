@@ -16,6 +16,7 @@ from benchlab.site.page import Site, render
 from tests.builders import weekly
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
+MARIADB = {"baseline": ["10.2.11"], "candidate": ["10.11.5"]}
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +105,30 @@ def test_the_steps_of_a_plan_are_in_the_reader_s_language(site: Site, report: st
     words = re.compile(r"\b(?:load|deploy|round|trials|restores?|report|hosts|tables|rows)\b")
     assert words.search(" ".join(english))
     assert [step for step in chinese if words.search(step)] == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "notes"),
+    [
+        ({"report": ["sysbench_ec2"]}, 3),
+        ({"report": ["tpcc_ec2"], "threads": ["5000"]}, 2),
+        ({"report": ["sysbench_local"], "workloads": ["oltp_delete"], **MARIADB}, 2),
+        ({"report": ["sysbench_cloud"]}, 1),
+    ],
+)
+def test_the_notes_on_a_plan_are_in_the_reader_s_language(
+    site: Site, asked: dict[str, list[str]], notes: int
+) -> None:
+    """What rules have named, why this engine, and warnings; but for names and commands."""
+    zh = dataclasses.replace(site, language=load("zh"))
+    english, chinese = (
+        [re.sub("`.*?`|“.*?”", "", note) for note in plan.plan(one, asked).values["figures"].notes]
+        for one in (site, zh)
+    )
+    assert len(english) == len(chinese) == notes
+    words = re.compile(r"[A-Za-z]+ [a-z]+ [a-z]+")
+    assert any(map(words.search, english))
+    assert [note for note in chinese if words.search(note)] == []
 
 
 def test_the_form_of_one_version_asks_for_one(site: Site) -> None:

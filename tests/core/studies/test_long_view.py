@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchlab.campaign.outcome import Comparer
+from benchlab.language import load
 from benchlab.studies.bisection.run import ORIGIN
 from benchlab.studies.comparisons import Comparisons
 from benchlab.studies.long_view.view import ChainView, LongView, long_view, long_views
@@ -133,7 +135,7 @@ def test_a_campaign_out_of_order_in_its_own_series_is_left_out(weeks: Weeks) -> 
     left_out = view_of(weeks).left_out
     assert list(left_out) == ["week-002"]
     said = "10.11.5 is out of the order of versions in line 10.11; measure it"
-    assert said in left_out["week-002"]
+    assert said in str(left_out["week-002"])
 
 
 def test_what_was_started_by_hand_gives_way_to_what_was_planned(weeks: Weeks) -> None:
@@ -184,8 +186,11 @@ def test_what_is_left_out_is_named_with_the_reason(weeks: Weeks) -> None:
         ("week-009", "more than their versions: innodb_buffer_pool_size"),
         ("week-010", "one complete round"),
     ):
-        assert said in reasons[campaign]
+        assert said in str(reasons[campaign])
     assert [figure.campaign for figure in found.chains[0].noise.figures] == ["week-006"]
+    ours = [reasons[campaign] for campaign in reasons if campaign != "week-003"]  # a test's symptom
+    chinese = load("zh").texts(ours)
+    assert [said for said in chinese if re.search(r"[a-z]+ [a-z]+ [a-z]+", said)] == []
 
 
 def _parameters_compared() -> dict[str, object]:
@@ -269,7 +274,7 @@ def test_a_version_that_was_given_other_parameters_begins_a_new_chain(weeks: Wee
     weeks.add(*pair, engines=by_version(*pair, size="32M"))
     weeks.add(*pair)
     newest, middle, oldest = view_of(weeks).chains
-    name = "innodb_buffer_pool_size of 10.2.11"
+    name = "innodb_buffer_pool_size (10.2.11)"
     assert [dict(chain.differs) for chain in (newest, middle, oldest)] == [
         {},
         {name: ("32M", None)},

@@ -6,7 +6,7 @@ S3 is moto's; the clusters copy as BR does: only to an empty place, and from no 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -28,7 +28,7 @@ from benchlab.plan.report_type import Side
 from benchlab.results.store import Store
 from benchlab.targets.dataset_snapshots import DatasetSnapshot
 from benchlab.targets.fleet import FleetTarget
-from benchlab.targets.target import Say
+from benchlab.targets.target import Say, Taken
 from tests.builders import campaigns, plans
 
 REGION = "eu-west-1"
@@ -110,9 +110,7 @@ class Rented(FleetTarget):
         return REGION
 
     @classmethod
-    def return_hosts(
-        cls, home: Home, state: Path, access: Access, regions: Sequence[str] = ()
-    ) -> str:
+    def return_hosts(cls, taken: Taken) -> str:
         """Nothing was rented."""
         return ""
 

@@ -20,6 +20,7 @@ from benchlab.targets import fleet_files, give_back, tidb_cloud
 from benchlab.targets.cloud import clusters, lease_file, reaper
 from benchlab.targets.cloud.api import Api, Limits, login_of
 from benchlab.targets.cloud.rented_client import RentedClient
+from benchlab.targets.target import Taken
 from benchlab.targets.tidb_cloud import Target
 from tests.builders import tidb_cloud as fake
 from tests.builders.tidb_cloud import FakeCloud
@@ -259,7 +260,7 @@ def test_a_rented_client_is_given_back_even_if_the_cluster_is_not(
     rental.touch()
     ended: list[str] = []
 
-    def return_hosts(*_: Any, regions: Any) -> str:
+    def return_hosts(_: Taken) -> str:
         ended.append("host")
         return "host ended"
 

@@ -56,7 +56,7 @@ def test_deletes_need_the_rows_back() -> None:
         assert len(found) == refused
     spec = plans.spec(workloads=["oltp_delete"])
     assert "From 8,000 deletes a second on, more than a third" in "\n".join(
-        planning.plan(find(), spec, "mariadb", "c1").warnings
+        map(str, planning.plan(find(), spec, "mariadb", "c1").warnings)
     )
 
 

@@ -151,8 +151,8 @@ def test_there_is_a_warning_if_threads_would_wait_for_each_other() -> None:
     few = Warehouses(warehouses=4)
     assert tpcc.warnings(few, (2, 4)) == []
     (told,) = tpcc.warnings(few, (2, 8))
-    assert told.startswith("dataset.warehouses: 4 for 8 threads: ")
-    assert "as many warehouses as threads" in told
+    assert str(told).startswith("dataset.warehouses: 4 for 8 threads: ")
+    assert "as many warehouses as threads" in str(told)
 
 
 def test_another_workload_or_dataset_is_refused() -> None:

@@ -138,7 +138,7 @@ def test_a_dataset_for_which_a_run_begins_late_is_warned_of() -> None:
     """Before it is loaded for nothing."""
     assert ycsb.warnings(Records(records=5_000_000), [16]) == []
     (said,) = ycsb.warnings(Records(records=10_000_000), [16])
-    assert said.startswith("dataset.records: 10000000: before its first operation ycsb_d")
+    assert str(said).startswith("dataset.records: 10,000,000: before its first operation ycsb_d")
 
 
 # ---------------------------------------------------------------- outputs

@@ -19,16 +19,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from benchlab.analysis.trend.chain import Age, Order, Ratio
+from benchlab.language import Message, message
 from benchlab.plan.versions import order
 
 NEWEST = "newest"
-_PLACED_BY = (
-    "measure it with `--on DAY`, or add its versions to the release calendar (`benchlab releases "
-    "update`)"
-)
 
 
-def lines(campaigns: Iterable[Ratio]) -> tuple[dict[str, tuple[Ratio, ...]], dict[str, str]]:
+def lines(campaigns: Iterable[Ratio]) -> tuple[dict[str, tuple[Ratio, ...]], dict[str, Message]]:
     """The lines of one setting by name, `newest` first, then the newer series before the older.
 
     Returns:
@@ -39,7 +36,7 @@ def lines(campaigns: Iterable[Ratio]) -> tuple[dict[str, tuple[Ratio, ...]], dic
     """
     newest = _Growing()
     older: dict[tuple[int, ...], _Growing] = {}
-    why: dict[str, str] = {}
+    why: dict[str, Message] = {}
     for campaign in sorted(campaigns, key=lambda one: (not one.is_planned, one.order)):
         line, name = newest, NEWEST
         if not newest.is_followed_by(campaign):
@@ -49,7 +46,7 @@ def lines(campaigns: Iterable[Ratio]) -> tuple[dict[str, tuple[Ratio, ...]], dic
         if fault is None:
             line.add(campaign)
         else:
-            why[campaign.campaign] = f"{fault}; {_PLACED_BY}"
+            why[campaign.campaign] = message("left-out-of-line", fault=fault)
     made = {NEWEST: newest, **{_name(key): older[key] for key in sorted(older, reverse=True)}}
     return {name: tuple(line.members) for name, line in made.items() if line.members}, why
 
@@ -73,16 +70,16 @@ class _Growing:
         ages = [order(member.candidate) for member in (*before, campaign, *after)]
         return ages == sorted(ages)
 
-    def fault(self, campaign: Ratio, name: str) -> str | None:
+    def fault(self, campaign: Ratio, name: str) -> Message | None:
         """Why a campaign cannot be in this line, which has the name ``name``; None if it can."""
         _, candidate, baseline, _ = place = campaign.order
         first, second = campaign.baseline, campaign.candidate
         if not self.is_followed_by(campaign):
-            return f"its candidate {second} is out of the order of versions in line {name}"
+            return message("line-order", candidate=second, line=name)
         if candidate not in self.as_candidate and place > self.as_baseline.get(candidate, place):
-            return f"its candidate {second} was a baseline before"
+            return message("line-baseline-before", candidate=second)
         if place < self.as_candidate.get(baseline, place):
-            return f"its baseline {first} becomes a candidate later"
+            return message("line-candidate-later", baseline=first)
         return None
 
     def add(self, campaign: Ratio) -> None:

@@ -24,6 +24,8 @@ def _target(spec: ReportSpec) -> Iterator[str]:
     if spec.target not in targets.by_name():
         return
     target = targets.by_name()[spec.target]
+    if spec.snapshots is not None and not target.keeps_datasets:
+        yield f"snapshots: the target {spec.target} always loads its dataset; leave it out"
     if target.one_side:
         yield from _one_side(spec)
         return
@@ -48,7 +50,6 @@ def _one_side(spec: ReportSpec) -> Iterator[str]:
         f"load_balancer: {balancer}: {where} has its own endpoint; write none": balancer != "none",
         f"deployments: {spec.deployments}: {where} makes one cluster; write 1": spec.deployments
         > 1,
-        f"snapshots: {where} restores by loading again; leave it out": spec.snapshots is not None,
     }
     yield from (fault for fault, is_so in faults.items() if is_so)
     yield from client.password_faults(spec)
@@ -61,8 +62,6 @@ def _one_side(spec: ReportSpec) -> Iterator[str]:
 def _one_machine(spec: ReportSpec) -> Iterator[str]:
     if spec.topology is not None:
         yield f"topology: {spec.topology}: the target {spec.target} has none; leave it out"
-    if spec.snapshots is not None:
-        yield f"snapshots: the target {spec.target} always loads its dataset; leave it out"
     for name in spec.engines:
         if any(spec.side(name, side).components for side in spec.measured_sides):
             yield (
@@ -79,8 +78,6 @@ def _fleet(spec: ReportSpec) -> Iterator[str]:
         yield f"engine: auto: on the target {spec.target} write which, so that plans are the same"
     if target.rents and spec.budget is None:
         yield "budget: missing; what a campaign may cost has no default where hosts are rented"
-    if spec.snapshots is not None and not target.rents:
-        yield f"snapshots: the target {spec.target} always loads its dataset; leave it out"
     if spec.load_balancer == "none" and (servers := _sql_servers(spec)) > 1:
         yield (
             f"load_balancer: none: topology {spec.topology} has {servers} SQL servers, and the "

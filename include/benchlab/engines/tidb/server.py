@@ -31,6 +31,7 @@ from benchlab.engines.tidb.tidb import TiDB
 from benchlab.engines.tidb.topology import is_config
 from benchlab.errors import CommandError, CommandTimeout, SpecError, UnavailableError, meaning_of
 from benchlab.hosts.executor import Executor, LocalExecutor
+from benchlab.language import message
 from benchlab.plan import versions
 from benchlab.plan.fields.builds import Nightly, has_commit, is_nightly
 from benchlab.plan.fields.engines import Parameters
@@ -80,10 +81,9 @@ class Engine(TiDB, BaseEngine):
         """
         if (program := _program(version)) is not None:
             return Availability(True, f"installed as {program}")
+        path = f"BENCHLAB_TIDB_HOME/{version}/tidb-server"
         return cls.offered(version) or Availability(
-            False,
-            f"TiDB {version} is not in BENCHLAB_TIDB_HOME/{version}/tidb-server, and there is no "
-            "`tiup` on this machine to fetch it",
+            False, message("engine-without-tiup", version=version, path=path)
         )
 
     @classmethod
@@ -93,15 +93,10 @@ class Engine(TiDB, BaseEngine):
             return None
         offered = _on_mirror(tiup)
         if isinstance(offered, str):
-            return Availability(
-                False, f"TiDB {version} is not here, and TiUP cannot fetch it: {offered}"
-            )
+            why = message("engine-mirror-silent", version=version, why=offered)
+            return Availability(False, why)
         if version not in offered:
-            return Availability(
-                False,
-                f"TiDB {version} is not here, and TiUP's mirror does not have it: "
-                "`tiup list tidb --all` shows those it has",
-            )
+            return Availability(False, message("engine-not-on-mirror", version=version))
         return Availability(True, f"would be fetched with TiUP ({tiup})")
 
     @classmethod

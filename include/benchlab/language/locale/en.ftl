@@ -80,6 +80,7 @@ where-errors-more = much more often on the { $side } side, { $count } errors aga
 between-sentences = { " " }
 separator-items = { ", " }
 separator-clauses = { "; " }
+clauses = { $first }; { $more }
 and-more = { $shown } and { $more } more
 of-each-side = baseline: { $baseline }, candidate: { $candidate }
 of-both-sides = { $value } (both sides)
@@ -776,6 +777,17 @@ site-part-campaigns = Campaigns
 site-part-history = History
 site-part-plan = Plan
 site-problem = Problem { $status }
+site-no-page = { $place }: there is no such page
+site-no-campaign = { $campaign }: there is no such campaign
+site-no-file = { $campaign }: it has no file { $file }
+site-no-trial = { $campaign }: its plan has no trial { $trial }
+site-no-attempt = { $campaign }: trial { $trial } has no attempt { $attempt }
+site-no-report-type = { $report }: there is no such report type
+site-no-workload = { $workload }: nothing is known of this workload
+site-form-elsewhere = this form was sent by another site
+site-form-old = the page with this form is too old: open it again
+site-form-forbidden = you may not trigger the DAG { $report }
+site-field-unreadable = { $field }: it cannot be read
 site-run = Campaign of a run
 site-to-run = Its run in Airflow
 site-run-none = This run has no campaign: its task `plan` has not ended yet, or had nothing to measure; its log says why. This page shows the campaign as soon as there is one.
@@ -792,6 +804,9 @@ site-more-regressions = { $more } more: all campaigns with a regression
 site-at-work = Being measured
 site-next = Next run
 site-next-release = with the next release ({ $types })
+release-type = { $key ->
+   *[other] { $type }
+}
 site-next-aa = A/A campaign
 site-next-paused = not while its DAG is paused in Airflow
 site-next-by-hand = only when somebody starts it
@@ -987,7 +1002,7 @@ site-between-unmeasured = { $second } against { $first }: { $change }, if { $unm
 site-between-unknown = { $second } against { $first }: { $change }. Its interval is not known, because the error of a campaign between them is not.
 site-between-nothing = Nothing connects { $first } and { $second }: no chain of campaigns leads from one to the other.
 site-levels = Levels
-site-level-chart = Level against { $first }, in percent, by day; bars are 95% intervals
+site-level-chart = Level against { $first }, in percent, by day; bars are 95% intervals.
 site-level-hint = Each point is a campaign: select it to open its page.
 site-level-bridged = hollow: its baseline had not been measured as a candidate, so its level contains a step that nobody measured
 site-level-outlier = crossed out: an outlier, which did not count
@@ -1009,7 +1024,23 @@ site-look-note = What was it? An issue, a sentence
 site-look-again = Mark as not looked into
 site-other-setting = In another setting: { $differs }
 site-line = Line { $line }
+setting-differs = { $name } { $here }, later { $newer }
 site-left-out = Not in the chain
+left-out-state = { $state }, not complete
+left-out-slowed = its candidate was slowed down by { $pct }% on purpose
+left-out-restored = an A/A campaign restored from a dataset snapshot: deployments do not differ
+left-out-aa-rounds = an A/A campaign without two whole rounds
+left-out-no-round = no complete round
+left-out-one-round = one complete round: nothing tells a change from noise
+left-out-unstable = unstable: { $why }
+left-out-bisection = measured by a bisection, and the calendar has no day of its candidate
+left-out-itself = compares a version with itself
+left-out-older = its candidate is older than its baseline
+left-out-sides = its sides differ in more than their versions: { $names }
+left-out-of-line = { $fault }; measure it with `--on DAY`, or add its versions to the release calendar (`benchlab releases update`)
+line-order = its candidate { $candidate } is out of the order of versions in line { $line }
+line-baseline-before = its candidate { $candidate } was a baseline before
+line-candidate-later = its baseline { $baseline } becomes a candidate later
 site-published-title = Published by others
 site-published-about = One value for each figure: no interval and no verdict. Each change is against the baseline of its own page; throughputs of different pages are not comparable.
 site-column-versions = Versions
@@ -1103,6 +1134,30 @@ plan-rent = rent { $hosts } hosts in { $region }
 plan-cloud = create the TiDB Cloud cluster in { $region }
 plan-cloud-and-client = { plan-cloud }, rent the client's host
 plan-log-in = log in to { $hosts } hosts, check them
+site-plan-step = { $stage }: { $what }
+
+## Site: notes on a plan
+
+site-plan-engine = engine { $engine }: { $reason }
+side-both = both sides
+rule-of-side = { $side }: { $named }
+rule-named = { $rule } on { $on } is { $label }, { $why }
+rule-released = released { $day }
+rule-of-day = of { $day }
+rule-measured = measured by { $campaign }
+rule-newest-before = the newest release before { $label }, released { $day }: { $missing }
+rule-none-measured = nothing else was measured before
+rule-none-good = nothing of { $series } was measured and found good before
+rule-replaced = { $label }, released { $day }, in place of { $rule }: schedule.release_every compares with the newest release this week
+rule-as-if = planned as if { $rule } were { $label }, because { $why }
+rule-running = { $rule } is { $label }, as { $connection } says
+rule-aa = an A/A campaign: the candidate against itself, to know the noise
+rule-resumed = the versions of { $campaign }, which this run resumes
+warning-warehouses = dataset.warehouses: { $warehouses } for { $threads } threads: with fewer warehouses than threads the threads wait for each other's locks on the rows of `warehouse` and `district`, and that wait is measured; take as many warehouses as threads, or more
+warning-records = dataset.records: { $records }: before its first operation ycsb_d, whose latest rows are read most, computes a weight for each row, so that it runs for less than the time it is asked to, and gates refuse it; take at most { $most } records for ycsb_d
+warning-deletes = dataset: oltp_delete deletes a row once. From { $rate } deletes a second on, more than a third of those in { $seconds } s find none of the { $rows } rows, and finding none is what is measured; take more rows or fewer seconds
+warning-not-set = engines.{ $engine }.by_workload: recorded as asked for and not set: only TiDB Cloud's support can change TiKV's parameters, on a cluster that is there; have it done on a cluster of your own, and measure that with the target existing
+warning-dataset-unknown = planned as if the dataset had to be loaded, because S3 cannot be asked: { $why }
 
 ## Stages and phases of a campaign, as its progress has them
 
@@ -1164,14 +1219,18 @@ phase-done = done
 
 ## Recorded texts that a language knows
 
-engine-reason = the report type names it
-    .of = the report type names it
-site-plan-step = { $stage }: { $what }
-site-plan-engine = engine { $engine }: { $reason }
-left-out-failed = failed, not complete
-    .of = failed, not complete
-left-out-running = running, not complete
-    .of = running, not complete
+# Nothing but words and values: what the store has in English is known by them.
+engine-named = the report type names it
+engine-of-servers = its servers say so
+engine-there = { $engine } can be had on this machine
+engine-absent = { $engine } cannot be had: { $why }
+engine-without-tiup = TiDB { $version } is not in { $path }, and there is no `tiup` on this machine to fetch it
+engine-mirror-silent = TiDB { $version } is not here, and TiUP cannot fetch it: { $why }
+engine-not-on-mirror = TiDB { $version } is not here, and TiUP's mirror does not have it: `tiup list tidb --all` shows those it has
+engine-without-maven = MariaDB { $version } is not installed and `mvn` is missing: run `make setup`
+hosts-sampler-refused = no sampler could be started there: { $said }
+hosts-sampler-absent = no sampler was started there
+hosts-sampler-silent = its sampler printed no two samples; the last it printed: { $said }
 
 ## One version (`sides: single`): said in place of the message without `-single`
 

@@ -56,6 +56,7 @@ where-errors-more = 在{ $side }一方明显更多，{ $count } 个错误对 { $
 between-sentences = { "" }
 separator-items = 、
 separator-clauses = ；
+clauses = { $first }；{ $more }
 and-more = { $shown } 等，另有 { $more } 处
 of-each-side = 基线：{ $baseline }；候选：{ $candidate }
 of-both-sides = { $value }（两方相同）
@@ -819,6 +820,17 @@ site-part-campaigns = 测试活动
 site-part-history = 历史
 site-part-plan = 计划
 site-problem = 错误 { $status }
+site-no-page = { $place }：没有这个页面
+site-no-campaign = { $campaign }：没有这个测试活动
+site-no-file = { $campaign }：没有文件 { $file }
+site-no-trial = { $campaign }：其计划中没有试验 { $trial }
+site-no-attempt = { $campaign }：试验 { $trial } 没有第 { $attempt } 次测量
+site-no-report-type = { $report }：没有这个报告类型
+site-no-workload = { $workload }：没有该负载的任何结果
+site-form-elsewhere = 该表单由其他网站发出，已拒绝
+site-form-old = 该表单所在的页面已过期，请重新打开
+site-form-forbidden = 你没有触发 DAG { $report } 的权限
+site-field-unreadable = { $field }：无法识别
 site-run = 运行对应的测试活动
 site-to-run = Airflow 中的运行
 site-run-none = 此次运行没有测试活动：其任务 `plan` 尚未结束，或没有需要测量的内容。原因见其日志。活动一旦出现，本页会自动显示。
@@ -835,6 +847,12 @@ site-more-regressions = 另有 { $more } 项：所有出现性能退化的测试
 site-at-work = 正在测量
 site-next = 下次运行
 site-next-release = 下一个版本发布时（{ $types }）
+release-type = { $key ->
+    [patch] 补丁版本
+    [LTS-patch] LTS 补丁版本
+    [pre-release] 预发布版本
+   *[other] { $type }
+}
 site-next-aa = A/A 测试活动
 site-next-paused = 其 DAG 在 Airflow 中已暂停，不会运行
 site-next-by-hand = 仅由人工启动
@@ -1007,7 +1025,7 @@ site-between-unmeasured = { $second } 相对 { $first }：{ $change }，前提�
 site-between-unknown = { $second } 相对 { $first }：{ $change }。区间未知，因为其间某个测试的误差未知。
 site-between-nothing = { $first } 与 { $second } 之间没有联系：没有一连串测试活动能从其中一个通向另一个。
 site-levels = 水平
-site-level-chart = 相对 { $first } 的水平（百分比），按日期；竖线为 95% 区间
+site-level-chart = 相对 { $first } 的水平（百分比），按日期；竖线为 95% 区间。
 site-level-hint = 每个点是一个测试活动：点击可打开其页面。
 site-level-bridged = 空心：其基线此前没有作为候选测量过，因此水平中含有没有测量过的一步
 site-level-outlier = 叉号：离群，未计入
@@ -1029,7 +1047,23 @@ site-look-note = 原因是什么？填写问题链接或一句话
 site-look-again = 标记为未查看
 site-other-setting = 在另一种设置下：{ $differs }
 site-line = 版本线 { $line }
+setting-differs = { $name } 为 { $here }，后为 { $newer }
 site-left-out = 未纳入衔接
+left-out-state = { $state }，未完成
+left-out-slowed = 候选被人为减速 { $pct }%
+left-out-restored = 从数据集快照恢复的 A/A 测试：各次部署之间没有差异
+left-out-aa-rounds = A/A 测试没有两个完整的轮次
+left-out-no-round = 没有完整的轮次
+left-out-one-round = 只有一个完整的轮次：无法区分变化与噪声
+left-out-unstable = 结果不稳定：{ $why }
+left-out-bisection = 由二分查找测量，而发布日历中没有其候选版本的日期
+left-out-itself = 版本与自身对比
+left-out-older = 候选早于基线
+left-out-sides = 两方除版本之外还有其他差异：{ $names }
+left-out-of-line = { $fault }；请用 `--on DAY` 测量，或将其版本加入发布日历（`benchlab releases update`）
+line-order = 候选 { $candidate } 不符合版本线 { $line } 中的版本顺序
+line-baseline-before = 候选 { $candidate } 此前曾是基线
+line-candidate-later = 基线 { $baseline } 之后才成为候选
 site-published-title = 他人发布的结果
 site-published-about = 每个数字只有一个值：没有区间，也没有结论。每个变化都相对其所在页面的基线；不同页面的吞吐不可比较。
 site-column-versions = 版本
@@ -1118,6 +1152,30 @@ plan-rent = 在 { $region } 租用 { $hosts } 台主机
 plan-cloud = 在 { $region } 创建 TiDB Cloud 集群
 plan-cloud-and-client = { plan-cloud }，并租用客户端主机
 plan-log-in = 登录 { $hosts } 台主机并检查
+site-plan-step = { $stage }：{ $what }
+
+## 网站：计划的说明
+
+site-plan-engine = 引擎 { $engine }：{ $reason }
+side-both = 两方
+rule-of-side = { $side }：{ $named }
+rule-named = { $on } 按规则“{ $rule }”选定 { $label }（{ $why }）
+rule-released = { $day } 发布
+rule-of-day = { $day } 的构建
+rule-measured = 已由测试活动 { $campaign } 测量
+rule-newest-before = { $label } 之前的最新版本，{ $day } 发布；{ $missing }
+rule-none-measured = 此前没有测量过其他版本
+rule-none-good = 此前 { $series } 系列没有测量结果良好的版本
+rule-replaced = 以 { $label }（{ $day } 发布）代替规则“{ $rule }”：按 schedule.release_every，本周与最新的正式版本对比
+rule-as-if = 制定计划时以 { $label } 代替“{ $rule }”，原因：{ $why }
+rule-running = “{ $rule }”为 { $label }，由 Connection { $connection } 得知
+rule-aa = A/A 测试：候选与自身对比，用于了解噪声
+rule-resumed = 沿用测试活动 { $campaign } 的版本，本次运行将继续该活动
+warning-warehouses = dataset.warehouses：{ $warehouses } 个 warehouse 对 { $threads } 个线程。warehouse 少于线程时，各线程会在 `warehouse` 和 `district` 表的行上相互等锁，测得的将是锁等待；请使 warehouse 数不少于线程数
+warning-records = dataset.records：{ $records }。ycsb_d 主要读取最新的行，执行第一个操作之前要为每一行计算权重，因此实际运行时间短于要求的时间，无法通过检查项；运行 ycsb_d 时请不要超过 { $most } 条记录
+warning-deletes = dataset：oltp_delete 对每一行只能删除一次。若每秒删除 { $rate } 次或更多，{ $seconds } 秒内将有超过三分之一的删除在 { $rows } 行中找不到要删除的行，测得的将是空删除；请增加行数或缩短时间
+warning-not-set = engines.{ $engine }.by_workload：仅记录，不会生效。TiKV 的参数只能由 TiDB Cloud 的技术支持在已有的集群上修改；请在自己的集群上让其修改，再以 target: existing 测量该集群
+warning-dataset-unknown = 无法访问 S3，因此按需要导入数据集制定计划：{ $why }
 
 ## 测试活动的阶段，如其进度所记
 
@@ -1179,14 +1237,17 @@ phase-done = 完成
 
 ## 各语言已有译文的记录文字
 
-engine-reason = 由报告类型指定
-    .of = the report type names it
-site-plan-step = { $stage }：{ $what }
-site-plan-engine = 引擎 { $engine }：{ $reason }
-left-out-failed = 失败，未完成
-    .of = failed, not complete
-left-out-running = 正在运行，未完成
-    .of = running, not complete
+engine-named = 由报告类型指定
+engine-of-servers = 由所连接的服务器得知
+engine-there = 本机可获取 { $engine }
+engine-absent = 无法获取 { $engine }：{ $why }
+engine-without-tiup = { $path } 处没有 TiDB { $version }，本机也没有可用来下载的 `tiup`
+engine-mirror-silent = 本机没有 TiDB { $version }，TiUP 也无法下载：{ $why }
+engine-not-on-mirror = 本机没有 TiDB { $version }，TiUP 镜像中也没有该版本：可用 `tiup list tidb --all` 查看镜像中的版本
+engine-without-maven = 未安装 MariaDB { $version }，且缺少 `mvn`：请运行 `make setup`
+hosts-sampler-refused = 无法在该主机上启动采样程序：{ $said }
+hosts-sampler-absent = 未在该主机上启动采样程序
+hosts-sampler-silent = 采样程序输出的采样不足两次，最后的输出为：{ $said }
 
 ## 单一版本 (`sides: single`)：代替不带 `-single` 的消息
 

@@ -16,7 +16,7 @@ from typing import Any
 from benchlab.analysis.verdict.compare import Comparison
 from benchlab.hosts.fleet import ROLES
 from benchlab.hosts.samples import METRICS, Figure, HostFigures
-from benchlab.language import Language, english, side_name
+from benchlab.language import Language, Said, english, recorded, side_name
 from benchlab.language.names import clauses, items, plain
 from benchlab.language.numbers import MISSING, Numbers
 from benchlab.plan.order import PlannedTrial
@@ -213,7 +213,13 @@ def _gaps(hosts: Iterable[HostFigures]) -> tuple[Gap, ...]:
 
 
 def _gap(gap: Gap, language: Language) -> str:
-    return language.say("hosts-gap", host=gap.host, trials=gap.trials, reason=gap.reason)
+    why = why_no_figures(gap.reason)
+    return language.say("hosts-gap", host=gap.host, trials=gap.trials, reason=why)
+
+
+def why_no_figures(reason: str) -> Said:
+    """Why a host has no figures, of what the sampler's own reasons are (hosts/metrics.py)."""
+    return recorded(reason, "hosts-sampler-refused", "hosts-sampler-absent", "hosts-sampler-silent")
 
 
 def _role(host: str) -> str:

@@ -79,7 +79,8 @@ def _title(figure: Figure, top_in: float, view: LongView, chain: ChainView) -> N
     named = f", line {chain.line}" if view.has_lines else ""
     title = f"Long view of {view.report}{named}: level against {first}, with its 95% interval"
     if chain.differs:
-        title = shorten(f"{title}; {differences(chain.differs)}", _MOST_LETTERS, placeholder=" ...")
+        differs = differences(chain.differs, english())
+        title = shorten(f"{title}; {differs}", _MOST_LETTERS, placeholder=" ...")
     height = figure.get_figheight()
     for text, down_in, size in ((title, 0.22, 10), ("; ".join(_remarks(chain)), 0.42, 8.5)):
         figure.text(

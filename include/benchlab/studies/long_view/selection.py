@@ -27,7 +27,7 @@ from benchlab.analysis.trend.chain import Age, Ratio
 from benchlab.analysis.trend.lines import lines
 from benchlab.analysis.verdict import aa_campaigns
 from benchlab.campaign.outline import Outline, differences, parameters_of
-from benchlab.language import english
+from benchlab.language import Message, joined, message
 from benchlab.plan.fields import schedule
 from benchlab.plan.report_type import SIDES, ReportSpec, Side
 from benchlab.plan.versions import order
@@ -92,7 +92,7 @@ def select_chains(
     compared: Mapping[str, ComparedCampaign],
     days: ReleaseDays,
     report_types: ReportTypes,
-) -> tuple[list[Chained], dict[str, str]]:
+) -> tuple[list[Chained], dict[str, Message]]:
     """Sort the campaigns of a report type that have a workload.
 
     Args:
@@ -109,7 +109,7 @@ def select_chains(
         (campaign for campaign in campaigns if workload in campaign.threads),
         key=lambda campaign: (campaign.at, campaign.id),
     )
-    reasons: dict[str, str] = {}
+    reasons: dict[str, Message] = {}
     ratios = []
     for campaign in of_workload:
         found = compared.get(campaign.id)
@@ -162,40 +162,40 @@ def _place(campaign: Outline, days: ReleaseDays) -> datetime:
 
 def _why_left_out(
     campaign: Outline, found: ComparedCampaign | None, workload: str, days: ReleaseDays
-) -> str | None:
+) -> Message | None:
     """Why a campaign neither is in a chain nor shows the noise; None: it does."""
     slowdown_pct = campaign.slowdown_pct
     if found is None:
-        return f"{campaign.state}, not complete"
+        return message("left-out-state", state=message(f"state-{campaign.state}"))
     if slowdown_pct:
-        return f"its candidate was slowed down by {slowdown_pct:g}% on purpose"
+        return message("left-out-slowed", pct=f"{slowdown_pct:g}")
     if campaign.is_aa:
         if not campaign.calibrates:
-            return "an A/A campaign restored from a dataset snapshot: deployments do not differ"
-        return None if workload in found.estimates else "an A/A campaign without two whole rounds"
+            return message("left-out-restored")
+        return None if workload in found.estimates else message("left-out-aa-rounds")
     if why := _why_no_versions(campaign, workload, days):
         return why
     figures = found.workload(workload)
     if figures.estimate_pct is None:
-        return "no complete round"
+        return message("left-out-no-round")
     if workload not in found.estimates:
-        return "one complete round: nothing tells a change from noise"
+        return message("left-out-one-round")
     if figures.verdict == "unstable":
-        return f"unstable: {'; '.join(english().texts(figures.reasons))}"
+        return message("left-out-unstable", why=joined(figures.reasons))
     return None
 
 
-def _why_no_versions(campaign: Outline, workload: str, days: ReleaseDays) -> str | None:
+def _why_no_versions(campaign: Outline, workload: str, days: ReleaseDays) -> Message | None:
     """Why it does not show what a newer version has changed."""
     baseline, candidate = map(order, _versions(campaign))
     if campaign.origin == run.ORIGIN and not (campaign.planned_for or candidate in days):
-        return "measured by a bisection, and the calendar has no day of its candidate"
+        return message("left-out-bisection")
     if baseline == candidate:
-        return "compares a version with itself"
+        return message("left-out-itself")
     if candidate < baseline and not _came_later(candidate, baseline, days):
-        return "its candidate is older than its baseline"
+        return message("left-out-older")
     if unlike := campaign.unlike.get(workload):
-        return f"its sides differ in more than their versions: {', '.join(unlike)}"
+        return message("left-out-sides", names=", ".join(unlike))
     return None
 
 
@@ -245,7 +245,7 @@ class _Newest:
         if all(first == other for other in others):
             return first
         return {
-            f"{name} of {version}": values
+            f"{name} ({version})": values
             for version, found in unlike.items()
             for name, values in found.items()
         }

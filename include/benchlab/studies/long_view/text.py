@@ -13,8 +13,8 @@ from benchlab.analysis.trend.change_points import MIN_POINTS, ChangePoint
 from benchlab.analysis.trend.lines import NEWEST
 from benchlab.analysis.trend.suspects import Suspect
 from benchlab.analysis.verdict.paired import percent, percents
-from benchlab.language import english
-from benchlab.language.names import first_of, plain
+from benchlab.language import Language, english
+from benchlab.language.names import clauses, first_of, items, plain
 from benchlab.language.numbers import Numbers
 from benchlab.plan.versions import is_same
 from benchlab.report.formats.console import print_table, table_of
@@ -37,7 +37,7 @@ def to_json(view: LongView) -> dict[str, Any]:
         "report": view.report,
         "workload": view.workload,
         "chains": [_chain_json(view.report, chain) for chain in view.chains],
-        "left_out": [{"campaign": name, "why": why} for name, why in view.left_out.items()],
+        "left_out": [{"campaign": name, "why": str(why)} for name, why in view.left_out.items()],
     }
 
 
@@ -128,7 +128,8 @@ def write(console: Console, view: LongView) -> None:
     console.print(Text(f"Long view of {view.report}", style="bold"))
     for chain in view.chains:
         if chain.differs:
-            console.print(Text(f"In another setting: {differences(chain.differs)}"))
+            differs = differences(chain.differs, english())
+            console.print(Text(f"In another setting: {differs}"))
         if view.has_lines:
             about = "no candidate is older than one before it"
             if chain.line != NEWEST:
@@ -141,24 +142,32 @@ def write(console: Console, view: LongView) -> None:
         console.print()
     by_reason: dict[str, list[str]] = {}
     for campaign, why in view.left_out.items():
-        by_reason.setdefault(why, []).append(campaign)
-    for why, campaigns in by_reason.items():
-        console.print(Text(f"Left out: {first_of(campaigns)}: {plain(why)}", style="dim"))
+        by_reason.setdefault(str(why), []).append(campaign)
+    for reason, campaigns in by_reason.items():
+        console.print(Text(f"Left out: {first_of(campaigns)}: {plain(reason)}", style="dim"))
 
 
-def differences(found: Differences) -> str:
+def differences(found: Differences, language: Language) -> str:
     """How an older setting differs from the next newer one: ``topology small, later large``."""
-    return "; ".join(
-        f"{name} {_value(here)}, later {_value(newer)}" for name, (here, newer) in found.items()
-    )
+    return clauses(
+        (
+            language.say(
+                "setting-differs", name=name, here=_value(here, language),
+                newer=_value(newer, language),
+            )
+            for name, (here, newer) in found.items()
+        ),
+        language,
+    )  # fmt: skip
 
 
-def _value(found: object) -> str:
+def _value(found: object, language: Language) -> str:
     if isinstance(found, Mapping):
-        return ", ".join(f"{key}={_value(value)}" for key, value in found.items())
+        each = (f"{key}={_value(value, language)}" for key, value in found.items())
+        return items(each, language)
     if isinstance(found, Sequence) and not isinstance(found, str):
-        return ", ".join(map(_value, found))
-    return "none" if found is None else plain(str(found))
+        return items((_value(value, language) for value in found), language)
+    return language.say("site-none") if found is None else plain(str(found))
 
 
 def _table(view: ChainView) -> Table:

@@ -19,6 +19,7 @@ from benchlab.analysis.trend.lines import NEWEST
 from benchlab.analysis.trend.suspects import Suspect
 from benchlab.analysis.verdict.paired import percent, percents
 from benchlab.campaign.outline import Outline
+from benchlab.language import Message
 from benchlab.report.notifications.events import Event, WorkloadChange, of_changes
 from benchlab.report.publish.destinations import PublicationRecord
 from benchlab.studies.comparisons import ComparedCampaign, Comparisons
@@ -121,7 +122,7 @@ class LongView:
     report: str
     workload: str
     chains: tuple[ChainView, ...]
-    left_out: Mapping[str, str]
+    left_out: Mapping[str, Message]
 
     @property
     def has_lines(self) -> bool:
