@@ -282,6 +282,7 @@ def test_every_field_of_the_form_reaches_the_plan(airflow_env: dict[str, str]) -
         "seconds": 7,
         "tables": 2,
         "restore": "per_workload",
+        "interleave": "trials",
         "aa": True,
         "slowdown_pct": 30,
         "languages": ["zh", "en"],
@@ -296,6 +297,7 @@ def test_every_field_of_the_form_reaches_the_plan(airflow_env: dict[str, str]) -
     assert (spec["rounds"], spec["deployments"], spec["seconds"]) == (5, 2, 7)
     assert spec["dataset"]["tables"] == 2
     assert (spec["restore"], spec["ports"]["entry"]) == ("per_workload", 23390)
+    assert spec["interleave"] == "trials"
     assert (spec["sides"], spec["slowdown_pct"]) == ("same", 30)
     assert spec["languages"] == ["zh", "en"]
 

@@ -15,6 +15,7 @@ import pytest
 
 from benchlab.campaign.progress import ProgressLog, ProgressNote
 from benchlab.hosts.fleet import Fleet
+from benchlab.plan.report_type import SIDES
 from benchlab.results.records import rows_of
 from benchlab.targets import fleet_files
 from benchlab.targets.ec2 import rental_file
@@ -202,11 +203,14 @@ def test_a_dataset_snapshot_seeds_the_next_fleet(rented: Rented, bucket: Any) ->
 
 
 def test_both_sides_are_deployed_anew_on_the_same_hosts(rented: Rented, bucket: Any) -> None:
-    """The first deployment loads its dataset and keeps it; the second restores it."""
+    """The first deployment loads its dataset and keeps it; the second restores it, each side with
+    the ports that the other one had: TiUP refuses those that another cluster still has.
+    """
     machine = rented.machine
     settings = rented.settings(rounds=2, deployments=2, snapshots="s3://datasets/small")
     machine.run(CLI, "run", "sysbench_ec2", *settings, "--campaign", "anew")
     campaign, trials = machine.outcome("anew")
+    assert {*campaign.plan.first_ports} == {*SIDES}
     assert [t.trial.id for t in trials] == [t.id for t in campaign.plan.trials]
     assert all(t.valid for t in trials), [t.reasons for t in trials]
     assert all("check dataset" in t.phases for t in trials), "each is the first on its side's data"

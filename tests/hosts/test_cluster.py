@@ -27,7 +27,7 @@ from benchlab.hosts.fleet import Fleet, FleetHost, Role
 from benchlab.hosts.ssh.executor import SSHExecutor
 from benchlab.plan.fields.builds import Build
 from benchlab.plan.fields.engines import Parameters
-from benchlab.plan.report_type import Side
+from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.records import rows_of
 from tests.builders import plans
 from tests.hosts import standin
@@ -75,9 +75,9 @@ class TestFleet:
             "cluster_name": f"c1-{side}",
             "directory": Path(f"/home/{USER}/benchlab/{side}"),
             "subdirectory": PurePosixPath("c1") / side,
-            "ports": Ports.for_side(side),
+            "ports": Ports.of_set(SIDES.index(side)),
             "host": self.fleet.with_role("tidb")[0].address,
-            "port": Ports.for_side(side).tidb,
+            "port": Ports.of_set(SIDES.index(side)).tidb,
             "max_connections": 100,
             "database": "sbtest",
             "password": "hunter2",

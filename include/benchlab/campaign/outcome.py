@@ -13,16 +13,14 @@ from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict import aa_campaigns, calibration, compare
 from benchlab.analysis.verdict.aa_campaigns import figures_of
 from benchlab.analysis.verdict.calibration import Calibration
-from benchlab.analysis.verdict.calibration_checks import calibration_checks
 from benchlab.analysis.verdict.compare import Comparison
-from benchlab.analysis.verdict.decision import MetricKind
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.campaign.kept_figures import DOUBTS, FIGURES, FORM, SQUARES, Doubted, Form, T
 from benchlab.campaign.outline import Outline, outline_of
 from benchlab.errors import StoreError
 from benchlab.home import Home
 from benchlab.results.kept import key_of
-from benchlab.results.records import Campaign, GateResult, TrialResult, inconsistencies
+from benchlab.results.records import Campaign, TrialResult, inconsistencies
 from benchlab.results.store import Store
 
 log = logging.getLogger(__name__)
@@ -74,6 +72,8 @@ class Comparer:
             StoreError: the store cannot be read.
         """
         trials = self.store.trials(campaign.id) if trials is None else trials
+        others = self.calibrating(campaign)
+        figures = self.figures(others)
         comparison = compare.compare(
             campaign.plan,
             trials,
@@ -81,6 +81,8 @@ class Comparer:
             inconsistencies(campaign.facts),
             gates=self.gates,
             calibration=self.calibration(campaign),
+            started_at=campaign.started_at,
+            aa_campaigns={other.started_at: figures[other.id] for other in others},
         )
         return Outcome(campaign, trials, comparison)
 
@@ -139,21 +141,6 @@ class Comparer:
             ]
         alike = self._alike[setting]
         return [other for other in alike if other.id != own.id] if own.calibrates else alike
-
-    def calibration_gates(
-        self, found: Outcome
-    ) -> Iterator[tuple[str, MetricKind, tuple[GateResult, ...]]]:
-        """What the gates of the table ``calibration`` find, by workload and kind of metric."""
-        others = self.calibrating(found.campaign)
-        figures = self.figures(others)
-        rows = calibration_checks(
-            figures_of(self.store, found.campaign),
-            found.campaign.started_at,
-            {other.started_at: figures[other.id] for other in others},
-        )
-        chosen = gates.of_table(self.gates, "calibration")
-        for workload, kind, columns in rows:
-            yield workload, kind, gates.evaluate(chosen, columns)
 
     # What is kept of campaigns that have ended
 

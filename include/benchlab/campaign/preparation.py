@@ -88,12 +88,14 @@ class Preparation(StoredCampaign):
             TargetError: a server is not of the version, or not the build, that was asked for.
             SpecError: a parameter has no effect in this version.
         """
-        engine = self._begin("deploy", side)
+        self._begin("deploy", side)
         self.sequence.abandon_cut_pairs()
         self.sequence.deployed(side)
         for deployed in self.target.sides:
             self.target.balancer(deployed).stop()
             self.target.engine(deployed).stop()
+        self.target.begin_deployment(self.sequence.current())
+        engine = self.target.engine(side)
         engine.deploy()
         # Before data are loaded, which takes an hour.
         if misfits := engine.misfits():

@@ -105,11 +105,13 @@ class StoredCampaign:
         excluded = {(found.trial, found.attempt) for found in comparison.excluded}
         metric = self.plan.metric(self.plan.trials[0].workload)
         rows: list[CampaignRow] = [
-            *(
-                ("workloads", found.workload, self.plan.metric(found.workload), found.gates)
-                for found in comparison.checks
-            ),
-            *(("calibration", *row) for row in self._comparer.calibration_gates(outcome)),
+            (
+                "calibration" if found.kind else "workloads",
+                found.workload,
+                found.kind or self.plan.metric(found.workload),
+                found.gates,
+            )
+            for found in comparison.checks
         ]
         return data_docs.build(
             gates.of_campaign(self._comparer.gates, metric, fleet=self.spec.topology is not None),

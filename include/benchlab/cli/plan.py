@@ -47,6 +47,12 @@ def show_plan(
     commands: Annotated[
         bool, typer.Option("--commands", help="print the commands that a campaign would run")
     ] = False,
+    detect: Annotated[
+        float | None,
+        typer.Option(
+            metavar="PCT", help="the slowdown to be found at least cost; else 1.5 thresholds"
+        ),
+    ] = None,
     backfill: Annotated[
         tuple[date, date] | None,
         typer.Option(
@@ -58,11 +64,11 @@ def show_plan(
 ) -> None:
     """Show what a campaign would do: steps, minutes, hosts, dollars, trials. Starts nothing.
 
-    Example: benchlab plan sysbench_local --set rounds=6 --set threads=2,8
+    Example: benchlab plan sysbench_local --set rounds=6 --set threads=2,8 --detect 3
     """
     home = find()
     if backfill is not None:
-        if commands or on is not None:
+        if commands or on is not None or detect is not None:
             raise SpecError("plan: --backfill goes with --set and --json only")
         with open_store(home) as store:
             unplanned = read_report_type(home, report, overrides)
@@ -75,7 +81,7 @@ def show_plan(
     planning.refuse_unpublished(home, spec, engine)
     planned = planning.plan(home, spec, engine, spec.report, _basis(home, spec, engine))
     if as_json:
-        found = _sensitivity(home, spec, planned)
+        found = _sensitivity(home, spec, planned, detect)
         document = {**planned.to_json(), "sensitivity": asdict(found) if found else None}
         print(json.dumps(document, indent=2))
     elif commands:
@@ -83,7 +89,8 @@ def show_plan(
     else:
         left_open = "; ".join(planning.undecided(home, spec, Access.for_a_person()))
         not_runnable = left_open or None
-        lines = sensitivity_text.plan_lines(_sensitivity(home, spec, planned), spec.report)
+        found = _sensitivity(home, spec, planned, detect)
+        lines = sensitivity_text.plan_lines(found, spec.report)
         print(
             plan_text.render(
                 spec, planned, str(reason), not_runnable=not_runnable, sensitivity=lines
@@ -121,9 +128,11 @@ def _basis(home: Home, spec: ReportSpec, engine: str) -> Basis:
     return planning.known(home, spec, engine, None, access)
 
 
-def _sensitivity(home: Home, spec: ReportSpec, planned: Plan) -> PlanSensitivity | None:
+def _sensitivity(
+    home: Home, spec: ReportSpec, planned: Plan, detect_pct: float | None
+) -> PlanSensitivity | None:
     try:
-        return plan_sensitivity(home, spec, planned)
+        return plan_sensitivity(home, spec, planned, detect_pct=detect_pct)
     except StoreError as error:  # a plan does not need the store
         print(f"sensitivity: not known: {error}", file=sys.stderr)
         return None

@@ -28,6 +28,7 @@ class Wanted:
         of: the version and parameters of the side.
         directory: the campaign's directory on the client's host.
         max_connections: how many the client opens at most.
+        port_set: which of the two sets of ports its servers listen on, 0 or 1.
         database: the schema that holds the dataset.
         password: of the account that the client uses.
         package: gives the package of a component's build on this machine.
@@ -39,6 +40,7 @@ class Wanted:
     directory: Path
     package: Callable[[str], Path] = Path
     max_connections: int = 1
+    port_set: int = 0
     database: str = ""
     password: str = field(default="", repr=False)
 

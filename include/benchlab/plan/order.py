@@ -135,6 +135,15 @@ def first_prepared(spec: ReportSpec, seed: int) -> tuple[Side, ...]:
     return tuple(_balanced_first_sides([spec.deployments], _drawing(seed, "prepare")))
 
 
+def first_ports(spec: ReportSpec, seed: int) -> tuple[Side, ...]:
+    """The side that has the first of two port sets on the same hosts, in each deployment.
+
+    Drawn, and the other one in every second deployment: one port set may be the better one.
+    """
+    drawn = _drawing(seed, "ports").sample(SIDES, k=2)
+    return tuple(drawn[number % 2] for number in range(spec.deployments))
+
+
 _Runs = Sequence[tuple[Side, Sequence[int]]]
 """Sides in turn, each with the thread counts that are measured before the other side's turn."""
 

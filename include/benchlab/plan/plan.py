@@ -42,7 +42,7 @@ _NOT_MEASURED = {
     *("minutes", "dollars", "disk_gib", "steps", "vcpus", "prices_as_of", "page_minutes"),
     *("seeded_minutes", "seeded_dollars", "repeat_minutes", "repeat_dollars", "most_dollars"),
     *("dataset", "learned", "warnings", "trials", "workloads", "threads", "s3_usd_a_month"),
-    *("first_prepared", "interleave_minutes"),
+    *("first_prepared", "first_ports", "interleave_minutes"),
 }
 
 
@@ -98,6 +98,9 @@ class Plan:
         deployments: how often each side is deployed and loaded anew.
         first_prepared: the side that is prepared first, by deployment; empty in plans of an earlier
             Benchlab, which prepared the baseline first.
+        first_ports: the side that has the first of two port sets on the same hosts, by deployment;
+            empty where the sides do not stand on the same hosts, and in plans of an earlier
+            Benchlab, which gave it to the baseline.
         most_dollars: of the dearest instance types and region that the topology allows; None
             where it allows no dearer ones.
         interleave_minutes: how many of the minutes the sides' turns within pairs of blocks take;
@@ -137,6 +140,7 @@ class Plan:
     most_dollars: float | None = None
     deployments: int = 1
     first_prepared: tuple[Side, ...] = ()
+    first_ports: tuple[Side, ...] = ()
     interleave_minutes: float | None = None
 
     @property
@@ -157,6 +161,11 @@ class Plan:
         """The sides of the plan, the one that a deployment prepares first before the other."""
         first = self.first_prepared[deployment - 1] if self.first_prepared else "baseline"
         return tuple(sorted(self.sides, key=lambda side: side != first))
+
+    def port_set(self, side: Side, deployment: int = 1) -> int:
+        """Which of two port sets on the same hosts a side has in a deployment: 0 or 1."""
+        first = self.first_ports[deployment - 1] if self.first_ports else "baseline"
+        return int(side != first)
 
     def measures_as(self, other: Plan) -> bool:
         """Whether both have the same trials on the same hosts, in whatever order and time."""
@@ -303,6 +312,8 @@ def make(
             deployments=spec.deployments,
             first_prepared=order.first_prepared(spec, seed),
         )
+    if isinstance(topology, Ec2Topology | HostsTopology) and order.is_drawn(spec):
+        made = replace(made, first_ports=order.first_ports(spec, seed))
     if spec.interleave == "trials":
         by_blocks = spec.model_copy(update={"interleave": "blocks"})
         as_blocks = tuple(order.trials(by_blocks, seed, read_only))

@@ -19,8 +19,16 @@ from benchlab.published.store import PublishedReports
 from benchlab.results.records import CampaignSummary, LookedInto, StoredVerdict
 from benchlab.site.page import NoSuchPage, Page, Site
 from benchlab.site.scales import Scale, around
-from benchlab.studies.long_view.text import differences, linking
-from benchlab.studies.long_view.view import Between, ChainView, Link, LongView, between, long_view
+from benchlab.studies.long_view.text import differences
+from benchlab.studies.long_view.view import (
+    Between,
+    ChainView,
+    Link,
+    LongView,
+    between,
+    linking,
+    long_view,
+)
 
 # In place of a report type, for workloads that only published pages have: no report type's name
 # begins with `_`.

@@ -21,7 +21,7 @@ from benchlab.plan.steps import PlanStep
 from benchlab.plan.versions import RULES
 from benchlab.site import phases
 from benchlab.site.page import Page, Site
-from benchlab.studies.sensitivity.proposals import PlanSensitivity, plan_sensitivity
+from benchlab.studies.sensitivity.proposals import PlanSensitivity, Proposal, plan_sensitivity
 
 PLACE = "plan/"
 Asked = Mapping[str, Sequence[str]]
@@ -267,6 +267,8 @@ def _facts(
     else:
         facts.append(("cost", _cost(site, spec, made)))
     facts.append(("finds", _finds(site, spec, finds)))
+    if finds and finds.cheapest:
+        facts.append(("cheapest", _offered(site, spec, finds.cheapest)))
     facts.append(("trials", numbers.whole(len(made.trials))))
     facts.append(
         ("rounds", say("site-plan-rounds-of", rounds=made.rounds, deployments=made.deployments))
@@ -296,6 +298,17 @@ def _finds(site: Site, spec: ReportSpec, found: PlanSensitivity | None) -> str:
     if not found.campaigns:
         return say("site-plan-finds-assumed", change=change)
     return say("site-plan-finds-change", change=change, campaigns=len(found.campaigns))
+
+
+def _offered(site: Site, spec: ReportSpec, offer: Proposal) -> str:
+    numbers = Numbers(site.language)
+    return site.language.say(
+        "site-plan-cheapest-is",
+        change=numbers.size(round(offer.detects_pct, 1), spec.threshold_pct),
+        rounds=offer.rounds,
+        deployments=offer.deployments,
+        duration=numbers.duration(timedelta(hours=offer.hours)),
+    )
 
 
 def _command(spec: ReportSpec, changes: Mapping[str, Any]) -> str:

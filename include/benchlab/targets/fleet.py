@@ -165,6 +165,19 @@ class FleetTarget(BaseTarget):
 
         return probes.to_text(probes.probe(self.fleet, self.executor_of, place, seconds))
 
+    def begin_deployment(self, number: int) -> None:
+        """See :class:`BaseTarget`: each side may be about to get the other one's ports."""
+        if number == self._deployment():
+            return
+        for side in self.sides:
+            self._cluster(side).destroy()
+        fleet_files.write(self.state / fleet_files.DEPLOYMENT_FILE, str(number))
+
+    def _deployment(self) -> int:
+        """The deployment that the hosts have, or are about to get."""
+        file = self.state / fleet_files.DEPLOYMENT_FILE
+        return int(file.read_text(encoding="ascii")) if file.exists() else 1
+
     def engine(self, side: Side) -> Database:
         return self._cluster(side)
 
@@ -177,6 +190,7 @@ class FleetTarget(BaseTarget):
             campaign=self.campaign,
             directory=self.directory,
             max_connections=self.most_threads + 50,
+            port_set=self.plan.port_set(side, self._deployment()),
             database=workloads.workload_of(self.spec).DATABASE,
             password=self.home.password(self.campaign),
         )

@@ -2,7 +2,8 @@
 
 ``fleet.json`` has the hosts and their host keys, ``ssh_key`` the campaign's private key, readable
 only by its owner. With these two, any process can reach the fleet: a task, a trigger that waits for
-a client, `benchlab give-back`.
+a client, `benchlab give-back`. ``deployment`` has the number of the deployment on the hosts, once
+it is not the first.
 
 Owned hosts have three more files. ``owner`` has the name of the owner's key. ``opened`` exists from
 the time when all hosts let the campaign's key in until all are clean. ``displaced`` lists, one on a
@@ -29,6 +30,7 @@ OWNER_FILE = "owner"
 RENTAL_FILE = "rental.json"
 SPENT_FILE = "spent"
 DISPLACED_FILE = "displaced"
+DEPLOYMENT_FILE = "deployment"
 
 
 def write(path: Path, text: str) -> None:
@@ -174,6 +176,7 @@ def forget(state: Path) -> None:
         KEY_FILE,
         "password",
         "dataset_source",
+        DEPLOYMENT_FILE,
         *(path.name for path in state.glob("dataset-*.json")),
         RENTAL_FILE,  # a campaign that is resumed rents again, with a new expiry
     ):

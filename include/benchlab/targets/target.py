@@ -250,6 +250,16 @@ class BaseTarget(Deployment, ABC):
             TargetError: a host cannot be cleaned.
         """
 
+    def begin_deployment(self, number: int) -> None:
+        """Make room for a deployment before its first side is deployed; repeatable.
+
+        Args:
+            number: from 1.
+
+        Raises:
+            TargetError: what an earlier one left cannot be removed.
+        """
+
     @abstractmethod
     def environment(self) -> dict[str, str]:
         """Facts of the hosts, for the report."""

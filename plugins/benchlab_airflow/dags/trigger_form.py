@@ -63,8 +63,8 @@ _NO_OVERRIDE = ("campaign", "overrides", "published")
 # What may be sent beside the form's own fields. The rest is for those who write the report type's
 # file: where it runs and who sees it, which must not depend on who may start it.
 _OTHERS = re.compile(
-    r"(title|sides|engine|target|repeat_limit|seed|placement|workloads|threads|rounds|deployments|seconds"
-    r"|warmup_seconds|restore|threshold_pct|slowdown_pct|languages|baseline|candidate"
+    r"(title|sides|engine|target|repeat_limit|seed|placement|interleave|workloads|threads|rounds"
+    r"|deployments|seconds|warmup_seconds|restore|threshold_pct|slowdown_pct|languages|baseline|candidate"
     r"|(dataset|ports|client|budget|threads_by_workload)(\..*)?|schedule\.(measure_again|catchup_days)"
     r"|engines\.[a-z][a-z0-9_]*\.(parameters|components|by_version|by_workload"
     r"|(baseline|candidate)\.(version|parameters|components))(\..*)?)"
@@ -545,6 +545,18 @@ def _method(spec: ReportSpec) -> dict[str, Param | None]:
             description="The baseline against itself: shows how large the noise is. The "
             "candidate's version is not used.",
             type="boolean",
+        )
+    if spec.sides != "single" and spec.placement == "interleaved":
+        fields["interleave"] = _own(
+            spec,
+            "interleave",
+            "The sides take turns by",
+            "By trials, noise that comes and goes within minutes meets both sides alike, but "
+            "servers start more often; the plan says how often, and how long that takes.",
+            values_display={
+                "blocks": "blocks: all thread counts of a side, then those of the other",
+                "trials": "trials: thread count by thread count, as A B B A",
+            },
         )
     if targets.by_name()[spec.target].slows_down and spec.sides != "single":
         fields["slowdown_pct"] = _own(

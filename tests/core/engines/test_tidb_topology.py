@@ -60,7 +60,7 @@ def rendered(of: Fleet, side: Any = "baseline", **fields: Any) -> str:
     made: dict[str, Any] = {
         "user": "admin",
         "subdirectory": PurePosixPath("c1") / side,
-        "ports": Ports.for_side(side),
+        "ports": Ports.of_set(side == "candidate"),
         "configs": configuration(PUBLISHED, {"tikv": PUBLISHED_TIKV}),
     }
     return render(of, **(made | fields))
@@ -103,12 +103,10 @@ def test_two_sides_share_hosts_and_nothing_else(of: Fleet) -> None:
 
 
 def test_no_port_is_taken_twice_on_a_host_with_every_role() -> None:
-    """All eight ports of both sides are different ones."""
-    ports = [
-        port for side in ("baseline", "candidate") for port in vars(Ports.for_side(side)).values()
-    ]
+    """All eight ports of both port sets are different ones."""
+    ports = [port for number in (0, 1) for port in vars(Ports.of_set(number)).values()]
     assert len(set(ports)) == len(ports) == 16
-    assert vars(Ports.for_side("baseline")) == vars(Ports())
+    assert vars(Ports.of_set(0)) == vars(Ports())
 
 
 def test_parameters_reach_the_component_they_belong_to() -> None:

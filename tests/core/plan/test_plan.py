@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from benchlab import workloads as catalog
 from benchlab.errors import SpecError
 from benchlab.home import find
+from benchlab.plan import order, pricing, rates, report_type, steps, topology
 from benchlab.plan import plan as planning
-from benchlab.plan import pricing, rates, report_type, steps, topology
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.plan.topology import Topology
@@ -353,6 +353,30 @@ def test_either_side_may_be_prepared_first_and_each_as_often() -> None:
     earlier = planning.make(testing.spec(seed=None), "mariadb", "c1", READ_ONLY).to_json()
     del earlier["first_prepared"]
     assert Plan.from_json(earlier).in_order() == SIDES
+
+
+def test_either_side_may_have_the_better_ports_and_they_swap() -> None:
+    """What a port does to a cluster falls on both sides, or in half of the campaigns on each."""
+    spec = testing.spec(rounds=4, deployments=4)
+    drawn = Counter(order.first_ports(spec, seed) for seed in range(40))
+    baseline_first, candidate_first = (one * 2 for one in itertools.permutations(SIDES))
+    assert drawn.keys() == {baseline_first, candidate_first}
+    assert min(drawn.values()) > 10
+    plan = on_fleet(weekly(deployments=2))
+    assert all(plan.port_set("baseline", n) != plan.port_set("candidate", n) for n in (1, 2))
+    assert Plan.from_json(plan.to_json()).first_ports == plan.first_ports, "as it is resumed"
+    earlier = plan.to_json()
+    del earlier["first_ports"]
+    assert [Plan.from_json(earlier).port_set(side, 2) for side in SIDES] == [0, 1]
+    assert Plan.from_json(earlier).measures_as(plan)
+
+
+def test_only_sides_on_the_same_hosts_have_port_sets() -> None:
+    """On this machine one server runs at a time, on one port; a sequence is as published."""
+    assert "first_ports" not in planning.make(testing.spec(), "mariadb", "c1", ()).to_json()
+    published = on_fleet(weekly(placement="sequential"))
+    assert [published.port_set(side) for side in SIDES] == [0, 1]
+    assert "first_ports" not in published.to_json()
 
 
 def test_a_dataset_snapshot_saves_the_load() -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from benchlab.analysis.trend.change_points import ChangePoint
 from benchlab.analysis.trend.drift import Drift
+from benchlab.analysis.trend.suspects import Suspect
 from benchlab.analysis.verdict.compare import Comparison, compare
 from benchlab.plan.order import PlannedTrial
 from benchlab.report.model import report as model
@@ -251,6 +252,21 @@ def test_a_change_point_names_both_campaigns_with_their_versions() -> None:
     )
     reports = (("Report of c4", "s3://reports/c4.html"), ("Report of c5", "/reports/c5.html"))
     assert found.links == (*WHERE, *reports)
+
+
+def test_a_suspect_names_the_campaign_that_tells_it_apart() -> None:
+    """Nobody can tell yet whose change it is; once somebody can, that is news again."""
+    suspect = Suspect(10, -0.05, (-0.06, -0.04), "c5", "v6", "c4", "v5", "v5.9", "v5", "v5")
+    command = "benchlab run weekly --set baseline=v5 --set candidate=v6"
+    found = WorkloadChange(suspect, told_apart_by=command)
+    assert marks(found) == marks(found)
+    assert not marks(found) & marks(change("c4", "c5"))
+    (event,) = events.of_changes("weekly", "c5", {INDEX: [found]})
+    message = text.of_changes(event, report(), ())
+    assert message.subject == "Suspected change: sysbench_test: Update Index"
+    (said,) = message.sentences
+    assert "from v5 in campaign c4 to v6 in campaign c5 if its new baseline v5.9 is as" in said
+    assert said.endswith(f"not separable until this campaign has run: {command}")
 
 
 def test_a_change_that_was_taken_back_is_not_said_to_have_stayed() -> None:

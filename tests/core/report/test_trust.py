@@ -6,13 +6,14 @@ import dataclasses
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from upath import UPath
 
-from benchlab import home
+from benchlab import home, language
 from benchlab.analysis.gates import gates as quality
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict.calibration import Calibration
@@ -27,7 +28,7 @@ from benchlab.campaign.outcome import Comparer
 from benchlab.home import Home
 from benchlab.plan.order import PlannedTrial
 from benchlab.report.charts.charts import draw
-from benchlab.report.formats import html, markdown, terminal
+from benchlab.report.formats import html, json_text, markdown, terminal
 from benchlab.report.model import report as model
 from benchlab.report.sentences import trust
 from benchlab.results.records import Campaign, GateResult, TrialResult
@@ -249,6 +250,35 @@ def test_an_aa_campaign_does_not_calibrate_itself(store: Store) -> None:
     """It would widen its own interval by its own estimate."""
     made = [add(store, aa(number), change) for number, change in enumerate(CHANGES)]
     assert calibration_for(store, made[0]).campaigns == ("aa1", "aa2", "aa3", "aa4")
+
+
+def test_every_format_shows_the_gates_of_the_campaign_and_the_age_of_its_calibration(
+    store: Store,
+) -> None:
+    """Those of trials are not all: an order as published, and A/A campaigns of last season."""
+    made = add(store, campaign(placement="sequential"), -0.04)
+    for number, change in enumerate(CHANGES):
+        known = aa(number, placement="sequential")
+        began = made.started_at - timedelta(days=120 + number)
+        add(store, dataclasses.replace(known, started_at=began), change)
+    found = Comparer(home.find(), store).outcome(made)
+    tallies = {
+        gate["gate"]: gate
+        for gate in json_text.to_json(made, found.comparison, found.trials)["gates"]
+    }
+    counts = ("passed", "failed", "not_evaluated")
+    assert [tallies["balanced_order"][count] for count in counts] == [0, 1, 0]
+    assert [tallies["aa_recent"][count] for count in counts] == [0, 2, 0], "throughput and p95"
+    assert tallies["headroom"]["not_evaluated"] == 1
+    for code, age, order in (
+        ("en", "The newest A/A campaign lies 120 days from this one.", "to within one): Point"),
+        ("zh", "最近一次 A/A 测试与本次测试相距 120 天。", "最多相差一轮）：Point Select"),
+    ):
+        report = model.build(made, found.comparison, found.trials, language=language.load(code))
+        for page in (markdown.render(report), html.render(report, draw(report))):
+            assert age in page
+            assert order in page
+            assert "aa_recent" in page.replace("\\", "")
 
 
 # ---------------------------------------------------------------- the report

@@ -378,11 +378,28 @@ def test_a_plan_says_what_it_finds_and_what_more_rounds_would(home: Home, report
     found = planned(*arguments)["sensitivity"]
     assert found["campaigns"] == [f"aa{n}" for n in range(5)]
     assert found["detects_pct"] > 2
-    assert [offer["rounds"] for offer in found["offers"]] == [6, 12, 24, 2]
+    assert [offer["rounds"] for offer in found["offers"]] == [6, 12, 24]
+    assert found["cheapest"]["detects_pct"] <= found["wanted_pct"] == 3
     said = run("plan", *arguments).stdout
     assert f"a slowdown of {found['detects_pct']:.1f}% is found in 4 of 5 campaigns" in said
     assert f"detect {found['detects_pct']:.1f}% in " in said
     assert "dollars" not in said
+
+
+def test_a_plan_proposes_what_finds_a_wanted_change_at_least_cost(home: Home, report: Path) -> None:
+    """Deployments and rounds, with hours: a smaller change takes more of both."""
+    small, large = (planned(report, "--detect", pct)["sensitivity"] for pct in (3, 9))
+    for_small, for_large = small["cheapest"], large["cheapest"]
+    assert for_small["detects_pct"] <= 3 < for_large["detects_pct"] <= 9
+    assert for_small["deployments"] > for_large["deployments"]
+    assert for_small["hours"] > for_large["hours"]
+    said = run("plan", report, "--detect", "9").stdout
+    assert f"to find 9% at least cost: detect {for_large['detects_pct']:.1f}% in " in said
+    below = planned(report, "--detect", 2)["sensitivity"]
+    assert (below["cheapest"], "threshold is 2%" in below["why_none"]) == (None, True)
+    sequential = planned(report, "--set", "placement=sequential")["sensitivity"]
+    assert (sequential["cheapest"], "interleaved" in sequential["why_none"]) == (None, True)
+    assert "--detect: must be above 0" in refused("plan", report, "--detect", "-1")
 
 
 def test_a_plan_without_aa_campaigns_says_how_to_get_there(home: Home, report: Path) -> None:

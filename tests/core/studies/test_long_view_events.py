@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from benchlab.analysis.trend.drift import Drift
+from benchlab.analysis.trend.suspects import Suspect
 from benchlab.report.notifications.events import Event
 from benchlab.studies.comparisons import Comparisons
 from benchlab.studies.long_view.view import ChainView, LongView, change_events, long_view
@@ -98,6 +99,21 @@ def test_what_a_level_rests_on_is_named_where_it_is_beside_the_change(chain: Cha
     assert down.bridged == up.bridged == (("10.2.11", "10.2.10"),)
     assert down.outliers == ("week-004",)
     assert up.outliers == outliers
+
+
+def test_a_recent_suspect_is_reported_with_the_campaign_that_tells_it_apart(
+    chain: ChainView,
+) -> None:
+    """Of long ago it is not."""
+    places = ("week-003", "10.11.6", "week-002", "10.11.5", "10.2.12", "10.2.11", "10.2.11")
+    recent, old = (Suspect(at, -0.1, (-0.12, -0.08), *places) for at in (3, 2))
+    (event,) = found(dataclasses.replace(chain, changes=(), suspects=(old, recent)))
+    (part,) = event.parts
+    assert (event.kind, part.change and part.change.found) == ("change_point", recent)
+    assert part.change
+    assert part.change.told_apart_by == (
+        f"benchlab run {REPORT} --set baseline=10.2.11 --set candidate=10.11.6"
+    )
 
 
 def test_a_drift_is_an_event_of_its_own(chain: ChainView) -> None:

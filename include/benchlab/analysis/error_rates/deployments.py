@@ -139,9 +139,13 @@ def settings(
     best = rounds_for_each(noise, deployment_cost, round_cost)
     found = []
     for each in {max(1, best - 1), best, best + 1}:
-        for deployments in range(2, MOST_DEPLOYMENTS + 1):
+        for deployments in range(1, MOST_DEPLOYMENTS + 1):
             rounds = deployments * each
-            if detectable_pct(noise, deployments, rounds, threshold_pct) <= wanted_pct:
+            # A single round has no variance.
+            if (
+                rounds > 1
+                and detectable_pct(noise, deployments, rounds, threshold_pct) <= wanted_pct
+            ):
                 found.append((deployments, rounds))
                 break
     yield from sorted(found, key=lambda one: one[0] * deployment_cost + one[1] * round_cost)

@@ -27,6 +27,7 @@ DAY = timedelta(days=1)
 LEAST_CAMPAIGNS = 3
 
 Row = tuple[str, MetricKind, dict[str, float | None]]
+"""Workload, kind of metric, and its columns."""
 
 
 def calibration_checks(

@@ -13,12 +13,14 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from benchlab.analysis.gates.gates import Gate
+from benchlab.analysis.gates.gates import Gate, evaluate, of_table
 from benchlab.analysis.verdict import decision
 from benchlab.analysis.verdict.by_side import loses_by_side
 from benchlab.analysis.verdict.calibration import NO_CALIBRATION, Calibration
+from benchlab.analysis.verdict.calibration_checks import Row, calibration_checks
 from benchlab.analysis.verdict.cell_gates import CellGates, cell_gates
 from benchlab.analysis.verdict.decision import KINDS, Decision, Measurement, MetricKind
 from benchlab.analysis.verdict.doubts import Doubts, WorkloadGates, doubts
@@ -112,7 +114,9 @@ class Comparison:
         gates: of all executed trials, used or not: a trial whose gate of validity failed is never
             used.
         cells: the gates of cells, of the trials whose figures are used.
-        checks: the gates of what no trial can show by itself.
+        checks: the gates of what no trial can show by itself, and of the A/A campaigns.
+        aa_age_days: from the newest A/A campaign that calibrates a workload to this one; None where
+            there is none.
         calibration: what A/A campaigns show about deployments.
         sides: those that were planned. Where there is one, nothing is compared: its workloads have
             figures, and nobody may be shown a verdict.
@@ -126,6 +130,7 @@ class Comparison:
     cells: tuple[CellGates, ...] = ()
     checks: tuple[WorkloadGates, ...] = ()
     calibration: Calibration = NO_CALIBRATION
+    aa_age_days: float | None = None
     sides: tuple[Side, ...] = SIDES
 
     @property
@@ -135,8 +140,10 @@ class Comparison:
 
     @property
     def all_gates(self) -> tuple[GateResult, ...]:
-        """Those of trials, and then those of cells."""
-        return (*self.gates, *(gate for cell in self.cells for gate in cell.gates))
+        """Those of trials, then those of cells, and those of the campaign."""
+        of_cells = (gate for cell in self.cells for gate in cell.gates)
+        of_campaign = (gate for row in self.checks for gate in row.gates)
+        return (*self.gates, *of_cells, *of_campaign)
 
     @property
     def not_evaluated(self) -> tuple[str, ...]:
@@ -171,6 +178,8 @@ def compare(
     *,
     gates: Sequence[Gate] = (),
     calibration: Calibration | None = None,
+    started_at: datetime | None = None,
+    aa_campaigns: Mapping[datetime, Sequence[Rounds]] | None = None,
 ) -> Comparison:
     """Compare the sides of a campaign, workload by workload.
 
@@ -181,12 +190,19 @@ def compare(
             (:func:`benchlab.results.records.inconsistencies`). No change is then concluded.
         gates: the definitions; their symptoms decide what makes a verdict unstable.
         calibration: what A/A campaigns of the same report type show about deployments.
+        started_at: when the campaign began, and ``aa_campaigns``: the figures of these A/A
+            campaigns, by their start, to judge whether they fit.
 
     Example:
         ``compare(campaign.plan, store.trials(campaign.id), 2.0).workloads[0].verdict``
     """
     shown = shown_by(plan, results, threshold_pct, unsound, gates=gates)
     measured = {result.trial.id for result in shown.used}
+    aa_gates = of_table(gates, "calibration")
+    aa_rows: list[Row] = []
+    if started_at is not None:
+        aa_rows += calibration_checks(shown.workloads, started_at, aa_campaigns or {})
+    ages = [age for *_, row in aa_rows if (age := row["newest_age_days"]) is not None]
     in_order = sorted(results, key=lambda result: (result.trial.index, result.attempt))
     return Comparison(
         workloads=judge(
@@ -201,8 +217,12 @@ def compare(
         missing=tuple(trial.id for trial in plan.trials if trial.id not in measured),
         gates=tuple(gate for result in in_order for gate in result.gates),
         cells=shown.cells,
-        checks=shown.doubts.gates,
+        checks=(
+            *shown.doubts.gates,
+            *(WorkloadGates(name, evaluate(aa_gates, row), kind) for name, kind, row in aa_rows),
+        ),
         calibration=calibration or NO_CALIBRATION,
+        aa_age_days=min(ages, default=None),
         sides=tuple(side for side in SIDES if side in plan.sides),
     )
 

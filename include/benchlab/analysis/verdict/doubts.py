@@ -13,6 +13,7 @@ from benchlab.analysis.gates import gates as quality
 from benchlab.analysis.gates.gates import Consequence, Gate
 from benchlab.analysis.verdict.campaign_checks import Seen, campaign_checks
 from benchlab.analysis.verdict.cell_gates import CellGates, one_sided_symptoms
+from benchlab.analysis.verdict.decision import MetricKind
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.language import Said, gate_sentence, message, side_name
 from benchlab.plan.plan import Plan
@@ -22,10 +23,15 @@ from benchlab.results.records import GateResult, TrialResult
 
 @dataclass(frozen=True)
 class WorkloadGates:
-    """What the gates of the table ``workloads`` found on one workload."""
+    """What the gates of the table ``workloads`` found on one workload.
+
+    Attributes:
+        kind: of the metric, where they are those of the table ``calibration``.
+    """
 
     workload: str
     gates: tuple[GateResult, ...]
+    kind: MetricKind | None = None
 
 
 @dataclass(frozen=True)
@@ -79,8 +85,9 @@ def doubts(
             *distrust,
         ]
         not_equivalent[name] = out_of_bounds(chosen, seen, "not equivalent")
-        values = {column: one.value for column, one in seen.items()}
-        found.append(WorkloadGates(name, quality.evaluate(chosen, values)))
+        if seen:
+            values = {column: one.value for column, one in seen.items()}
+            found.append(WorkloadGates(name, quality.evaluate(chosen, values)))
     return Doubts(unstable, not_equivalent, tuple(found))
 
 

@@ -96,7 +96,7 @@ class Cluster(TiDB, BaseCluster):
     @classmethod
     def on_fleet(cls, fleet: Fleet, executors: Executors, wanted: Wanted) -> Self:
         """See :class:`BaseCluster`; TiUP logs in with the key ``tiup_key`` in the directory."""
-        side, ports = wanted.side, topology.Ports.for_side(wanted.side)
+        side, ports = wanted.side, topology.Ports.of_set(wanted.port_set)
         instance = ClusterInstance(
             side=side,
             version=wanted.of.version,

@@ -26,19 +26,17 @@ _OURS = """ours() (
     real=$(readlink -m -- "$1") || exit 1
     find /proc -mindepth 2 -maxdepth 2 -name cwd -lname "$real/*" 2>/dev/null | cut -d/ -f3
 )
-# A unit is named by its port alone, so that one of this name may be of a cluster of the owner's.
-our_unit() { grep -qsF -- "$1/" "/etc/systemd/system/$2"; }
+# By what they start and not by name: that is the port alone, so that one of this name may be of a
+# cluster of the owner's, and a side that has got other ports had others.
+our_units() { grep -lsF -- "$1/" /etc/systemd/system/*.service | sed 's|.*/||'; }
 """
 # TiUP's units have Restart=always and RestartSec=15s: for 15 s there is no process of a server that
 # died, and systemd says `activating` (systemd.service(5), systemctl(1)); then it runs again.
 _AT_WORK = (
     _OURS
     + """
-root=$1
-shift
-ours "$root"
-for unit in "$@"; do
-    our_unit "$root" "$unit" || continue
+ours "$1"
+for unit in $(our_units "$1"); do
     state=$(systemctl show --property=ActiveState --value "$unit")
     case $state in inactive | failed) ;; *) echo "$unit is $state" ;; esac
 done
@@ -70,13 +68,10 @@ _CLEAN = (
     + """
 set -eu
 root=$1 account=$2 key=$3
-shift 3
-for unit in "$@"; do
-    if our_unit "$root" "$unit"; then
-        systemctl disable --now "$unit" || true
-        rm -f "/etc/systemd/system/$unit"
-        systemctl daemon-reload || true
-    fi
+for unit in $(our_units "$root"); do
+    systemctl disable --now "$unit" || true
+    rm -f "/etc/systemd/system/$unit"
+    systemctl daemon-reload || true
 done
 tries=0
 while pids=$(ours "$root") || exit 1; [ -n "$pids" ]; do
@@ -97,16 +92,14 @@ if [ -n "$key" ]; then
 fi
 """
 )
-_FOREIGN_UNITS = (
-    _OURS
-    + """
+_FOREIGN_UNITS = """
+cd /etc/systemd/system
 root=$1
 shift
 for unit in "$@"; do
-    [ ! -e "/etc/systemd/system/$unit" ] || our_unit "$root" "$unit" || echo "$unit"
+    [ ! -e "$unit" ] || grep -qsF -- "$root/" "$unit" || echo "$unit"
 done
 """
-)
 _PREPARE = """
 set -eu
 account=$1
@@ -173,9 +166,7 @@ class SideOnHosts:
         """Whether a server of this side runs on any host, or systemd will start one again."""
 
         def work(host: FleetHost) -> bool:
-            places = self.places(host)
-            arguments = [str(places.root), *places.units()]
-            return bool(self._root(host, _AT_WORK, arguments).strip())
+            return bool(self._root(host, _AT_WORK, [str(self.places(host).root)]).strip())
 
         return any(on_all(self.all, work).values())
 
@@ -190,8 +181,7 @@ class SideOnHosts:
         """
 
         def work(host: FleetHost) -> None:
-            places = self.places(host)
-            arguments = [str(places.root), host.user, public_key, *places.units()]
+            arguments = [str(self.places(host).root), host.user, public_key]
             self._root(host, _CLEAN, arguments, timeout_s=CLEAN_LIMIT_S)
 
         return try_on_all({host.name: host for host in self.all}, work)[1]

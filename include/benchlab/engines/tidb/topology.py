@@ -1,8 +1,8 @@
 """The topology file of one side for ``tiup cluster deploy``: hosts, ports, directories, settings.
 
-Both sides may be on the same hosts, one of them running at a time; each has its own ports and
-directories. HAProxy is not a component of TiUP, and monitoring would only disturb, so neither is in
-the file but for two ports.
+Both sides may be on the same hosts, one of them running at a time; each has its own directories,
+and one of two port sets, which the plan draws. HAProxy is not a component of TiUP, and monitoring
+would only disturb, so neither is in the file but for two ports.
 
 Format: TiUP's "Topology Configuration File for TiDB Deployment".
 """
@@ -18,13 +18,12 @@ import yaml
 from benchlab.errors import TargetError
 from benchlab.hosts.fleet import Fleet, FleetHost
 from benchlab.plan.fields.engines import Parameters
-from benchlab.plan.report_type import Side
 
 Component = Literal["pd", "tikv", "tidb"]
 COMPONENTS: tuple[Component, ...] = ("pd", "tikv", "tidb")
 # The components that keep data; a TiDB server keeps none.
 STORAGE: tuple[Component, ...] = ("pd", "tikv")
-SIDE_STEP = 100
+PORT_SET_STEP = 100
 
 
 @dataclass(frozen=True)
@@ -44,9 +43,9 @@ class Ports:
     blackbox_exporter: int = 19115
 
     @classmethod
-    def for_side(cls, side: Side) -> Self:
-        """TiDB's own ports for the baseline, each 100 higher for the candidate."""
-        step = SIDE_STEP if side == "candidate" else 0
+    def of_set(cls, number: int) -> Self:
+        """TiDB's own ports in port set 0, each 100 higher in port set 1."""
+        step = PORT_SET_STEP * number
         return cls(**{field.name: getattr(cls, field.name) + step for field in fields(cls)})
 
     def main(self, component: Component) -> int:

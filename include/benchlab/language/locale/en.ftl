@@ -200,6 +200,11 @@ basis-of-intervals = { $which ->
 basis-deployments = { basis-of-intervals }: each side was deployed and filled with data { $deployments } times, and what these deployments differ by is in them.
 basis-aa-campaigns = { basis-of-intervals }: how much deployments differ is known from { $campaigns } A/A campaigns of this report type, and is in them.
 basis-prior = { basis-of-intervals }: each side was deployed and filled with data once, and as little or nothing measured shows how much deployments differ, ±{ $side } a side is assumed (A/A campaigns so far: { $campaigns }). Several deployments, or A/A campaigns of this report type, replace the assumption and mostly make the intervals narrower.
+calibration-age = { $days ->
+    [0] The newest A/A campaign is of the same day.
+    [one] The newest A/A campaign lies 1 day from this one.
+   *[other] The newest A/A campaign lies { $days } days from this one.
+}
 rounds-alone-each = { $workload } { $interval }
 rounds-alone = { $deployments ->
     [one] The rounds of this deployment alone, which say nothing of the next one, have
@@ -247,7 +252,7 @@ rounds-used-each = Rounds used, of { $rounds }: { $each }.
 gates-counted = { $passed } passed, { $failed } failed, { $unseen } never evaluated
 gates-none = No gate was evaluated.
 gates-validity = Gates of validity, over all executed trials ({ $counted }); a trial that fails one is not used.
-gates-symptom = Gates of symptom, over all executed trials or over each side's thread counts ({ $counted }); the candidate may cause what they find, so nothing is left out.
+gates-symptom = Gates of symptom, over all executed trials, each side's thread counts, or the workloads of the whole campaign ({ $counted }); the candidate may cause what they find, so nothing is left out.
 gates-data-docs = Every gate with every trial: { $page }, the data docs of Great Expectations.
 symptom = Symptom { $gate } (expected: { $sentence }): { $places }.
 symptom-places = { $count } on the { $side } side ({ $places })
@@ -329,8 +334,12 @@ step-deploy = { $candidate ->
 } { $where ->
     [tiup] with TiUP on the same hosts, each as a cluster with its own directories and ports
     [fleet] on the same hosts, each as a cluster with its own directories and ports
-   *[machine] side by side, each with its own data directory and port
+   *[machine] side by side, each with its own data directory, on the same port
 }; only one runs at a time.
+step-ports = { $deployments ->
+    [one] Which side has which ports is drawn.
+   *[other] Which side has which ports is drawn, and the sides swap them from one deployment to the next.
+}
 dataset-tables = { $tables } tables of { $rows } rows
 dataset-warehouses = { $warehouses } warehouses of TPC-C
 dataset-records = { $records } records of YCSB
@@ -1067,6 +1076,7 @@ site-plan-faults = This cannot be planned:
 site-plan-duration = Takes about
 site-plan-cost = Costs
 site-plan-finds = Finds
+site-plan-cheapest = Cheapest that finds 1.5 thresholds
 site-plan-trials = Trials
 site-plan-rounds-of = { $rounds }{ $deployments ->
     [1] {""}
@@ -1085,6 +1095,10 @@ site-plan-dollars = about { $dollars } dollars
 site-plan-at-most = , at most { $dollars }
 site-plan-approval = ; a person has to approve it
 site-plan-finds-nothing = nothing: with one side, or one round, nothing is ever called a change
+site-plan-cheapest-is = { $rounds } rounds in { $deployments ->
+    [one] 1 deployment
+   *[other] { $deployments } deployments
+} of each side, { $duration }: a change of { $change }
 site-plan-finds-little = not even a change of 50% in 4 of 5 campaigns
 site-plan-finds-change = a change of { $change } in 4 of 5 campaigns, by { $campaigns ->
     [one] 1 A/A campaign

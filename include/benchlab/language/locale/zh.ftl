@@ -161,6 +161,10 @@ basis-of-intervals = { $which ->
 basis-deployments = { basis-of-intervals }：每一方部署并写入数据 { $deployments } 次，各次部署之间的差异已计入其中。
 basis-aa-campaigns = { basis-of-intervals }：不同部署之间的差异已由该报告类型的 { $campaigns } 次 A/A 测试得知，并已计入其中。
 basis-prior = { basis-of-intervals }：每一方只部署一次、写入数据一次，几乎没有测量结果能说明不同部署之间的差异，因此假定每一方为 ±{ $side }（目前已有 { $campaigns } 次 A/A 测试）。多次部署或该报告类型的 A/A 测试可取代这一假定，并且通常会使区间变窄。
+calibration-age = { $days ->
+    [0] 最近一次 A/A 测试与本次测试在同一天。
+   *[other] 最近一次 A/A 测试与本次测试相距 { $days } 天。
+}
 rounds-alone-each = { $workload } { $interval }
 rounds-alone = { $deployments ->
     [one] 仅就本次部署的各轮次而言
@@ -205,7 +209,7 @@ rounds-used-each = 计划 { $rounds } 个轮次，实际采用的轮次数：{ $
 gates-counted = { $passed } 项通过，{ $failed } 项未通过，{ $unseen } 项从未评估
 gates-none = 未评估任何检查项。
 gates-validity = 有效性检查项，覆盖所有已执行的试验（{ $counted }）；任一项未通过的试验不予采用。
-gates-symptom = 症状检查项，覆盖所有已执行的试验，或每一方的各个线程数（{ $counted }）；这些现象可能由候选自身引起，因此予以保留。
+gates-symptom = 症状检查项，覆盖所有已执行的试验、每一方的各个线程数，或整个测试活动的各个负载（{ $counted }）；这些现象可能由候选自身引起，因此予以保留。
 gates-data-docs = 每个试验的所有检查项：{ $page }，由 Great Expectations 生成的数据文档。
 symptom = 症状 { $gate }（预期：{ $sentence }）：{ $places }。
 symptom-places = { $side }一方 { $count } 处（{ $places }）
@@ -291,8 +295,12 @@ step-deploy = { $where ->
 }（候选），{ $where ->
     [tiup] 各自为独立的集群，使用各自的目录和端口
     [fleet] 各自为独立的集群，使用各自的目录和端口
-   *[machine] 各自使用独立的数据目录和端口
+   *[machine] 各自使用独立的数据目录，端口相同
 }；同一时刻只运行其中一方。
+step-ports = { $deployments ->
+    [one] 哪一方使用哪组端口由随机决定。
+   *[other] 哪一方使用哪组端口由随机决定，并在每次新的部署时互换。
+}
 dataset-tables = { $tables } 张表（每张表 { $rows } 行数据）
 dataset-warehouses = { $warehouses } 个 TPC-C warehouse
 dataset-records = { $records } 条 YCSB 记录
@@ -1090,6 +1098,7 @@ site-plan-faults = 无法制定计划：
 site-plan-duration = 大约需要
 site-plan-cost = 费用
 site-plan-finds = 能发现
+site-plan-cheapest = 能发现 1.5 倍阈值变化的最低成本方案
 site-plan-trials = 试验数
 site-plan-rounds-of = { $rounds }{ $deployments ->
     [1] {""}
@@ -1108,6 +1117,7 @@ site-plan-dollars = 约 { $dollars } 美元
 site-plan-at-most = ，最多 { $dollars }
 site-plan-approval = ；需要有人批准
 site-plan-finds-nothing = 无：只有一方或一轮时，不会得出任何变化的结论
+site-plan-cheapest-is = 每一方 { $deployments } 次部署、共 { $rounds } 轮，{ $duration }：可发现 { $change } 的变化
 site-plan-finds-little = 五次中有四次连 50% 的变化也发现不了
 site-plan-finds-change = 五次中有四次可发现 { $change } 的变化，依据 { $campaigns } 个 A/A 测试
 site-plan-finds-assumed = 五次中有四次可发现 { $change } 的变化（噪声为假定值：此设置下没有 A/A 测试）

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 import jinja2
@@ -15,6 +16,7 @@ import jinja2
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict import aa_campaigns, compare, usable_trials
 from benchlab.analysis.verdict.calibration import Calibration, calibrate
+from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.errors import BenchlabError
 from benchlab.report import bundle as report_bundle
 from benchlab.report.evidence import archive, manifest, rendered
@@ -201,13 +203,16 @@ def _report(
     gates: Sequence[Gate],
     findings: Findings,
 ) -> None:
+    calibration, aa_campaigns = _calibration(bundle, own, findings)
     outcome = compare.compare(
         own.campaign.plan,
         trials,
         own.campaign.report_type.threshold_pct,
         inconsistencies(own.campaign.facts),
         gates=gates,
-        calibration=_calibration(bundle, own, findings),
+        calibration=calibration,
+        started_at=own.campaign.started_at,
+        aa_campaigns=aa_campaigns,
     )
     docs_at = f"{REPORT}{report_bundle.DATA_DOCS}/"
     # Only whether there are data docs matters, and pages of any size need not be in memory.
@@ -223,8 +228,12 @@ def _report(
     rendered.compare(bundle, again, findings)
 
 
-def _calibration(bundle: Bundle, own: Measured, findings: Findings) -> Calibration:
-    """What the A/A campaigns of the bundle show; notes those that must not count."""
+def _calibration(
+    bundle: Bundle, own: Measured, findings: Findings
+) -> tuple[Calibration, dict[datetime, Sequence[Rounds]]]:
+    """What the A/A campaigns of the bundle show, and their figures by their start; notes those that
+    must not count.
+    """
     figures, began = {}, {}
     for file, other in bundle.calibration():
         try:
@@ -242,7 +251,9 @@ def _calibration(bundle: Bundle, own: Measured, findings: Findings) -> Calibrati
             f"the samples of {len(figures)} A/A campaigns: their raw outputs are not in the bundle"
         )
     earliest_first = sorted(figures, key=lambda campaign: (began[campaign], campaign))
-    return calibrate({campaign: figures[campaign] for campaign in earliest_first})
+    return calibrate({campaign: figures[campaign] for campaign in earliest_first}), {
+        began[campaign]: figures[campaign] for campaign in earliest_first
+    }
 
 
 def _calibration_fault(file: str, own: Measured, other: Measured) -> str | None:

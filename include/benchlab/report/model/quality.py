@@ -16,7 +16,7 @@ from benchlab.results.records import Campaign, GateKind, GateResult, TrialResult
 
 @dataclass(frozen=True)
 class GateTally:
-    """One gate over all executed trials, used or not; or a gate of cells over all cells."""
+    """One gate over all executed trials, used or not; over all cells; or over all workloads."""
 
     gate: str
     kind: GateKind
@@ -57,11 +57,13 @@ class Symptom:
 
     Attributes:
         places: by side, the trials or thread counts where it did.
+        workloads: those where it did, if it looks at all trials of one.
     """
 
     gate: str
     sentence: str
     places: dict[Side, tuple[str, ...]]
+    workloads: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,9 @@ def quality_of(
 def _symptoms(
     comparison: Comparison, used: Iterable[TrialResult], language: Language
 ) -> tuple[Symptom, ...]:
-    """The symptoms of the trials whose figures are used, and of the cells that they make."""
+    """The symptoms of the trials whose figures are used, of the cells that they make, and of the
+    campaign.
+    """
 
     def cell(workload: str, threads: int) -> str:
         return language.say("quality-cell", workload=title_of(workload), threads=str(threads))
@@ -130,9 +134,18 @@ def _symptoms(
             if gate.kind == "symptom" and gate.status == "fail":
                 _, places = found.setdefault(gate.gate, (_sentence(gate, language), {}))
                 places.setdefault(side, []).append(plain(place))
-    return tuple(
-        Symptom(gate, sentence, {side: tuple(places[side]) for side in SIDES if side in places})
-        for gate, (sentence, places) in found.items()
+    of_campaign: dict[str, tuple[str, dict[str, None]]] = {}
+    for checked in comparison.checks:
+        for gate in checked.gates:
+            if gate.status == "fail":
+                _, workloads = of_campaign.setdefault(gate.gate, (_sentence(gate, language), {}))
+                workloads[title_of(checked.workload)] = None
+    return (
+        *(
+            Symptom(gate, sentence, {side: tuple(places[side]) for side in SIDES if side in places})
+            for gate, (sentence, places) in found.items()
+        ),
+        *(Symptom(gate, said, {}, tuple(on)) for gate, (said, on) in of_campaign.items()),
     )
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 if TYPE_CHECKING:
     from benchlab.analysis.trend.change_points import ChangePoint
     from benchlab.analysis.trend.drift import Drift
+    from benchlab.analysis.trend.suspects import Suspect
     from benchlab.analysis.verdict.compare import Comparison
     from benchlab.results.records import Campaign
 
@@ -32,19 +33,23 @@ class WorkloadChange:
     """A change of a workload's level over campaigns, and what readers have to know about it.
 
     Attributes:
-        found: the change point, or the slow drift.
+        found: the change point, the slow drift, or what may be the candidate's change or its
+            baseline's.
         until: the campaign of the next change point; None: it lasts.
         bridged: baselines beside it that were never a candidate, each with the version whose level
             it was given.
         outliers: campaigns that did not count.
         addresses: where the reports are of the campaigns before and after it, by campaign.
+        told_apart_by: the command whose campaign says whose change it is; empty where that is
+            known.
     """
 
-    found: ChangePoint | Drift
+    found: ChangePoint | Drift | Suspect
     until: str | None = None
     bridged: tuple[tuple[str, str], ...] = ()
     outliers: tuple[str, ...] = ()
     addresses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    told_apart_by: str = ""
 
 
 @dataclass(frozen=True)
@@ -114,11 +119,12 @@ def of_comparison(
 def of_changes(
     report: str, campaign: str, found: Mapping[str, Sequence[WorkloadChange]]
 ) -> tuple[Event, ...]:
-    """An event for the change points of a report type, and one for its slow drifts.
+    """An event for the change points of a report type, with suspects, and one for its slow drifts.
 
     A later campaign may find the same change point between two neighbouring campaigns. It is
-    recognized by its direction and by one campaign that both share. A drift grows with every
-    campaign; it is recognized by the version that it began with.
+    recognized by its direction and by one campaign that both share. A suspect is recognized by its
+    campaign, and is news again once it is a change point. A drift grows with every campaign; it is
+    recognized by the version that it began with.
 
     Args:
         campaign: after which they were found.
@@ -132,6 +138,9 @@ def of_changes(
             beside = f"{report}/{workload}/{'up' if change.found.change > 0 else 'down'}"
             if isinstance(change.found, Drift):
                 parts["drift"].append(Part(workload, (f"{beside}/{change.found.oldest}",), change))
+            elif change.told_apart_by:
+                mark = f"{beside}/suspected/{change.found.campaign}"
+                parts["change_point"].append(Part(workload, (mark,), change))
             else:
                 marks = f"{beside}/{change.found.before}", f"{beside}/{change.found.campaign}"
                 parts["change_point"].append(Part(workload, marks, change))

@@ -16,6 +16,7 @@ from itertools import chain
 import jinja2
 
 from benchlab.analysis.trend.drift import Drift
+from benchlab.analysis.trend.suspects import Suspect
 from benchlab.analysis.verdict.paired import percent
 from benchlab.language import templates
 from benchlab.language.names import first_of, plain, title_of
@@ -69,7 +70,7 @@ def of_verdicts(event: Event, report: Report, links: Links) -> Message:
 
 
 def of_changes(event: Event, report: Report, links: Links) -> Message:
-    """About change points or slow drifts, with links to the campaigns beside them.
+    """About change points, suspects or slow drifts, with links to the campaigns beside them.
 
     The arguments are those of :func:`of_verdicts`.
     """
@@ -77,8 +78,10 @@ def of_changes(event: Event, report: Report, links: Links) -> Message:
     titles = ", ".join(dict.fromkeys(title for title, _ in changes))
     notes = (note for title, change in changes for note in _notes(title, change))
     beside = (link for _, change in changes for link in _reports(change))
+    suspected = all(change.told_apart_by for _, change in changes)
+    heading = "Suspected change" if suspected else _HEADINGS[event.kind]
     return _message(
-        f"{_HEADINGS[event.kind]}: {report.plan.report}: {titles}",
+        f"{heading}: {report.plan.report}: {titles}",
         [*(_changed(report, *change) for change in changes), *dict.fromkeys(notes)],
         [*links, *dict.fromkeys(beside)],
         (_COLUMNS_OF_CHANGES, *(_change_row(report, *change) for change in changes)),
@@ -146,6 +149,13 @@ def _changed(report: Report, title: str, change: WorkloadChange) -> str:
         return (
             f"{changed} over {found.links} releases, from {oldest} to {newest}; no change point "
             "explains it."
+        )
+    if isinstance(found, Suspect):
+        return (
+            f"{changed} from {oldest} in campaign {found.before} to {newest} in campaign "
+            f"{found.campaign} if its new baseline {found.baseline} is as fast as "
+            f"{found.bridged_from}; suspected, not separable until this campaign has run: "
+            f"{change.told_apart_by}"
         )
     lasted = f"until campaign {change.until}" if change.until else "and stayed there"
     return (

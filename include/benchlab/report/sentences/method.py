@@ -96,12 +96,16 @@ def _deploy(report: Report) -> str:
     if report.campaign.is_aa:
         versions["candidate"] = "same"
     with_tiup = report.fleet is not None and "tiup" in report.software
-    return report.language.say(
+    deployed = report.language.say(
         "step-deploy",
         engine=report.engine_title,
         **versions,
         where="tiup" if with_tiup else _where(report),
     )
+    if not report.plan.first_ports:
+        return deployed
+    ports = report.language.say("step-ports", deployments=report.plan.deployments)
+    return wording.sentences((deployed, ports), report)
 
 
 def _fill(report: Report) -> str:

@@ -41,6 +41,8 @@ def deployments(report: Report) -> str:
                 side=Numbers(report.language).limit(100 * PRIOR_SIDE_SD),
             )
         )
+    if (days := report.comparison.aa_age_days) is not None:
+        said.append(say("calibration-age", days=round(days)))
     alone = [
         say(
             "rounds-alone-each",
@@ -110,13 +112,13 @@ def moved(workload: WorkloadComparison, language: Language) -> tuple[str, ...]:
 
 
 def symptoms(report: Report) -> list[str]:
-    """Where symptoms were seen, by gate and side."""
+    """Where symptoms were seen, by gate: trials and thread counts by side, or workloads."""
     say, said = report.language.say, []
     for symptom in report.quality.symptoms:
-        places = (
+        places = [
             say("symptom-places", count=len(at), side=side_name(side), places=_few(at, report))
             for side, at in symptom.places.items()
-        )
+        ] or [_few(symptom.workloads, report)]
         names = {"gate": symptom.gate, "sentence": symptom.sentence}
         said.append(say("symptom", places=clauses(places, report.language), **names))
     return said

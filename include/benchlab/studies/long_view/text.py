@@ -20,7 +20,7 @@ from benchlab.plan.versions import is_same
 from benchlab.report.formats.console import print_table, table_of
 from benchlab.report.formats.plan_text import duration
 from benchlab.studies.long_view.selection import MIN_CAMPAIGNS, Differences, NoiseOfCampaigns
-from benchlab.studies.long_view.view import ChainView, Link, LongView
+from benchlab.studies.long_view.view import ChainView, Link, LongView, linking
 
 _ABOUT = (
     "change: of the campaign, candidate against baseline. level: these changes chained, against "
@@ -114,13 +114,6 @@ def _suspect_json(report: str, view: ChainView, found: Suspect) -> dict[str, Any
             "dollars": view.dollars,
         },
     }
-
-
-def linking(report: str, found: Suspect) -> str:
-    """The command that runs the campaign that tells a suspect's two versions apart."""
-    versions = {"baseline": found.linking, "candidate": found.candidate}
-    words = [f"--set {side}={plain(version)}" for side, version in versions.items()]
-    return " ".join(["benchlab run", report, *words])
 
 
 def write(console: Console, view: LongView) -> None:

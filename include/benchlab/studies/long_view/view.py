@@ -20,6 +20,7 @@ from benchlab.analysis.trend.suspects import Suspect
 from benchlab.analysis.verdict.paired import percent, percents
 from benchlab.campaign.outline import Outline
 from benchlab.language import Message
+from benchlab.language.names import plain
 from benchlab.report.notifications.events import Event, WorkloadChange, of_changes
 from benchlab.report.publish.destinations import PublicationRecord
 from benchlab.studies.comparisons import ComparedCampaign, Comparisons
@@ -202,7 +203,7 @@ def between(view: ChainView, first: str, second: str) -> Between | None:
 
 
 def change_events(report: str, campaign: str, views: Mapping[str, LongView]) -> tuple[Event, ...]:
-    """Events for recent change points and for slow drifts.
+    """Events for recent change points and suspects, and for slow drifts.
 
     Args:
         campaign: id of the campaign after which the long views were made.
@@ -210,7 +211,10 @@ def change_events(report: str, campaign: str, views: Mapping[str, LongView]) -> 
     """
     found = {
         workload: [
-            change for chain in view.chains if not chain.differs for change in _reported(chain)
+            change
+            for chain in view.chains
+            if not chain.differs
+            for change in _reported(report, chain)
         ]
         for workload, view in views.items()
     }
@@ -280,13 +284,23 @@ def _variances(made: Chain, noise_sd: float | None, weights: Array) -> Array:
     return np.asarray(np.where(weights == 0, 0.0, weights**2 * squares).sum(axis=-1))
 
 
-def _reported(view: ChainView) -> Iterator[WorkloadChange]:
+def linking(report: str, found: Suspect) -> str:
+    """The command that runs the campaign that tells a suspect's two versions apart."""
+    versions = {"baseline": found.linking, "candidate": found.candidate}
+    words = [f"--set {side}={plain(version)}" for side, version in versions.items()]
+    return " ".join(["benchlab run", report, *words])
+
+
+def _reported(report: str, view: ChainView) -> Iterator[WorkloadChange]:
     """The changes of a chain that are events."""
     edges = [0, *(found.index for found in view.changes), len(view.links)]
     campaigns = [*(found.campaign for found in view.changes[1:]), None]
     for found, begin, end, until in zip(view.changes, edges, edges[2:], campaigns, strict=False):
         if found.index >= len(view.links) - LATEST:
             yield _change(view, found, view.links[begin:end], until)
+    for suspect in view.suspects:
+        if suspect.index >= len(view.links) - LATEST:
+            yield WorkloadChange(suspect, told_apart_by=linking(report, suspect))
     if drift := view.drift:
         yield _change(view, drift, view.links[drift.first : drift.last + 1])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,11 +20,10 @@ from benchlab.analysis.verdict.decision import KINDS, MetricKind
 from benchlab.analysis.verdict.paired import percent
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.analysis.verdict.variances import PRIOR_SIDE_SD
-from benchlab.errors import SpecError
 from benchlab.home import Home
 from benchlab.plan.report_type import ReportSpec
 from benchlab.results.store import Store
-from benchlab.studies.sensitivity.proposals import DETECT_PER_THRESHOLD, Proposal, propose
+from benchlab.studies.sensitivity.proposals import Proposal, propose, wanted_pct
 from benchlab.studies.sensitivity.selection import AASelection, select_aa_campaigns
 
 # Points of a line in the picture.
@@ -100,15 +98,9 @@ def calibrate(
     Example:
         ``calibrate(home, store, ["aa-1", "aa-2"]).workloads["tpcc"]["p95"].false_positive_rate``
     """
-    if detect_pct is not None and not (
-        math.isfinite(detect_pct) and 0 < detect_pct <= MOST_CHANGE_PCT
-    ):
-        raise SpecError(
-            f"--detect: must be above 0 and at most {MOST_CHANGE_PCT:g}, found {detect_pct:g}"
-        )
     chosen = select_aa_campaigns(store, campaigns)
     spec = chosen.first.report_type
-    wanted = detect_pct or DETECT_PER_THRESHOLD * spec.threshold_pct
+    wanted = wanted_pct(spec, detect_pct)
     known = calibration.calibrate(chosen.independent)
     noise = {kind: noise_of(chosen.alike, kind, known) for kind in KINDS}
     judged = {kind: outcome(noise[kind], spec.rounds, spec.threshold_pct) for kind in KINDS}

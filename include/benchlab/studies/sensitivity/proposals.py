@@ -6,10 +6,15 @@ import contextlib
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import get_args
 
-from benchlab.analysis.error_rates.deployments import Noise, assumed, detectable_pct, settings
+from benchlab.analysis.error_rates.deployments import (
+    MOST_DEPLOYMENTS,
+    Noise,
+    assumed,
+    detectable_pct,
+    settings,
+)
 from benchlab.analysis.error_rates.rates import MOST_CHANGE_PCT
 from benchlab.analysis.error_rates.resampling import NoiseModel, noise_of
 from benchlab.analysis.error_rates.sensitivity import (
@@ -71,14 +76,19 @@ class PlanSensitivity:
     Attributes:
         campaigns: the A/A campaigns that show it; none: the noise is assumed.
         detects_pct: None where not even 50 % is found.
-        offers: the plan itself, the same with more rounds, and the cheapest with several
-        deployments
-            that finds 1.5 thresholds, as far as they find anything and can be planned.
+        offers: the plan itself, and the same with more rounds, as far as they find anything and can
+            be planned.
+        wanted_pct: the slowdown that is wanted.
+        cheapest: the deployments and rounds that find it at least cost.
+        why_none: why there are none, as a sentence; else empty.
     """
 
     campaigns: tuple[str, ...]
     detects_pct: float | None
     offers: tuple[Proposal, ...]
+    wanted_pct: float
+    cheapest: Proposal | None
+    why_none: str
 
 
 def propose(
@@ -100,12 +110,7 @@ def propose(
     if not noise.workloads:
         return (), []
     if wanted <= spec.threshold_pct:
-        why = (
-            f"no number of rounds finds a slowdown of {wanted:g}% in 4 of 5 campaigns while the "
-            f"threshold is {spec.threshold_pct:g}%: half of the estimates are below it; ask for "
-            "more (--detect), or lower threshold_pct"
-        )
-        return (), [why]
+        return (), [_below_threshold(spec, wanted)]
     variances = _variances(store, chosen, noise)
     sensitivity = Sensitivity(noise, variances, spec.threshold_pct)
     notes = []
@@ -132,8 +137,20 @@ def propose(
     return tuple(proposals[:MOST_PROPOSALS]), notes
 
 
+def _below_threshold(spec: ReportSpec, wanted: float) -> str:
+    return (
+        f"no number of rounds finds a slowdown of {wanted:g}% in 4 of 5 campaigns while the "
+        f"threshold is {spec.threshold_pct:g}%: half of the estimates are below it; ask for "
+        "more (--detect), or lower threshold_pct"
+    )
+
+
 def plan_sensitivity(
-    home: Home, spec: ReportSpec, planned: Plan, store: Store | None = None
+    home: Home,
+    spec: ReportSpec,
+    planned: Plan,
+    store: Store | None = None,
+    detect_pct: float | None = None,
 ) -> PlanSensitivity | None:
     """What a plan will find; None where it compares nothing, or has a single round.
 
@@ -143,21 +160,43 @@ def plan_sensitivity(
 
     Args:
         store: where the A/A campaigns are; None: the installation's, if it has one.
+        detect_pct: the slowdown that offers are to find; None: 1.5 thresholds.
 
     Raises:
         StoreError: the store cannot be read.
+        SpecError: ``detect_pct`` is no percentage.
 
     Example:
         ``plan_sensitivity(home, spec, plan).detects_pct`` is 3.1 if it finds a slowdown of 3.1 %.
     """
     if spec.sides == "single" or spec.rounds < 2:
         return None
+    wanted = wanted_pct(spec, detect_pct)
     campaigns, noise = _noise(home, spec, planned, store)
+    cheapest = _cheapest(home, spec, planned, noise, wanted)
     return PlanSensitivity(
         campaigns=campaigns,
         detects_pct=_detects(noise, spec),
         offers=tuple(_offers(home, spec, planned, noise)),
+        wanted_pct=wanted,
+        cheapest=cheapest if isinstance(cheapest, Proposal) else None,
+        why_none=cheapest if isinstance(cheapest, str) else "",
     )
+
+
+def wanted_pct(spec: ReportSpec, detect_pct: float | None) -> float:
+    """The slowdown that proposals are to find, as a person asks for it or by the threshold.
+
+    Raises:
+        SpecError: no slowdown is that large, or that small.
+    """
+    if detect_pct is None:
+        return DETECT_PER_THRESHOLD * spec.threshold_pct
+    if not 0 < detect_pct <= MOST_CHANGE_PCT:
+        raise SpecError(
+            f"--detect: must be above 0 and at most {MOST_CHANGE_PCT:g}, found {detect_pct:g}"
+        )
+    return detect_pct
 
 
 def _noise(
@@ -191,23 +230,40 @@ def _detects(noise: Noise, spec: ReportSpec) -> float | None:
 
 
 def _offers(home: Home, spec: ReportSpec, planned: Plan, noise: Noise) -> Iterator[Proposal]:
-    """The plan itself, the same with more rounds, and the cheapest with several deployments."""
-    changes: list[dict[str, object]] = [{"rounds": times * spec.rounds} for times in _TIMES]
+    """The plan itself, and with more rounds."""
+    # Refused above the budget, or for too many trials: more would be refused as well.
+    with contextlib.suppress(SpecError):
+        for times in _TIMES:
+            made = spec.with_overrides({"rounds": times * spec.rounds})
+            if (detects := _detects(noise, made)) is not None:
+                yield _proposal(home, made, planned.engine, planned.basis, detects)
+
+
+def _cheapest(
+    home: Home, spec: ReportSpec, planned: Plan, noise: Noise, wanted: float
+) -> Proposal | str:
+    """The deployments and rounds that find a slowdown at least cost; or why there are none."""
+    if wanted <= spec.threshold_pct:
+        return _below_threshold(spec, wanted)
     deployment, measured = (
         sum(step.minutes for step in planned.steps if step.stage in stages)
         for stages in (DEPLOYING, ("measure", "trial"))
     )
-    wanted = DETECT_PER_THRESHOLD * spec.threshold_pct
-    if spec.placement == "interleaved" and deployment > 0 and measured > 0:
-        costs = deployment / spec.deployments, measured / spec.rounds
-        found = settings(noise, wanted, spec.threshold_pct, *costs)
-        changes += [{"deployments": many, "rounds": all_} for many, all_ in islice(found, 1)]
-    # Refused above the budget, or for too many trials: more would be refused as well.
-    with contextlib.suppress(SpecError):
-        for changed in changes:
-            made = spec.with_overrides(changed)
-            if (detects := _detects(noise, made)) is not None:
-                yield _proposal(home, made, planned.engine, planned.basis, detects)
+    if spec.placement != "interleaved" or deployment <= 0 or measured <= 0:
+        return "several deployments take `placement: interleaved`, and servers deployed for them"
+    costs = deployment / spec.deployments, measured / spec.rounds
+    found = next(settings(noise, wanted, spec.threshold_pct, *costs), None)
+    if found is None:
+        most = f"no plan of up to {MOST_DEPLOYMENTS} deployments of each side"
+        return f"{most} finds a slowdown of {wanted:g}% in every workload"
+    deployments, rounds = found
+    detects = detectable_pct(noise, deployments, rounds, spec.threshold_pct)
+    try:
+        made = spec.with_overrides({"deployments": deployments, "rounds": rounds})
+        return _proposal(home, made, planned.engine, planned.basis, detects)
+    except SpecError as error:
+        would = f"{rounds} rounds in {deployments} deployments would find {detects:.1f}%"
+        return f"{would}, but cannot be planned: {error}"
 
 
 def _priced(

@@ -105,7 +105,9 @@ def plan_lines(found: PlanSensitivity | None, report: str) -> list[str]:
         head += "not even a slowdown of 50% is found in 4 of 5 campaigns"
     else:
         head += f"a slowdown of {found.detects_pct:.1f}% is found in 4 of 5 campaigns"
-    return [head, *(f"  {_offer(offer)}" for offer in found.offers)]
+    cheapest = _offer(found.cheapest) if found.cheapest else found.why_none
+    wanted = f"to find {found.wanted_pct:g}% at least cost: {cheapest}"
+    return [head, *(f"  {line}" for line in (*map(_offer, found.offers), wanted))]
 
 
 def _campaigns(ids: Sequence[str]) -> str:
