@@ -20,6 +20,7 @@ defined elsewhere is listed with its module.
     ├── StoreError           the results store cannot be read or written
     ├── DataDocsError        a campaign's gates not evaluated (benchlab.analysis.gates.data_docs)
     ├── LanguageError        a language, or one of its sentences, is missing (benchlab.language)
+    ├── PageError            the site does not show or do something (benchlab.site.page)
     ├── PublishedPageError   a published page cannot be read
     ├── PublishError         a report could not be published
     ├── NotificationError    an event could not be sent (benchlab.report.notifications.notices)

@@ -143,10 +143,10 @@ def _asked() -> dict[str, dict[str, Any]]:
         "link": {"place": f"campaigns/{CAMPAIGN}/files/link.txt", "who": "vic"},
         "nowhere": {"place": "nowhere/", "who": "vic"},
         "nowhere for nobody": {"place": "nowhere/"},
-        "no campaign zh": {"place": "campaigns/none/?language=zh", "who": "vic"},
         "no workload": {"place": f"history/{REPORT}/<script>/", "who": "vic"},
         "plan": {"place": "plan/?report=tpcc_ec2&rounds=x", "who": "vic"},
-        "plan of an admin": {"place": "plan/?report=tpcc_ec2", "who": "ann"},
+        "plan of an admin": {"place": "plan/?report=tpcc_local", "who": "ann"},
+        "nowhere zh": {"place": "nowhere/?language=zh", "who": "vic"},
         "run": {"place": f"runs/{REPORT}/manual__2026/", "who": "vic"},
         "run that resumed it": {"place": f"runs/{REPORT}/{RESUMED}/", "who": "vic"},
         "run of a stranger": {"place": f"runs/{REPORT}/{RESUMED}/", "who": "stranger"},
@@ -319,9 +319,9 @@ def test_no_other_file_can_be_read(answers: Answers) -> None:
 
 def test_what_is_wrong_is_said_in_the_frame_of_the_site(answers: Answers) -> None:
     """With the status of its kind, and hostile text as text."""
-    assert answers.status("nowhere") == 404
-    assert answers.status("no workload") == answers.status("no campaign zh") == 404
-    assert "没有这个测试活动" in answers.text("no campaign zh")
+    assert answers.status("nowhere") == answers.status("nowhere zh") == 404
+    assert "nowhere/：没有此页面" in answers.text("nowhere zh")
+    assert answers.status("no workload") == 404
     assert "<script>" not in answers.text("no workload")
     assert "rounds: &#39;x&#39; is not a whole number" in answers.text("plan")
     assert answers.status("run") == 200
@@ -353,7 +353,7 @@ def test_only_who_may_trigger_is_offered_to_change_something(answers: Answers) -
         assert "Mark as looked into" not in answers.text(page), page
         assert "Mark as looked into" in answers.text(f"{page} of an admin"), page
     assert "data-start" not in answers.text("plan")
-    start = 'data-start="../../api/v2/dags/tpcc_ec2/dagRuns"'
+    start = 'data-start="../../api/v2/dags/tpcc_local/dagRuns"'
     assert start in answers.text("plan of an admin")
 
 
@@ -361,6 +361,7 @@ def test_nothing_is_changed_for_another_site_or_a_viewer(answers: Answers) -> No
     """Not even with the person's cookie: the guard of a page of theirs is needed."""
     for name in ("other site", "no guard", "viewer", "viewer with a guess"):
         assert answers.status(name) == 403, name
+    assert "This form was sent by another site." in answers.text("other site")
 
 
 def test_a_change_is_recorded_in_the_persons_name(answers: Answers) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -9,12 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, FrameLocator, Locator, Page, expect, sync_playwright
 
 from benchlab.analysis.verdict.compare import verdicts_of
 from benchlab.campaign.outcome import Comparer
+from benchlab_airflow.local import airflow_home
 from benchlab_airflow.local.airflow_home import USER
 from benchlab_airflow.local.services import Services
 from tests.builders import weekly
@@ -25,6 +28,8 @@ from tests.scheduler import ASK_AGAIN_S
 __all__ = ["servers"]
 
 DAG = "sysbench_local"
+# Who may read everything and change nothing.
+VIEWER = "vic"
 # Processes are ended by the id of their campaign, on the whole machine: no two workers share one.
 CAMPAIGN = f"from-the-browser-{os.getpid()}"
 # The machine may be busy with the campaign that is looked at.
@@ -48,7 +53,7 @@ class Airflow:
 
     machine: Machine
     url: str
-    password: str
+    passwords: dict[str, str]
 
 
 @pytest.fixture(scope="session")
@@ -79,9 +84,12 @@ def airflow(
                 weeks.store.set_verdicts(campaign, verdicts_of(found.comparison))
         services = Services(machine.here.root)
         port = free_port()
-        services.up(port)
+        users = {"simple_auth_manager_users": f"{USER}:admin,{VIEWER}:viewer"}
+        with mock.patch.dict(airflow_home.SETTINGS["core"], users):
+            services.up(port)
         try:
-            yield Airflow(machine, f"http://127.0.0.1:{port}", services.airflow.password())
+            passwords = json.loads(services.airflow.password_file.read_text())
+            yield Airflow(machine, f"http://127.0.0.1:{port}", passwords)
         finally:
             services.down()
 
@@ -95,9 +103,22 @@ def page(browser: Browser, airflow: Airflow) -> Iterator[Page]:
 
 @pytest.fixture(scope="session")
 def started(browser: Browser, airflow: Airflow) -> str:
-    """The address of the run that a filled-in form has begun; it is measured once for all tests."""
+    """The address of the run that a filled-in form has begun; it is measured once for all tests.
+
+    Its tab is open from the beginning, and by itself comes to show how far the campaign is.
+    """
     with logged_in(browser, airflow) as page:
-        return fill_in(page, airflow).address
+        run = fill_in(page, airflow)
+        run.open("plugin/campaign")
+        tab = shown(page, "Campaign")
+        expect(tab.get_by_role("heading", level=1)).to_be_visible()
+        expect(tab.get_by_role("progressbar")).to_be_visible(timeout=RUN_LIMIT_MS)
+        return run.address
+
+
+def shown(page: Page, title: str) -> FrameLocator:
+    """What Airflow's UI shows of the site."""
+    return page.frame_locator(f"iframe[title={title}]")
 
 
 @contextmanager
@@ -107,9 +128,7 @@ def logged_in(browser: Browser, airflow: Airflow) -> Iterator[Page]:
         page = context.new_page()
         page.set_default_timeout(PATIENCE_MS)
         page.goto("/")
-        page.get_by_role("textbox", name="Username").fill(USER)
-        page.get_by_role("textbox", name="Password").fill(airflow.password)
-        page.get_by_role("button", name="Sign in").click()
+        log_in(page, airflow, USER)
         expect(page.get_by_role("link", name="Dags", exact=True).first).to_be_visible()
         # The services are up before their first look at the DAG files has ended.
         page.wait_for_function(
@@ -117,6 +136,13 @@ def logged_in(browser: Browser, airflow: Airflow) -> Iterator[Page]:
         )
         page.goto(f"/dags/{DAG}")
         yield page
+
+
+def log_in(page: Page, airflow: Airflow, user: str) -> None:
+    """Fill in the login that the page shows."""
+    page.get_by_role("textbox", name="Username").fill(user)
+    page.get_by_role("textbox", name="Password").fill(airflow.passwords[user])
+    page.get_by_role("button", name="Sign in").click()
 
 
 class TriggerForm:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date
 from typing import Annotated
@@ -36,6 +37,8 @@ from benchlab.studies.sensitivity import text as sensitivity_text
 from benchlab.studies.sensitivity.proposals import PlanSensitivity, plan_sensitivity
 
 app = typer.Typer()
+# Exit code of a plan by which no campaign could be run as things are.
+REFUSED = 2
 
 
 @app.command("plan")
@@ -64,6 +67,9 @@ def show_plan(
 ) -> None:
     """Show what a campaign would do: steps, minutes, hosts, dollars, trials. Starts nothing.
 
+    Exit code 2 if it cannot be run yet: something is missing that only a person can say, which is
+    named at the end.
+
     Example: benchlab plan sysbench_local --set rounds=6 --set threads=2,8 --detect 3
     """
     home = find()
@@ -74,28 +80,33 @@ def show_plan(
             unplanned = read_report_type(home, report, overrides)
             campaigns = backfill_plan(home, unplanned, *backfill, store)
         show(campaigns, as_json, backfill_text.to_json, backfill_text.render)
+        _refuse(campaigns.undecided)
         return
     spec = report_type_on(home, report, overrides, on, to_run=False)
     spec = builds.pinned(home, spec, Access(), fetch=False)
-    engine, reason = planning.choose_engine(spec, home, to_run=False)
+    engine, reason = planning.choose_engine(spec, home)
     planning.refuse_unpublished(home, spec, engine)
     planned = planning.plan(home, spec, engine, spec.report, _basis(home, spec, engine))
+    undecided = planning.undecided(home, spec, Access.for_a_person())
+    left_open = "; ".join(undecided)
     if as_json:
         found = _sensitivity(home, spec, planned, detect)
-        document = {**planned.to_json(), "sensitivity": asdict(found) if found else None}
+        sensitivity = asdict(found) if found else None
+        document = {**planned.to_json(), "sensitivity": sensitivity, "undecided": undecided}
         print(json.dumps(document, indent=2))
     elif commands:
         print(dry_run.render(dry_run.commands_of(home, spec, planned)), end="")
+        if left_open:
+            print(f"cannot be run: {left_open}", file=sys.stderr)
     else:
-        left_open = "; ".join(planning.undecided(home, spec, Access.for_a_person()))
-        not_runnable = left_open or None
         found = _sensitivity(home, spec, planned, detect)
         lines = sensitivity_text.plan_lines(found, spec.report)
         print(
             plan_text.render(
-                spec, planned, str(reason), not_runnable=not_runnable, sensitivity=lines
+                spec, planned, str(reason), not_runnable=left_open, sensitivity=lines
             )
         )
+    _refuse(undecided)
 
 
 @app.command()
@@ -115,6 +126,11 @@ def install(report: ReportType, overrides: Assignments = [], on: OnDay = None) -
         if not of.builds:
             engines.install(engine, of.version, home)
         print(f"{engine} {of.label}: installed")
+
+
+def _refuse(undecided: Sequence[str]) -> None:
+    if undecided:
+        raise typer.Exit(REFUSED)
 
 
 def _basis(home: Home, spec: ReportSpec, engine: str) -> Basis:

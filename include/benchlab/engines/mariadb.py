@@ -16,6 +16,7 @@ import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from benchlab.engines.database import USER, BackgroundJobs, written
@@ -80,16 +81,15 @@ class Engine(BaseEngine):
 
     @classmethod
     def not_published(cls, version: str, servers: Path) -> str | None:
-        """See :class:`BaseEngine`; Maven is asked for the package's description, a small file."""
-        if _server_program(_base(servers, version)) is not None or shutil.which("mvn") is None:
+        """See :class:`BaseEngine`; Maven is asked."""
+        mvn = shutil.which("mvn")
+        if _server_program(_base(servers, version)) is not None or mvn is None:
             return None
-        with tempfile.TemporaryDirectory(prefix="benchlab-") as folder:
-            asked = _maven_copy(f"{ARTIFACT}:{version}:pom", Path(folder))
-            try:
-                LocalExecutor(Path(folder), "maven").run(asked, timeout_s=ASK_LIMIT_S)
-            except CommandError as error:
-                if re.search(NOT_THERE, error.output):
-                    return f"there is no MariaDB {version} on Maven Central"
+        try:
+            _find(mvn, version)
+        except CommandError as error:
+            if re.search(NOT_THERE, error.output):
+                return f"there is no MariaDB {version} on Maven Central"
         return None
 
     @classmethod
@@ -262,9 +262,21 @@ def _fetch(executor: Executor, version: str, base: Path) -> None:
     executor.run(["rm", "-rf", str(work)], timeout_s=300)
 
 
-def _maven_copy(artifact: str, into: Path) -> list[str]:
+@cache
+def _find(mvn: str, version: str) -> None:
+    """Ask for a package's description, a small file; what was found is not asked for again.
+
+    Raises:
+        CommandError: Maven Central does not have it, or does not answer.
+    """
+    with tempfile.TemporaryDirectory(prefix="benchlab-") as folder:
+        asked = _maven_copy(f"{ARTIFACT}:{version}:pom", Path(folder), mvn)
+        LocalExecutor(Path(folder), "maven").run(asked, timeout_s=ASK_LIMIT_S)
+
+
+def _maven_copy(artifact: str, into: Path, mvn: str = "mvn") -> list[str]:
     return [
-        *("mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}"),
+        *(mvn, "-q", "-B", "dependency:copy", f"-Dartifact={artifact}"),
         f"-DoutputDirectory={into}",
     ]
 

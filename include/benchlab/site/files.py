@@ -72,7 +72,7 @@ def read(site: Site, campaign: str, name: str) -> bytes:
         for known, path in _report(site.home.reports / campaign):
             if known == name:
                 return path.read_bytes()
-    raise NoSuchPage(message("site-no-file", campaign=campaign, file=name))
+    raise NoSuchPage(message("site-no-file", campaign=campaign, name=name))
 
 
 def _report(folder: Path) -> Iterator[tuple[str, Path]]:

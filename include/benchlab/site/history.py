@@ -6,7 +6,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
 from benchlab.analysis.trend.chain import Chain
@@ -83,7 +83,7 @@ def history(site: Site, report: str, workload: str, first: str = "", second: str
         NoSuchPage: no campaign and no published page has the workload.
     """
     if report != PUBLISHED and not site.shows(report):
-        raise NoSuchPage(message("site-no-report-type", report=report))
+        raise NoSuchPage(message("site-no-report", report=report))
     reports, _ = PublishedReports(site.store).all()
     published = published_changes(workload, reports)
     view = LongView(report, workload, (), {})
@@ -236,8 +236,18 @@ class ChainOnPage:
             for found in reversed(self.view.changes)
         ]
 
-    def suspects(self, report: str) -> list[tuple[str, str]]:
-        """Changes that may be the candidate's or its baseline's, with what tells them apart."""
+    def _takes(self) -> str:
+        """How long another campaign takes, and what it costs."""
+        took = self.numbers.duration(timedelta(minutes=self.view.minutes))
+        if self.view.dollars is None:
+            return self.language.say("site-suspect-takes", duration=took)
+        dollars = self.numbers.rate(self.view.dollars, 2)
+        return self.language.say("site-suspect-costs", duration=took, dollars=dollars)
+
+    def suspects(self, report: str) -> list[tuple[str, str, str]]:
+        """Changes that may be the candidate's or its baseline's, with what tells them apart: the
+        command, and what it takes.
+        """
         return [
             (
                 self.language.say(
@@ -249,6 +259,7 @@ class ChainOnPage:
                     **self._sized(found.change, found.ci95),
                 ),
                 linking(report, found),
+                self._takes(),
             )
             for found in self.view.suspects
         ]

@@ -34,12 +34,20 @@ MOST_TRIAL_PAGES = 100
 PARTS = {"": "overview", "campaigns/": "campaigns", "history/": "history", "plan/": "plan"}
 
 
-class NoSuchPage(BenchlabError):
-    """There is no such page, or the reader may not see it; ``said`` names what is missing."""
+class PageError(BenchlabError):
+    """The site does not show or do something.
+
+    Args:
+        said: why, for the reader, in whose language it is then said.
+    """
 
     def __init__(self, said: Message) -> None:
-        super().__init__(said)
         self.said = said
+        super().__init__(str(said))
+
+
+class NoSuchPage(PageError):
+    """There is no such page, or the reader may not see it; the message says what is missing."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +64,8 @@ class Site:
             report type; empty where none can be started.
         run_of: the place of the run that measured a campaign, from the site's first page; empty
             where there is none. None where no runs can be reached.
-        is_paused: whether a report type's schedule is switched off; None where that is not known.
+        is_paused: whether no run of a report type begins, neither by its schedule nor by a person;
+            None where that is not known.
         kept: what every address repeats (:class:`Links`).
     """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shlex
 from collections.abc import Mapping, Sequence
@@ -48,38 +49,36 @@ def figures(site: Site, asked: Asked) -> Page:
 
 
 def report_of(site: Site, asked: Asked) -> str:
-    """The report type that a form is about: the one that it names, or the first one."""
-    known = _report_types(site)
-    name = _one(asked, "report")
-    return name if name in known else next(iter(known), "")
+    """The report type whose DAG runs what a form names, or the first one; empty without any."""
+    found = _named(_offered(site), asked)
+    return found[1].report if found else ""
 
 
 def chosen(site: Site, asked: Asked) -> tuple[ReportSpec, dict[str, Any]]:
-    """The report type that a form names, and the fields that it changes, as Airflow's form has it.
+    """The report type or published plan that a form names, and the fields that it changes.
 
     Raises:
         SpecError: names every field that cannot be read, and what was found in it, a line each.
     """
-    known = _report_types(site)
-    if not known:
+    known = _offered(site)
+    if (found := _named(known, asked)) is None:
         raise SpecError("there is no report type that you may see")
-    name = _one(asked, "report") or next(iter(known))
-    if name not in known:
+    name, spec = _one(asked, "report"), found[1]
+    if name and name not in known:
         raise SpecError(f"report: {name!r}: there is none; known: {', '.join(known)}")
-    spec = known[name]
-    read = _Reading(asked)
+    read = _Reading(asked, site.language)
     changes: dict[str, Any] = {side: version for side in SIDES if (version := _one(asked, side))}
     changes |= {field: read.whole(field) for field in _NUMBERS if _one(asked, field)}
     if text := _one(asked, "threads"):
         changes["threads"] = [
             read.whole("threads", word) for word in text.replace(",", " ").split()
         ]
-    if named := list(asked.get("workloads", ())):
+    named = list(asked.get("workloads", ()))
+    if named and set(named) != set(spec.workloads):  # the form has them in the order of the client
         changes["workloads"] = named
     if read.faults:
         raise SpecError("\n".join([*read.faults, *_faults_of_versions(spec, changes)]))
     own = {**spec.model_dump(include={*_NUMBERS}), "threads": list(spec.threads)}
-    own["workloads"] = list(spec.workloads)
     return spec, {field: value for field, value in changes.items() if own.get(field) != value}
 
 
@@ -95,8 +94,8 @@ def _faults_of_versions(spec: ReportSpec, changes: Mapping[str, Any]) -> list[st
 class _Reading:
     """Reads the numbers of a form, and collects what is wrong with them."""
 
-    def __init__(self, asked: Asked) -> None:
-        self._asked = asked
+    def __init__(self, asked: Asked, language: Language) -> None:
+        self._asked, self._say = asked, language.say
         self.faults: list[str] = []
 
     def whole(self, field: str, text: str | None = None) -> int:
@@ -105,10 +104,10 @@ class _Reading:
         try:
             number = int(text)
         except ValueError:
-            self.faults.append(f"{field}: {text!r} is not a whole number")
+            self.faults.append(self._say("site-plan-not-whole", field=field, found=repr(text)))
             return 0
         if number < 1:
-            self.faults.append(f"{field}: {number} is less than 1")
+            self.faults.append(self._say("site-plan-below-one", field=field, found=str(number)))
         return number
 
 
@@ -120,8 +119,10 @@ class Figures:
         faults: why there is no plan, a line each; then everything else is empty.
         facts: each with the id of its name.
         command: what runs it on the command line.
+        undecided: why a run would be refused as things are, a line each; then none can be started.
         start, conf: where a run of it is asked for, from the site's first page, and the values of
             its form; empty where none can be started.
+        paused: the DAG that has to be unpaused before such a run begins; empty where none has.
     """
 
     faults: tuple[str, ...] = ()
@@ -130,8 +131,10 @@ class Figures:
     notes: tuple[str, ...] = ()
     steps: tuple[tuple[str, str], ...] = ()
     command: str = ""
+    undecided: tuple[str, ...] = ()
     start: str = ""
     conf: str = ""
+    paused: str = ""
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,8 @@ class Form:
     """The form's fields as they are filled in.
 
     Attributes:
+        report: the report type or published plan that it is filled in from.
+        published: the titles of the documents whose plans can be chosen, by the plan's name.
         offered: the workloads of the report type's client.
         own: the version of each measured side in the report type.
     """
@@ -146,6 +151,7 @@ class Form:
     report: str
     title: str
     reports: tuple[str, ...]
+    published: Mapping[str, str]
     text: Mapping[str, str]
     own: Mapping[str, str]
     workloads: tuple[str, ...]
@@ -169,32 +175,43 @@ def _page(site: Site, asked: Asked, template: str) -> Page:
     )
 
 
-def _report_types(site: Site) -> dict[str, ReportSpec]:
-    """Those that are valid and that the reader may see; `benchlab validate` names the others."""
+def _offered(site: Site) -> dict[str, ReportSpec]:
+    """By name, the report types that the reader may see, and after them their published plans.
+
+    Those that are not valid are left out; `benchlab validate` names them.
+    """
     found = {}
-    for path in report_types.report_files(site.home):
-        if site.shows(path.stem):
-            try:
-                spec = report_types.load(path)
-            except SpecError:
-                continue
-            found[spec.report] = spec
+    for path in (*report_types.report_files(site.home), *report_types.published_files(site.home)):
+        with contextlib.suppress(SpecError):
+            spec = report_types.load(path)
+            if site.shows(spec.report):
+                found[path.stem] = spec
     return found
 
 
-def _form(site: Site, asked: Asked) -> Form | None:
-    known = _report_types(site)
-    if not known:
-        return None
+def _named(offered: Mapping[str, ReportSpec], asked: Asked) -> tuple[str, ReportSpec] | None:
+    """The one that a form names, else the first one; None where there is none."""
     name = _one(asked, "report")
-    spec = known.get(name) or next(iter(known.values()))
+    return (name, offered[name]) if name in offered else next(iter(offered.items()), None)
+
+
+def _form(site: Site, asked: Asked) -> Form | None:
+    known = _offered(site)
+    if (found := _named(known, asked)) is None:
+        return None
+    name, spec = found
     of_client = workloads.by_name()
     text = {field: _one(asked, field) or str(getattr(spec, field)) for field in _NUMBERS}
     text["threads"] = _one(asked, "threads") or ", ".join(map(str, spec.threads))
     return Form(
-        report=spec.report,
+        report=name,
         title=spec.title,
-        reports=tuple(known),
+        reports=tuple(known_as for known_as, one in known.items() if one.report == known_as),
+        published={
+            known_as: one.published.document if one.published else one.title
+            for known_as, one in known.items()
+            if one.report != known_as
+        },
         text=text | {side: _one(asked, side) for side in SIDES},
         own={side: _own(spec, side) for side in spec.measured_sides},
         workloads=tuple(asked.get("workloads", ())) or spec.workloads,
@@ -221,16 +238,21 @@ def _suggestions(site: Site, spec: ReportSpec) -> tuple[str, ...]:
 def _figures(site: Site, asked: Asked) -> Figures:
     try:
         spec, changes = chosen(site, asked)
+        name = _one(asked, "report") or spec.report
         wanted = overrides.override(spec, changes) if changes else spec
         resolved = report_types.resolve(site.home, wanted, site.now.date(), to_run=False)
-        engine, why = planning.choose_engine(resolved.spec, site.home, to_run=False)
+        engine, reason = planning.choose_engine(resolved.spec, site.home)
+        planning.refuse_unpublished(site.home, resolved.spec, engine)
         basis = planning.learned(site.home, resolved.spec, engine, site.store)
         made = planning.plan(site.home, resolved.spec, engine, spec.report, basis)
         finds = plan_sensitivity(site.home, resolved.spec, made, site.store)
+        undecided = tuple(planning.undecided(site.home, resolved.spec))
     except BenchlabError as error:
         return Figures(faults=tuple(str(error).removeprefix("override: ").splitlines()))
     language = load(site.language.code, FORM_OF_ONE if len(made.sides) == 1 else "")
-    chosen_engine = message("site-plan-engine", engine=engine, reason=why)
+    chosen_engine = message("site-plan-engine", engine=engine, reason=reason)
+    starts = site.may_change and bool(site.starts_at) and not undecided
+    is_paused = starts and site.is_paused is not None and site.is_paused(spec.report)
     return Figures(
         versions=" vs. ".join(plain(side.label) for side in made.sides.values()),
         facts=tuple(_facts(site, resolved.spec, made, finds)),
@@ -240,9 +262,11 @@ def _figures(site: Site, asked: Asked) -> Figures:
              Numbers(language).duration(timedelta(minutes=step.minutes)))
             for step in made.steps
         ),
-        command=_command(spec, changes),
-        start=site.starts_at.format(report=spec.report) if site.may_change else "",
-        conf=json.dumps(changes),
+        command=_command(name, changes),
+        undecided=undecided,
+        start=site.starts_at.format(report=spec.report) if starts else "",
+        conf=json.dumps(_conf(name, spec, changes)) if starts else "",
+        paused=spec.report if is_paused else "",
     )  # fmt: skip
 
 
@@ -311,8 +335,17 @@ def _offered(site: Site, spec: ReportSpec, offer: Proposal) -> str:
     )
 
 
-def _command(spec: ReportSpec, changes: Mapping[str, Any]) -> str:
-    words = ["benchlab", "run", spec.report]
+def _conf(name: str, spec: ReportSpec, changes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The values of Airflow's form.
+
+    Those that change a published plan are sent as other fields: the form takes one of its own that
+    is as in the report type for one that nobody has changed.
+    """
+    return changes if name == spec.report else {"published": name, "overrides": changes}
+
+
+def _command(name: str, changes: Mapping[str, Any]) -> str:
+    words = ["benchlab", "run", name]
     for field, value in changes.items():
         text = ",".join(map(str, value)) if isinstance(value, list) else str(value)
         words += ["--set", f"{field}={text}"]

@@ -77,6 +77,7 @@ def trial(site: Site, campaign: str, trial: str, attempt: int | None = None) -> 
     planned = next((one for one in record.plan.trials if one.id == trial), None)
     if planned is None:
         raise NoSuchPage(message("site-no-trial", campaign=campaign, trial=trial))
+    no_attempt = message("site-no-attempt", trial=trial, attempt=str(attempt))
     results = [one for one in site.store.trials(campaign) if one.trial.pair == planned.pair]
     language = language_of(site, record)
     attempts = _attempts(record, results, trial, language)

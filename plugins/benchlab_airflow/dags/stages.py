@@ -28,6 +28,7 @@ from benchlab.errors import (
 )
 from benchlab.home import ID
 from benchlab.results.records import TrialResult
+from benchlab_airflow.page.navigation import campaign_page, campaign_tab
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -47,6 +48,10 @@ PLACES: tuple[Place, ...] = get_args(Place)
 SHOWN = 100
 ANSWER = "answer"
 """The XCom of ``compare`` with the answer of the campaign in one sentence."""
+NOTE = "note"
+"""The XCom of ``compare`` with the note of its run: sentence, table, and a link to the campaign."""
+LONGEST_NOTE = 1000
+"""Airflow's limit of a note, in characters."""
 NO_CAMPAIGN = "no_campaign"
 """The XCom of ``plan`` with the reason why a run by the calendar measures nothing."""
 # Before anything is measured, trying again does not help against these.
@@ -326,9 +331,9 @@ def validate() -> dict[str, Any]:
 def compare() -> dict[str, str]:
     """The verdict of each workload, by name, if two sides were compared; the table is in the log.
 
-    Its answer in one sentence is the XCom :data:`ANSWER`.
+    Its answer in one sentence is the XCom :data:`ANSWER`, the note of the run :data:`NOTE`.
     """
-    from benchlab.report.formats import terminal
+    from benchlab.report.formats import note, terminal
     from benchlab.report.model import report as model
     from benchlab.report.sentences import answer
 
@@ -336,7 +341,10 @@ def compare() -> dict[str, str]:
         made = work.outcome()
         report = model.build(made.campaign, made.comparison, made.trials)
     log.info("\n%s", terminal.render(report, 120, False))
-    get_current_context()["ti"].xcom_push(key=ANSWER, value=answer.sentence(report))
+    ti = get_current_context()["ti"]
+    link = f"\n\n[{report.language.say('answer-page')}]({campaign_tab(ti.dag_id, ti.run_id)})"
+    ti.xcom_push(key=ANSWER, value=answer.sentence(report))
+    ti.xcom_push(key=NOTE, value=note.render(report, LONGEST_NOTE - len(link)) + link)
     if not made.comparison.has_verdicts:
         return {}
     return {workload.name: workload.verdict for workload in made.comparison.workloads}
@@ -353,7 +361,6 @@ def publish() -> list[str]:
     from benchlab.plan.fields.publish import FILES
     from benchlab.report.bundle import PAGES
     from benchlab.results.records import PAGE
-    from benchlab_airflow.page.navigation import campaign_page
 
     with _final_errors(*_UNFIT), _campaign() as work:
         if page := campaign_page(conf.get("api", "base_url", fallback=""), work.campaign.id):

@@ -16,9 +16,6 @@ from airflow.listeners import hookimpl
 if TYPE_CHECKING:
     from airflow.models.dagrun import DagRun
 
-# Airflow's limit of a note is 1,000 characters.
-LONGEST = 1000
-
 
 @hookimpl
 def on_dag_run_success(dag_run: DagRun) -> None:
@@ -33,8 +30,10 @@ def on_dag_run_failed(dag_run: DagRun) -> None:
 
 
 def _note(dag_run: DagRun) -> None:
+    from benchlab_airflow.dags.stages import LONGEST_NOTE
+
     if dag_run.note is None and (said := _answer(dag_run)):
-        dag_run.note = said[:LONGEST]
+        dag_run.note = said[:LONGEST_NOTE]
 
 
 def _answer(dag_run: DagRun) -> str | None:
@@ -42,12 +41,12 @@ def _answer(dag_run: DagRun) -> str | None:
     from airflow.models.xcom import XComModel
     from sqlalchemy.orm import object_session
 
-    from benchlab_airflow.dags.stages import ANSWER, NO_CAMPAIGN
+    from benchlab_airflow.dags.stages import NO_CAMPAIGN, NOTE
 
     session = object_session(dag_run)
     if session is None:
         return None
-    for task, key in (("compare", ANSWER), ("plan", NO_CAMPAIGN)):
+    for task, key in (("compare", NOTE), ("plan", NO_CAMPAIGN)):
         asked = XComModel.get_many(
             run_id=dag_run.run_id, dag_ids=dag_run.dag_id, task_ids=task, key=key, limit=1
         )

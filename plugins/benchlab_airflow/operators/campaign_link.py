@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from airflow.sdk import BaseOperatorLink, XComArg
 
-from benchlab_airflow.page.navigation import CAMPAIGN_TAB
+from benchlab_airflow.page.navigation import campaign_tab
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperator
@@ -23,9 +22,8 @@ class CampaignLink(BaseOperatorLink):
     name = "Campaign"
 
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
-        """Relative to the address of Airflow's UI, which only the browser knows for certain."""
-        dag, run = quote(ti_key.dag_id, safe=""), quote(ti_key.run_id, safe="")
-        return f"dags/{dag}/runs/{run}/{CAMPAIGN_TAB}"
+        """See :func:`campaign_tab`."""
+        return campaign_tab(ti_key.dag_id, ti_key.run_id)
 
 
 def linked(made: XComArg) -> XComArg:

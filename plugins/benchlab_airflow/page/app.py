@@ -16,11 +16,11 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 from starlette.exceptions import HTTPException
 
 from benchlab.errors import BenchlabError, SpecError, StoreError
-from benchlab.language import Said, joined, message
-from benchlab.site.page import NoSuchPage, Page, Site, render
+from benchlab.language import Said, message
+from benchlab.site.page import Page, PageError, Site, render
 from benchlab_airflow.page import actions, assets, downloads, pages
 from benchlab_airflow.page.navigation import PREFIX
-from benchlab_airflow.page.rights import person, reader, store_failed
+from benchlab_airflow.page.rights import NotAllowed, person, reader, store_failed
 
 # Pages load their own style and script, nothing else, and are shown inside Airflow only.
 _HEADERS = {
@@ -74,13 +74,12 @@ def _is_navigation(request: Request) -> bool:
 
 async def _unreadable(request: Request, error: RequestValidationError) -> Response:
     fields = dict.fromkeys(str(fault["loc"][-1]) for fault in error.errors())
-    said = joined([message("site-field-unreadable", field=field) for field in fields])
-    return _problem(request, 422, said)
+    return _problem(request, 422, message("site-bad-fields", fields=", ".join(fields)))
 
 
 async def _failed(request: Request, error: BenchlabError) -> Response:
-    if isinstance(error, NoSuchPage):
-        return _problem(request, 404, error.said)
+    if isinstance(error, PageError):
+        return _problem(request, 403 if isinstance(error, NotAllowed) else 404, error.said)
     if isinstance(error, SpecError):
         return _problem(request, 422, str(error))
     if isinstance(error, StoreError):

@@ -48,6 +48,14 @@ def views() -> list[dict[str, Any]]:
     ]
 
 
+def campaign_tab(dag: str, run: str) -> str:
+    """The tab of a run with its campaign, relative to the address of Airflow's UI.
+
+    Only the browser knows that address for certain.
+    """
+    return f"dags/{quote(dag, safe='')}/runs/{quote(run, safe='')}/{CAMPAIGN_TAB}"
+
+
 def campaign_page(base: str, campaign: str) -> str | None:
     """The address of a campaign's page; None where Airflow does not know its own address.
 

@@ -20,7 +20,7 @@ from airflow.api_fastapi.auth.managers.models.resource_details import (
 from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_view
 from airflow.configuration import conf
 from airflow.models.dag import DagModel
-from fastapi import Depends, HTTPException, Query, Request
+from fastapi import Depends, Query, Request
 from itsdangerous import BadData, URLSafeTimedSerializer
 
 from benchlab import home
@@ -28,7 +28,7 @@ from benchlab.campaign import report_types
 from benchlab.errors import StoreError
 from benchlab.language import REFERENCE, codes, load, message
 from benchlab.results.store import Store
-from benchlab.site.page import Site
+from benchlab.site.page import PageError, Site
 from benchlab_airflow.connections import open_store
 from benchlab_airflow.page import airflow_runs
 
@@ -37,6 +37,10 @@ GUARD_LASTS_S = 24 * 3600
 _SAME_SITE = ("same-origin", "none")
 # Airflow's own API beside the site, which starts a run as the person whose browser asks.
 _API = "../api/v2/dags/{report}/dagRuns"
+
+
+class NotAllowed(PageError):
+    """The person may not change that, or not by this form."""
 
 
 class _Shared:
@@ -138,21 +142,21 @@ def changer(request: Request, reader: ReaderDep, guard: str, report: str) -> Non
     """Refuse to change anything for a report type, unless the person did it on a page of the site.
 
     Raises:
-        HTTPException: 403: another site sent the form, its page is too old, or the person may not
-            trigger the DAG.
+        NotAllowed: another site sent the form, its page is too old, or the person may not trigger
+            the DAG.
     """
     origin, fetched = request.headers.get("origin"), request.headers.get("sec-fetch-site")
     elsewhere = fetched is not None and fetched not in _SAME_SITE
     if elsewhere or (origin is not None and urlsplit(origin).netloc not in _own_hosts(request)):
-        raise HTTPException(403, message("site-form-elsewhere"))
+        raise NotAllowed(message("site-from-elsewhere"))
     try:
         signed = _signer().loads(guard, max_age=GUARD_LASTS_S)
     except BadData:
         signed = None
     if signed != reader.user.get_id():
-        raise HTTPException(403, message("site-form-old"))
+        raise NotAllowed(message("site-too-old"))
     if not reader.site.shows(report) or not may_trigger(reader.user, report):
-        raise HTTPException(403, message("site-form-forbidden", report=report))
+        raise NotAllowed(message("site-may-not-trigger", dag=report))
 
 
 def _own_hosts(request: Request) -> set[str]:

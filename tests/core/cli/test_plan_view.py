@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from benchlab.campaign import planning, report_types
 from benchlab.cli import dry_run
 from benchlab.cli.main import app
+from benchlab.cli.plan import REFUSED
 from benchlab.errors import SpecError, TargetError
 from benchlab.home import Home, find
 from benchlab.hosts.rehearsal import Command
@@ -36,7 +37,7 @@ ROOT = Path(__file__).parents[3]
 def plan(*arguments: str) -> str:
     """What `benchlab plan` prints."""
     done = CliRunner().invoke(app, ["plan", *arguments], catch_exceptions=False)
-    assert done.exit_code == 0, done.output
+    assert done.exit_code in (0, REFUSED), done.output
     return done.stdout
 
 
@@ -311,6 +312,17 @@ def test_a_plan_on_tidb_cloud_says_what_it_lacks_and_what_it_does_not_set() -> N
     shown = plan("sysbench_v713_cloud")
     assert str(refused.value).splitlines()[0] in shown
     assert "asked for and not set: only TiDB Cloud's support" in shown
+
+
+@pytest.mark.parametrize("way", [(), ("--json",), ("--commands",)])
+def test_a_script_learns_that_a_plan_cannot_be_run(way: tuple[str, ...]) -> None:
+    """By the exit code, whichever way it is shown; what is missing is named."""
+    refused = CliRunner().invoke(app, ["plan", "sysbench_ec2_first", *way])
+    assert refused.exit_code == REFUSED
+    assert "tiup: not decided" in refused.output
+    free = CliRunner().invoke(app, ["plan", "sysbench_local_single", *way])
+    assert free.exit_code == 0
+    assert "not decided" not in free.output
 
 
 def test_a_plan_for_a_fleet_needs_no_server_on_this_machine() -> None:

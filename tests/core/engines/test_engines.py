@@ -451,6 +451,18 @@ def test_only_a_repository_that_answers_says_that_a_version_does_not_exist(
     assert mariadb.Engine.not_published("99.9.9", servers) is None
 
 
+def test_maven_is_asked_once_for_a_version_that_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that is filled in asks at every change."""
+    asked = tmp_path / "asked"
+    program(tmp_path / "bin" / "mvn", f"echo again >> {asked}")
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    for _ in range(2):
+        assert mariadb.Engine.not_published("11.8.2", tmp_path) is None
+    assert asked.read_text() == "again\n"
+
+
 @pytest.mark.parametrize(
     ("script", "is_refused"),
     [

@@ -25,7 +25,7 @@ from benchlab.hosts.samples import Figure, HostFigures
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import SIDES
 from benchlab.report import bundle
-from benchlab.report.formats import csv_text, markdown, terminal
+from benchlab.report.formats import csv_text, markdown, note, terminal
 from benchlab.report.model import report as model
 from benchlab.report.publish import files
 from benchlab.report.sentences import answer, method, wording
@@ -397,6 +397,25 @@ def test_the_answer_is_the_same_in_every_format() -> None:
         assert re.search(r"\s+".join(map(re.escape, cells)), printed)
         assert line.interval in page
         assert line.change in page
+
+
+def test_a_short_answer_says_how_much_it_leaves_out() -> None:
+    """Whole rows, and how many more there are; never more characters than there is room for."""
+    report = model.build(*golden_case())
+    whole = note.render(report, 100_000)
+    rows = answer.lines(report)
+    head, rule, *shown = whole.splitlines()[2:]
+    assert whole.splitlines()[0] == markdown.escape(answer.sentence(report))
+    assert (head.count("|"), len(rule.split("---")), len(shown)) == (7, 7, len(rows))
+    first = len("\n".join(whole.splitlines()[:5]))
+    for room in range(first + 60, len(whole), 97):
+        short = note.render(report, room)
+        *_, last = short.splitlines()
+        left = len([line for line in short.splitlines() if line in shown])
+        assert len(short) <= room
+        assert left >= 1
+        assert last.startswith(f"{len(rows) - left} more row")
+    assert note.render(report, 40) == whole[:40]
 
 
 def test_an_inconclusive_card_leads_with_what_could_have_been_seen() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -11,9 +12,11 @@ from typing import Any
 
 import pytest
 
+from benchlab.analysis.trend.suspects import Suspect
 from benchlab.language import load
 from benchlab.site import history
 from benchlab.site.page import NoSuchPage, Site, render
+from benchlab.studies.long_view.view import long_view
 from tests.builders import weekly
 from tests.builders.weekly import POINT, REPORT, Weeks
 
@@ -91,6 +94,33 @@ def test_too_few_campaigns_are_not_called_unchanged(weeks: Weeks) -> None:
     read = text(shown(site(weeks)))
     assert "Too few campaigns to look for lasting changes: there are 1, 9 more are needed." in read
     assert "No lasting change" not in read
+
+
+def test_a_proposed_campaign_has_its_time_and_price(
+    regressed: Weeks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside the command that tells a suspect's two versions apart; where nothing is rented, no
+    price.
+    """
+    names = dict.fromkeys(("campaign", "before"), "week-007") | dict.fromkeys(
+        ("candidate", "previous", "baseline", "bridged_from", "linking"), "11.4.5"
+    )
+    suspect = Suspect(index=7, change=-0.05, ci95=(-0.06, -0.04), **names)
+    view = long_view(site(regressed).comparisons, REPORT, POINT)
+
+    def with_suspect(dollars: float | None) -> str:
+        chain = dataclasses.replace(
+            view.chains[0], suspects=(suspect,), minutes=90, dollars=dollars
+        )
+        shows = dataclasses.replace(view, chains=(chain,))
+        monkeypatch.setattr(history, "long_view", lambda *asked: shows)
+        return text(shown(site(regressed)))
+
+    command = "benchlab run sysbench_test --set baseline=11.4.5 --set candidate=11.4.5"
+    assert f"{command} It takes about 1 h 30 min and costs about 12.50 dollars." in with_suspect(
+        12.5
+    )
+    assert f"{command} It takes about 1 h 30 min." in with_suspect(None)
 
 
 def test_who_has_looked_into_a_change_is_shown(regressed: Weeks) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -10,6 +11,8 @@ from html import unescape
 
 import pytest
 
+from benchlab import engines
+from benchlab.campaign import planning, report_types
 from benchlab.language import load
 from benchlab.site import plan
 from benchlab.site.page import Site, render
@@ -30,6 +33,12 @@ def figures(site: Site, **asked: Sequence[str]) -> str:
     """What the page says of a plan, as a person reads it."""
     html = render(site, plan.figures(site, asked), fragment=True)
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+
+
+def changing(site: Site) -> Site:
+    """As somebody sees it who may start runs."""
+    starts_at = "../api/v2/dags/{report}/dagRuns"
+    return dataclasses.replace(site, may_change=True, starts_at=starts_at)
 
 
 def found(pattern: str, text: str) -> float:
@@ -64,6 +73,71 @@ def test_all_faults_are_named_at_once(site: Site) -> None:
     assert "Takes about" not in read
 
 
+def test_numbers_are_refused_in_the_reader_s_language(site: Site) -> None:
+    """With the field as it is called in files and commands."""
+    zh = dataclasses.replace(site, language=load("zh"))
+    read = figures(zh, report=["sysbench_local"], rounds=["x"], seconds=["0"])
+    assert "rounds：'x' 不是整数" in read
+    assert "seconds：0 小于 1" in read
+
+
+def test_what_a_run_would_refuse_is_not_planned(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the words of the run: a version that nobody has, and one that TiUP cannot deploy."""
+    nobody_has = staticmethod(lambda version, servers: f"there is no {version}")
+    monkeypatch.setattr(engines.by_name()["mariadb"], "not_published", nobody_has)
+    read = figures(site, report=["sysbench_local"], candidate=["99.9.9"], baseline=["10.11.5"])
+    assert "candidate: 99.9.9: there is no 99.9.9; the newest in the release calendar" in read
+    assert "Takes about" not in read
+    read = figures(site, report=["sysbench_ec2"], candidate=["v6.5.0"], baseline=["v2.1.0"])
+    assert "engines.tidb.baseline.version: " in read
+    assert "Takes about" not in read
+
+
+def test_what_is_undecided_is_planned_and_cannot_be_started(site: Site) -> None:
+    """So that hours and dollars are known before somebody decides it; a command says it alike."""
+    reader = changing(site)
+    read = figures(reader, report=["tpcc_ec2"])
+    spec = report_types.load(report_types.find_report(site.home, "tpcc_ec2"))
+    (left_open,) = planning.undecided(site.home, spec)
+    assert f"This cannot be run yet: {left_open}" in read
+    assert "dollars" in read
+    assert "Start this campaign" not in read
+    assert "cannot be run yet" not in figures(reader, report=["tpcc_local"])
+
+
+def test_whoever_starts_a_run_is_told_that_its_dag_is_paused(site: Site) -> None:
+    """Before they do: it would wait. Who cannot start one is not told."""
+    paused = dataclasses.replace(changing(site), is_paused="tpcc_local".__eq__)
+    assert "The DAG tpcc_local is paused in Airflow" in figures(paused, report=["tpcc_local"])
+    assert "is paused" not in figures(paused, report=["sysbench_local"])
+    reader = dataclasses.replace(paused, may_change=False)
+    assert "is paused" not in figures(reader, report=["tpcc_local"])
+
+
+def test_a_published_plan_fills_the_form_and_is_what_is_run(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the DAG of its report type, with the values of its document but for those changed."""
+    name = "tpcc_v520_vs_v511"
+    asked = {"report": [name], "threads": ["50, 100, 200, 400"], "rounds": ["3"]}
+    spec, changes = plan.chosen(site, asked)
+    assert (spec.report, changes) == ("tpcc_ec2", {"rounds": 3})
+    assert plan.report_of(site, asked) == "tpcc_ec2"
+    monkeypatch.setattr(planning, "undecided", lambda *asked: [])
+    page = plan.plan(changing(site), asked).values
+    assert (page["form"].own, page["form"].text["seconds"]) == (
+        {"baseline": "v5.1.1", "candidate": "v5.2.0"}, "300",
+    )  # fmt: skip
+    found = page["figures"]
+    assert found.command == f"benchlab run {name} --set rounds=3"
+    assert found.start == "../api/v2/dags/tpcc_ec2/dagRuns"
+    assert json.loads(found.conf) == {"published": name, "overrides": {"rounds": 3}}
+    assert found.versions == "v5.1.1 vs. v5.2.0"
+    assert f'<option value="{name}" selected>' in render(site, plan.plan(site, asked))
+
+
 def test_a_report_type_that_the_reader_may_not_see_is_unknown(site: Site) -> None:
     """And it is not offered."""
     reader = Site(site.home, site.store, site.language, NOW, reports=frozenset({"tpcc_ec2"}))
@@ -86,10 +160,9 @@ def test_the_form_keeps_what_was_typed_and_starts_only_for_those_who_may(site: S
     assert "<script>" not in page
     assert "&#34;&gt;&lt;script&gt;" in page
     assert "data-start" not in page
-    starts_at = "../api/v2/dags/{report}/dagRuns"
-    reader = Site(site.home, site.store, site.language, NOW, may_change=True, starts_at=starts_at)
-    page = render(reader, plan.plan(reader, {"report": ["tpcc_ec2"], "rounds": ["7"]}))
-    assert 'data-start="../../api/v2/dags/tpcc_ec2/dagRuns"' in page
+    reader = changing(site)
+    page = render(reader, plan.plan(reader, {"report": ["tpcc_local"], "rounds": ["7"]}))
+    assert 'data-start="../../api/v2/dags/tpcc_local/dagRuns"' in page
     assert 'data-conf="{&#34;rounds&#34;: 7}"' in page
 
 

@@ -6,9 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
-from benchlab.report.formats.markdown import escape
+from benchlab.report.formats.markdown import answer_table, escape
 from benchlab.report.model.report import Report
 from benchlab.report.sentences import answer, method, trust, wording
 
@@ -16,14 +14,7 @@ from benchlab.report.sentences import answer, method, trust, wording
 def render(report: Report) -> str:
     """Sentence and table of the answer; the reasons are folded below them."""
     say = report.language.say
-    columns: Sequence[str] = answer.COLUMNS
-    rows: list[Sequence[str]] = [
-        (*line[:-2], f"{answer.SIGNS[line.found]} {line.verdict}") for line in answer.lines(report)
-    ]
-    judged = report.sections
-    if not report.has_verdicts:
-        columns, rows, judged = answer.HIGHEST, [*answer.highest(report)], ()
-    headings = [say(f"column-{name}") for name in columns]
+    judged = report.sections if report.has_verdicts else ()
     reasons = [
         *(wording.outcome(report, section) for section in judged),
         *(trust.latency(report, section) for section in judged),
@@ -36,9 +27,7 @@ def render(report: Report) -> str:
             "",
             f"**{escape(answer.summary(report))}**",
             "",
-            _row(headings),
-            "|---" * len(headings) + "|",
-            *map(_row, rows),
+            *answer_table(report),
             "",
             f"<details><summary>{escape(say('answer-reasons'))}</summary>",
             "",
@@ -50,7 +39,3 @@ def render(report: Report) -> str:
             "",
         ]
     )
-
-
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(map(escape, cells))} |"

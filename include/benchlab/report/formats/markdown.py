@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -58,6 +59,22 @@ def escape(value: object) -> str:
     text = " ".join(str(value).split())
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _SPECIAL.sub(lambda match: "\\" + match.group(), text)
+
+
+def answer_table(report: Report) -> list[str]:
+    """The lines of the answer's table, two of them its head; verdicts have their sign.
+
+    Of one version it has the highest figures.
+    """
+    columns: Sequence[str] = answer.COLUMNS
+    rows: list[Sequence[str]] = [
+        (*line[:-2], f"{answer.SIGNS[line.found]} {line.verdict}") for line in answer.lines(report)
+    ]
+    if not report.has_verdicts:
+        columns, rows = answer.HIGHEST, [*answer.highest(report)]
+    headings = [report.language.say(f"column-{name}") for name in columns]
+    lines = [f"| {' | '.join(map(escape, cells))} |" for cells in (headings, *rows)]
+    return [lines[0], "|---" * len(headings) + "|", *lines[1:]]
 
 
 def _in_front_matter(text: str) -> str:

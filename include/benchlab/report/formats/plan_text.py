@@ -22,14 +22,14 @@ def render(
     plan: Plan,
     reason: str,
     *,
-    not_runnable: str | None = None,
+    not_runnable: str = "",
     sensitivity: Sequence[str] = (),
 ) -> str:
     """The whole plan.
 
     Args:
         reason: why this engine was chosen.
-        not_runnable: why a campaign by this plan would be refused; None: it would not.
+        not_runnable: why a campaign by this plan would be refused; empty: it would not.
         sensitivity: lines on how small a slowdown it finds.
     """
     parts = [
@@ -41,7 +41,7 @@ def render(
         _needs(spec, plan),
         iter(sensitivity),
         iter([f"warning: {warning}" for warning in plan.warnings]),
-        iter((f"cannot be run: {not_runnable}",)) if not_runnable else iter(()),
+        iter([f"cannot be run: {not_runnable}"] if not_runnable else []),
     ]
     blocks = ["\n".join(part) for part in parts]
     return "\n\n".join(block for block in blocks if block)

@@ -88,25 +88,42 @@ for (const part of document.querySelectorAll("[data-refresh]")) {
   window.setTimeout(() => refresh(part), 1000 * Number(part.dataset.seconds || 5));
 }
 
-// <form data-figures="ADDRESS" data-part="ID">: while it is filled in, the part with this id is what
-// ADDRESS answers for the form's values. An older answer never replaces a newer one.
+// <form data-figures="ADDRESS" data-part="ID" data-status="ID">: while it is filled in, the part with
+// this id is what ADDRESS answers for the form's values. An older answer never replaces a newer one.
+// Until there is an answer, the part is marked, nothing in it can be started, and the status says why.
 for (const form of document.querySelectorAll("form[data-figures]")) {
+  const part = document.getElementById(form.dataset.part);
+  const status = document.getElementById(form.dataset.status);
   let newest = 0;
   let waiting = 0;
+  const mark = (said) => {
+    const isOld = said !== "";
+    part.classList.toggle("old", isOld);
+    part.setAttribute("aria-busy", String(said === form.dataset.asking));
+    part.querySelectorAll("button").forEach((button) => { button.disabled = isOld; });
+    status.textContent = said;
+  };
   const ask = async () => {
     const turn = ++newest;
     const query = new URLSearchParams(new FormData(form));
+    let made = null;
     try {
       const answer = await fetch(`${form.dataset.figures}?${query}`, { credentials: "same-origin" });
-      const text = await answer.text();
-      if (answer.ok && turn === newest) {
-        const made = document.createElement("template");
-        made.innerHTML = text;
-        document.getElementById(form.dataset.part).replaceWith(made.content.firstElementChild);
+      if (answer.ok) {
+        made = document.createElement("template");
+        made.innerHTML = await answer.text();
       }
     } catch (error) {
+      made = null;
       console.warn("not asked:", error);
     }
+    if (turn !== newest) {
+      return;
+    }
+    if (made) {
+      part.replaceChildren(...made.content.firstElementChild.childNodes);
+    }
+    mark(made ? "" : form.dataset.stale);
   };
   form.addEventListener("input", (event) => {
     if (event.target.dataset.submits !== undefined) {
@@ -117,6 +134,8 @@ for (const form of document.querySelectorAll("form[data-figures]")) {
       return;
     }
     window.clearTimeout(waiting);
+    newest += 1; // what is under way is of earlier values
+    mark(form.dataset.asking);
     waiting = window.setTimeout(ask, 300);
   });
 }
