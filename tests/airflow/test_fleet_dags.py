@@ -347,6 +347,31 @@ def test_a_published_plan_is_taken_as_it_was(
     assert changed == {**pinned, "threads": [7], "rounds": 4}
 
 
+def test_a_server_that_exists_is_chosen_by_its_connection(airflow_env: dict[str, str]) -> None:
+    """Of the report type, or of a published plan, whose other side stays; nowhere else."""
+    other = {"baseline_connection": "my_tidb"}
+    fields, chosen, own = form(airflow_env, "sysbench_existing", **other)
+    assert fields["baseline_connection"]["title"] == "Connection"
+    assert chosen == {**own, "connections": {"baseline": "my_tidb"}}
+    plan = {"published": "sysbench_v21_vs_v20", **other}
+    _, chosen, _ = form(airflow_env, "sysbench_existing", **plan)
+    assert chosen["connections"] == {"baseline": "my_tidb", "candidate": "tidb_v21"}
+    assert "baseline_connection" not in form(airflow_env, "sysbench_local")[0]
+
+
+def test_a_form_may_begin_with_a_connection(airflow_env: dict[str, str]) -> None:
+    """As that of a report type without published plans; what comes before is said there."""
+    code = """
+from benchlab import home
+from benchlab.campaign import report_types
+from benchlab_airflow.dags import trigger_form
+shipped = report_types.load(home.find().configs / "reports" / "sysbench_existing.yaml")
+first, *_ = trigger_form.form(shipped.model_copy(update={"report": "mine"}), "Before.").items()
+say(first[0], first[1].schema["description_md"].splitlines()[0])
+"""
+    assert told(code, airflow_env) == ["baseline_connection Before."]
+
+
 def test_the_fields_of_a_fleet_reach_the_plan(airflow_env: dict[str, str]) -> None:
     """Placement and dataset snapshots."""
     _, chosen, own = form(

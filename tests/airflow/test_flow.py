@@ -514,11 +514,19 @@ def test_a_faulty_form_is_refused_before_airflow_makes_a_run_of_it(
         ("sysbench_local", b'{"logical_date": null}'),
         ("sysbench_local", b"[1"),
         ("reap_expired_fleets", b'{"conf": {"rounds": 0}}'),
+        ("sysbench_existing", b'{"conf": {"baseline_connection": "there"}}'),
+        ("sysbench_existing", b'{"conf": {"baseline_connection": "nowhere"}}'),
+        ("sysbench_existing", b'{"conf": {"baseline_connection": "no name"}}'),
+        ("sysbench_existing", b'{"conf": {"overrides": ["connections.baseline=nowhere"]}}'),
     ]
-    said = told(REFUSED.replace("SENT", repr(sent)), airflow_env)
+    there = {"AIRFLOW_CONN_THERE": "mysql://bench:secret@db.example.com:4000"}
+    said = told(REFUSED.replace("SENT", repr(sent)), airflow_env, **there)
     assert "Rounds (rounds): found 0" in said[0]
     assert "no host_key" in said[1]
-    assert said[2:] == ["None"] * 4
+    assert said[2:7] == ["None"] * 5
+    assert "connection nowhere: there is none" in said[7]
+    assert "Connection (baseline_connection): found 'no name'; allowed: the name of a" in said[8]
+    assert said[9] == said[7]
 
 
 TEXTS = ("{{ 7 * 7 }}", "{% raw %}", "{# x #}", "[1, 2]", "{'a': 1}", "None", "1e3", "x.sh")

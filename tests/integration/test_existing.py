@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -115,6 +116,9 @@ def test_a_cluster_is_measured_by_airflow_before_and_after_its_upgrade(
         assert (machine.here.reports / campaign / "report.html").exists()
         assert machine.left_running(campaign) == []
     assert machine.holder() is None
+    with closing(sqlite3.connect(machine.here.root / "airflow-demo" / "airflow.db")) as airflow:
+        notes = [note for (note,) in airflow.execute("SELECT content FROM dag_run_note")]
+    assert ["One version was measured" in note for note in notes] == [True, True]
     shown = " ".join(
         machine.run(
             "benchlab.cli.main", "compare", "--before", "before", "--after", "after"

@@ -201,7 +201,10 @@ def choose_engine(spec: ReportSpec, home: Home, *, to_run: bool = True) -> tuple
         UnavailableError: a version cannot be had on this machine; says how to get it.
     """
     if spec.connections:
-        return spec.deployable_engines[0], message("engine-of-servers")
+        name = spec.deployable_engines[0]
+        if name == "mariadb":
+            return name, message("engine-of-servers-mysql")
+        return name, message("engine-of-servers")
     if spec.topology is not None and spec.engine != "auto":
         if to_run and not targets.by_name()[spec.target].one_side:
             _refuse_undeployable(spec)

@@ -79,7 +79,8 @@ def of_servers(
     columns["write_stalls"] = _stalled(_write_stalls(setup, side), noted)
     with contextlib.suppress(CommandError):
         backends = balancer.statistics()
-        columns["backends_down"] = float(sum(not backend.up for backend in backends))
+        if backends:  # without a load balancer nothing has been looked at
+            columns["backends_down"] = float(sum(not backend.up for backend in backends))
         columns["connection_spread"] = haproxy.connection_spread(backends)
     try:
         if engine.running():
@@ -98,7 +99,7 @@ def of_setup(setup: TrialSetup, side: Side) -> dict[str, float | None]:
     return {
         **dataset_columns(facts.consistency.get("load") if facts else None),
         **fleet_columns(campaign.environment),
-        **configuration_columns(campaign.facts, campaign.plan.sides),
+        **configuration_columns(campaign),
     }
 
 

@@ -12,12 +12,12 @@ Example:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchlab.engines import mariadb, tidb
-from benchlab.engines.database import Database, Deployed, is_version
+from benchlab.engines.database import BackgroundJobs, Database, Deployed, is_version
 from benchlab.engines.tidb.tidb import TiDB
 from benchlab.errors import CommandError, TargetError
 from benchlab.hosts.executor import Executor
@@ -33,6 +33,8 @@ RIGHTS = ("SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "INDEX")
 _PRODUCTS = ("TiDB", "MariaDB")
 _VERSION = re.compile(r"v?(\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)[0-9A-Za-z.-]*)?)")
 _GRANT = re.compile(r"GRANT (?P<rights>.+?) ON (?:TABLE )?(?P<schema>\S+)\.\* TO (?P<to>\S+)", re.I)
+# What MySQL takes away from a right on all schemas again (`partial_revokes`).
+_REVOKE = re.compile(r"REVOKE (?P<rights>.+?) ON (?P<schema>\S+)\.\* FROM ", re.IGNORECASE)
 _GRANT_OF_ROLE = re.compile(r"GRANT (?!.* ON ).+ TO ", re.IGNORECASE)
 # Error numbers of the server and of MariaDB's client library, with what they mean.
 _MEANINGS = {
@@ -40,12 +42,18 @@ _MEANINGS = {
     1045: "the server refuses the account or its password, or wants an encrypted connection "
     "(extra.ssl_mode)",
     1130: "the server accepts no account from this machine",
+    1290: "the server is read-only",
     1698: "the server refuses the account: it logs in without a password, on its own machine only",
+    1820: "the account's password has expired",
+    1836: "the server is read-only",
+    1862: "the account's password has expired",
     2002: "nothing answers at its host and port",
     2003: "nothing answers at its host and port",
     2005: "its host name does not resolve",
     2013: "the connection was lost while logging in",
+    3118: "the account is locked",
     3159: "the server wants an encrypted connection: set extra.ssl_mode",
+    4151: "the account is locked",
 }
 _TLS_ERROR = 2026
 _NO_TLS = "the server offers no encrypted connection"
@@ -127,7 +135,7 @@ class Given(Database):
         self.executor.put(self.client_config, self._client_options(), private=True)
 
     def _ask(self, statement: str) -> list[list[str]]:
-        """Run SQL on a server that may not be reachable, or may refuse the account."""
+        """Run SQL on a server that may not be reachable, or may refuse the account or to write."""
         try:
             return self.sql(statement, timeout_s=ASK_LIMIT_S)
         except CommandError as error:
@@ -142,7 +150,7 @@ class Given(Database):
             self._make()
         if self._marked_by() is None:
             table = f"{self.instance.database}.{MARK}"
-            self.sql(
+            self._ask(
                 f"CREATE TABLE IF NOT EXISTS {table} (campaign VARCHAR(170) PRIMARY KEY);"
                 f"INSERT INTO {table} VALUES ('{self._mark}')"
             )
@@ -168,8 +176,8 @@ class Given(Database):
         """
         self.executor.put(self._making, "")
         try:
-            self.sql(f"CREATE DATABASE {self.instance.database}")
-        except CommandError:  # perhaps because somebody else has just made it
+            self._ask(f"CREATE DATABASE {self.instance.database}")
+        except TargetError:  # perhaps because somebody else has just made it
             self._forget_making()
             raise
 
@@ -340,6 +348,18 @@ class GivenTiDB(Given, TiDB):
         found = super().facts()
         return replace(found, variables=found.variables | self._items())
 
+    def background_jobs(self) -> BackgroundJobs | None:
+        """See :class:`TiDB`; None without a right on every schema, such as PROCESS.
+
+        TiDB's history of DDL jobs then has only those of schemas on which the account has a right
+        (``appendJobToChunk`` in TiDB's ``executor``), so that another's would be missed. What is
+        granted by a name with an underscore (BACKUP_ADMIN) does not count there.
+        """
+        grants = [row[0] for row in self.sql("SHOW GRANTS")]
+        everywhere = {right for rights, on, _ in _grants(grants) if on == "*" for right in rights}
+        sees_all = any(right != "USAGE" and "_" not in right for right in everywhere)
+        return super().background_jobs() if sees_all else None
+
     def _items(self) -> dict[str, str]:
         """The configuration items of all components, by ``component.item``.
 
@@ -401,22 +421,37 @@ def _missing_rights(grants: Sequence[str], database: str) -> list[str]:
     granted = set[str]()
     by_pattern = dict[str, set[str]]()
     exactly = dict[str, set[str]]()
-    for grant in grants:
-        if (found := _GRANT.match(grant)) is None:
-            continue
-        rights = {right.strip().upper() for right in found["rights"].split(",")}
-        schema = found["schema"].strip("`\"'")
+    for rights, schema, to in _grants(grants):
         if schema == "*":
             granted |= rights
         elif schema == database:
-            exactly.setdefault(found["to"], set()).update(rights)
+            exactly.setdefault(to, set()).update(rights)
         elif _covers(schema, database):
-            by_pattern.setdefault(found["to"], set()).update(rights)
+            by_pattern.setdefault(to, set()).update(rights)
+    for revoked in filter(None, map(_REVOKE.match, grants)):
+        if _name_in(revoked) == database:
+            granted -= _rights_in(revoked)
     # Of an account or role the server takes the grant on the schema's own name, and then no other.
     granted = granted.union(*{**by_pattern, **exactly}.values())
     if granted & {"ALL", "ALL PRIVILEGES"}:
         return []
     return [right for right in RIGHTS if right not in granted]
+
+
+def _grants(lines: Sequence[str]) -> Iterator[tuple[set[str], str, str]]:
+    """What lines of SHOW GRANTS give: rights, the schemas that have them, ``*`` for all, and whose
+    they are. A right on a single table is left out.
+    """
+    for found in filter(None, map(_GRANT.match, lines)):
+        yield _rights_in(found), _name_in(found), found["to"]
+
+
+def _rights_in(found: re.Match[str]) -> set[str]:
+    return {right.strip().upper() for right in found["rights"].split(",")}
+
+
+def _name_in(found: re.Match[str]) -> str:
+    return found["schema"].strip("`\"'")
 
 
 def _covers(pattern: str, schema: str) -> bool:

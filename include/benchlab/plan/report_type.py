@@ -38,7 +38,8 @@ ThreadCounts = Annotated[
     tuple[Annotated[int, Field(ge=1, le=10_000)], ...], Field(min_length=1, strict=False)
 ]
 # As Airflow names Connections, and the environment variables that define them.
-ConnectionName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,199}$")]
+CONNECTION_NAME = r"^[A-Za-z][A-Za-z0-9_]{0,199}$"
+ConnectionName = Annotated[str, Field(pattern=CONNECTION_NAME)]
 
 MAX_DEPLOYMENTS = 20
 MAX_TRIALS = 100_000

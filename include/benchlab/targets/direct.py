@@ -36,5 +36,5 @@ class Direct:
         """Nothing is to be stopped."""
 
     def statistics(self) -> Sequence[Backend]:
-        """No backends, so that gates on them find nothing amiss."""
+        """No backends, so that gates on them are not evaluated."""
         return ()

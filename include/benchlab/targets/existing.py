@@ -20,9 +20,7 @@ from benchlab.engines import given
 from benchlab.engines.given import Given, GivenInstance
 from benchlab.errors import CommandError, EngineError, TargetError
 from benchlab.hosts.access import Access
-from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
-from benchlab.hosts.executor import Executor, LocalExecutor, end_tagged
-from benchlab.hosts.lock import Holder, MachineLock
+from benchlab.hosts.executor import Executor, LocalExecutor
 from benchlab.hosts.server_login import ServerLogin, Tls
 from benchlab.plan.report_type import SIDES, ReportSpec, Side
 from benchlab.targets import local
@@ -65,13 +63,6 @@ class Target(OnThisMachine):
                 "database": engine.instance.database,
             }
             self.executor.put(self.directory / side / SCHEMA_FILE, json.dumps(schema))
-
-    def acquire(self, origin: str) -> Holder | None:
-        """See :class:`BaseTarget`; ends what a dead campaign left running on this machine."""
-        displaced = self.hold(MachineLock(), origin)
-        if displaced is not None:
-            end_tagged(f"{CAMPAIGN_TAG}={displaced.campaign}")
-        return displaced
 
     def provision(self, say: Say) -> None:
         for side in self.sides:

@@ -14,15 +14,11 @@ from benchlab import engines, workloads
 from benchlab.engines import builds
 from benchlab.engines.server import BaseEngine, Instance
 from benchlab.errors import TargetError, UnavailableError, meaning_of
-from benchlab.home import Home
-from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
-from benchlab.hosts.executor import end_tagged
-from benchlab.hosts.lock import Holder, MachineLock
 from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.report_type import Side
 from benchlab.plan.steps import GIB
 from benchlab.targets.target import Balancer, Say
-from benchlab.targets.this_machine import OnThisMachine, remove_data
+from benchlab.targets.this_machine import OnThisMachine
 
 HOST = "127.0.0.1"
 
@@ -50,14 +46,6 @@ class Target(OnThisMachine):
         check_tools()
         self._check_ports()
         self._check_disk()
-
-    def acquire(self, origin: str) -> Holder | None:
-        """See :class:`BaseTarget`; ends processes of a dead campaign here and removes its data."""
-        displaced = self.hold(MachineLock(), origin)
-        if displaced is not None:
-            end_tagged(f"{CAMPAIGN_TAG}={displaced.campaign}")
-            remove_data(Home(self.home.project, Path(displaced.home)), displaced.campaign)
-        return displaced
 
     def provision(self, say: Say) -> None:
         for side in self.sides:

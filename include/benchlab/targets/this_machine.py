@@ -14,7 +14,7 @@ from benchlab.home import Home
 from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
 from benchlab.hosts.executor import Executor, LocalExecutor, end_process, end_tagged
 from benchlab.hosts.fleet import Fleet
-from benchlab.hosts.lock import MachineLock
+from benchlab.hosts.lock import Holder, MachineLock
 from benchlab.plan.report_type import SIDES
 from benchlab.targets.target import BaseTarget, Taken
 
@@ -44,6 +44,14 @@ class OnThisMachine(BaseTarget):
     @property
     def client_alone(self) -> bool:
         return False  # servers or other programs may run beside it
+
+    def acquire(self, origin: str) -> Holder | None:
+        """See :class:`BaseTarget`; ends processes of a dead campaign here and removes its data."""
+        displaced = self.hold(MachineLock(), origin)
+        if displaced is not None:
+            end_tagged(f"{CAMPAIGN_TAG}={displaced.campaign}")
+            remove_data(Home(self.home.project, Path(displaced.home)), displaced.campaign)
+        return displaced
 
     def executors(self) -> dict[str, Executor]:
         return {self.executor.host: self.executor}
@@ -113,6 +121,7 @@ def remove_data(home: Home, campaign: str) -> None:
             shutil.rmtree(directory / side / part, ignore_errors=True)
         if not (directory / side / SCHEMA_FILE).exists():
             (directory / side / "client.cnf").unlink(missing_ok=True)
+            (directory / f"ca-{side}.pem").unlink(missing_ok=True)
     of_clients = ("workload.cnf", *(f"workload-{side}.cnf" for side in SIDES))
     for name in ("password", *of_clients, PLACE):
         (directory / name).unlink(missing_ok=True)

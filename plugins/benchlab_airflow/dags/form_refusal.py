@@ -62,6 +62,7 @@ def refusal(dag_id: str, body: bytes) -> str | None:
     from benchlab import home
     from benchlab.campaign import planning, report_types
     from benchlab.errors import SpecError
+    from benchlab_airflow import connections
     from benchlab_airflow.dags import trigger_form
 
     here = home.find()
@@ -70,7 +71,8 @@ def refusal(dag_id: str, body: bytes) -> str | None:
         return None
     try:
         report_type = report_types.load(path)
-        planning.refuse_undecided(here, trigger_form.chosen(report_type, params))
+        asked = trigger_form.chosen(report_type, params)
+        planning.refuse_undecided(here, asked, connections.access())
     except SpecError as fault:
         return str(fault)
     return None

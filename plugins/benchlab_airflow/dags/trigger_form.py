@@ -26,7 +26,7 @@ from benchlab.errors import SpecError
 from benchlab.home import ID
 from benchlab.plan import versions
 from benchlab.plan.fields.budget import Budget
-from benchlab.plan.report_type import SIDES, ReportSpec, Side
+from benchlab.plan.report_type import CONNECTION_NAME, SIDES, ReportSpec, Side
 
 OWN_PLAN = "none"
 ANY_CLIENT = "auto"
@@ -55,6 +55,7 @@ _SUGGESTED_SERIES = 15
 # Fields of the form that a report type has elsewhere, and those that do not change the plan.
 _NESTED = {
     **{name: f"dataset.{name}" for name in ("tables", "table_size", "warehouses", "records")},
+    **{f"{side}_connection": f"connections.{side}" for side in SIDES},
     "client": "client.program",
     "measure_again": "schedule.measure_again",
 }
@@ -65,7 +66,7 @@ _NO_OVERRIDE = ("campaign", "overrides", "published")
 _OTHERS = re.compile(
     r"(title|sides|engine|target|repeat_limit|seed|placement|interleave|workloads|threads|rounds"
     r"|deployments|seconds|warmup_seconds|restore|threshold_pct|slowdown_pct|languages|baseline|candidate"
-    r"|(dataset|ports|client|budget|threads_by_workload)(\..*)?|schedule\.(measure_again|catchup_days)"
+    r"|(dataset|ports|client|budget|threads_by_workload|connections)(\..*)?|schedule\.(measure_again|catchup_days)"
     r"|engines\.[a-z][a-z0-9_]*\.(parameters|components|by_version|by_workload"
     r"|(baseline|candidate)\.(version|parameters|components))(\..*)?)"
 )
@@ -84,6 +85,7 @@ def form(spec: ReportSpec, before: str = "") -> dict[str, Param]:
     compares = spec.sides != "single"
     fields: dict[str, Param | None] = {
         "published": _published(spec),
+        **_connections(spec),
         **{side: _version(spec, side) for side in spec.measured_sides},
         "engine": _engine(spec),
         "workloads": _several(
@@ -386,6 +388,21 @@ def _version(spec: ReportSpec, side: Side) -> Param:
         type=["null", "string"],
         examples=_suggested(spec, side),
     )
+
+
+def _connections(spec: ReportSpec) -> dict[str, Param | None]:
+    """Where the servers are that exist; a target that deploys its own has no such fields."""
+    return {
+        f"{side}_connection": Param(
+            name,
+            title=f"{side.capitalize()} connection" if spec.sides != "single" else "Connection",
+            description_md="The Connection of type MySQL by which its server is reached.",
+            type="string",
+            pattern=CONNECTION_NAME,
+            allowed="the name of a Connection: letters, digits and `_`, the first a letter",
+        )
+        for side, name in spec.connections.items()
+    }
 
 
 def _suggested(spec: ReportSpec, side: Side) -> list[str]:

@@ -15,6 +15,7 @@ from airflow.listeners import hookimpl
 
 if TYPE_CHECKING:
     from airflow.models.dagrun import DagRun
+    from sqlalchemy.orm import Session
 
 
 @hookimpl
@@ -30,22 +31,26 @@ def on_dag_run_failed(dag_run: DagRun) -> None:
 
 
 def _note(dag_run: DagRun) -> None:
-    from benchlab_airflow.dags.stages import LONGEST_NOTE
-
-    if dag_run.note is None and (said := _answer(dag_run)):
-        dag_run.note = said[:LONGEST_NOTE]
-
-
-def _answer(dag_run: DagRun) -> str | None:
-    """What the campaign found, or why a run by the calendar has none; None if nothing is said."""
-    from airflow.models.xcom import XComModel
+    from airflow import settings
     from sqlalchemy.orm import object_session
 
-    from benchlab_airflow.dags.stages import NO_CAMPAIGN, NOTE
+    from benchlab_airflow.dags.stages import LONGEST_NOTE
 
     session = object_session(dag_run)
     if session is None:
-        return None
+        # `airflow dags test` closes its session after each task, and goes on to use it.
+        session = settings.Session()
+        dag_run = session.merge(dag_run)
+    if dag_run.note is None and (said := _answer(dag_run, session)):
+        dag_run.note = said[:LONGEST_NOTE]
+
+
+def _answer(dag_run: DagRun, session: Session) -> str | None:
+    """What the campaign found, or why a run by the calendar has none; None if nothing is said."""
+    from airflow.models.xcom import XComModel
+
+    from benchlab_airflow.dags.stages import NO_CAMPAIGN, NOTE
+
     for task, key in (("compare", NOTE), ("plan", NO_CAMPAIGN)):
         asked = XComModel.get_many(
             run_id=dag_run.run_id, dag_ids=dag_run.dag_id, task_ids=task, key=key, limit=1

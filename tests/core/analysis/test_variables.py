@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchlab.analysis.gates import variables
+from benchlab.analysis.gates import columns, variables
 from benchlab.engines import quantities
 from benchlab.plan.fields.engines import Parameters, SideSpec
 from benchlab.plan.report_type import Side
@@ -45,6 +45,18 @@ def test_two_servers_of_one_version_may_differ_in_identity_only() -> None:
     there = {"port": "2", "datadir": "/b", "server_uid": "y", "max_connections": "100"}
     assert undeclared(SAME, here, there) == 0
     assert undeclared(SAME, here, {**there, "max_connections": "101"}) == 1
+
+
+def test_servers_that_exist_may_differ_in_anything() -> None:
+    """Two of one version are compared for what their owners set; that is shown, and no fault."""
+    facts: dict[Side, SideFacts] = {
+        "baseline": campaigns.side_facts("8.0.36", variables={"sync_binlog": "1"}),
+        "candidate": campaigns.side_facts("8.0.36", variables={"sync_binlog": "0"}),
+    }
+    given = {"baseline": "one", "candidate": "other"}
+    assert columns.configuration_columns(campaigns.campaign(facts=facts, connections=given)) == {}
+    deployed = campaigns.campaign(facts=facts, sides="same")
+    assert columns.configuration_columns(deployed) == {"undeclared_differences": 1.0}
 
 
 def test_what_is_asked_to_differ_is_no_fault() -> None:

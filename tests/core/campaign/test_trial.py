@@ -21,6 +21,7 @@ from benchlab.errors import CommandError, EngineError
 from benchlab.hosts.executor import JobStatus
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import Side
+from benchlab.targets.direct import Direct
 from benchlab.targets.haproxy import Backend
 from benchlab.workloads import sysbench, workload_of
 from tests.builders import campaigns, plans
@@ -336,6 +337,13 @@ def test_a_client_s_own_create_of_a_table_that_is_there_is_no_ddl(
     monkeypatch.setattr(sysbench, "CREATES", 1)
     counting(bench, BackgroundJobs(5, 5), BackgroundJobs(begun, begun, of_statements))
     assert status_of(bench.measure(), "background_work") == status
+
+
+def test_without_a_load_balancer_its_gate_does_not_pass() -> None:
+    """Nothing was looked at, so nothing is said."""
+    bench, direct = Bench(), Direct("127.0.0.1", 4000)
+    bench.deployment.balancers["baseline"].statistics = lambda: list(direct.statistics())  # type: ignore[method-assign]
+    assert status_of(bench.measure(), "load_balancer") == "not evaluated"
 
 
 def test_a_server_that_refuses_the_question_does_not_fail_the_trial() -> None:

@@ -1,4 +1,4 @@
-"""A server that exists, as a TiDB v6.5.0 answers: what it says was recorded there."""
+"""A server that exists, as TiDB v6.5.0 and MySQL 9.7.4 answer: what they say was recorded there."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchlab.engines import tidb
+from benchlab.engines.database import BackgroundJobs
 from benchlab.engines.given import CLASSES, Given, GivenInstance
 from benchlab.errors import CommandError, TargetError
 from benchlab.hosts.server_login import ServerLogin, Tls
@@ -26,6 +27,7 @@ ANSWERS = {
     "information_schema.schemata": "0",
     "SHOW GLOBAL VARIABLES": "tidb_txn_mode\tpessimistic",
     "JSON_EXTRACT(@@tidb_config": '"unistore"',
+    "information_schema.ddl_jobs": "40\t1\n5\t0",
     "SHOW CONFIG": "tidb\t10.0.0.1:4000\tlog.level\twarn\n"
     "tikv\t10.0.0.2:20160\tstorage.block-cache.capacity\t8GiB\n"
     "tikv\t10.0.0.3:20160\tstorage.block-cache.capacity\t9GiB\n"
@@ -33,8 +35,24 @@ ANSWERS = {
 }
 
 
-def given(answers: Mapping[str, str] = ANSWERS, tls: Tls | None = None) -> Given:
-    """A TiDB that answers so; an answer that is an error is the client's."""
+MYSQL = {**ANSWERS, "SELECT VERSION()": "9.7.4-2", "SELECT CURRENT_USER()": "few@127.0.0.1"}
+# What MySQL makes of GRANT ALL ON *.*; and below it, with `partial_revokes`, of a REVOKE.
+MYSQL_ALL = (
+    "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, RELOAD, SHUTDOWN, PROCESS, FILE, "
+    "REFERENCES, INDEX, ALTER, SHOW DATABASES, SUPER ON *.* TO `few`@`127.0.0.1`\n"
+    "GRANT APPLICATION_PASSWORD_ADMIN,BACKUP_ADMIN,XA_RECOVER_ADMIN ON *.* TO `few`@`127.0.0.1`"
+)
+MYSQL_REVOKED = "REVOKE INSERT ON `sbtest`.* FROM `few`@`127.0.0.1`"
+
+
+def given(
+    answers: Mapping[str, str] = ANSWERS,
+    tls: Tls | None = None,
+    *,
+    engine: str = "tidb",
+    version: str = "v6.5.0",
+) -> Given:
+    """A server that answers so; an answer that is an error is the client's."""
     known = {**ANSWERS, **answers}
 
     def answer(command: object, statement: str) -> str:
@@ -46,7 +64,7 @@ def given(answers: Mapping[str, str] = ANSWERS, tls: Tls | None = None) -> Given
     login = ServerLogin("my_tidb", "10.0.0.1", 4000, "few", "secret", tls)
     instance = GivenInstance(
         side="baseline",
-        version="v6.5.0",
+        version=version,
         parameters={},
         directory=Path("/campaign/baseline"),
         host=login.host,
@@ -57,7 +75,12 @@ def given(answers: Mapping[str, str] = ANSWERS, tls: Tls | None = None) -> Given
         campaign="c1",
         login=login,
     )
-    return CLASSES["tidb"](FakeExecutor(answer), instance, lambda: None)
+    return CLASSES[engine](FakeExecutor(answer), instance, lambda: None)
+
+
+def mysql(grants: str) -> Given:
+    """A MySQL on which the account has these rights."""
+    return given({**MYSQL, "SHOW GRANTS": grants}, engine="mariadb", version="9.7.4")
 
 
 def test_rights_are_read_as_tidb_writes_them() -> None:
@@ -65,6 +88,23 @@ def test_rights_are_read_as_tidb_writes_them() -> None:
     with pytest.raises(TargetError, match=r"GRANT UPDATE, DELETE, DROP, INDEX ON sbtest\.\* TO"):
         given().check()
     given({"SHOW GRANTS": "GRANT ALL PRIVILEGES ON sb%.* TO 'few'@'%'"}).check()
+
+
+def test_rights_are_read_as_mysql_writes_them() -> None:
+    """All rights are a list of them; what is taken away from one schema again is missing there."""
+    mysql(MYSQL_ALL).check()
+    with pytest.raises(TargetError, match=r"lacks INSERT on the schema sbtest: GRANT INSERT ON"):
+        mysql(f"{MYSQL_ALL}\n{MYSQL_REVOKED}").check()
+    few = "GRANT USAGE ON *.* TO `few`@`127.0.0.1`\nGRANT SELECT ON `sbtest`.* TO `few`@`127.0.0.1`"
+    with pytest.raises(TargetError, match=r"lacks INSERT, UPDATE, DELETE, CREATE, DROP, INDEX on"):
+        mysql(few).check()
+
+
+def test_a_replica_is_refused_by_the_server_and_in_words() -> None:
+    """Nothing says so before somebody tries to write there."""
+    read_only = "ERROR 1290 (HY000) at line 1: The MySQL server is running with the --read-only"
+    with pytest.raises(TargetError, match=r"\(connection my_tidb\): the server is read-only"):
+        given({"CREATE DATABASE": read_only}).create_database()
 
 
 def test_a_connection_that_stayed_unencrypted_is_refused() -> None:
@@ -93,3 +133,18 @@ def test_configuration_is_recorded_as_far_as_rights_go() -> None:
 def test_embedded_storage_is_told_from_tikv(store: str, said: str | None) -> None:
     """Figures of a test store are no cluster's, even where somebody else runs it."""
     assert given({"JSON_EXTRACT(@@tidb_config": store}).limits() == said
+
+
+@pytest.mark.parametrize(
+    ("everywhere", "sees"),
+    [("PROCESS", True), ("ALL PRIVILEGES", True), ("USAGE", False), ("BACKUP_ADMIN", False)],
+)
+def test_ddl_of_others_is_not_taken_for_none_where_it_cannot_be_seen(
+    everywhere: str, sees: bool
+) -> None:
+    """TiDB hides jobs of schemas on which the account has no right, without an error."""
+    rights = (
+        f"GRANT {everywhere} ON *.* TO 'few'@'%'\nGRANT ALL PRIVILEGES ON sbtest.* TO 'few'@'%'"
+    )
+    found = given({"SHOW GRANTS": rights}).background_jobs()
+    assert found == (BackgroundJobs(45, 44) if sees else None)

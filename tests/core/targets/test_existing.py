@@ -15,10 +15,12 @@ from benchlab.engines.given import engine_of, product_of, refusal, version_of
 from benchlab.errors import SpecError, TargetError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
+from benchlab.hosts.lock import MachineLock
 from benchlab.plan.report_type import ReportSpec
 from benchlab.results.store import Store
-from benchlab.targets import existing
-from benchlab.targets.this_machine import SCHEMA_FILE, remove_data
+from benchlab.targets import existing, local
+from benchlab.targets.this_machine import SCHEMA_FILE, OnThisMachine, remove_data
+from tests.builders import plans
 from tests.builders.installation import Here
 
 CONNECTIONS = {"baseline": "one", "candidate": "other"}
@@ -137,25 +139,45 @@ def test_an_estimate_asks_no_server() -> None:
     assert report_types.estimate(home.find(), spec, date(2025, 1, 1)).minutes > spec.trial_count
 
 
+@pytest.mark.parametrize(
+    ("printed", "said"),
+    [
+        ("ERROR 1862 (HY000): Your password has expired. To log in you must", "has expired"),
+        ("ERROR 3118 (HY000): Access denied for user. Account is locked.", "is locked"),
+        ("ERROR 1290 (HY000) at line 1: The MySQL server is running with the", "is read-only"),
+    ],
+)
+def test_what_mysql_refuses_is_said_in_plain_words(printed: str, said: str) -> None:
+    """As MySQL 9.7.4 answers to an account that somebody forgot, and on a replica."""
+    assert refusal(printed).endswith(said)
+
+
 def test_an_unknown_refusal_is_said_without_the_librarys_text() -> None:
     """Its number is enough to look it up."""
     assert refusal("ERROR 1040 (HY000): Too many") == "the server answers with error 1040"
     assert refusal("") == "it does not answer"
 
 
-def test_a_dead_campaign_keeps_the_login_that_its_schema_needs(tmp_path: Path) -> None:
+@pytest.mark.parametrize("target", [existing.Target, local.Target])
+def test_a_dead_campaign_keeps_the_login_that_its_schema_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: type[OnThisMachine]
+) -> None:
     """Another campaign takes the machine and removes its data; it can still be given back."""
-    here = Home(tmp_path, tmp_path)
+    monkeypatch.setenv("BENCHLAB_LOCK", str(tmp_path / "machine.lock"))
+    here, spec = Home(tmp_path, tmp_path), plans.spec()
     side = here.campaign("dead") / "baseline"
-    side.mkdir(parents=True)
-    note, login = side / SCHEMA_FILE, side / "client.cnf"
-    note.touch()
-    login.touch()
-    remove_data(here, "dead")
-    assert login.exists()
+    (side / "data").mkdir(parents=True)
+    note, *login = side / SCHEMA_FILE, side / "client.cnf", side.parent / "ca-baseline.pem"
+    for file in (note, *login):
+        file.touch()
+    MachineLock().acquire("dead", "a test", here.root, None, lease_s=-1.0)
+    displaced = target(here, "next", plans.plan(spec), spec, Access()).acquire("a test")
+    assert displaced is not None
+    assert not (side / "data").exists()
+    assert all(file.exists() for file in login)
     note.unlink()
     remove_data(here, "dead")
-    assert not login.exists()
+    assert not any(file.exists() for file in login)
 
 
 def test_every_missing_connection_is_named_before_anything_is_stored(here: Here) -> None:

@@ -35,7 +35,7 @@ What was found before the trials: the other functions of this module
 ``clock_offset_ms``          largest offset between two hosts          ms      not measurable
 ``host_difference_ratio``    faster than the slowest of a role, less 1 ratio   not probed
 ``host_change_ratio``        changed since the campaign began, less 1  ratio   not probed twice
-``undeclared_differences``   variables that differ, though not asked   count   a side unknown
+``undeclared_differences``   variables that differ, though not asked   count   unknown, or given
 Servers, load balancer, the client's job: ``benchlab.campaign.trial_columns``
 -----------------------------------------------------------------------------------------------
 ``client_exit_code``         exit code of the client                   code    it left none
@@ -45,7 +45,7 @@ Servers, load balancer, the client's job: ``benchlab.campaign.trial_columns``
 ``wrong_version_servers``    servers of another version                count   no answer
 ``ineffective_parameters``   parameters that did not take effect       count   no answer
 ``leader_imbalance``         a TiKV store's leaders, off the mean      ratio   no cluster
-``backends_down``            backends that the load balancer lost      count   no answer
+``backends_down``            backends that the load balancer lost      count   no answer, none
 ``connection_spread``        connections: most - fewest per backend    count   no answer
 ``write_stalls``             storage servers that held writes back     count   one does not say
 Hosts during the run: ``benchlab.hosts.metrics.HostMetrics.columns``
@@ -66,10 +66,8 @@ from benchlab.analysis.gates import symptoms, variables
 from benchlab.hosts import probes
 from benchlab.hosts.fleet import ROLES
 from benchlab.plan.fields.dataset import AnyDataset
-from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.order import PlannedTrial
-from benchlab.plan.report_type import Side
-from benchlab.results.records import Condition, SideFacts
+from benchlab.results.records import Campaign, Condition
 from benchlab.workloads.output import Output
 from benchlab.workloads.workload import Workload
 
@@ -135,11 +133,15 @@ def fleet_columns(environment: Mapping[str, str]) -> dict[str, float | None]:
     }
 
 
-def configuration_columns(
-    facts: Mapping[Side, SideFacts], sides: Mapping[Side, SideSpec]
-) -> dict[str, float | None]:
-    """The column of :func:`benchlab.analysis.gates.variables.undeclared`."""
-    return {"undeclared_differences": variables.undeclared(facts, sides)}
+def configuration_columns(campaign: Campaign) -> dict[str, float | None]:
+    """The column of :func:`benchlab.analysis.gates.variables.undeclared`.
+
+    Servers that are somebody else's have none: nothing was asked of them, and two of one version
+    may be compared for what they differ in, which the report shows.
+    """
+    if campaign.report_type.restores_by_loading:
+        return {}
+    return {"undeclared_differences": variables.undeclared(campaign.facts, campaign.plan.sides)}
 
 
 def _unlike(line: str) -> int:

@@ -295,7 +295,7 @@ shared-machine = { $balancer ->
 } one machine (cores: { $cores }): the figures compare the two sides with each other, and with nothing measured elsewhere.
 haproxy-settings = HAProxy was configured as the report type says: { $settings }.
 note-cloud = TiDB Cloud chose the version and the configuration and operates the cluster: Benchlab does not see its hosts and has no figures of them. A restore loads the tables anew, with as many rows but other values.
-note-existing = Somebody else runs the servers: Benchlab does not see other work on them or on their hosts, and has no figures of these hosts. A restore loads the tables anew, with as many rows but other values.
+note-existing = Somebody else runs the servers: Benchlab does not see other work on them or on their hosts, and has no figures of these hosts; cores, memory and system in this report are those of the client's host. A restore loads the tables anew, with as many rows but other values.
 engine-chosen = Engine { $engine }: { $reason }.
 fleet-same-hosts = The clusters of both sides are deployed on the same hosts and run one at a time, so no difference between hosts can explain a difference between the sides.
 fleet-client-host = its host

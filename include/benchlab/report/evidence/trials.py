@@ -293,7 +293,7 @@ def _campaign_columns(campaign: Campaign) -> dict[str, float | None]:
     columns = columns_module.fleet_columns(campaign.environment)
     columns = {"unlike_hosts": columns["unlike_hosts"]}
     if set(campaign.facts) == set(campaign.plan.sides):
-        columns |= columns_module.configuration_columns(campaign.facts, campaign.plan.sides)
+        columns |= columns_module.configuration_columns(campaign)
     loaded = {facts.consistency.get("load") for facts in campaign.facts.values()}
     if len(loaded) == 1:
         columns |= columns_module.dataset_columns(loaded.pop())

@@ -47,11 +47,11 @@ def subject(report: Report) -> str:
     }
     if report.campaign.is_aa:
         return say("subject-aa", version=report.sides["baseline"].version, **said)
+    versions = {name: side.version for name, side in report.sides.items()}
     if report.plan.slowdown_pct:
         limit = report.numbers.limit(report.plan.slowdown_pct)
-        versions = {name: side.version for name, side in report.sides.items()}
         return say("subject-slowdown", limit=limit, **versions, **said)
-    return say("subject", **_labels(report), **said)
+    return say("subject", **versions, **said)
 
 
 def _labels(report: Report) -> dict[str, str]:
