@@ -6,10 +6,11 @@ their expiry. This DAG ends what is left if both have failed: instances whose ta
 an hour; and key pairs and security groups of campaigns without an instance. Active campaigns are
 not touched.
 
-Where there is a Connection `tidb_cloud`, clusters of TiDB Cloud are ended as well: their names say
-when they expire.
+**reap_clusters** deletes clusters of TiDB Cloud, whose names say when they expire, wherever a
+campaign at work has one or a topology has its price. **reap_fleets** is for EC2. Neither waits for
+the other, and a fault in one keeps the other from nothing.
 
-If there are no AWS credentials and no campaign in the results store rents its hosts, the task is
+If there are no AWS credentials and no campaign in the results store rents its hosts, reap_fleets is
 skipped. If there is such a campaign, missing credentials fail it.
 
 It looks in the regions of all topologies in `configs/topologies`, of what is rented now and of all
@@ -37,4 +38,5 @@ with DAG(
     tags=["benchlab", "ec2"],
     default_args={"owner": "benchlab", "retries": 2, "execution_timeout": timedelta(minutes=30)},
 ) as dag:
-    task(reaping.reap, **notify.of_reaper())()
+    for reap in (reaping.reap_fleets, reaping.reap_clusters):
+        task(reap, **notify.of_reaper())()

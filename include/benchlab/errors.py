@@ -11,6 +11,7 @@ defined elsewhere is listed with its module.
     ├── TargetError          the machine is unfit: a busy port, too little disk, a leftover
     │   ├── LockHeldError    another campaign holds the machine
     │   ├── UnreachableError a host cannot be reached over SSH
+    │   ├── NotYetError      a server does not let us in yet (benchlab.engines.given)
     │   ├── AwsError         AWS refused a call (benchlab.targets.ec2.calls)
     │   ├── NothingFoundError  EC2 has nothing of a lost campaign (benchlab.targets.ec2.ending)
     │   └── ReaperError      not every expired fleet could be ended (benchlab.targets.ec2.reaper)

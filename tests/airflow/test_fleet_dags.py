@@ -493,7 +493,7 @@ def test_the_log_of_a_trial_says_what_is_spent_and_why_it_is_not_measured(
 
 
 REAP = """
-import datetime, json, runpy
+import datetime, json, os, runpy
 from airflow.sdk import DAG
 from benchlab import home
 from benchlab.hosts.access import Access
@@ -501,10 +501,12 @@ from benchlab.targets.ec2.regions import known_regions
 from benchlab.targets.ec2 import reaper
 from benchlab.errors import TargetError
 from benchlab_airflow.operators import reaping
+from tests.builders import tidb_cloud as fake
 
 dag = runpy.run_path(str(home.find().project / "dags" / "reap_expired_fleets.py"))["dag"]
-task, = dag.tasks
+task, clusters = dag.tasks
 say(json.dumps({
+    "before": [sorted(one.upstream_task_ids) for one in dag.tasks],
     "every_s": dag.schedule.total_seconds(), "catchup": dag.catchup,
     "at_a_time": dag.max_active_runs, "doc": dag.doc_md, "retries": task.retries,
     "timeout_s": task.execution_timeout.total_seconds(),
@@ -533,13 +535,34 @@ try:
     task.python_callable()
 except TargetError as error:
     say(error)
+with fake.serving() as cloud:
+    login = {"conn_type": "mysql", "host": "127.0.0.1", "port": cloud.port, "login": fake.PUBLIC,
+             "extra": {"ssl_mode": "VERIFY_IDENTITY", "ssl": {"ca": "/etc/hostname"}}}
+    cloud.add("benchlab-20240131T1200Z-3f2a9c1b7d40")
+    say(clusters.python_callable(), len(cloud.requests), "requests: no cluster can be there")
+    (cut.parent / "cluster.json").write_text("")
+    for password in ("wrong", fake.PRIVATE):
+        os.environ["AIRFLOW_CONN_TIDB_CLOUD"] = json.dumps({**login, "password": password})
+        try:
+            clusters.python_callable()
+        except TargetError as error:
+            say(str(error).replace("\\n", " "), len(cloud.living()))
 """
 
 
 def test_forgotten_fleets_are_ended_every_quarter_of_an_hour(airflow_env: dict[str, str]) -> None:
-    """One run at a time, none for the time that is past; in all known regions."""
-    described, sentences, skipped, as_asked, failure = told(REAP, airflow_env)
+    """One run at a time, none for the time that is past; in all known regions.
+
+    Clusters of TiDB Cloud are another task's, so that neither waits for the other.
+    """
+    described, sentences, skipped, as_asked, failure, nobody, wrong_key, damaged = told(
+        REAP, airflow_env
+    )
+    assert nobody == "[] 0 requests: no cluster can be there"
+    assert re.search("cluster.json: cannot be read.* the API key is refused.* 1$", wrong_key)
+    assert re.search("cluster.json: cannot be read.* 0$", damaged)
     dag = json.loads(described)
+    assert dag.pop("before") == [[], []]
     assert dag.pop("every_s") == 900
     assert (dag.pop("catchup"), dag.pop("at_a_time")) == (False, 1)
     assert 0 < dag.pop("timeout_s") < 3600
@@ -568,7 +591,7 @@ if TARGETS:
             plan = dataclasses.replace(campaign.plan, target=target)
             store.add_campaign(dataclasses.replace(campaign, plan=plan))
 try:
-    say(reaping.reap())
+    say(reaping.reap_fleets())
 except Exception as error:
     say(type(error).__name__, str(error).replace("\\n", " "))
 """
@@ -578,7 +601,7 @@ except Exception as error:
     ("targets", "environment", "said"),
     [
         ([], {}, "AirflowSkipException nothing to end: there are no AWS credentials here, "),
-        (["local", "hosts"], {}, "AirflowSkipException nothing to end"),
+        (["local", "hosts", "tidb_cloud"], {}, "AirflowSkipException nothing to end"),
         (["local", "ec2"], {}, "ReaperError .*there are no credentials"),
         (
             [],

@@ -1,15 +1,20 @@
 """A fake of the TiDB Cloud Dedicated API: an HTTP server on loopback that refuses what it refuses.
 
-From its public description (``v1beta1``): digest authentication, required fields, the limits of
-names, passwords, node sizes, node counts, storage and page sizes, the quotas of an organization, no
-label but the project's, a creation that answers with little more than the id, states over time, and
-429 with its headers. Time is counted in requests that ask for a cluster, so that no test waits.
+From its public description (``v1beta1``): digest authentication, the fields of a request, the
+limits of names, passwords, node sizes, node counts, storage and page sizes, the quotas of an
+organization, no label but the project's, a creation that answers with little more than the id,
+states over time, and so many requests a minute, beyond which it says when that is over. Time is
+counted in requests that ask for a cluster, so that no test waits.
+
+The description says neither that names are unique nor that a cluster cannot be deleted while it is
+made: here both are possible.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import secrets
 import threading
@@ -40,6 +45,14 @@ LEAST_GIB, MOST_GIB = 200, {4: 2048, 8: 4096, 16: 6144}
 # Nodes of all clusters of an organization ("Limitations and Quotas").
 QUOTA = {"tidb": 10, "tikv": 15}
 REGIONS = ("aws-us-west-2", "aws-us-east-1", "gcp-us-west1")
+# All that a request may say of a cluster, of its TiDB, of a group of these, of its TiKV.
+WRITABLE = (
+    {"displayName", "regionId", "labels", "port", "rootPassword", "pausePlan"}
+    | {"tidbNodeSetting", "tikvNodeSetting", "tiflashNodeSetting"},
+    {"nodeSpecKey", "tidbNodeGroups"},
+    {"displayName", "nodeCount"},
+    {"nodeSpecKey", "nodeCount", "storageSizeGi", "storageType", "raftStoreIops"},
+)
 VERSION = "8.5.2"
 
 
@@ -60,6 +73,10 @@ class FakeCloud:
         creating, endpoint_after, deleting: how many questions a state lasts.
         faults: status codes with which the next requests of a method are answered; 0: the
             connection is closed after the request was carried out.
+        projects: that there are beside the default one.
+        a_minute: requests that a key may send in a minute of ``clock``.
+        limit_header: in which it says when it may send more.
+        kept: ids of clusters that it refuses to delete.
         stuck: whether clusters stay CREATING for ever.
         no_machines: whether clusters cannot be made for want of machines.
         ahead: seconds by which its clock is ahead of this machine's.
@@ -76,6 +93,12 @@ class FakeCloud:
     stuck: bool = False
     no_machines: bool = False
     ahead: float = 0.0
+    kept: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+    a_minute: int = 100
+    limit_header: str = "X-Ratelimit-Reset"
+    clock: Callable[[], float] = time.monotonic
+    sent_in: tuple[float, int] = (0, 0)
     faults: list[tuple[str, int]] = field(default_factory=list)
     clusters: dict[str, dict[str, Any]] = field(default_factory=dict)
     requests: list[tuple[str, str]] = field(default_factory=list)
@@ -100,7 +123,14 @@ class FakeCloud:
         """Names of the clusters that cost money."""
         return [one["displayName"] for one in self.clusters.values()]
 
-    def add(self, name: str, state: str = "ACTIVE") -> dict[str, Any]:
+    def until_more(self) -> int | None:
+        """Count a request; seconds until it may be sent if there have been too many."""
+        minute, second = divmod(self.clock(), 60)
+        sent = self.sent_in[1] + 1 if self.sent_in[0] == minute else 1
+        self.sent_in = (minute, sent)
+        return None if sent <= self.a_minute else math.ceil(60 - second)
+
+    def add(self, name: str, state: str = "ACTIVE", project: str | None = None) -> dict[str, Any]:
         """A cluster that was made by somebody."""
         id_ = str(1000 + len(self.passwords))
         self.passwords[id_] = ""
@@ -109,6 +139,7 @@ class FakeCloud:
             "clusterId": id_,
             "displayName": name,
             "state": state,
+            "project": project,
             "version": self.version,
             "annotations": {},
             "tidbNodeSetting": {"tidbNodeGroups": [group]},
@@ -129,6 +160,8 @@ class FakeCloud:
         if method == "PATCH" and found[2]:
             return self._open(cluster, body)
         if method == "DELETE":
+            if found[1] in self.kept:
+                raise Refused(400, "the cluster cannot be deleted now")
             cluster |= {"state": "DELETING", "asked": 0}
         elif method == "GET":
             self._grow_older(cluster)
@@ -136,8 +169,10 @@ class FakeCloud:
 
     def _list(self, query: dict[str, str]) -> dict[str, Any]:
         size, first = min(int(query.get("pageSize", 10)), 100), int(query.get("pageToken", 0))
-        page = list(self.clusters.values())[first : first + size]
-        more = first + size < len(self.clusters)
+        if (project := query.get("projectId")) not in (None, *self.projects):
+            raise Refused(403, "the API key has no permission to access the project")
+        found = [one for one in self.clusters.values() if one["project"] == project]
+        page, more = found[first : first + size], first + size < len(found)
         token = {"nextPageToken": str(first + size)} if more else {}
         return {"clusters": [_public(one) for one in page], "totalSize": 0, **token}
 
@@ -146,7 +181,8 @@ class FakeCloud:
             raise Refused(400, message)
         if dry:
             return {}
-        cluster = self.add(body["displayName"], "CREATING")
+        project = body.get("labels", {}).get("tidb.cloud/project")
+        cluster = self.add(body["displayName"], "CREATING", project)
         self.passwords[cluster["clusterId"]] = body.get("rootPassword", "")
         self.made(body.get("rootPassword", ""))
         answered = ("displayName", "regionId", "labels", "port")
@@ -185,6 +221,8 @@ class FakeCloud:
 
 def _fault(body: Any) -> str | None:
     """Why a cluster cannot be made; the first reason."""
+    if unknown := _unknown(body):
+        return f"{unknown[0]} is not a field of the request"
     required = {"displayName", "regionId", "port", "tidbNodeSetting", "tikvNodeSetting"}
     if missing := sorted(required - body.keys()):
         return f"{missing[0]} is required"
@@ -219,8 +257,16 @@ def _fault(body: Any) -> str | None:
     return next((reason for reason, is_so in reasons.items() if is_so), None)
 
 
+def _unknown(body: Any) -> list[str]:
+    """The fields that the request's description does not have, or that only answers have."""
+    tidb = body.get("tidbNodeSetting", {})
+    groups, tikv = tidb.get("tidbNodeGroups", ()), body.get("tikvNodeSetting", {})
+    parts = zip(WRITABLE, ([body], [tidb], groups, [tikv]), strict=True)
+    return sorted(key for known, all_of in parts for one in all_of for key in one.keys() - known)
+
+
 def _public(cluster: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in cluster.items() if key != "asked"}
+    return {key: value for key, value in cluster.items() if key not in ("asked", "project")}
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -239,11 +285,14 @@ class _Handler(BaseHTTPRequestHandler):
             return
         path = address.path.removeprefix("/v1beta1")
         cloud.requests.append((self.command, path))
+        if (seconds := cloud.until_more()) is not None:
+            self._say(429, {"message": "too many requests"}, {cloud.limit_header: str(seconds)})
+            return
         fault = next((one for one in cloud.faults if one[0] in (self.command, "*")), None)
         if fault is not None:
             cloud.faults.remove(fault)
             if fault[1]:
-                self._say(fault[1], {"message": "not now"}, {"X-Ratelimit-Reset": "0"})
+                self._say(fault[1], {"message": "not now"}, {})
                 return
         query = {key: values[0] for key, values in parse_qs(address.query).items()}
         try:
@@ -288,11 +337,11 @@ def _md5(text: str) -> str:
 
 
 @contextmanager
-def serving() -> Iterator[FakeCloud]:
+def serving(port: int = 0) -> Iterator[FakeCloud]:
     """An organization whose API answers on loopback as long as the caller needs it."""
     cloud = FakeCloud()
     handler = type("Handler", (_Handler,), {"cloud": cloud, "nonces": set()})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = ThreadingHTTPServer(("127.0.0.1", port), handler)
     cloud.port = server.server_address[1]
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -65,11 +67,17 @@ def run_dag(machine: Machine, campaign: str, port: int, folder: Path) -> None:
     """Run the shipped report type's DAG, with a Connection that only Airflow has."""
     airflow = AirflowHome(machine.here.root, "airflow-demo")
     airflow.ensure()
+    own, poison = folder / "own-sysbench", folder / "bin/sysbench"
+    poison.parent.mkdir(exist_ok=True)
+    for path, text in ((own, f'exec {shutil.which("sysbench")} "$@"'), (poison, "exit 9")):
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
     connections = folder / "connections.json"
     server = {"conn_type": "mysql", "host": "127.0.0.1", "port": port}
     server |= {"login": "bench", "password": PASSWORD}
     connections.write_text(json.dumps({"benchlab_cluster": server}))
-    typed = [f"{field}={value}" for field, value in SMALL.items()]
+    chosen = {**SMALL, "client.path": str(own), "client.version": "1.0.20"}
+    typed = [f"{field}={value}" for field, value in chosen.items()]
     done = subprocess.run(
         [
             *(sys.executable, "-m", "benchlab_airflow.local.one_run", "sysbench_existing"),
@@ -78,6 +86,7 @@ def run_dag(machine: Machine, campaign: str, port: int, folder: Path) -> None:
         ],
         env={
             **airflow.environment(),
+            "PATH": f"{poison.parent}:{os.environ['PATH']}",
             "AIRFLOW__SECRETS__BACKEND": f"{SECRETS}.LocalFilesystemBackend",
             "AIRFLOW__SECRETS__BACKEND_KWARGS": json.dumps(
                 {"connections_file_path": str(connections)}
@@ -93,7 +102,11 @@ def run_dag(machine: Machine, campaign: str, port: int, folder: Path) -> None:
 def test_a_cluster_is_measured_by_airflow_before_and_after_its_upgrade(
     machine: Machine, servers: Path, tmp_path: Path
 ) -> None:
-    """Two DAG runs and a verdict; the server keeps nothing of them, and its owner's data."""
+    """Two DAG runs and a verdict; the server keeps nothing of them, and its owner's data.
+
+    The client is the one that the report type names by its path, in loads and restores as well:
+    the one on the PATH is broken.
+    """
     (folder := tmp_path / "given").mkdir()
     with given_server.running(servers, folder, "10.2.11") as server:
         server.account("bench", PASSWORD)

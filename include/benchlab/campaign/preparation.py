@@ -56,6 +56,7 @@ class Preparation(StoredCampaign):
             home, campaign.id, self.plan, self.spec, self.access
         )
         self.target.client_program = campaign.environment.get("client_program")
+        self.target.client_path = campaign.client_path
         self.sequence = TrialSequence(home, store, campaign, self.target)
         self.sequence.lay_out = self.prepare
         self._clock = StepClock(self, self.sequence.current)

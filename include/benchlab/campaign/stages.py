@@ -229,6 +229,8 @@ class CampaignRun(Preparation):
             files=lua_script.kept(self.spec, self.directory),
         )
         self.target.client_program = facts["client_program"]
+        self.target.client_path = facts.get("client_path")
+        self.target.check_client()
         self.note("provision", "client", note=facts["client_version"])
         if (offset := metrics.clock_offset_ms(self.target.executors())) is not None:
             facts[columns.CLOCKS] = f"{offset:.3f}"

@@ -24,7 +24,7 @@ from benchlab.cli.report_argument import (
     read_report_type,
     report_type_on,
 )
-from benchlab.errors import SpecError, StoreError
+from benchlab.errors import BenchlabError, SpecError, StoreError, TargetError
 from benchlab.home import ID, Home, find
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG, tagged
@@ -239,11 +239,14 @@ def reap(
 
     Example: benchlab reap --dry-run
     """
-    home = find()
-    try:
-        _reap_fleets(home, dry_run=dry_run)
-    finally:  # neither depends on the other
-        clusters.reap(home, Access(), dry_run=dry_run, say=print)
+    home, faults = find(), list[str]()
+    for work in (_reap_fleets, _reap_clusters):
+        try:
+            work(home, dry_run=dry_run)
+        except BenchlabError as error:  # neither depends on the other
+            faults.append(str(error))
+    if faults:
+        raise TargetError("\n".join(faults))
 
 
 def _reap_fleets(home: Home, *, dry_run: bool) -> None:
@@ -262,6 +265,10 @@ def _reap_fleets(home: Home, *, dry_run: bool) -> None:
         return
     if not ended:
         print(f"nothing to end in {', '.join(regions.names)}")
+
+
+def _reap_clusters(home: Home, *, dry_run: bool) -> None:
+    clusters.reap(home, Access(), dry_run=dry_run, say=print)
 
 
 def _command(

@@ -55,6 +55,8 @@ _MEANINGS = {
     3159: "the server wants an encrypted connection: set extra.ssl_mode",
     4151: "the account is locked",
 }
+# 1045: the root password of a cluster that was made just now may not be known there yet.
+_PASSING = frozenset({0, 1045, 2002, 2003, 2005, 2013})
 _TLS_ERROR = 2026
 _NO_TLS = "the server offers no encrypted connection"
 _TLS_MEANINGS = (
@@ -62,6 +64,10 @@ _TLS_MEANINGS = (
     ("does not support", _NO_TLS),
     ("certificate|issuer|self.signed", "the server's certificate is not signed by extra.ssl.ca"),
 )
+
+
+class NotYetError(TargetError):
+    """The server does not answer or refuses the account, which a while later may be different."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +145,8 @@ class Given(Database):
         try:
             return self.sql(statement, timeout_s=ASK_LIMIT_S)
         except CommandError as error:
-            raise TargetError(f"{self._name()}: {refusal(error.output)}") from error
+            kind = NotYetError if _number(error.output) in _PASSING else TargetError
+            raise kind(f"{self._name()}: {refusal(error.output)}") from error
 
     # The schema
 
@@ -403,8 +410,7 @@ def engine_of(reported: str) -> str:
 
 def refusal(printed: str) -> str:
     """Why a client could not log in, in plain words, from what it printed."""
-    found = re.search(r"\bERROR (\d+)|\berror (\d+)", printed)
-    number = int(found[1] or found[2]) if found else 0
+    number = _number(printed)
     if number == _TLS_ERROR:
         for pattern, meaning in _TLS_MEANINGS:
             if re.search(pattern, printed, re.IGNORECASE):
@@ -414,6 +420,12 @@ def refusal(printed: str) -> str:
     if known:
         return known
     return f"the server answers with error {number}" if number else "it does not answer"
+
+
+def _number(printed: str) -> int:
+    """The number of the error in what a client printed; 0: there is none, it got no answer."""
+    found = re.search(r"\bERROR (\d+)|\berror (\d+)", printed)
+    return int(found[1] or found[2]) if found else 0
 
 
 def _missing_rights(grants: Sequence[str], database: str) -> list[str]:

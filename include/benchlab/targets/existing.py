@@ -28,9 +28,10 @@ from benchlab.targets.direct import Direct
 from benchlab.targets.target import Balancer, Say, Taken
 from benchlab.targets.this_machine import SCHEMA_FILE, OnThisMachine
 from benchlab.workloads.client import Endpoint, Session, program_of
+from benchlab.workloads.program import choose
 from benchlab.workloads.sysbench_options import connection
 
-TOOLS = ("sysbench", "mariadb", "setsid")
+TOOLS = ("mariadb", "setsid")
 FILL_LIMIT_S = 24 * 3600.0
 # Logs in as a trial's client does, with its options, and prints the cipher of the connection.
 _LOGIN_SCRIPT = """
@@ -51,11 +52,12 @@ class Target(OnThisMachine):
 
     def preflight(self) -> None:
         """See :class:`BaseTarget`: tools, logins, rights, versions; writes nothing on a server."""
-        local.check_tools(TOOLS)
+        self._check_tools()
         for side in self.sides:
             engine = self.engine(side)
             engine.check()
-            self._check_client(side)
+            if self.spec.client.archive is None:  # else it has yet to be built
+                self._check_login(side)
             schema = {
                 "connection": self._connection(side),
                 "host": engine.instance.host,
@@ -67,6 +69,10 @@ class Target(OnThisMachine):
     def provision(self, say: Say) -> None:
         for side in self.sides:
             say(f"{side}: connection {self._connection(side)}")
+
+    def check_client(self) -> None:
+        for side in self.sides:
+            self._check_login(side)
 
     def changed(self, side: Side) -> str | None:
         """See :class:`Deployment`: an upgrade in the middle of the campaign."""
@@ -111,8 +117,22 @@ class Target(OnThisMachine):
 
     def _client_facts(self) -> dict[str, str]:
         """What the client's host is, and its sysbench."""
-        sysbench = self.executor.run(["sysbench", "--version"]).stdout.splitlines()[0].strip()
-        return {**local.system(), "sysbench": sysbench}
+        printed = self.executor.run([self._sysbench, "--version"]).stdout
+        return {**local.system(), "sysbench": printed.splitlines()[0].strip()}
+
+    @property
+    def _sysbench(self) -> str:
+        """The client's program: those that can hide a password are sysbench."""
+        return self.client_path or "sysbench"
+
+    def _check_tools(self) -> None:
+        """Check that this machine has what a campaign needs that is driven from it."""
+        local.check_tools(TOOLS)
+        client, workload = self.spec.client, workloads.workload_of(self.spec)
+        if client.archive is None:
+            choose(
+                self.executor, workload, client.program, path=client.path, version=client.version
+            )
 
     @classmethod
     def return_others(cls, taken: Taken) -> list[str]:
@@ -153,7 +173,7 @@ class Target(OnThisMachine):
         self.executor.put(copy, login.tls.ca.read_text(encoding="utf-8"))
         return replace(login, tls=Tls(copy))
 
-    def _check_client(self, side: Side) -> None:
+    def _check_login(self, side: Side) -> None:
         """Log in as a trial's client does: sysbench reads passwords and TLS in a way of its own."""
         name, session = f"{side}: connection {self._connection(side)}", self._session(side)
         try:
@@ -165,8 +185,8 @@ class Target(OnThisMachine):
         self.executor.put(script, _LOGIN_SCRIPT)
         anywhere = replace(session.endpoint, database="information_schema")
         once = ["--threads=1", "--events=1", "--time=0", "run"]
-        command = ["sysbench", str(script), *connection(replace(session, endpoint=anywhere)), *once]
-        done = self.executor.run(command, check=False)
+        options = [*connection(replace(session, endpoint=anywhere)), *once]
+        done = self.executor.run([self._sysbench, str(script), *options], check=False)
         printed = done.stdout + done.stderr
         if "cipher=" not in printed:
             raise TargetError(f"{name}: sysbench cannot log in: {given.refusal(printed)}")
@@ -189,7 +209,7 @@ class Target(OnThisMachine):
         """Load the dataset with the client, as the stage `load` does."""
         module, session = workloads.workload_of(self.spec), self._session(side)
         program = program_of(session.client.program, module.PROGRAMS)
-        command = program.started(module.prepare_command(session), None)
+        command = program.started(module.prepare_command(session), self.client_path)
         done = self.executor.run(command, timeout_s=FILL_LIMIT_S)
         if faults := module.load_faults(done.stdout + done.stderr):
             raise TargetError(f"{side}: the load failed: {'; '.join(faults)}")

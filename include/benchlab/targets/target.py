@@ -169,6 +169,7 @@ class BaseTarget(Deployment, ABC):
         one_side: whether it can measure one version only.
         keeps_datasets: whether its hosts can restore datasets from snapshots on S3.
         client_program: the name of the chosen client; None until it has been chosen.
+        client_path: of the client's program on its host; None: as its commands name it.
 
     Example:
         ``benchlab run`` does this, with the stages of the campaign in the middle::
@@ -197,6 +198,7 @@ class BaseTarget(Deployment, ABC):
         self.access = access
         self.state = home.campaign(campaign)
         self.client_program: str | None = None
+        self.client_path: str | None = spec.client.path
 
     @property
     def sides(self) -> Sequence[Side]:
@@ -207,6 +209,13 @@ class BaseTarget(Deployment, ABC):
     def undecided(cls, spec: ReportSpec, topology: Topology) -> list[str]:
         """What a campaign needs and the topology leaves open, a sentence for each."""
         return []
+
+    def check_client(self) -> None:
+        """Check that the client, which has just been chosen, can log in to somebody else's servers.
+
+        Raises:
+            TargetError: it cannot; says why.
+        """
 
     # What each does in its own way
 

@@ -15,13 +15,14 @@ from functools import cached_property
 from typing import Any, cast
 
 from benchlab import targets
+from benchlab.engines.given import NotYetError
 from benchlab.errors import CommandError, TargetError
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.server_login import ServerLogin
 from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.spending import Spending
 from benchlab.plan.topology import CloudTopology
-from benchlab.targets import existing, fleet_files, local
+from benchlab.targets import existing, fleet_files
 from benchlab.targets.cloud import api as calls
 from benchlab.targets.cloud import clusters, lease_file
 from benchlab.targets.cloud.api import Api
@@ -83,7 +84,7 @@ class Target(existing.Target):
     def preflight(self) -> None:
         """See :class:`BaseTarget`: tools, the API key, and the request, which the API checks."""
         if self._rented is None:
-            local.check_tools(existing.TOOLS)
+            self._check_tools()
         else:
             self._rented.preflight()
         if self._lease is None:
@@ -109,7 +110,6 @@ class Target(existing.Target):
         lease_file.write(self.state, lease.model_copy(update={"host": host, "port": port}))
         for side in self.sides:
             self._wait_for_login(side)
-            self._check_client(side)
 
     def environment(self) -> dict[str, str]:
         topology = self._topology
@@ -266,7 +266,7 @@ class Target(existing.Target):
         while True:
             try:
                 return self.engine(side).check()
-            except (CommandError, TargetError):
+            except (CommandError, NotYetError):  # nothing else is mended by time
                 if time.monotonic() > deadline:
                     raise
             time.sleep(next(polls))

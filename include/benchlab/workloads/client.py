@@ -61,14 +61,16 @@ class Program:
 
     Attributes:
         name: its name in ``client.program`` of a report type.
-        words: the first words of its commands.
+        words: as its commands name it.
+        asked_by: words before it that ask for its version; it may be started by another program.
         version_arguments: make it print its version; None: its path contains the version.
         version_pattern: finds the version there, as its first group.
         title: its name for people, with ``{}`` in place of the version.
         takes_password: whether it can read a password from a file. If not, it uses an account
             without a password, and the endpoint's password must be empty.
         locate: a shell script that prints the path of the program to start in place of ``words``,
-            and exits with 127 if the host does not have it; None: ``words`` are on the PATH.
+            and exits with 127 if the host does not have it; its first argument is the version to
+            start, empty for any. None: ``words`` are on the PATH.
         files: files to put beside its option file on the client's host, by name.
     """
 
@@ -78,6 +80,7 @@ class Program:
     version_pattern: str
     title: str
     takes_password: bool = True
+    asked_by: tuple[str, ...] = ()
     locate: str | None = None
     files: Mapping[str, Path] = field(default_factory=dict)
 
@@ -91,9 +94,15 @@ class Program:
         return found[1] if found else None
 
     def started(self, command: Sequence[str], path: str | None) -> list[str]:
-        """A command with its first words replaced by the path that ``locate`` printed, if any."""
-        words = [path] if path else list(self.words)
-        return [*words, *command[len(self.words) :]]
+        """A command with the program's path, if there is one, in place of its words.
+
+        Example:
+            ``["timeout", "9", "go-ycsb", "run"]`` becomes ``["timeout", "9", "/opt/ycsb", "run"]``.
+        """
+        if path is None:
+            return list(command)
+        at = command.index(self.words[0])
+        return [*command[:at], path, *command[at + len(self.words) :]]
 
 
 def program_of(wanted: str | None, programs: tuple[Program, ...]) -> Program:

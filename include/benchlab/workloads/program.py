@@ -44,7 +44,7 @@ def choose(
     missing: list[str] = []
     for program in programs if wanted is None else (program_of(wanted, programs),):
         try:
-            facts, found = _facts(executor, program, path)
+            facts, found = _facts(executor, program, path, version)
         except CommandError as error:
             if error.exit_code != NOT_FOUND:
                 # Falling back to another program would silently measure something else.
@@ -67,16 +67,20 @@ def choose(
     )
 
 
-def _facts(executor: Executor, program: Program, path: str | None) -> tuple[Facts, str | None]:
+def _facts(
+    executor: Executor, program: Program, path: str | None, version: str | None
+) -> tuple[Facts, str | None]:
     """The facts of a program, and the version that it reports; None: it reports none."""
     facts, printed = {"client_program": program.name}, path or ""
     if path is None and program.locate is not None:
-        found = executor.run(["sh", "-c", program.locate], timeout_s=ASK_LIMIT_S)
+        script = ["sh", "-c", program.locate, "sh", version or ""]
+        found = executor.run(script, timeout_s=ASK_LIMIT_S)
         path = printed = found.stdout.strip().splitlines()[-1]
     if path is not None:
         facts["client_path"] = path
     if program.version_arguments is not None:
-        asked = program.started([*program.words, *program.version_arguments], path)
+        words = [*program.asked_by, *program.words, *program.version_arguments]
+        asked = program.started(words, path)
         done = executor.run(asked, timeout_s=ASK_LIMIT_S)
         printed = done.stdout + done.stderr
     return {**facts, "client_version": program.called(printed)}, program.version_in(printed)

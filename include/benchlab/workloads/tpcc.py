@@ -47,13 +47,15 @@ METRIC = "tpmc"
 CONSISTENCY = tpcc_consistency.check
 
 SCRIPT = Path(__file__).with_name("tpcc.lua")
-# TiUP's installer puts it on the PATH of login shells only. `--help` downloads the component if it
-# is missing. Since v1.12 the component is a program that starts the go-tpc beside it. That go-tpc
-# is started directly: else the CPU of a program that only waits would be measured.
+# TiUP's installer puts it on the PATH of login shells only. `--help` downloads the component, of the
+# wanted version if there is one, if it is missing. Since v1.12 the component is a program that
+# starts the go-tpc beside it. That go-tpc is started directly: else the CPU of a program that only
+# waits would be measured.
 _LOCATE_BENCH = """
 tiup=$(command -v tiup || ls "${TIUP_HOME:-$HOME/.tiup}/bin/tiup" 2> /dev/null) || exit 127
-"$tiup" bench --help > /dev/null || exit 1
-bench=$("$tiup" --binary bench) || exit 1
+component=bench${1:+:$1}
+"$tiup" "$component" --help > /dev/null || exit 1
+bench=$("$tiup" --binary "$component") || exit 1
 ls "$(dirname "$bench")/go-tpc" 2> /dev/null || printf '%s\\n' "$bench"
 """
 PROGRAMS = (

@@ -38,16 +38,14 @@ TOOL = "go-ycsb"
 METRIC = "tps"
 CONSISTENCY = None
 
-# It can be asked for no version. What is asked is started by `timeout` as well, which exits with
-# 127 if the host does not have it.
+# It can be asked for no version.
+_HASH = 'program=$(command -v "$0") || exit 127; sha256sum "$program"'
 PROGRAMS = (
     Program(
         name="go-ycsb",
-        words=("timeout",),
-        version_arguments=(
-            *("60", "sh", "-c"),
-            'go_ycsb=$(command -v go-ycsb) || exit 127; sha256sum "$go_ycsb"',
-        ),
+        words=("go-ycsb",),
+        asked_by=("sh", "-c", _HASH),
+        version_arguments=(),
         version_pattern=r"^([0-9a-f]{12})",
         title="go-ycsb with the sha256 {}",
         takes_password=False,
@@ -107,15 +105,7 @@ def prepare_command(session: Session) -> list[str]:
     batches = fitting(session.dataset, Records, "ycsb").records // BATCH
     threads = max(n for n in range(1, session.threads + 1) if batches % n == 0)
     command = ["go-ycsb", "load", *_connection(session), f"--threads={threads}"]
-    # `timeout` is the program here as well; 0 is without limit.
-    return [
-        "timeout",
-        "--foreground",
-        "0",
-        *command,
-        "--interval=10",
-        *_properties({"batch.size": BATCH}),
-    ]
+    return [*command, "--interval=10", *_properties({"batch.size": BATCH})]
 
 
 def run_command(

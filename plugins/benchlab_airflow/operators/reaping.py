@@ -1,4 +1,4 @@
-"""The reaper's task: ends expired fleets, and is skipped if there cannot be any.
+"""The reaper's tasks, one for each provider: what stops one keeps the other from nothing.
 
 Heavy imports are inside the functions, so that parsing the DAG file stays fast.
 """
@@ -12,33 +12,43 @@ from airflow.sdk.exceptions import AirflowSkipException
 log = logging.getLogger(__name__)
 
 
-def reap() -> list[str]:
-    """End the fleets and clusters that are past their expiry; return what was ended, as sentences.
+def reap_fleets() -> list[str]:
+    """End the fleets on EC2 that are past their expiry; return what was ended, as sentences.
 
     Raises:
         AirflowSkipException: nothing can have been rented: there are no AWS credentials, and no
             campaign in the results store rents its hosts.
-        ReaperError, TargetError: something could not be ended, or the credentials are missing.
+        ReaperError: something could not be ended, or the credentials are missing.
     """
     from benchlab import home
-    from benchlab.targets.cloud import reaper as clusters
     from benchlab.targets.ec2 import reaper
     from benchlab.targets.ec2.regions import known_regions, never_rented
     from benchlab_airflow.connections import access, open_store
 
     here = home.find()
-    # First: it does not depend on AWS, whose missing credentials skip the task.
-    ended = clusters.reap(here, access(), say=log.warning)
     regions = known_regions(here, open_store)
     for why in regions.skipped:
         log.error("not looked at: %s", why)
     try:
         reaped = reaper.reap(access(), regions.names, dry_run=False, say=log.warning)
     except reaper.ReaperError as error:
-        if error.no_credentials and not ended and never_rented(here, open_store):
+        if error.no_credentials and never_rented(here, open_store):
             raise AirflowSkipException(
                 "nothing to end: there are no AWS credentials here, and no campaign in the results "
                 "store has rented hosts"
             ) from error
         raise
-    return [*ended, *(str(found) for found in reaped)]
+    return [str(found) for found in reaped]
+
+
+def reap_clusters() -> list[str]:
+    """Delete the clusters of TiDB Cloud that are past their expiry; return which, as sentences.
+
+    Raises:
+        TargetError: one could not be deleted, or the API key is missing though there may be one.
+    """
+    from benchlab import home
+    from benchlab.targets.cloud import reaper
+    from benchlab_airflow.connections import access
+
+    return reaper.reap(home.find(), access(), say=log.warning)

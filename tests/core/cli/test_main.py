@@ -14,6 +14,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 from urllib.error import URLError
+from urllib.parse import quote
 
 import pytest
 
@@ -22,10 +23,12 @@ from benchlab.cli import main
 from benchlab.errors import meaning_of
 from benchlab.hosts.lock import MachineLock
 from benchlab.results.store import Store
+from benchlab.targets.cloud import lease_file
 from benchlab.targets.target import Taken
-from tests.builders import campaigns
+from tests.builders import campaigns, tidb_cloud
 from tests.builders.installation import PROGRAM, ROOT, Here
 
+CA = '{"ca": "/etc/hostname"}'
 GOLDEN = ROOT / "tests" / "golden" / "sysbench"
 
 # ---------------------------------------------------------------- validate
@@ -519,7 +522,10 @@ def test_what_the_system_refuses_anywhere_is_no_traceback(
 
 
 def test_where_nothing_was_rented_the_reaper_has_nothing_to_look_at(here: Here) -> None:
-    """Without credentials that is no error; where a campaign rented hosts, it is."""
+    """Without credentials that is no error; where a campaign rented hosts, it is.
+
+    It keeps no cluster of TiDB Cloud alive, and whatever else is wrong there is said as well.
+    """
     nowhere = {
         "HOME": str(here.path),
         "AWS_EC2_METADATA_DISABLED": "true",
@@ -530,7 +536,17 @@ def test_where_nothing_was_rented_the_reaper_has_nothing_to_look_at(here: Here) 
     assert "nothing to look at" in done.stdout
     with Store(here.home.store_url, here.home.objects) as store:
         store.add_campaign(campaigns.fleet_campaign(id="rented"))
-    assert "no credentials" in here.refused("reap", "--dry-run", **nowhere)
+    damaged = here.home.campaign("cut") / lease_file.FILE
+    damaged.parent.mkdir(parents=True)
+    damaged.write_text("")
+    with tidb_cloud.serving() as cloud:
+        cloud.add("benchlab-20240131T1200Z-3f2a9c1b7d40")
+        key = f"mysql://{tidb_cloud.PUBLIC}:{tidb_cloud.PRIVATE}@127.0.0.1:{cloud.port}"
+        nowhere["AIRFLOW_CONN_TIDB_CLOUD"] = f"{key}?ssl_mode=VERIFY_IDENTITY&ssl={quote(CA)}"
+        said = here.refused("reap", **nowhere)
+        assert cloud.living() == []
+    assert "no credentials" in said
+    assert f"{damaged}: cannot be read" in said
 
 
 def test_no_advice_ends_the_campaign_of_somebody_else(here: Here) -> None:

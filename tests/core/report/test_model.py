@@ -330,7 +330,7 @@ def test_the_commands_are_those_of_the_workload_with_placeholders() -> None:
     """The plan shows what ran, without host, port or password."""
     report = report_of({})
     load, run = (command.text for command in of_campaign(report.campaign, report.language))
-    assert load.startswith("sysbench oltp_read_write")
+    assert load.startswith("sysbench oltp_common")
     assert load.endswith("prepare")
     assert run.startswith("sysbench $workload")
     for text in ("--mysql-host=$host", "--threads=$threads", "--rand-type=uniform", "--time=4"):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,15 +18,19 @@ from benchlab.campaign import overrides, planning, report_types
 from benchlab.errors import SpecError, TargetError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
-from benchlab.targets import fleet_files, give_back, tidb_cloud
+from benchlab.hosts.server_login import ServerLogin
+from benchlab.targets import fleet_files, give_back
+from benchlab.targets.cloud import api as calls
 from benchlab.targets.cloud import clusters, lease_file, reaper
 from benchlab.targets.cloud.api import Api, Limits, login_of
 from benchlab.targets.cloud.rented_client import RentedClient
+from benchlab.targets.ec2.reaper import ReaperError
 from benchlab.targets.target import Taken
 from benchlab.targets.tidb_cloud import Target
 from tests.builders import tidb_cloud as fake
 from tests.builders.tidb_cloud import FakeCloud
 from tests.machine import PROJECT
+from tests.ports import free_port
 
 SOON = Limits(pause=0.005, outage=20, rate=20, create=20, endpoint=20, delete=20)
 AT_ONCE = Limits(pause=0.005, outage=0, rate=0, create=0, endpoint=0, delete=0)
@@ -38,7 +44,6 @@ def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]:
     monkeypatch.setattr(Target, "limits", SOON)
     # A server behind the endpoint is another test's.
     monkeypatch.setattr(Target, "_wait_for_login", lambda self, side: None)
-    monkeypatch.setattr(Target, "_check_client", lambda self, side: None)
     with fake.serving() as found:
         yield found
 
@@ -172,23 +177,86 @@ def test_a_refused_deletion_is_asked_for_again(
     assert cloud.living() == []
 
 
-@pytest.mark.parametrize("status", [500, 429])
-def test_an_api_that_is_down_for_a_while_is_waited_for(
-    home: Home, cloud: FakeCloud, status: int, monkeypatch: pytest.MonkeyPatch
+def test_an_api_that_is_not_well_for_a_while_is_waited_for(
+    home: Home, cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So is one that has had too many requests; both end where they last too long."""
-    cloud.faults = [("*", status)] * 5
+    """Where it lasts too long, the cluster stays known."""
+    cloud.faults = [("*", 500)] * 5
     provision(home, cloud)
     assert len(cloud.living()) == 1
-    cloud.faults = [("*", status)] * 2
-    reason = "status 500: not now|more requests than TiDB Cloud allows"
+    cloud.faults = [("*", 500)] * 2
     with monkeypatch.context() as patch:
         patch.setattr(Target, "limits", AT_ONCE)
-        with pytest.raises(TargetError, match=reason):
+        with pytest.raises(TargetError, match="status 500: not now"):
             give_back(home, "c1", cloud.access())
     cloud.faults = []
     give_back(home, "c1", cloud.access())
     assert cloud.living() == []
+
+
+class Clock:
+    """A time that passes only while somebody waits.
+
+    Attributes:
+        at: seconds since some moment.
+        waited: how long each wait was.
+        then: is called after each.
+    """
+
+    def __init__(self, at: float = 0.0) -> None:
+        self.at, self.waited = at, list[float]()
+        self.then: Callable[[], None] = lambda: None
+
+    def monotonic(self) -> float:
+        """The present."""
+        return self.at
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        self.waited.append(seconds)
+        self.at += seconds
+        self.then()
+
+
+def test_an_api_that_refuses_connections_for_a_minute_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With the time that is really given to it; after three minutes it is named."""
+    clock, port = Clock(), free_port()
+    monkeypatch.setattr(calls, "time", clock)
+    login = ServerLogin("tidb_cloud", "127.0.0.1", port, fake.PUBLIC, fake.PRIVATE)
+    with ExitStack() as up:
+
+        def begin_after_a_minute() -> None:
+            if clock.at > 60 and not cloud:
+                cloud.append(up.enter_context(fake.serving(port)))
+
+        cloud: list[FakeCloud] = []
+        clock.then = begin_after_a_minute
+        assert Api(login).get("/clusters")["clusters"] == []
+        assert cloud
+    clock.then = lambda: None
+    began = clock.at
+    with pytest.raises(TargetError, match=r"127\.0\.0\.1 cannot be reached"):
+        Api(login).get("/clusters")
+    assert 180 < clock.at - began < 200
+
+
+@pytest.mark.parametrize("header", ["X-Ratelimit-Reset", "Retry-After"])
+def test_too_many_requests_are_followed_by_as_long_a_wait_as_the_api_says(
+    cloud: FakeCloud, header: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And no longer; where something else uses up what the key may send, that is said."""
+    clock = Clock(at=1000.0)  # 20 s before a minute ends
+    monkeypatch.setattr(calls, "time", clock)
+    cloud.clock, cloud.a_minute, cloud.limit_header = clock.monotonic, 3, header
+    api = Api(login_of(cloud.access()))
+    for _ in range(4):
+        api.get("/clusters")
+    assert clock.waited == [20]
+    cloud.a_minute = 0
+    with pytest.raises(TargetError, match="more requests than TiDB Cloud allows this key"):
+        api.get("/clusters")
 
 
 def test_a_wrong_key_is_said_at_once_and_never_logged(
@@ -228,16 +296,22 @@ def test_an_endpoint_may_come_late(
     home: Home, cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is named a while after the cluster is active, and its name resolves later still."""
-    cloud.endpoint_after = 2
-    answers = iter([False, False, True])
-    monkeypatch.setattr(tidb_cloud, "_resolves", lambda executor, host: next(answers))
+    cloud.endpoint_after, cloud.host = 2, "tidb.example.com"
+    # getent(1), as it is where the name is known after it has been asked for twice.
+    (bin_ := home.root / "bin").mkdir(parents=True)
+    (bin_ / "getent").write_text(
+        f"#!/bin/sh\necho $* >> {bin_}/asked\n"
+        f"[ $(grep -c 'ahosts tidb.example.com' {bin_}/asked) -gt 2 ] || exit 2\n"
+    )
+    (bin_ / "getent").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{bin_}:{os.environ['PATH']}")
     provision(home, cloud)
     lease = lease_file.read(home.campaign("c1"))
     assert lease is not None
-    assert (lease.host, lease.port) == ("127.0.0.1", 4000)
-    monkeypatch.setattr(tidb_cloud, "_resolves", lambda executor, host: False)
+    assert (lease.host, lease.port) == ("tidb.example.com", 4000)
+    (bin_ / "asked").unlink()
     monkeypatch.setattr(Target, "limits", AT_ONCE)
-    with pytest.raises(TargetError, match=r"127\.0\.0\.1 does not resolve"):
+    with pytest.raises(TargetError, match=r"tidb\.example\.com does not resolve"):
         provision(home, cloud)
 
 
@@ -310,6 +384,34 @@ def test_the_reaper_deletes_what_is_past_its_expiry_and_nothing_else(
     assert len(cloud.living()) == 107
     later = datetime.now(UTC) + timedelta(days=30)
     assert len(reaper.reap(home, cloud.access(), now=later, limits=SOON, say=print)) == 1
+
+
+def test_nothing_keeps_the_reaper_from_any_other_cluster(home: Home, cloud: FakeCloud) -> None:
+    """Neither a damaged file, nor a project that is closed, nor a cluster that cannot be deleted.
+
+    Each is named at the end, and what was deleted nevertheless is known.
+    """
+    cloud.projects = ("7",)
+    path = home.configs / "topologies/tidb_cloud_published.yaml"
+    for project in ("6", "7"):
+        text = path.read_text().replace('# project: "1372813089454000000"', f'project: "{project}"')
+        path.with_stem(f"of_{project}").write_text(text + PRICE)
+    damaged = home.campaign("cut") / lease_file.FILE
+    damaged.parent.mkdir(parents=True)
+    damaged.write_text("{")
+    refused, first, second = (clusters.new_name(LONG_AGO) for _ in range(3))
+    ids = [cloud.add(refused, project="7")["clusterId"]]
+    ids += [cloud.add(name)["clusterId"] for name in (first, second)]
+    cloud.kept = (ids[0],)
+    said: list[str] = []
+    with pytest.raises(ReaperError) as caught:
+        reaper.reap(home, cloud.access(), limits=replace(SOON, delete=0.1), say=said.append)
+    for named in (str(damaged), "project 6: TiDB Cloud: GET /clusters: status 403", refused):
+        assert named in str(caught.value)
+    assert [name in text for name, text in zip((first, second), said, strict=True)] == [True, True]
+    assert caught.value.reaped == tuple(said)
+    asked = [path.rpartition("/")[2] for method, path in cloud.requests if method == "DELETE"]
+    assert asked[:3] == ids, "none waits until another is gone"
 
 
 @pytest.mark.parametrize("days", [-90, 90])

@@ -59,7 +59,7 @@ def test_it_runs_on_sysbench_s_tables_with_its_own_options() -> None:
     for option in ("--tables=2", "--table-size=9", "--width=50", "--rand-spec-pct=20", "--time=5"):
         assert option in run
     load = lua_script.prepare_command(session)
-    assert load[1] == "oltp_read_write"
+    assert load[1] == "oltp_common"
     assert "--width=50" not in load
 
 

@@ -107,12 +107,12 @@ def test_tiup_s_component_is_started_by_its_path() -> None:
     assert started == [BENCH, *shown[2:]]
 
 
-def located(home: Path) -> subprocess.CompletedProcess[str]:
-    """What a host's shell prints for TiUP's client."""
+def located(home: Path, version: str = "") -> subprocess.CompletedProcess[str]:
+    """What a host's shell prints for TiUP's client, of a version."""
     script = program_of("tiup", tpcc.PROGRAMS).locate
     assert script is not None
     return subprocess.run(
-        ["sh", "-c", script],
+        ["sh", "-c", script, "sh", version],
         env={"PATH": "/usr/bin:/bin", "HOME": str(home)},
         capture_output=True,
         text=True,
@@ -121,16 +121,24 @@ def located(home: Path) -> subprocess.CompletedProcess[str]:
 
 
 def install_tiup(home: Path, help_code: int = 0) -> Path:
-    """Install TiUP outside the PATH, as its installer does; returns its component's folder."""
+    """Install TiUP outside the PATH, as its installer does; returns its component's folder.
+
+    Its mirror has v1.5.1 as well, which it downloads when it is started.
+    """
     component = home / ".tiup/components/bench/v1.12.0"
     component.mkdir(parents=True)
     tiup = home / ".tiup/bin/tiup"
     tiup.parent.mkdir()
-    tiup.write_text(
-        "#!/bin/sh\n"
-        f'test "$*" != "bench --help" || exit {help_code}\n'
-        f'test "$*" = "--binary bench" || exit 9\necho {component}/tiup-bench\n'
-    )
+    tiup.write_text(f"""#!/bin/sh
+        cd {component.parent}
+        case "$*" in
+        "bench --help") exit {help_code} ;;
+        "bench:v1.5.1 --help") mkdir -p v1.5.1 ;;
+        "--binary bench") echo "$PWD/v1.12.0/tiup-bench" ;;
+        "--binary bench:v1.5.1") cd v1.5.1 && echo "$PWD/tiup-bench" ;;
+        *) echo "component not installed" >&2; exit 1 ;;
+        esac
+    """)
     tiup.chmod(0o755)
     return component
 
@@ -141,6 +149,22 @@ def test_tiup_s_client_is_the_go_tpc_beside_its_component(tmp_path: Path) -> Non
     assert located(tmp_path).stdout == f"{component}/tiup-bench\n"
     (component / "go-tpc").touch()
     assert located(tmp_path).stdout == f"{component}/go-tpc\n"
+
+
+def test_tiup_s_client_is_the_one_of_the_wanted_version(tmp_path: Path) -> None:
+    """TiUP gets it if it is not there; the version that is run is the one that is recorded."""
+    component = install_tiup(tmp_path)
+    assert located(tmp_path, "v1.5.1").stdout == f"{component.parent}/v1.5.1/tiup-bench\n"
+    failed = located(tmp_path, "v9.9.9")
+    assert (failed.returncode, failed.stderr) == (1, "component not installed\n")
+
+    def answer(command: Sequence[str], stdin: str) -> str:
+        assert command[-1] == "v1.5.1"
+        return f"{component.parent}/v1.5.1/tiup-bench\n"
+
+    _, facts = program.choose(fakes.FakeExecutor(answer), TPCC, "tiup", version="v1.5.1")
+    assert facts["client_version"] == "tiup bench v1.5.1"
+    assert facts["client_path"].endswith("/v1.5.1/tiup-bench")
 
 
 def test_a_missing_tiup_is_distinguished_from_one_that_cannot_download(tmp_path: Path) -> None:

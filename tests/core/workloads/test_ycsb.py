@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from benchlab.analysis.gates.columns import client_columns
 from benchlab.campaign import fit
 from benchlab.errors import CommandError, SpecError, UnavailableError
+from benchlab.hosts.executor import LocalExecutor
 from benchlab.plan.fields.client import Client
 from benchlab.plan.fields.dataset import Records
 from benchlab.results.records import UNITS
@@ -92,7 +94,7 @@ def test_the_client_is_known_by_its_file() -> None:
     """It has no version to ask for; where it is missing, the message says what is."""
 
     def answer(command: Sequence[str], stdin: str) -> str:
-        assert list(command[:4]) == ["timeout", "60", "sh", "-c"]
+        assert (command[0], command[-1]) == ("sh", "go-ycsb")
         return f"{'0123456789ab' * 5}cdef  /usr/bin/go-ycsb\n"
 
     _, facts = program.choose(fakes.FakeExecutor(answer), by_name()["ycsb_a"], None)
@@ -103,6 +105,22 @@ def test_the_client_is_known_by_its_file() -> None:
 
     with pytest.raises(UnavailableError, match="there is no go-ycsb, which could run ycsb_a"):
         program.choose(fakes.FakeExecutor(none), by_name()["ycsb_a"], None)
+
+
+def test_a_client_at_a_path_is_the_one_that_is_asked_and_run(tmp_path: Path) -> None:
+    """Whatever is on the PATH; `timeout` still interrupts it."""
+    path, module = tmp_path / "go-ycsb", by_name()["ycsb_a"]
+    here = LocalExecutor(tmp_path, "c")
+    with pytest.raises(UnavailableError, match=f"there is no {path}, which could run ycsb_a"):
+        program.choose(here, module, None, path=str(path))
+    path.write_text("a build of one's own")
+    path.chmod(0o755)
+    chosen, facts = program.choose(here, module, None, path=str(path))
+    assert facts["client_version"].endswith(sha256(path.read_bytes()).hexdigest()[:12])
+    assert facts["client_path"] == str(path)
+    started = chosen.started(run_command("ycsb_a"), str(path))
+    assert started == [str(path) if w == "go-ycsb" else w for w in run_command("ycsb_a")]
+    assert started[0] == "timeout"
 
 
 # ---------------------------------------------------------------- report types

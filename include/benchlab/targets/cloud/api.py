@@ -232,8 +232,12 @@ def _message(answer: httpx.Response) -> str:
 
 
 def _until_reset(answer: httpx.Response, limits: Limits) -> float:
-    """Seconds until the minute is over in which the limit was reached."""
-    written = answer.headers.get("X-Ratelimit-Reset", "")
+    """Seconds until the minute is over in which the limit was reached.
+
+    TiDB Cloud's description has the first header; the second is HTTP's own (RFC 9110, 10.2.3).
+    """
+    headers = answer.headers
+    written = headers.get("X-Ratelimit-Reset") or headers.get("Retry-After", "")
     return min(float(written), 60.0) if written.isdecimal() else limits.pause
 
 

@@ -185,6 +185,11 @@ def of_id(api: Api, id_: str) -> Cluster:
     return _cluster(api.get(f"/clusters/{id_}"))
 
 
+def ask_to_delete(api: Api, cluster: Cluster) -> None:
+    """Ask for a cluster's deletion, which takes minutes. Raises as :meth:`Api.call`."""
+    api.call("DELETE", f"/clusters/{cluster.id}")
+
+
 def delete(api: Api, cluster: Cluster) -> None:
     """Delete a cluster, and wait until it is gone.
 
@@ -198,7 +203,7 @@ def delete(api: Api, cluster: Cluster) -> None:
             if found.state == "DELETED":
                 return
             if found.state != "DELETING":
-                api.call("DELETE", f"/clusters/{cluster.id}")
+                ask_to_delete(api, cluster)
                 why = ""
         except NotFoundError:
             return

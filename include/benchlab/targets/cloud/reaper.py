@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime
 
 from benchlab.errors import TargetError
@@ -12,15 +14,27 @@ from benchlab.plan import topology as topologies
 from benchlab.plan.topology import CloudTopology
 from benchlab.targets.cloud import clusters, lease_file
 from benchlab.targets.cloud.api import PATIENT, Api, Limits, login_of
+from benchlab.targets.cloud.clusters import Cluster
+from benchlab.targets.ec2.reaper import ReaperError
+
+# Less than the time limit of the DAG's task, which would otherwise cut what is said.
+HASTY = replace(PATIENT, delete=600.0)
 
 
-def projects(home: Home) -> list[str | None]:
-    """Where clusters may be: the projects of all topologies and of all campaigns at work."""
+def projects(home: Home, faults: list[str]) -> list[str | None]:
+    """Where clusters may be: the projects of all topologies and of all campaigns at work.
+
+    A campaign's file that cannot be read is added to ``faults``; its cluster is looked for in the
+    default project too.
+    """
     known = topologies.valid(home.configs / "topologies").values()
     found = {one.project for one in known if isinstance(one, CloudTopology) and one.usd_per_hour}
-    for file in home.campaign("*").parent.glob(f"*/{lease_file.FILE}"):
-        if (lease := lease_file.read(file.parent)) is not None:
-            found.add(lease.project)
+    for file in sorted(home.campaign("*").parent.glob(f"*/{lease_file.FILE}")):
+        project: str | None = None
+        with _noted(faults):
+            if (lease := lease_file.read(file.parent)) is not None:
+                project = lease.project
+        found.add(project)
     return sorted(found, key=str)
 
 
@@ -30,7 +44,7 @@ def reap(
     *,
     dry_run: bool = False,
     now: datetime | None = None,
-    limits: Limits = PATIENT,
+    limits: Limits = HASTY,
     say: Callable[[str], None],
 ) -> list[str]:
     """Delete every cluster of Benchlab's that is past its expiry, in every known project.
@@ -45,27 +59,54 @@ def reap(
         The sentences.
 
     Raises:
-        TargetError: names every cluster that is still there; the others have been deleted.
+        ReaperError: names every cluster that is still there, and every project and file that
+            could not be looked at; all other clusters have been deleted.
     """
-    wanted, said, faults = projects(home), list[str](), list[str]()
-    if not wanted:
+    said, faults = list[str](), list[str]()
+    if not (wanted := projects(home, faults)):
         return []
-    api = Api(login_of(access), limits)
-    at = now or api.now()
-    for project in wanted:
-        for cluster in list(clusters.listed(api, project)):
-            expiry = cluster.expires_at
-            if expiry is None or expiry >= at or cluster.state in ("DELETING", "DELETED"):
-                continue
-            try:
+    with _noted(faults):
+        api = Api(login_of(access), limits)
+        at = now or api.now()
+        overdue = [
+            cluster
+            for project in wanted
+            for cluster in _listed(api, project, faults)
+            if _is_overdue(cluster, at)
+        ]
+        for cluster in () if dry_run else overdue:  # so that none waits for another
+            with contextlib.suppress(TargetError):  # asked again below
+                clusters.ask_to_delete(api, cluster)
+        for cluster in overdue:
+            with _noted(faults):
                 if not dry_run:
                     clusters.delete(api, cluster)
-            except TargetError as error:
-                faults.append(str(error))
-                continue
-            done = "would be deleted" if dry_run else "deleted"
-            said.append(f"TiDB Cloud: cluster {cluster.name} {done}: expired at {expiry}.")
-            say(said[-1])
+                done = "would be deleted" if dry_run else "deleted"
+                expiry = cluster.expires_at
+                said.append(f"TiDB Cloud: cluster {cluster.name} {done}: expired at {expiry}.")
+                say(said[-1])
     if faults:
-        raise TargetError("\n".join(faults))
+        raise ReaperError(faults, said)
     return said
+
+
+def _listed(api: Api, project: str | None, faults: list[str]) -> list[Cluster]:
+    try:
+        return list(clusters.listed(api, project))
+    except TargetError as error:
+        faults.append(f"project {project or '(the default one)'}: {error}")
+        return []
+
+
+def _is_overdue(cluster: Cluster, at: datetime) -> bool:
+    expiry = cluster.expires_at
+    return expiry is not None and expiry < at and cluster.state not in ("DELETING", "DELETED")
+
+
+@contextlib.contextmanager
+def _noted(faults: list[str]) -> Iterator[None]:
+    """Note what cannot be had or deleted, and go on: it keeps nothing else from being deleted."""
+    try:
+        yield
+    except TargetError as error:
+        faults.append(str(error))

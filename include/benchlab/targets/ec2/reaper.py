@@ -53,13 +53,13 @@ class ReaperError(TargetError):
     """The reaper could not deal with everything; the text names every region and every thing.
 
     Attributes:
-        reaped: what it ended nevertheless, in order.
+        reaped: what it ended nevertheless, in order; as a text each says so.
         no_credentials: nothing else went wrong than that boto3 found no credentials, so that no
             region could be asked.
     """
 
     def __init__(
-        self, faults: Sequence[str], reaped: Sequence[Reaped], *, no_credentials: bool = False
+        self, faults: Sequence[str], reaped: Sequence[object], *, no_credentials: bool = False
     ) -> None:
         named = "\n".join(faults)
         super().__init__(f"the reaper could not deal with everything:\n{named}")
