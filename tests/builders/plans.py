@@ -22,7 +22,7 @@ START = datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC)
 READ_ONLY = ("oltp_point_select",)
 
 
-METRICS = {"tpcc": "tpmc"}
+METRICS = {"tpcc": "tpmc", "tpch_q1": "qpm", "tpch_q6": "qpm"}
 
 
 ON_EC2 = {

@@ -27,7 +27,7 @@ from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.plan import report_type
 from benchlab.plan.fields.client import Client
-from benchlab.plan.fields.dataset import AnyDataset, Dataset, Records, Warehouses
+from benchlab.plan.fields.dataset import AnyDataset, Dataset, Records, ScaleFactor, Warehouses
 from benchlab.report import publish
 from benchlab.report.publish.publisher import BasePublisher, Options
 from benchlab.results.records import UNITS
@@ -171,6 +171,7 @@ DATASETS: dict[type, AnyDataset] = {
     Dataset: Dataset(tables=2, table_size=100),
     Warehouses: Warehouses(warehouses=2),
     Records: Records(records=1000),
+    ScaleFactor: ScaleFactor(scale_factor=2),
 }
 
 

@@ -130,5 +130,5 @@ def _background_work(setup: TrialSetup, side: Side, ended_before: float | None) 
     now = _background_jobs(setup, side)
     if ended_before is None or now is None or now.begun < ended_before:
         return None  # counters that fell belong to another server
-    of_client = setup.workload.CREATES if now.of_statements else 0
+    of_client = setup.workload.CREATES if now.of_statements else setup.workload.VIEWS
     return max(now.begun - ended_before - of_client, 0.0)

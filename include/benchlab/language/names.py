@@ -15,6 +15,7 @@ _TITLES = {
     "oltp_update_non_index": "Update Non-index",
     "tpcc": "TPC-C",
     **{f"ycsb_{letter}": f"YCSB {letter.upper()}" for letter in "abcdef"},
+    **{f"tpch_q{number}": f"TPC-H Q{number}" for number in range(1, 23)},
 }
 _SERVICES = {"pd": "PD", "tikv": "TiKV", "tidb": "TiDB"}
 _MOST_NAMED = 6

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from benchlab.plan.documents import Frozen
 
-Metric = Literal["qps", "tps", "tpmc", "p95_ms"]
+Metric = Literal["qps", "tps", "tpmc", "qpm", "p95_ms"]
 Shape = Literal[
     "version_column",  # a row is a version at a thread count
     "table_per_version",  # each version has a table of its own, below a heading or caption
@@ -17,7 +17,7 @@ Shape = Literal[
     "single_version",
 ]
 Layout = Literal["own", "published"]
-THROUGHPUTS: tuple[Metric, ...] = ("tps", "tpmc", "qps")
+THROUGHPUTS: tuple[Metric, ...] = ("tps", "tpmc", "qpm", "qps")
 """Figures of throughput; a table's improvement is about the first of these that it has."""
 
 
@@ -44,5 +44,6 @@ class DocumentTables(Frozen):
 USUAL = {
     "tps": DocumentTables(figures=("qps", "p95_ms")),
     "tpmc": DocumentTables(figures=("tpmc",), improvement="heading"),
+    "qpm": DocumentTables(figures=("qpm", "p95_ms")),
 }
 """The tables by the metric that decides, where a report type names no document's."""

@@ -28,7 +28,7 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 # One line.
 Text = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
 # Pydantic's tags for the kinds of a dataset and of a load balancer; they are not fields.
-DATASET_KINDS = ("sysbench", "tpcc", "ycsb")
+DATASET_KINDS = ("sysbench", "tpcc", "ycsb", "tpch")
 BALANCER_KINDS = ("name", "settings")
 _KINDS = {"dataset": DATASET_KINDS, "load_balancer": BALANCER_KINDS}
 # All but the first are what PyYAML raises for values that do not fit their tag: a 45th of a month,

@@ -22,7 +22,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import PlainSerializer, PlainValidator
 
 from benchlab.language import Message, Said, message
-from benchlab.plan.fields.dataset import AnyDataset, Dataset, Records, Warehouses
+from benchlab.plan.fields.dataset import AnyDataset, Dataset, Records, ScaleFactor, Warehouses
 from benchlab.plan.fields.published import Published
 from benchlab.plan.order import PlannedTrial, deployment_of
 from benchlab.plan.rates import Learned, Size, TimedStep
@@ -40,7 +40,8 @@ LOCAL_TRIAL_S = 0.5
 CAMPAIGN_S = 18.0
 
 # One machine, bytes: an empty server (system tables, redo and undo logs), and a row with its index
-# entry and the free space in its pages, as measured after `sysbench prepare`.
+# entry and the free space in its pages, as measured after `sysbench prepare`; rows of TPC-H take as
+# much on average, 230 to 330 bytes by table.
 EMPTY_SERVER_BYTES = 160 * 2**20
 ROW_BYTES = 260
 RECORD_BYTES = 2_900
@@ -62,6 +63,9 @@ LOAD_ROWS_PER_S = 60_000
 """`sysbench prepare` through TiDB with 16 threads, one per table, secondary index included."""
 LOAD_RECORDS_PER_S = 20_000
 """`go-ycsb load` in batches; seen with 4 threads and MariaDB on one machine of 2 cores."""
+LOAD_TPCH_ROWS_PER_S = 30_000
+"""`go-tpc tpch prepare`, which makes rows by one thread; 22,000 and 37,000 a second were seen with
+4 connections and MariaDB on two cores that others shared."""
 LOAD_WAREHOUSES_PER_S = 1 / 4.0
 """`tpcc prepare` with 16 threads: 500,000 rows a warehouse, about 125,000 rows a second. More
 threads are used where the client's host has the cores, which is not counted on."""
@@ -80,8 +84,11 @@ ANALYZED_AT_ONCE = 4
 """Tables analyzed and checked at once, each at the speed of one: a table at a time is read by few
 of a storage host's threads."""
 TPCC_TABLES = 9
+TPCH_TABLES = 8
 LARGEST_SHARE = 300_000 / 499_011
 """Of TPC-C's rows those of its largest table, `order_line`."""
+TPCH_LARGEST_SHARE = 6_001_215 / 8_661_245
+"""Of TPC-H's rows those of its largest table, `lineitem`."""
 CHECKSUM_ROWS_PER_S = 3_000_000
 """`ADMIN CHECKSUM TABLE`, after the load and after a side's first restore: the storage reads each
 row and index entry once and sends a number."""
@@ -120,6 +127,9 @@ TIKV_ROW_BYTES = 220
 """A sysbench row with its index entry in TiKV, compressed, with room for compaction."""
 TIKV_RECORD_BYTES = 1_300
 """A record of YCSB in TiKV, likewise: 1,000 random letters, which hardly compress."""
+TIKV_TPCH_ROW_BYTES = 120
+"""A row of TPC-H in TiKV, likewise: 120 bytes of text on average, about as many compressed with
+their key and room for compaction."""
 WAREHOUSE_BYTES = 75 * 2**20
 """A TPC-C warehouse in TiKV, likewise."""
 
@@ -299,6 +309,8 @@ def kept_bytes(spec: ReportSpec) -> float:
         return spec.dataset.rows * TIKV_ROW_BYTES
     if isinstance(spec.dataset, Records):
         return spec.dataset.rows * TIKV_RECORD_BYTES
+    if isinstance(spec.dataset, ScaleFactor):
+        return spec.dataset.rows * TIKV_TPCH_ROW_BYTES
     return float(spec.dataset.warehouses * WAREHOUSE_BYTES)
 
 
@@ -315,8 +327,8 @@ _Timed = tuple[Stage, Side | None, Message, float]
 
 
 def _local(spec: ReportSpec, trials: Sequence[PlannedTrial], basis: Basis) -> Iterator[_Timed]:
-    of_records = isinstance(spec.dataset, Records)
-    rows_per_s = LOAD_RECORDS_PER_S if of_records else LOCAL_LOAD_ROWS_PER_S
+    rates: dict[type, int] = {Records: LOAD_RECORDS_PER_S, ScaleFactor: LOAD_TPCH_ROWS_PER_S}
+    rows_per_s = rates.get(type(spec.dataset), LOCAL_LOAD_ROWS_PER_S)
     prepare = PREPARE_S + spec.dataset.rows / rows_per_s + _check_s(spec)
     parts = [part for part in get_args(Preparation) if part != "check" or _has_conditions(spec)]
     if all(part in basis.learned for part in parts):
@@ -393,6 +405,8 @@ def _told(dataset: AnyDataset) -> Message:
             return message("plan-warehouses", warehouses=f"{dataset.warehouses:,}")
         case Records():
             return message("plan-records", records=f"{dataset.records:,}")
+        case ScaleFactor():
+            return message("plan-scale-factor", factor=f"{dataset.scale_factor:,}")
 
 
 def _as_learned(assumed: Iterable[_Timed], basis: Basis) -> Iterator[_Timed]:
@@ -484,6 +498,8 @@ def _analyze_s(spec: ReportSpec) -> float:
     share = 1 / min(ANALYZED_AT_ONCE, _tables(spec))
     if _has_conditions(spec):
         share = max(share, LARGEST_SHARE)
+    if isinstance(spec.dataset, ScaleFactor):
+        share = TPCH_LARGEST_SHARE
     return share * spec.dataset.rows / ANALYZE_ROWS_PER_S
 
 
@@ -495,6 +511,8 @@ def _tables(spec: ReportSpec) -> int:
             return TPCC_TABLES
         case Records():
             return 1
+        case ScaleFactor():
+            return TPCH_TABLES
 
 
 def _check_again(spec: ReportSpec, start_s: float) -> Iterator[_Timed]:
@@ -580,6 +598,8 @@ def _load_s(spec: ReportSpec) -> float:
         return spec.dataset.rows / LOAD_ROWS_PER_S
     if isinstance(spec.dataset, Records):
         return spec.dataset.rows / LOAD_RECORDS_PER_S
+    if isinstance(spec.dataset, ScaleFactor):
+        return spec.dataset.rows / LOAD_TPCH_ROWS_PER_S
     return spec.dataset.warehouses / LOAD_WAREHOUSES_PER_S
 
 

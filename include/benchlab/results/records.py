@@ -45,6 +45,7 @@ UNITS = {
     "tps": "1/s",
     "qps": "1/s",
     "tpmc": "1/min",
+    "qpm": "1/min",
     "p95_ms": "ms",
     "avg_ms": "ms",
     "min_ms": "ms",

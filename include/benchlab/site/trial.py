@@ -23,7 +23,7 @@ from benchlab.site import files
 from benchlab.site.charts import Strips, strips
 from benchlab.site.page import NoSuchPage, Page, Site
 
-_OF_CLIENT = ("tps", "tpmc", "p95_ms", "errors_per_s")
+_OF_CLIENT = ("tps", "tpmc", "qpm", "p95_ms", "errors_per_s")
 # Metrics of a host that are never above 1 are drawn on an axis up to 100 %.
 _SHARES = {metric for metric, unit in hosts.COLUMNS if unit is None}
 

@@ -61,7 +61,7 @@ class Program:
 
     Attributes:
         name: its name in ``client.program`` of a report type.
-        words: as its commands name it.
+        words: how its commands call it, which are their first words unless something precedes it.
         asked_by: words before it that ask for its version; it may be started by another program.
         version_arguments: make it print its version; None: its path contains the version.
         version_pattern: finds the version there, as its first group.
@@ -94,15 +94,20 @@ class Program:
         return found[1] if found else None
 
     def started(self, command: Sequence[str], path: str | None) -> list[str]:
-        """A command with the program's path, if there is one, in place of its words.
+        """A command with the program's words replaced by the path that ``locate`` printed, if any.
 
         Example:
-            ``["timeout", "9", "go-ycsb", "run"]`` becomes ``["timeout", "9", "/opt/ycsb", "run"]``.
+            With ``words`` of ``("go-tpc",)``, ``started(["sh", "go-tpc", "tpch"], "/bin/tpc")`` is
+            ``["sh", "/bin/tpc", "tpch"]``.
         """
-        if path is None:
-            return list(command)
-        at = command.index(self.words[0])
-        return [*command[:at], path, *command[at + len(self.words) :]]
+        before, own = self.split(command)
+        return [*before, path, *own[len(self.words) :]] if path else list(command)
+
+    def split(self, command: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+        """What precedes the program's words in a command, and the rest, from them on."""
+        size = len(self.words)
+        at = next(n for n in range(len(command)) if tuple(command[n : n + size]) == self.words)
+        return command[:at], command[at:]
 
 
 def program_of(wanted: str | None, programs: tuple[Program, ...]) -> Program:

@@ -39,6 +39,7 @@ TOOL = sysbench.TOOL
 METRIC = sysbench.METRIC
 FRESH: frozenset[str] = frozenset()
 CREATES = sysbench.CREATES
+VIEWS = sysbench.VIEWS
 CONSISTENCY = None
 
 # Beside the option file on the client's host, and in the campaign's directory.

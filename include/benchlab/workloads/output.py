@@ -35,7 +35,8 @@ class Latency:
 class Interval:
     """Rates over the interval that ended ``t`` seconds after the start; None: not printed.
 
-    ``tps``, ``qps``, ``errors_per_s`` and ``reconnects_per_s`` are per second, ``tpmc`` per minute.
+    ``tps``, ``qps``, ``errors_per_s`` and ``reconnects_per_s`` are per second, ``tpmc`` and ``qpm``
+    per minute.
     """
 
     t: float
@@ -46,6 +47,7 @@ class Interval:
     p95_ms: float | None = None
     reconnects_per_s: float | None = None
     tpmc: float | None = None
+    qpm: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,12 +61,14 @@ class Output(abc.ABC):
 
     Attributes:
         SERIES: the columns of the series, fields of :class:`Interval`.
+        PERIODIC: whether its intervals are of one length, so that it is known how many there are.
         reasons: sentences for an operator that say what is wrong; empty if complete.
         transactions: how many ended without an error.
         errors: how many failed without ending the run.
     """
 
     SERIES: ClassVar[tuple[str, ...]]
+    PERIODIC: ClassVar[bool] = True
 
     status: Status
     reasons: tuple[str, ...]

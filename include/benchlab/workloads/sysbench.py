@@ -27,6 +27,7 @@ TOOL = "sysbench"
 METRIC = "tps"
 FRESH: frozenset[str] = frozenset()
 CREATES = 0
+VIEWS = 0
 CONSISTENCY = None
 PROGRAMS = (
     Program(

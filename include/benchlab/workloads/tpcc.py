@@ -40,6 +40,7 @@ NAMES = ("tpcc",)
 READ_ONLY: frozenset[str] = frozenset()
 FRESH: frozenset[str] = frozenset()
 CREATES = 0
+VIEWS = 0
 DATASET = Warehouses
 DATABASE = "tpcc"
 TOOL = "go-tpc"
@@ -138,7 +139,7 @@ def prepare_command(session: Session) -> list[str]:
         return [*_sysbench(session), "prepare"]
     warehouses = fitting(session.dataset, Warehouses, "tpcc").warehouses
     fewer = replace(session, threads=min(session.threads, warehouses))
-    return [*_go_tpc("prepare", fewer), "--no-check"]
+    return [*go_tpc("tpcc", "prepare", fewer), *_size(fewer), "--no-check"]
 
 
 def run_command(
@@ -163,7 +164,8 @@ def run_command(
     if _embedded(session):
         return [*_sysbench(session), *ending]
     return [
-        *_go_tpc("run", session),
+        *go_tpc("tpcc", "run", session),
+        *_size(session),
         f"--time={seconds}s",
         f"--interval={session.client.report_interval}s",
         *(["--ignore-error"] if ignore_errors else []),
@@ -185,26 +187,30 @@ def _sysbench(session: Session) -> list[str]:
 
 
 def _size(session: Session) -> tuple[str, str]:
+    # Even go-tpc's defaults are written out (10 warehouses, 1 thread): they differ by release, and
+    # a run on fewer warehouses than were loaded is another workload.
     size = fitting(session.dataset, Warehouses, "tpcc")
     return f"--warehouses={size.warehouses}", f"--threads={session.threads}"
 
 
-def _go_tpc(action: str, session: Session) -> list[str]:
+def go_tpc(benchmark: str, action: str, session: Session) -> list[str]:
+    """The command of go-tpc for one of its benchmarks: its first words, and where it connects.
+
+    Raises:
+        ValueError: the endpoint has a password.
+    """
     endpoint = session.endpoint
     if endpoint.password:
         raise ValueError(
             "password: go-tpc takes one on its command line only, where every user of the host "
             "can read it; give it an account without, as benchlab/workloads/tpcc.py says"
         )
-    # Even go-tpc's defaults are written out (10 warehouses, 1 thread): they differ by release, and
-    # a run on fewer warehouses than were loaded is another workload.
     return [
         *program_of(session.client.program, PROGRAMS).words,
-        "tpcc",
+        benchmark,
         action,
         f"--host={endpoint.host}",
         f"--port={endpoint.port}",
         f"--user={endpoint.user}",
         f"--db={endpoint.database}",
-        *_size(session),
     ]

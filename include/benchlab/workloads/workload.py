@@ -32,6 +32,7 @@ class Workload(Protocol):
         READ_ONLY: the workloads that leave the dataset as they found it, and so need no restore.
         FRESH: the workloads that have to find the dataset as it was loaded, each time.
         CREATES: how many `CREATE TABLE IF NOT EXISTS` each run sends that find their table there.
+        VIEWS: how many views each run replaces: jobs of DDL in TiDB, which MariaDB does not count.
         DATASET: the class of the dataset that it loads, from ``benchlab.plan.fields.dataset``.
         DATABASE: the schema of the tables. The campaign creates it, empty, before the load.
         TOOL: the client's name for ``benchlab parse``.
@@ -47,6 +48,7 @@ class Workload(Protocol):
     READ_ONLY: frozenset[str]
     FRESH: frozenset[str]
     CREATES: int
+    VIEWS: int
     DATASET: type[AnyDataset]
     DATABASE: str
     TOOL: str

@@ -68,6 +68,7 @@ READ_ONLY = frozenset({"ycsb_c"})
 FRESH = frozenset(name for name, shares in _SHARES.items() if "insert" in shares)
 # It creates the table wherever there is none, in a run as well.
 CREATES = 1
+VIEWS = 0
 
 _MOST_SCANNED = 100
 # More than any run can do. In E it also widens the range of the keys from which scans begin; keys

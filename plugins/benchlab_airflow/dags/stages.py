@@ -252,7 +252,7 @@ def _told(work: CampaignRun, result: TrialResult | None) -> dict[str, Any] | Non
     log.info("%s; phases (s): %s", result.trial.title, result.phases)
     if not result.valid:
         log.warning("invalid, its pair of blocks is measured again: %s", "; ".join(result.reasons))
-    values = {metric: result.value(metric) for metric in ("tpmc", "tps", "p95_ms")}
+    values = {metric: result.value(metric) for metric in ("tpmc", "qpm", "tps", "p95_ms")}
     log.info("%s", _figures(result))
     return {
         "trial": result.trial.id,
@@ -269,7 +269,7 @@ def _title(work: CampaignRun, trial: PlannedTrial) -> str:
 
 def _figures(result: TrialResult) -> str:
     """``1,204.3 tps, p95 5.12 ms; 14 gates passed, 1 failed (client_cpu), 2 not evaluated``."""
-    values = {metric: result.value(metric) for metric in ("tpmc", "tps")}
+    values = {metric: result.value(metric) for metric in ("tpmc", "qpm", "tps")}
     shown = [f"{value:,.1f} {metric}" for metric, value in values.items() if value is not None]
     if (p95 := result.value("p95_ms")) is not None:
         shown.append(f"p95 {p95:,.2f} ms")

@@ -52,9 +52,17 @@ _LIMITS = ("minimum", "exclusiveMinimum", "maximum", "multipleOf")
 # Series of which the newest release is suggested as a version.
 _SUGGESTED_SERIES = 15
 
+# Fields of the several kinds of datasets, with their titles.
+_DATASETS = {
+    "tables": "Tables",
+    "table_size": "Rows a table",
+    "warehouses": "Warehouses",
+    "records": "Records",
+    "scale_factor": "Scale factor",
+}
 # Fields of the form that a report type has elsewhere, and those that do not change the plan.
 _NESTED = {
-    **{name: f"dataset.{name}" for name in ("tables", "table_size", "warehouses", "records")},
+    **{name: f"dataset.{name}" for name in _DATASETS},
     **{f"{side}_connection": f"connections.{side}" for side in SIDES},
     "client": "client.program",
     "measure_again": "schedule.measure_again",
@@ -478,15 +486,9 @@ def _client(spec: ReportSpec) -> Param | None:
 
 
 def _dataset(spec: ReportSpec) -> dict[str, Param]:
-    titles = {
-        "tables": "Tables",
-        "table_size": "Rows a table",
-        "warehouses": "Warehouses",
-        "records": "Records",
-    }
     return {
         name: _own(spec.dataset, name, title)
-        for name, title in titles.items()
+        for name, title in _DATASETS.items()
         if hasattr(spec.dataset, name)
     }
 

@@ -281,6 +281,27 @@ def test_a_latency_is_not_known_better_than_it_is_printed() -> None:
     assert coarse.ci95_pct == known.ci95_pct, "throughput is printed finely"
 
 
+def test_a_throughput_that_follows_from_a_coarse_mean_has_its_step_in_the_interval() -> None:
+    """Of TPC-H: the quicker the query, the less is known of it; each thread count has its own."""
+
+    def half_width(qpm: float) -> float:
+        figures = [
+            (number, count, side, {"qpm": qpm * count, "p95_ms": 60_000 / qpm})
+            for number in (1, 2, 3)
+            for count in (1, 4)
+            for side in SIDES
+        ]
+        of_query = collect("tpch_q1", "qpm", (1, 2, 3), (1, 4), SIDES, figures)
+        (found,) = judge([of_query], 2.0)
+        assert found.p95.rounds_ci95_pct == found.rounds_ci95_pct, "both rest on the same step"
+        low, high = log_interval(found.rounds_ci95_pct)
+        return (high - low) / 2
+
+    slow, quick = half_width(6), half_width(60)
+    assert slow == pytest.approx(1.96 * math.sqrt(2 / 12 / 2) * 67.1 / 10_000, rel=0.01)
+    assert quick == pytest.approx(10 * slow, rel=0.01)
+
+
 def test_a_thread_count_that_most_rounds_lack_does_not_drop_the_rounds() -> None:
     """The others are compared, and the report names what is left out."""
     whole = rounds([-0.03, -0.031, -0.029], threads=[4, 8])

@@ -346,6 +346,20 @@ def test_without_a_load_balancer_its_gate_does_not_pass() -> None:
     assert status_of(bench.measure(), "load_balancer") == "not evaluated"
 
 
+@pytest.mark.parametrize(
+    ("begun", "of_statements", "status"),
+    [(6, False, "pass"), (7, False, "fail"), (6, True, "fail")],
+)
+def test_a_client_s_own_view_is_no_ddl_of_somebody_else(
+    begun: int, of_statements: bool, status: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TiDB replaces it by a job; MariaDB's counters of statements have no view."""
+    bench = Bench()
+    monkeypatch.setattr(sysbench, "VIEWS", 1)
+    counting(bench, BackgroundJobs(5, 5), BackgroundJobs(begun, begun, of_statements))
+    assert status_of(bench.measure(), "background_work") == status
+
+
 def test_a_server_that_refuses_the_question_does_not_fail_the_trial() -> None:
     """Its gate is not evaluated."""
     bench = Bench()

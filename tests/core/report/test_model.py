@@ -350,6 +350,14 @@ def test_a_client_that_names_no_workload_has_a_command_for_each() -> None:
     assert "--prop=requestdistribution=latest" in second.text
 
 
+def test_queries_of_one_client_share_a_command() -> None:
+    """They differ in the query only."""
+    spec = plans.spec(workloads=["tpch_q1", "tpch_q22"], dataset={"scale_factor": 10})
+    _, run = of_campaign(campaigns.campaign(spec), english())
+    assert run.text.startswith("tiup bench tpch run \\\n    --host=$host")
+    assert "--queries=$query" in run.text
+
+
 TIDB: dict[str, Any] = {
     "engine": "tidb",
     "engines": {"tidb": {"baseline": {"version": "v6.1.0"}, "candidate": {"version": "v6.5.0"}}},

@@ -1,10 +1,11 @@
 """Trials that were measured elsewhere: a CSV file becomes campaigns to be compared.
 
 Columns: ``workload``, ``threads``, ``round``, ``side`` (``baseline`` or ``candidate``) and any of
-``tps`` (1/s), ``qps`` (1/s), ``tpmc`` (1/min), ``p95_ms`` and ``errors``; with ``campaign`` the
-file holds several, and with ``deployment`` (1, 2, ...) it says which rounds of a campaign were
-measured after both sides had been deployed and loaded anew. What was planned is not in such a file:
-it is taken to be every thread count of a workload in every round of its campaign, on both sides.
+``tps`` (1/s), ``qps`` (1/s), ``tpmc`` (1/min), ``qpm`` (1/min), ``p95_ms`` and ``errors``; with
+``campaign`` the file holds several, and with ``deployment`` (1, 2, ...) it says which rounds of a
+campaign were measured after both sides had been deployed and loaded anew. What was planned is not
+in such a file: it is taken to be every thread count of a workload in every round of its campaign,
+on both sides.
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ def _rounds(name: str, metric: str, deployments: Mapping[int, int], rows: pd.Dat
         values[column] = np.full((len(numbers), len(threads), len(SIDES)), np.nan)
         if column in rows:
             values[column][place] = rows[column]
-    step = LATENCY_STEP["tpmc" if metric == "tpmc" else "tps"]
+    step = LATENCY_STEP.get(metric, LATENCY_STEP["tps"])
     return Rounds(
         *(name, metric, LATENCY, numbers, tuple(threads), SIDES, values),
         latency_step=step,

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 KEYS = ("workload", "threads", "round", "side")
-THROUGHPUT = ("tps", "tpmc", "qps")
+THROUGHPUT = ("tps", "tpmc", "qpm", "qps")
 LATENCY = "p95_ms"
 ERRORS = "errors"
 # A report's own trials.csv has this column: false for trials that were invalid or measured again.
 USED = "used"
-FIGURES = ("tps", "qps", "tpmc", LATENCY, ERRORS)
+FIGURES = ("tps", "qps", "tpmc", "qpm", LATENCY, ERRORS)
 CAMPAIGN = "campaign"
 DEPLOYMENT = "deployment"
 LINE = "line"

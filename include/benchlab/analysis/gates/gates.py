@@ -49,8 +49,8 @@ class Gate(BaseModel):
             may be the candidate's own doing, and is kept and shown.
         table: what a row of its column is: one trial; one cell on one side over all rounds; one
             workload over all its trials and attempts; or what A/A campaigns show of one.
-        metric: of the workloads it is for (``tps``, ``tpmc``); None: for all. The same id may be
-            there once for each metric, with bounds that fit what its clients print.
+        metric: of the workloads it is for (``tps``, ``tpmc``, ``qpm``); None: for all. The same id
+            may be there once for each metric, with bounds that fit what its clients print.
         fleet: true: of trials on a fleet; false: on this machine; None: of all. The same id may be
             there once for each. Of gates of validity only.
         unstable_from: how many failures of a symptom in a workload, all on one side, make its

@@ -56,7 +56,9 @@ def trial_columns(
         "error_ratio": error_ratio(output.errors, output.transactions, read_only=read_only),
         "reconnects": None if output.reconnects is None else float(output.reconnects),
         "zero_intervals": zero_intervals(rates, interval_s),
-        "missing_intervals": _missing(len(output.series), seconds, interval_s),
+        "missing_intervals": (
+            _missing(len(output.series), seconds, interval_s) if output.PERIODIC else None
+        ),
         "drift_excess": drift_excess(rates),
         "throughput_cv": _variation(rates),
     }

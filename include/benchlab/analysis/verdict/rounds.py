@@ -24,12 +24,16 @@ FIGURES: Mapping[str, tuple[str, ...]] = {
         *("tpmc", "tpm_total"),
         *("new_order_p50_ms", "new_order_p90_ms", "new_order_p95_ms", "new_order_p99_ms"),
     ),
+    "qpm": ("qpm", "avg_ms", "p95_ms"),
 }
 # The p95 latency beside a throughput.
-LATENCY: Mapping[str, str] = {"tps": "p95_ms", "tpmc": "new_order_p95_ms"}
+LATENCY: Mapping[str, str] = {"tps": "p95_ms", "tpmc": "new_order_p95_ms", "qpm": "p95_ms"}
 # sysbench counts latencies in 1,024 steps from 0.001 ms to 100 s (sb_histogram): ln(1e8) / 1024.
 # go-tpc's steps are 3 to 6 % wide above 17 ms, and wider below; the embedded client's 2 %.
 LATENCY_STEP: Mapping[str, float] = {"tps": 0.018, "tpmc": 0.045}
+# Of TPC-H go-tpc counts all latencies in steps of so many milliseconds, and the throughput follows
+# from their mean (benchlab.workloads.tpch_output).
+STEP_MS: Mapping[str, float] = {"qpm": 2**26 / 1e6}
 
 Figure = tuple[int, int, Side, Mapping[str, float | None]]
 """One trial: its round, threads and side, and its figures by metric."""
@@ -90,14 +94,26 @@ class Rounds:
         return tuple(count for count, keep in zip(self.threads, kept, strict=True) if keep)
 
     def coarseness(self, kind: MetricKind) -> Variance:
-        """What coarsely printed p95 latencies add to the variance of the mean, in all rounds alike.
+        """What coarsely printed latencies add to the variance of the mean, in all rounds alike.
 
         A latency may lie anywhere in its step: step^2 / 12, a uniform variable's. A ratio is of
-        two, and the mean of T ratios has a T-th of that. A/A campaigns do not show it: both sides
-        have the same latency there, in the same step.
+        two, and the mean of T ratios has a T-th of their mean variance. A/A campaigns do not show
+        it: both sides have the same latency there, in the same step.
         """
-        step = self.latency_step if kind == "p95" else 0.0
-        return Variance(2 * step**2 / 12 / len(self.threads), math.inf)
+        steps = self._steps(kind)
+        return Variance(2 * sum(step**2 for step in steps) / 12 / len(steps) ** 2, math.inf)
+
+    def _steps(self, kind: MetricKind) -> list[float]:
+        """By thread count, the step of what a kind rests on, as a difference of logarithms."""
+        import numpy as np
+
+        values = self.values.get(self.metric_of(kind))
+        if (step_ms := STEP_MS.get(self.metric)) is None or values is None:
+            return [self.latency_step if kind == "p95" else 0.0] * len(self.threads)
+        # One thread at one query a minute takes 60,000 ms for it.
+        latency_ms = values if kind == "p95" else 60_000 * np.array(self.threads)[:, None] / values
+        known = [latency_ms[:, n][np.isfinite(latency_ms[:, n])] for n in range(len(self.threads))]
+        return [step_ms / float(found.mean()) if len(found) else 0.0 for found in known]
 
     def by_round(self, kind: MetricKind) -> Array:
         """The mean log ratio over thread counts of every planned round; NaN if incomplete."""
@@ -184,6 +200,6 @@ def collect(
         threads=tuple(threads),
         sides=sides,
         values=values,
-        latency_step=LATENCY_STEP[metric],
+        latency_step=LATENCY_STEP.get(metric, 0.0),
         deployments=deployments,
     )

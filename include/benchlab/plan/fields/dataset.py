@@ -64,8 +64,26 @@ class Records(Frozen):
         return f"{self.records:,} records"
 
 
+class ScaleFactor(Frozen):
+    """TPC-H's eight tables; at scale factor 1 they are about 1 GB of text."""
+
+    scale_factor: Annotated[int, Field(ge=1, le=100_000)]
+
+    @property
+    def rows(self) -> int:
+        """The approximate number of rows of all tables (TPC-H 3.0.1, clause 4.2.5)."""
+        return 30 + 8_661_215 * self.scale_factor
+
+    def __str__(self) -> str:
+        """For people."""
+        return f"scale factor {self.scale_factor:,}"
+
+
+_KINDS = dict(zip(("warehouses", "records", "scale_factor"), DATASET_KINDS[1:], strict=True))
+
+
 def _kind(raw: Any) -> str:
-    for field, kind in (("warehouses", DATASET_KINDS[1]), ("records", DATASET_KINDS[2])):
+    for field, kind in _KINDS.items():
         if hasattr(raw, field) or (isinstance(raw, dict) and field in raw):
             return kind
     return DATASET_KINDS[0]
@@ -74,6 +92,7 @@ def _kind(raw: Any) -> str:
 AnyDataset = Annotated[
     Annotated[Dataset, Tag(DATASET_KINDS[0])]
     | Annotated[Warehouses, Tag(DATASET_KINDS[1])]
-    | Annotated[Records, Tag(DATASET_KINDS[2])],
+    | Annotated[Records, Tag(DATASET_KINDS[2])]
+    | Annotated[ScaleFactor, Tag(DATASET_KINDS[3])],
     Discriminator(_kind),
 ]

@@ -12,7 +12,7 @@ from benchlab import workloads
 from benchlab.language import Language
 from benchlab.language.names import title_of
 from benchlab.results.records import Campaign
-from benchlab.workloads.client import Endpoint, Session
+from benchlab.workloads.client import Endpoint, Session, program_of
 
 # Options whose value differs between trials or says nothing outside the machine.
 _PLACEHOLDERS = {
@@ -23,6 +23,7 @@ _PLACEHOLDERS = {
     "--mysql-user": "$user",
     "--port": "$port",
     **{f"--prop=mysql.{name}": f"${name}" for name in ("host", "port", "user")},
+    "--queries": "$query",
     "--threads": "$threads",
     "--user": "$user",
 }
@@ -47,8 +48,9 @@ def of_campaign(campaign: Campaign, language: Language) -> tuple[Command, ...]:
     session = Session(endpoint, "config", campaign.report_type.dataset, 1, client)
     prepare = module.prepare_command(session)
     seconds = max(trial.seconds for trial in campaign.plan.trials)
+    program, ignored = program_of(client.program, module.PROGRAMS), _ignored_errors(campaign)
     runs = {
-        name: module.run_command(name, session, seconds=seconds, **_ignored_errors(campaign))
+        name: program.split(module.run_command(name, session, seconds=seconds, **ignored))[1]
         for name in sorted(names)
     }
     restored = campaign.environment.get("dataset", "").startswith("restored")
@@ -60,17 +62,24 @@ def of_campaign(campaign: Campaign, language: Language) -> tuple[Command, ...]:
     )
 
 
-def _of_runs(runs: Mapping[str, list[str]], language: Language) -> list[Command]:
-    """One command for all workloads if it has their name as a word, else one for each."""
-    name, run = next(iter(runs.items()))
-    if all(name in run for name, run in runs.items()):
-        if len(workloads.by_name()[name].NAMES) > 1:
-            run[run.index(name)] = "$workload"
-        return [Command(language.say("commands-run"), _shell(run))]
-    return [
-        Command(language.say("commands-run-of", workload=title_of(name)), _shell(run))
+def _of_runs(runs: Mapping[str, Sequence[str]], language: Language) -> list[Command]:
+    """One command for all workloads if they differ in their name or query only, else one each."""
+    shown = {
+        name: _shell(
+            ["$workload" if word == name and _is_one_of_many(name) else word for word in run]
+        )
         for name, run in runs.items()
+    }
+    if len({*shown.values()}) == 1:
+        return [Command(language.say("commands-run"), next(iter(shown.values())))]
+    return [
+        Command(language.say("commands-run-of", workload=title_of(name)), text)
+        for name, text in shown.items()
     ]
+
+
+def _is_one_of_many(workload: str) -> bool:
+    return len(workloads.by_name()[workload].NAMES) > 1
 
 
 def _ignored_errors(campaign: Campaign) -> dict[str, tuple[int, ...]]:

@@ -14,7 +14,7 @@ from benchlab.plan.document_tables import THROUGHPUTS, USUAL, DocumentTables, Me
 from benchlab.plan.report_type import SIDES
 from benchlab.report.model.report import Report, Section
 
-NAMES: Mapping[Metric, str] = {"qps": "QPS", "tps": "TPS", "tpmc": "tpmC"}
+NAMES: Mapping[Metric, str] = {"qps": "QPS", "tps": "TPS", "tpmc": "tpmC", "qpm": "QPM"}
 
 Cells = Mapping[str, Mapping[Metric, str]]
 """The figures at one thread count as text, by version; what is missing is left out."""

@@ -77,8 +77,27 @@ def _of_tpmc(language: Language) -> Display:
     )
 
 
+def _of_qpm(language: Language) -> Display:
+    return Display(
+        name="QPM",
+        unit="1/min",
+        columns=(
+            Column("qpm", "QPM"),
+            Column("avg_ms", language.say("figures-mean-column")),
+            Column("p95_ms", language.say("figures-p95-column")),
+        ),
+        changes=(language.say("figures-qpm-change"), language.say("figures-p95-change")),
+        signs=True,
+        latency=Column("p95_ms", language.say("figures-p95")),
+    )
+
+
 # The layouts are those of the published documents, in each of their languages.
-_DISPLAYS: Mapping[str, Callable[[Language], Display]] = {"tps": _of_tps, "tpmc": _of_tpmc}
+_DISPLAYS: Mapping[str, Callable[[Language], Display]] = {
+    "tps": _of_tps,
+    "tpmc": _of_tpmc,
+    "qpm": _of_qpm,
+}
 
 
 def display(section: Section, language: Language) -> Display:

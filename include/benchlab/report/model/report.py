@@ -150,6 +150,8 @@ class Report:
             return "Sysbench"
         if all(name.startswith("ycsb_") for name in names):
             return "YCSB"
+        if all(name.startswith("tpch_") for name in names):
+            return "TPC-H"
         return "TPC-C" if names == {"tpcc"} else None
 
     @cached_property

@@ -13,7 +13,7 @@ from benchlab.analysis.verdict.decision import ALPHA
 from benchlab.language import recorded
 from benchlab.language.names import items, plain
 from benchlab.language.numbers import MISSING
-from benchlab.plan.fields.dataset import Records, Warehouses
+from benchlab.plan.fields.dataset import Records, ScaleFactor, Warehouses
 from benchlab.plan.fields.load_balancer import HAProxySettings
 from benchlab.report.model.report import Report, ReportSide
 from benchlab.report.sentences import setting, wording
@@ -115,6 +115,8 @@ def _fill(report: Report) -> str:
         return say(step, dataset=say("dataset-warehouses", warehouses=whole(loaded.warehouses)))
     if isinstance(loaded, Records):
         return say(step, dataset=say("dataset-records", records=whole(loaded.records)))
+    if isinstance(loaded, ScaleFactor):
+        return say(step, dataset=say("dataset-scale-factor", factor=whole(loaded.scale_factor)))
     tables, rows = whole(loaded.tables), whole(loaded.table_size)
     return say(step, dataset=say("dataset-tables", tables=tables, rows=rows))
 

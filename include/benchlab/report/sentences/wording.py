@@ -176,12 +176,15 @@ def rounds(report: Report, section: Section) -> str | None:
 
 
 def client(report: Report, section: Section) -> tuple[str, ...]:
-    """Which client made the figures; only for TPC-C, whose clients give different ones."""
-    if section.figures.metric != "tpmc":
+    """Which client made the figures, of TPC-C and TPC-H, and what their throughput is."""
+    if (metric := section.figures.metric) not in ("tpmc", "qpm"):
         return ()
     say = report.language.say
     made = report.environment.get("client_version") or say("client-unknown", missing=MISSING)
-    return (say("client-made", client=made), say("client-tpmc"))
+    return (
+        say("client-made", client=made),
+        say("client-tpmc" if metric == "tpmc" else "client-qpm"),
+    )
 
 
 def details(report: Report, section: Section) -> str:

@@ -1,0 +1,106 @@
+"""The queries of TPC-H: the commands of go-tpc that load their tables and repeat one of them.
+
+Each query is a workload of its own, so that it has trials, figures and a verdict of its own.
+:mod:`benchlab.workloads.tpch_output` reads the output. go-tpc is called as for TPC-C
+(:mod:`benchlab.workloads.tpcc`), with an account without a password. What else follows from its
+source (``cmd/go-tpc/tpch.go``, ``cmd/go-tpc/misc.go``, ``tpch/``):
+
+* From version 7.1 of TiDB on it sets three session variables, in one of its connections only. That
+  is turned off, by an option that it has since 1.0.10.
+* Each run replaces the view of the 15th query, whichever query it is of.
+* Up to 1.0.12 it waits, when the time is up, for the queries that are under way.
+* A batch of rows that the server refused is left out without a word: the tables are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchlab.plan.fields.dataset import AnyDataset, ScaleFactor
+from benchlab.workloads import tpcc
+from benchlab.workloads.client import Session, at_least, fitting, is_workload
+
+# `x as x`: part of the `Workload` protocol, used only by its callers.
+from benchlab.workloads.tpcc import config_file_text as config_file_text
+from benchlab.workloads.tpcc import load_faults as load_faults
+from benchlab.workloads.tpch_output import parse as parse
+
+NAMES = tuple(f"tpch_q{number}" for number in range(1, 23))
+READ_ONLY = frozenset(NAMES)
+FRESH: frozenset[str] = frozenset()
+CREATES = 0
+VIEWS = 1
+DATASET = ScaleFactor
+DATABASE = "tpch"
+TOOL = "go-tpc-tpch"
+METRIC = "qpm"
+CONSISTENCY = None
+PROGRAMS = tuple(program for program in tpcc.PROGRAMS if program.name != "embedded")
+
+# A line for each query that ended; two that end within this time share one.
+INTERVAL = "2ms"
+# go-tpc prints neither its query nor its threads, so that its command comes first in the output.
+_SHOWN = ("sh", "-c", 'printf "%s\\n" "$*"; exec "$@"', "sh")
+
+# Rows at scale factor 1 (TPC-H 3.0.1, clause 4.2.5), and of the tables that have no scale.
+_SCALED = {
+    "orders": 1_500_000,
+    "partsupp": 800_000,
+    "part": 200_000,
+    "customer": 150_000,
+    "supplier": 10_000,
+}
+_FIXED = {"nation": 25, "region": 5}
+# They follow no formula; clause 4.2.5 lists them for some scale factors.
+_LINE_ITEMS = {
+    1: 6_001_215,
+    10: 59_986_052,
+    30: 179_998_372,
+    100: 600_037_902,
+    300: 1_799_989_091,
+    1000: 5_999_989_709,
+}
+
+
+def tables(dataset: AnyDataset) -> dict[str, int | None]:
+    """Rows of each table after the load; None for ``lineitem`` where the standard lists none."""
+    factor = fitting(dataset, ScaleFactor, "tpch").scale_factor
+    scaled = {table: rows * factor for table, rows in _SCALED.items()}
+    return {"lineitem": _LINE_ITEMS.get(factor), **scaled, **_FIXED}
+
+
+def warnings(dataset: AnyDataset, threads: Sequence[int]) -> list[str]:
+    """None: which queries are too quick for go-tpc depends on the server as well."""
+    return []
+
+
+def prepare_command(session: Session) -> list[str]:
+    """The command that creates the eight tables and fills them, by so many connections."""
+    return [*_go_tpc("prepare", session), f"--threads={session.threads}"]
+
+
+def run_command(
+    workload: str, session: Session, *, seconds: int, ignore_errors: Sequence[int] = ()
+) -> list[str]:
+    """The command that repeats one query in each thread for ``seconds`` seconds.
+
+    ``ignore_errors`` is not used: it lists conflicts, and a read meets none. The first error ends
+    the thread that met it, and the run counts as failed.
+    """
+    is_workload(workload, NAMES)
+    # 0 would end the run before it begins.
+    at_least("seconds", seconds, 1)
+    return [
+        *_SHOWN,
+        *_go_tpc("run", session),
+        f"--threads={session.threads}",
+        f"--queries={workload.removeprefix('tpch_')}",
+        f"--time={seconds}s",
+        f"--interval={INTERVAL}",
+        "--enable-query-tuning=false",
+    ]
+
+
+def _go_tpc(action: str, session: Session) -> list[str]:
+    factor = fitting(session.dataset, ScaleFactor, "tpch").scale_factor
+    return [*tpcc.go_tpc("tpch", action, session), f"--sf={factor}"]
