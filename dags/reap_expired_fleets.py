@@ -8,7 +8,7 @@ not touched.
 
 **reap_clusters** deletes clusters of TiDB Cloud, whose names say when they expire, wherever a
 campaign at work has one or a topology has its price. **reap_fleets** is for EC2. Neither waits for
-the other, and a fault in one keeps the other from nothing.
+the other, and a fault in one does not stop the other.
 
 If there are no AWS credentials and no campaign in the results store rents its hosts, reap_fleets is
 skipped. If there is such a campaign, missing credentials fail it.

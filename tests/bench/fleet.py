@@ -113,7 +113,7 @@ def measure(home: Home, work: Path, quick: bool) -> list[Row]:
     """Deploy and restore, on one host and on :data:`HOSTS`, in turns."""
     if reason := missing():
         return [Row.not_measured(name, reason) for name in NAMES]
-    engines.install("mariadb", standin.RELEASES[VERSION], home)
+    engines.install("mariadb", standin.MARIADB, home)
     deploying, restoring = (QUICK_DEPLOYS, QUICK_RESTORES) if quick else (DEPLOYS, RESTORES)
     with _benches(work / "fleet") as (one, many):
         benches = {"1 host": one, f"{HOSTS} hosts": many}

@@ -450,7 +450,7 @@ class _Monitor(BaseHTTPRequestHandler):
 def monitor() -> Iterator[str]:
     """The address of a stand-in for the API server."""
     with HTTPServer(("127.0.0.1", 0), _Monitor) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()

@@ -119,6 +119,14 @@ def test_there_is_a_plan_for_every_document() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_test_runs_every_plan_as_their_page_says(name: str) -> None:
+    """In one of the layers that start servers."""
+    tests = FACTS.parents[1]
+    files = [*tests.glob("hosts/test_*.py"), *tests.glob("integration/test_*.py")]
+    assert any(f'"{name}' in file.read_text(encoding="utf-8") for file in files)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_what_is_measured_is_what_the_document_measured(name: str) -> None:
     """Versions, dataset, workloads, threads and durations; one round, one side after the other."""
     said_so, found = facts(name), spec(name)

@@ -184,6 +184,10 @@ class Cloud:
         """An image that is there."""
         return str(self._admin("GET", "_image"))
 
+    def host(self, address: str) -> NamespaceHost:
+        """The host that a living instance is."""
+        return self._hosts[address]
+
     def fault(self, action: str, code: str, **fields: object) -> None:
         """Make calls fail.
 
@@ -296,7 +300,7 @@ class Cloud:
             self._hosts[address] = host
 
     def _boot(self, address: str, script: str, fail: list[str]) -> str:
-        host = self._hosts[address]
+        host = self.host(address)
         place = first_boot.on_host(host.root, host.host_key)
         place.prepare(fail=fail)
         (host.root / "etc/ssh/ssh_host_ed25519_key.pub").write_text(f"{host.host_key} root@ip\n")

@@ -28,13 +28,13 @@ from tests.machine import Machine, machine_in
 TOPOLOGY = "test_fleet"
 # The same whose TiKV hosts are spot hosts.
 SPOT_TOPOLOGY = "test_spot_fleet"
-# What the stand-in for a cluster knows nothing of: TiDB's own variables.
+PUBLISHED_TOPOLOGY = "ec2_published"
+# The published fleet has 3 of each but the client.
+HOSTS = {"pd": 1, "tikv": 2, "tidb": 2}
 SMALL = {
     "topology": TOPOLOGY,
     "baseline": "v5.1.1",
     "candidate": "v5.2.0",
-    "engines.tidb.parameters": "{}",
-    "engines.tidb.by_version": "[]",
     "workloads": "oltp_update_index",
     "threads": "2",
     "rounds": "1",
@@ -57,7 +57,7 @@ class RentingCloud(Cloud):
 
     def _boot(self, address: str, script: str, fail: list[str]) -> str:
         console = super()._boot(address, script, fail)
-        host = self._hosts[address]
+        host = self.host(address)
         listed = self.client("ec2").describe_instances()["Reservations"]
         tokens = {
             instance["MetadataOptions"]["HttpTokens"]
@@ -110,7 +110,10 @@ def rented_in(folder: Path, servers: Path) -> Iterator[Rented]:
         RentingCloud(folder / "cloud", namespaces) as cloud,
         machine_in(folder, servers, project, **cloud.environment) as rented,
     ):
-        made = _topology(cloud, namespaces)
+        made = _decided(project, namespaces)
+        write_topology(project, made, PUBLISHED_TOPOLOGY)
+        for role, count in HOSTS.items():
+            made["roles"][role]["count"] = count
         write_topology(project, made)
         made["roles"]["tikv"]["capacity"] = "spot"
         write_topology(project, made, SPOT_TOPOLOGY)
@@ -180,18 +183,8 @@ def assert_every_host_measured(campaign: Campaign, trials: Sequence[TrialResult]
         )
 
 
-def _topology(cloud: Cloud, namespaces: Namespaces) -> dict[str, Any]:
-    return {
-        "kind": "ec2",
-        "region": REGION,
-        "image": {"id": cloud.image},
-        "user": "admin",
-        "ssh_from": f"{namespaces.gateway}/32",
-        "tiup": "image",
-        "roles": {
-            "pd": {"instance_type": "m5.xlarge", "count": 1},
-            "tikv": {"instance_type": "i3.4xlarge", "count": 2},
-            "tidb": {"instance_type": "c5.4xlarge", "count": 2},
-            "client": {"instance_type": "c5.9xlarge", "count": 1},
-        },
-    }
+def _decided(project: Path, namespaces: Namespaces) -> dict[str, Any]:
+    """The published fleet, with what it leaves to whoever rents it."""
+    shipped = (project / f"configs/topologies/{PUBLISHED_TOPOLOGY}.yaml").read_text()
+    own = {"ssh_from": f"{namespaces.gateway}/32", "tiup": "image"}
+    return {**yaml.safe_load(shipped), **own}

@@ -14,10 +14,13 @@ import sysconfig
 from pathlib import Path
 
 from benchlab import home
+from tests.builders import go_tpc
 from tests.hosts.namespaces import NamespaceHost
+from tests.machine import VERSIONS
 
-# Which MariaDB release stands for which version of TiDB.
-RELEASES = {"v5.1.1": "10.2.11", "v5.2.0": "10.11.5", "nightly": "10.11.5"}
+# Which versions of TiDB there are; behind each is the same MariaDB.
+RELEASES = ("v5.1.1", "v5.2.0", "v5.3.0", "v5.4.0", "nightly")
+MARIADB = VERSIONS[-1]
 HERE = Path(__file__).parent
 PLACE = Path("usr/local/lib/standin-tiup")
 
@@ -27,10 +30,8 @@ PYTHONPATH={packages} exec /usr/bin/python3 -S -W ignore /{place}/standin_tiup.p
 """
 
 
-def install(
-    client: NamespaceHost, releases: dict[str, str] = RELEASES, *, imdsv2_only: bool = False
-) -> None:
-    """Make ``tiup`` a command of a host; versions that are not in ``releases`` are unknown.
+def install(client: NamespaceHost, *, imdsv2_only: bool = False) -> None:
+    """Make ``tiup`` a command of a host; versions that are not in :data:`RELEASES` are unknown.
 
     Args:
         imdsv2_only: whether TiKV's hosts offer the second metadata service alone.
@@ -42,9 +43,10 @@ def install(
     program = client.root / "usr/local/bin/tiup"
     program.write_text(_PROGRAM.format(packages=sysconfig.get_path("purelib"), place=PLACE))
     program.chmod(0o755)
-    settings: dict[str, object] = {
-        "servers": str((home.find().servers / "mariadb").resolve()),
-        "versions": releases,
+    go_tpc.install(place / "go-tpc")
+    settings = {
+        "base": str((home.find().servers / "mariadb" / MARIADB).resolve()),
+        "versions": RELEASES,
+        "imdsv2_only": imdsv2_only,
     }
-    settings["imdsv2_only"] = imdsv2_only
     (client.root / "etc/standin-tiup.json").write_text(json.dumps(settings))

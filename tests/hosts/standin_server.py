@@ -27,12 +27,38 @@ from typing import Any
 
 PLACEHOLDER = "space_placeholder_file"
 
-# What a TiDB server is asked, and what MariaDB is asked instead: each row and each entry of an
-# index is a key-value; the checksum covers the keys, which have a number of the cluster's own in
-# them (here the port), as TiDB's pkg/executor/checksum.go has it.
-CHECKSUM = re.compile(rb"...\0\x03ADMIN CHECKSUM TABLE (\w+)\.(\w+)", re.DOTALL)
-PROCEDURE = """
+# What a TiDB server is asked, and what MariaDB is asked instead.
+INSTEAD = (
+    (re.compile(rb"ADMIN CHECKSUM TABLE (\w+)\.(\w+)"), b"CALL mysql.admin_checksum('%s', '%s')"),
+    (re.compile(rb"SET GLOBAL (tidb_\w+) = (\w+)"), b"CALL mysql.set_tidb_variable('%s', '%s')"),
+    (re.compile(rb"SHOW GLOBAL VARIABLES"), b"CALL mysql.show_variables()"),
+)
+# Of a checksum each row and each entry of an index is a key-value; it covers the keys, which have a
+# number of the cluster's own in them (here the port), as TiDB's pkg/executor/checksum.go has it.
+# Variables are some that v5.0 to v5.4 have, with their defaults there (sessionctx/variable); a
+# switch is shown as ON or OFF, whatever it was set to, and a name that is not here is refused.
+PROCEDURES = """
+CREATE TABLE mysql.tidb_variables (name VARCHAR(64) PRIMARY KEY, value VARCHAR(64) NOT NULL);
+INSERT INTO mysql.tidb_variables VALUES
+  ('tidb_hashagg_final_concurrency', '-1'), ('tidb_hashagg_partial_concurrency', '-1'),
+  ('tidb_enable_async_commit', 'ON'), ('tidb_enable_1pc', 'ON'),
+  ('tidb_guarantee_linearizability', 'ON'), ('tidb_enable_clustered_index', 'INT_ONLY');
 DELIMITER //
+CREATE PROCEDURE mysql.show_variables()
+BEGIN
+  SELECT LOWER(variable_name), variable_value FROM information_schema.global_variables
+    UNION ALL SELECT name, value FROM mysql.tidb_variables;
+END//
+CREATE PROCEDURE mysql.set_tidb_variable(IN n VARCHAR(64), IN v VARCHAR(64))
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM mysql.tidb_variables WHERE name = n) THEN
+    SET @said = CONCAT("Unknown system variable '", n, "'");
+    SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1193, MESSAGE_TEXT = @said;
+  END IF;
+  UPDATE mysql.tidb_variables
+    SET value = IF(value REGEXP '^-?[0-9]+$', v, IF(v IN ('1', 'ON'), 'ON', 'OFF'))
+    WHERE name = n;
+END//
 CREATE PROCEDURE mysql.admin_checksum(IN s VARCHAR(64), IN t VARCHAR(64))
 BEGIN
   SET @each = 1 + (SELECT COUNT(DISTINCT index_name) FROM information_schema.statistics
@@ -78,6 +104,10 @@ class Database:
                 f"--version={self.version}",
                 "--max-connections=2000",
                 "--innodb-flush-log-at-trx-commit=2",
+                # Every snapshot has a copy of it.
+                "--innodb-log-file-size=16M",
+                # Accounts are of the address from which TiDB is called.
+                "--proxy-protocol-networks=*",
                 "--skip-name-resolve",
                 "--skip-ssl",
             ]
@@ -93,7 +123,7 @@ class Database:
                 "CREATE USER 'standin'@'%'; GRANT ALL ON *.* TO 'standin'@'%';"
                 "CREATE USER 'root'@'%'; GRANT ALL ON *.* TO 'root'@'%' WITH GRANT OPTION;"
             )
-            self.sql(PROCEDURE)
+            self.sql(PROCEDURES)
 
     def install(self) -> None:
         empty = str(self.base / "empty-data")
@@ -257,19 +287,24 @@ def serve_http(port: int, routes: Routes) -> None:
     threading.Thread(target=server.serve_forever, daemon=True).start()
 
 
+def instead(data: bytes) -> bytes:
+    """What MariaDB is sent for a packet; a statement of the mariadb client comes in one piece."""
+    if data[3:5] == b"\0\x03":
+        for statement, call in INSTEAD:
+            if asked := statement.fullmatch(data, 5):
+                query = b"\x03" + call % asked.groups()
+                return len(query).to_bytes(3, "little") + b"\0" + query
+    return data
+
+
 def forward(port: int, backend: str) -> None:
-    """Hand every connection on to the backend, for ever; a statement of the mariadb client comes
-    in one piece.
-    """
+    """Hand every connection on to the backend, for ever, and say from where it comes."""
     host, _, backend_port = backend.rpartition(":")
 
     def pump(source: socket.socket, sink: socket.socket) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
-                if asked := CHECKSUM.fullmatch(data):
-                    call = b"\x03CALL mysql.admin_checksum('%s', '%s')" % asked.groups()
-                    data = len(call).to_bytes(3, "little") + b"\0" + call
-                sink.sendall(data)
+                sink.sendall(instead(data))
         with contextlib.suppress(OSError):
             sink.shutdown(socket.SHUT_RDWR)  # also ends the other direction
 
@@ -281,6 +316,8 @@ def forward(port: int, backend: str) -> None:
         ):
             for one in (client, onward):
                 one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            (there, its_port), (here, own_port) = client.getpeername(), client.getsockname()
+            onward.sendall(f"PROXY TCP4 {there} {here} {its_port} {own_port}\r\n".encode())
             back = threading.Thread(target=pump, args=[onward, client], daemon=True)
             back.start()
             pump(client, onward)

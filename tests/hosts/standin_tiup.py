@@ -8,8 +8,9 @@ pid file in their deploy directory.
     tiup cluster deploy|patch|start|stop|disable|destroy|display|list ...
     tiup cluster show-config|edit-config|reload ...
     tiup br:VERSION backup|restore db ...
+    tiup bench --help; tiup --binary bench
 
-/etc/standin-tiup.json says where the MariaDB releases lie and which one stands for a version.
+/etc/standin-tiup.json says where MariaDB lies and which versions there are.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -71,6 +73,7 @@ LOGINS = r"""
     case $keys in /*) ;; *) keys=$HOME/$keys ;; esac
 """
 
+HALT = "sudo -n systemctl stop {}"
 Meta = dict[str, Any]
 
 
@@ -121,7 +124,8 @@ def ssh(server: Server, user: str, key: str, script: str, stdin: bytes = b"") ->
         [
             *("ssh", "-i", key, "-p", str(server.ssh_port), "-o", "BatchMode=yes"),
             *("-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null"),
-            *("-o", "IdentitiesOnly=yes", "-o", "ConnectTimeout=5", "-o", "LogLevel=ERROR"),
+            # TiUP waits 5 s for a host that does not answer; here they are on this machine.
+            *("-o", "IdentitiesOnly=yes", "-o", "ConnectTimeout=2", "-o", "LogLevel=ERROR"),
             # As TiUP's own client has it; what OpenSSH prefers takes a quarter of a second of CPU.
             *("-o", "KexAlgorithms=curve25519-sha256"),
             *(f"{user}@{server.host}", script),
@@ -440,13 +444,6 @@ def install(server: Server, meta: Meta, found: list[Server], key: str) -> None:
     deployed, user = server.deploy_dir, meta["user"]
     name = f"{server.component}-server"
     settings = json.dumps(settings_of(server, meta, found), indent=1)
-    script = f"""
-    sudo -n mkdir -p {deployed}/bin {deployed}/conf {deployed}/log {server.data_dir}
-    sudo -n chown -R {user} {deployed} {server.data_dir}
-    cat > {deployed}/bin/{name}
-    echo {shlex.quote(settings)} > {deployed}/conf/standin.json
-    """
-    ssh(server, user, key, script, SERVER.read_bytes())
     # TiUP's templates (run_pd.sh.tpl, run_tikv.sh.tpl, run_tidb.sh.tpl) name the log like this.
     log = f"--log-file={deployed}/log/{server.component}.log"
     command = f"/usr/bin/python3 -S bin/{name} {server.id} {log}"
@@ -454,12 +451,17 @@ def install(server: Server, meta: Meta, found: list[Server], key: str) -> None:
         f"[Service]\nUser={user}\nWorkingDirectory={deployed}\nRestart=always\nRestartSec=15s\n"
         f"ExecStart=exec {command} >> log/{server.component}.log 2>&1\n"
     )
+    program = SERVER.read_bytes()
     # Several servers of a host are deployed at once, each with this program: whole or not at all.
     script = f"""
+    sudo -n mkdir -p {deployed}/bin {deployed}/conf {deployed}/log {server.data_dir}
+    sudo -n chown -R {user} {deployed} {server.data_dir}
+    head -c {len(program)} > {deployed}/bin/{name}
+    echo {shlex.quote(settings)} > {deployed}/conf/standin.json
     echo {shlex.quote(unit)} | sudo -n tee /etc/systemd/system/{server.unit} > /dev/null
     sudo -n sh -c 'cat > $0.$$ && chmod 755 $0.$$ && mv -f $0.$$ $0' /usr/local/bin/systemctl
     """
-    ssh(server, user, key, script, SYSTEMCTL.read_bytes())
+    ssh(server, user, key, script, program + SYSTEMCTL.read_bytes())
 
 
 def settings_of(
@@ -495,7 +497,7 @@ def settings_of(
     }
     if server is tikv[0]:
         settings["mariadb"] = {
-            "base": f"{SETTINGS['servers']}/{SETTINGS['versions'][deployed]}",
+            "base": SETTINGS["base"],
             "port": server.port + 5,
             "version": f"5.7.25-TiDB-{about['tidb'][0]}",
         }
@@ -581,7 +583,7 @@ def start(options: argparse.Namespace) -> None:
 
 def halt(server: Server, user: str, key: str) -> None:
     """End one server and wait for it; it is not started again."""
-    ssh(server, user, key, f"sudo -n systemctl stop {server.unit}")
+    ssh(server, user, key, HALT.format(server.unit))
 
 
 def stop(options: argparse.Namespace) -> None:
@@ -609,10 +611,9 @@ def destroy(options: argparse.Namespace) -> None:
     public = Path(f"{key}.pub").read_text().split()[1]
 
     def remove(server: Server) -> None:
-        halt(server, meta["user"], key)
         unit = f"/etc/systemd/system/{server.unit}"
-        script = f"sudo -n rm -rf {unit} {server.deploy_dir} {server.data_dir}"
-        ssh(server, meta["user"], key, script)
+        remove = f"sudo -n rm -rf {unit} {server.deploy_dir} {server.data_dir}"
+        ssh(server, meta["user"], key, f"{HALT.format(server.unit)} && {remove}")
 
     def forget_key(server: Server) -> None:
         script = f"""
@@ -623,17 +624,12 @@ def destroy(options: argparse.Namespace) -> None:
 
     def remove_exporters(server: Server) -> None:
         # DestroyMonitored in TiUP's pkg/cluster/operation/destroy.go, whatever is ignored.
-        for name, port in exporters(meta).items():
-            script = f"""
-            sudo -n rm -rf /etc/systemd/system/{name}-{port}.service
-            ! ss -ltn | grep -q ':{port} '
-            """
-            try:
-                ssh(server, meta["user"], key, script)
-            except Failure:
-                raise Failure(
-                    f"timed out waiting for port {port} to be stopped after 1m0s"
-                ) from None
+        ports = exporters(meta)
+        units = [f"/etc/systemd/system/{name}-{port}.service" for name, port in ports.items()]
+        listed = ssh(server, meta["user"], key, f"sudo -n rm -rf {' '.join(units)}; ss -ltn")
+        for port in ports.values():
+            if f":{port} " in listed:
+                raise Failure(f"timed out waiting for port {port} to be stopped after 1m0s")
 
     failed = everywhere(found, options, remove)
     failed += everywhere(one_per_host(found), options, remove_exporters)
@@ -800,6 +796,23 @@ def s3(options: argparse.Namespace) -> Any:
     return boto3.client("s3", endpoint_url=options.endpoint, region_name=options.region)
 
 
+# ---------------------------------------------------------------- tiup bench
+
+
+def bench(arguments: list[str]) -> None:
+    """``tiup bench --help``, which downloads the component, and ``tiup --binary bench``: RunE of
+    TiUP's cmd/root.go. Beside the component's program lies go-tpc, since v1.12.
+    """
+    component = HOME / "components" / "bench" / "v1.12.0"
+    if arguments == ["bench", "--help"]:
+        component.mkdir(parents=True, exist_ok=True)
+        shutil.copy(Path(__file__).with_name("go-tpc"), component)
+    elif arguments == ["--binary", "bench"] and component.exists():
+        print(component / "tiup-bench")
+    else:
+        raise Failure(f"this stand-in does not know `tiup {' '.join(arguments)}`")
+
+
 # ---------------------------------------------------------------- the command line
 
 
@@ -879,6 +892,9 @@ def main(arguments: list[str]) -> int:
     """Run one command; returns its exit code."""
     as_json = False
     try:
+        if "bench" in arguments[:2]:
+            bench(arguments)
+            return 0
         component, *rest = arguments
         is_br = component.startswith("br:")
         options = (br_parser() if is_br else cluster_parser()).parse_args(rest)

@@ -14,11 +14,13 @@ from typing import Any
 import pytest
 
 from benchlab.campaign.progress import ProgressLog, ProgressNote
+from benchlab.engines.database import OPEN_USER
 from benchlab.hosts.fleet import Fleet
 from benchlab.plan.report_type import SIDES
 from benchlab.results.records import rows_of
 from benchlab.targets import fleet_files
 from benchlab.targets.ec2 import rental_file
+from tests.hosts import published
 from tests.hosts.cloud import NOTHING
 from tests.hosts.rented import (
     TOPOLOGY,
@@ -46,14 +48,15 @@ def rented(tmp_path: Path, servers: Path) -> Iterator[Rented]:
 def test_two_campaigns_at_once_keep_apart_while_one_loses_its_ssh_link(rented: Rented) -> None:
     """Each has its own fleet, from nothing to the report; afterwards there is no instance.
 
-    A client that cannot be asked for 30 s is measured once.
+    A client that cannot be asked for 30 s is measured once. The other campaign is the published
+    plan of v5.2.0 against v5.1.1, with all of its hosts, workloads and restores.
     """
     machine, cloud = rented.machine, rented.cloud
+    plan = "sysbench_v520_vs_v511"
+    small = published.settings(threads=1, dataset__tables=2, dataset__table_size=500)
     runs = {
-        name: machine.start(
-            CLI, "run", "sysbench_ec2", *rented.settings(seconds=5), "--campaign", name
-        )
-        for name in ("one", "two")
+        "one": start(machine, "one", "sysbench_ec2", *rented.settings(seconds=5)),
+        "two": start(machine, "two", plan, *small),
     }
     in_trial(machine, "one", runs["one"])
     fleet = fleet_of(machine, "one")
@@ -61,28 +64,27 @@ def test_two_campaigns_at_once_keep_apart_while_one_loses_its_ssh_link(rented: R
         began = time.monotonic()
         in_trial(machine, "two", runs["two"])
         other = fleet_of(machine, "two")
+        published.assert_given(rented, plan, "two")
         assert "nothing to end" in machine.run(CLI, "reap")
         time.sleep(max(0.0, OUTAGE_S - (time.monotonic() - began)))
-    for name, run in runs.items():
+    for run in runs.values():
         output, _ = run.communicate(timeout=LIMIT_S)
         assert run.returncode == 0, output
         assert "update_index" in output
-        campaign, trials = machine.outcome(name)
-        assert campaign.state == "complete"
-        assert [t.valid for t in trials] == [True, True], [t.reasons for t in trials]
-        facts = campaign.facts
-        assert facts["baseline"].version.endswith("v5.1.1")
-        assert facts["candidate"].version.endswith("v5.2.0")
-        assert campaign.environment["tikv_hosts"].startswith("2 x i3.4xlarge")
-        assert (machine.here.reports / name / "report.html").exists()
-        assert [t.attempt for t in trials] == [1, 1]
-        assert_every_host_measured(campaign, trials)
-        for result in trials:
-            # Not begun again; its gate says that it was no longer than it should have been.
-            assert len([s for s in steps(machine, name, result.trial.title) if s == "start"]) == 1
-            assert ("duration", "pass") in [(gate.gate, gate.status) for gate in result.gates]
-    (cut, _) = machine.outcome("one")[1]
+    campaign, trials = machine.outcome("one")
+    assert campaign.state == "complete"
+    assert [t.valid for t in trials] == [True, True], [t.reasons for t in trials]
+    assert campaign.environment["tikv_hosts"].startswith("2 x i3.4xlarge")
+    assert (machine.here.reports / "one" / "report.html").exists()
+    assert [t.attempt for t in trials] == [1, 1]
+    assert_every_host_measured(campaign, trials)
+    for result in trials:
+        # Not begun again; its gate says that it was no longer than it should have been.
+        assert steps(machine, "one", result.trial.title).count("start") == 1
+        assert ("duration", "pass") in [(gate.gate, gate.status) for gate in result.gates]
+    cut = trials[0]
     assert (cut.ended_at - cut.started_at).total_seconds() > OUTAGE_S, "it was waited for"
+    published.assert_measured(rented, plan, "two")
     assert not instances(fleet) & instances(other)
     for request in cloud.requests("TerminateInstances"):
         ended = {value for key, value in request.items() if key.startswith("InstanceId")}
@@ -91,6 +93,30 @@ def test_two_campaigns_at_once_keep_apart_while_one_loses_its_ssh_link(rented: R
     campaigns = str(machine.here.root / "campaigns")
     key = ["grep", "-rlF", "BEGIN OPENSSH PRIVATE KEY", campaigns]
     assert subprocess.run(key, capture_output=True, text=True, check=False).stdout == ""
+
+
+def test_the_plan_of_tpc_c_v520_against_v511_is_measured_by_tiup_bench(rented: Rented) -> None:
+    """As published, on one warehouse. Its client has an account without a password, which reaches
+    the dataset through HAProxy on the client's host, and nothing else, and nobody elsewhere.
+    """
+    plan = "tpcc_v520_vs_v511"
+    run = start(rented.machine, plan, plan, *published.settings(**published.TPCC))
+    in_trial(rented.machine, plan, run)
+    fleet = fleet_of(rented.machine, plan)
+    client = rented.cloud.host(fleet.client.address)
+    login = f"mariadb --no-defaults --skip-ssl --protocol=tcp --user={OPEN_USER} -N -e"
+    through = f"{login} '%s' --host=127.0.0.1 --port=13390"
+    assert client.run(through % "SELECT COUNT(*) FROM tpcc.district").stdout == "10\n"
+    assert "denied" in client.run(through % "SELECT * FROM mysql.user", check=False).stderr
+    server, other = fleet.with_role("tidb")[:2]
+    direct = f"{login} 'SELECT 1' --host={server.address} --port=4000"
+    elsewhere = rented.cloud.host(other.address).run(direct, check=False)
+    assert "Access denied" in elsewhere.stderr
+    published.assert_given(rented, plan, plan)
+    output, _ = run.communicate(timeout=LIMIT_S)
+    assert run.returncode == 0, output
+    published.assert_measured(rented, plan, plan)
+    assert_nothing_left(rented, plan)
 
 
 @pytest.mark.long  # minutes of waiting; an executor that never reaches its host has its own tests
@@ -235,6 +261,11 @@ def bucket(rented: Rented) -> Iterator[Any]:
     """A bucket that campaigns and hosts may use."""
     with bucket_for(rented) as made:
         yield made
+
+
+def start(machine: Machine, campaign: str, report: str, *settings: str) -> subprocess.Popen[str]:
+    """`benchlab run` of a report type or a published plan."""
+    return machine.start(CLI, "run", report, *settings, "--campaign", campaign)
 
 
 @contextmanager

@@ -457,7 +457,7 @@ def test_a_pool_larger_than_the_hosts_is_refused_by_the_server(fleet: TestFleet)
     """TiKV from v6.0.0 on, where nobody knew the hosts' cores before; nothing is left."""
     settings = fleet.hosts["client-1"].root / "etc/standin-tiup.json"
     before = settings.read_text()
-    versions = {**json.loads(before)["versions"], "v6.1.0": "10.2.11"}
+    versions = [*json.loads(before)["versions"], "v6.1.0"]
     settings.write_text(json.dumps({**json.loads(before), "versions": versions}))
     pool: dict[str, Parameters] = {"tikv": {"storage.scheduler-worker-pool-size": 4096}}
     cluster = other(fleet, "pool", version="v6.1.0", components=pool)

@@ -19,18 +19,17 @@ import pytest
 import yaml
 
 from benchlab.campaign.progress import ProgressLog, ProgressNote
-from benchlab.plan.report_type import SIDES
-from benchlab.results.records import Campaign, Moment, rows_of
+from benchlab.results.records import Campaign, rows_of
 from benchlab_airflow.local.services import Services
 from tests.builders import given_server
 from tests.builders import tidb_cloud as fake
 from tests.builders.tidb_cloud import FakeCloud
+from tests.hosts import published
 from tests.hosts.cloud import NOTHING, Cloud
 from tests.hosts.rented import (
     SPOT_TOPOLOGY,
     TOPOLOGY,
     Rented,
-    assert_every_host_measured,
     bucket_for,
     rented_in,
 )
@@ -59,28 +58,24 @@ class Airflow:
 
     def trigger(self, campaign: str, **fields: Any) -> str:
         """Start a run of sysbench as the trigger form does; its path in the API."""
-        small = {"workloads": ["oltp_update_index"], "tables": 1, "table_size": 1000}
-        return self.trigger_dag(DAG, campaign, **{**small, **fields})
-
-    def trigger_dag(self, dag: str, campaign: str, **fields: Any) -> str:
-        """The same of any DAG that rents."""
         conf = {
             "baseline": "v5.1.1",
             "candidate": "v5.2.0",
             "topology": TOPOLOGY,
+            "workloads": ["oltp_update_index"],
+            "tables": 1,
+            "table_size": 1000,
             "threads": [2],
             "rounds": 1,
             "seconds": 3,
             "warmup_seconds": 0,
             "campaign": campaign,
-            # The stand-in for a cluster has none of TiDB's own variables.
-            "overrides": {"engines.tidb.parameters": {}, "engines.tidb.by_version": []},
             **fields,
         }
-        return self.start(dag, conf)
+        return self.start(DAG, conf)
 
     def start(self, dag: str, conf: dict[str, Any]) -> str:
-        """The same with these fields of the form alone."""
+        """Start a run of any DAG with these fields of the form alone; its path in the API."""
         runs = f"/api/v2/dags/{dag}/dagRuns"
         made = self.api.call("POST", runs, {"logical_date": None, "conf": conf})
         return f"{runs}/{made['dag_run_id']}"
@@ -147,9 +142,9 @@ def _tidb_cloud_of(rented: Rented, servers: Path, folder: Path) -> Iterator[Fake
     address = rented.namespaces.gateway
     topologies = rented.machine.here.configs / "topologies"
     # A client of one's own image and network, which cannot be shipped; and what clusters cost.
-    published = yaml.safe_load((topologies / "tidb_cloud_published.yaml").read_text())
-    published["client"] |= {"image": {"id": rented.cloud.image}, "ssh_from": f"{address}/32"}
-    (topologies / "tidb_cloud_published.yaml").write_text(yaml.safe_dump(published))
+    shipped = yaml.safe_load((topologies / "tidb_cloud_published.yaml").read_text())
+    shipped["client"] |= {"image": {"id": rented.cloud.image}, "ssh_from": f"{address}/32"}
+    (topologies / "tidb_cloud_published.yaml").write_text(yaml.safe_dump(shipped))
     for name in ("tidb_cloud_first", "tidb_cloud_published"):
         with (topologies / f"{name}.yaml").open("a") as file:
             file.write("usd_per_hour: 5\npriced_on: 2026-01-31\n")
@@ -177,28 +172,33 @@ def _tidb_cloud_of(rented: Rented, servers: Path, folder: Path) -> Iterator[Fake
         yield cloud
 
 
-def test_a_campaign_from_the_form_to_the_report_leaves_nothing(airflow: Airflow) -> None:
-    """Green, with a task killed in a trial: its client is adopted, and measured once."""
-    machine = airflow.rented.machine
-    run = airflow.trigger("form")
+def test_a_published_plan_from_the_form_to_the_report_leaves_nothing(airflow: Airflow) -> None:
+    """TPC-C on v5.4.0 against v5.3.0, as published but for its size; what it loads and leaves is
+    checked by the worker, through SSH.
+
+    Green, with a task killed in a trial: its client is adopted, and measured once.
+    """
+    machine, plan = airflow.rented.machine, "tpcc_v540_vs_v530"
+    small = {"warehouses": 1, "threads": [1, 2], "seconds": 3}
+    small["overrides"] = {"client.report_interval": 1}
+    run = airflow.start(TPCC_DAG, {"campaign": "form", "published": plan, **small})
     machine.wait_for("form", "run")
     os.kill(process_in_trial(machine.here.campaign("form") / "trial.fence"), signal.SIGKILL)
+    published.assert_given(airflow.rented, plan, "form")
     assert airflow.ended(run) == "success", airflow.story(run, "form")
     assert airflow.rented.cloud.holdings() == NOTHING
     assert airflow.rented.namespaces.addresses == ()
-    campaign, trials = machine.outcome("form")
-    assert campaign.state == "complete"
-    assert sorted(t.trial.id for t in trials) == sorted(t.id for t in campaign.plan.trials)
-    assert all(t.valid for t in trials), [t.reasons for t in trials]
-    assert_every_host_measured(campaign, trials)
+    published.assert_measured(airflow.rented, plan, "form")
+    _, trials = machine.outcome("form")
     assert (machine.here.reports / "form" / "report.html").exists()
-    found = machine.verified("form")
-    assert found.outcome == "holds", found.lines()
     tasks = airflow.tasks(run)
     assert tasks["approve"][0]["state"] == "success"
-    assert [t.adopted for t in trials].count(True) == 1
+    assert trials[0].adopted
+    notes = ProgressLog(machine.here.campaign("form") / "progress.jsonl").read()[0]
+    titles = [note.trial for note in notes if note.phase == "start"]
+    assert titles.count(trials[0].trial.title) == 1
     labels = {task["rendered_map_index"] for task in tasks["trials"]}
-    assert "round 1 · baseline · update_index · 2 threads · v5.1.1" in labels
+    assert "round 1 · baseline · tpcc · 2 threads · v5.3.0" in labels
     _clearing_it_rents_nothing(airflow, run, "form")
 
 
@@ -275,39 +275,10 @@ def _one_dataset_is_loaded_once(
     assert "keep the dataset of candidate" not in phases
 
 
-@pytest.mark.long  # the next has load and check; integration/test_tpcc_campaign what comes then
-def test_tpc_c_on_a_fleet_is_checked_through_ssh(airflow: Airflow) -> None:
-    """By the embedded client: nothing else is there. The worker asks the servers by a forward."""
-    machine = airflow.rented.machine
-    run = airflow.trigger_dag(TPCC_DAG, "tpcc", warehouses=1, client="embedded")
-    assert airflow.ended(run) == "success", airflow.story(run, "tpcc")
-    assert airflow.rented.cloud.holdings() == NOTHING
-    campaign, trials = machine.outcome("tpcc")
-    assert campaign.state == "complete"
-    assert campaign.environment["client_program"] == "embedded"
-    assert [t.valid for t in trials] == [True, True], [t.reasons for t in trials]
-    _is_consistent(campaign, "load")
-    _is_consistent(campaign, "last trial")
-    assert "tpmC" in (machine.here.reports / "tpcc" / "report.md").read_text()
-
-
-def _is_consistent(campaign: Campaign, moment: Moment) -> None:
-    """Every condition was checked on both sides at that moment, and holds."""
-    assert set(campaign.facts) == set(SIDES)
-    for facts in campaign.facts.values():
-        found = facts.consistency[moment]
-        assert {f"3.3.2.{n}" for n in (1, 2, 3, 4)} <= {c.clause for c in found}
-        assert not [c for c in found if c.violations]
-
-
 def test_a_run_that_is_marked_failed_gives_everything_back(airflow: Airflow) -> None:
-    """As an operator ends a campaign in the UI, in the middle of a trial.
-
-    Of TPC-C, by the embedded client: nothing else is there. The worker has checked what was loaded,
-    through a forward by SSH.
-    """
+    """As an operator ends a campaign in the UI, in the middle of a trial."""
     machine = airflow.rented.machine
-    run = airflow.trigger_dag(TPCC_DAG, "marked", warehouses=1, client="embedded", seconds=30)
+    run = airflow.trigger("marked", seconds=30)
     machine.wait_for("marked", "run")
     # Not at the very moment at which Airflow sets the task aside: that would be lost.
     wait(
@@ -322,14 +293,12 @@ def test_a_run_that_is_marked_failed_gives_everything_back(airflow: Airflow) -> 
     campaign, _ = machine.outcome("marked")
     assert campaign.state == "failed"
     assert not (machine.here.campaign("marked") / "ssh_key").exists()
-    _is_consistent(campaign, "load")
 
 
 def test_nothing_is_rented_while_a_person_is_asked(airflow: Airflow) -> None:
     """And a run that is marked failed meanwhile is red, its campaign over."""
     rentals = len(airflow.rented.cloud.requests("RunInstances"))
-    budget = {"budget": {"approve_above": 0, "limit": 60}, "engines.tidb.parameters": {}}
-    run = airflow.trigger("unasked", overrides=budget)
+    run = airflow.trigger("unasked", overrides={"budget": {"approve_above": 0, "limit": 60}})
     wait("the question", lambda: airflow.tasks(run)["approve"][0]["state"] == "awaiting_input")
     airflow.api.call("PATCH", run, {"state": "failed"})
     assert airflow.ended(run) == "failed"

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import stat
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from benchlab.engines.database import OPEN_USER
 from benchlab.plan.report_type import Side
-from benchlab.workloads import tpcc
+from tests.builders import go_tpc
 from tests.machine import LIMIT_S, Machine
 
 SMALL = {
@@ -102,10 +100,10 @@ def test_neither_a_killed_server_nor_a_killed_client_has_a_figure(machine: Machi
     assert machine.left_running("killed") == []
 
 
-def sql(machine: Machine, campaign: str, side: str, statement: str, *options: str) -> str:
-    """What a side's server answers the campaign's own account, or another that is named."""
+def sql(machine: Machine, campaign: str, side: str, statement: str) -> str:
+    """What a side's server answers the campaign's own account."""
     config = machine.here.campaign(campaign) / side / "client.cnf"
-    command = ["mariadb", f"--defaults-file={config}", "--protocol=tcp", *options]
+    command = ["mariadb", f"--defaults-file={config}", "--protocol=tcp"]
     return subprocess.run(
         [*command, f"--port={machine.ports['server']}", "--batch", "--skip-column-names"],
         input=statement,
@@ -116,9 +114,13 @@ def sql(machine: Machine, campaign: str, side: str, statement: str, *options: st
     ).stdout
 
 
-def test_data_that_are_inconsistent_in_the_end_make_a_red_run(machine: Machine) -> None:
-    """The report is there, with the figures and with what does not hold."""
-    process = machine.start(*run("broken", *settings(machine)))
+def test_data_that_are_inconsistent_in_the_end_make_a_red_run(
+    machine: Machine, tmp_path: Path
+) -> None:
+    """The report is there, with the figures and with what does not hold; go-tpc measured them."""
+    go_tpc.install(tmp_path / "bin" / "go-tpc")
+    machine.environment["PATH"] = f"{tmp_path / 'bin'}:{machine.environment['PATH']}"
+    process = machine.start(*run("broken", *settings(machine, client__program="go-tpc")))
     step = machine.wait_for("broken", "run")
     side: Side = "candidate" if "candidate" in str(step.trial) else "baseline"
     sql(machine, "broken", side, "UPDATE tpcc.warehouse SET w_ytd = w_ytd + 1")
@@ -127,62 +129,14 @@ def test_data_that_are_inconsistent_in_the_end_make_a_red_run(machine: Machine) 
     assert "3.3.2.1" in said
     assert side in said
     campaign, trials = machine.outcome("broken")
-    assert all(result.valid for result in trials)
+    assert campaign.environment["client_version"] == "go-tpc v1.0.12"
+    assert all(result.valid for result in trials), [result.reasons for result in trials]
     found = campaign.facts[side].consistency["last trial"]
     assert {c.clause: c.violations for c in found if c.violations} == {"3.3.2.1": 1}
     (workload,) = machine.comparison("broken")["workloads"]
     assert workload["verdict"] == "unstable"
     assert "3.3.2.1" in " ".join(workload["reasons"])
     assert "3.3.2.1" in (machine.here.reports / "broken" / "report.md").read_text()
-
-
-# As go-tpc is called; the figures are those of the script behind it.
-GO_TPC = """#!/bin/bash
-set -euo pipefail
-[[ $1 != version ]] || {{ echo "Release version: v1.0.12"; exit; }}
-declare -A given
-for option in "${{@:3}}"; do
-    name=${{option%%=*}}
-    given[${{name#--}}]=${{option#*=}}
-done
-time=${{given[time]:-0}}
-exec sysbench {script} --db-driver=mysql --mysql-host="${{given[host]}}" \\
-    --mysql-port="${{given[port]}}" --mysql-user="${{given[user]}}" --mysql-db="${{given[db]}}" \\
-    --warehouses="${{given[warehouses]}}" --threads="${{given[threads]}}" \\
-    --time="${{time%s}}" --report-interval=1 --mysql-ignore-errors=1213,1020,1205 "$2"
-"""
-
-
-@pytest.fixture
-def go_tpc(machine: Machine, tmp_path: Path) -> None:
-    """A program of its name and its options on the machine."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    program = folder / "go-tpc"
-    program.write_text(GO_TPC.format(script=tpcc.SCRIPT))
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    machine.environment["PATH"] = f"{folder}:{machine.environment['PATH']}"
-
-
-@pytest.mark.usefixtures("go_tpc")
-def test_a_client_without_a_password_has_an_account_of_its_own(machine: Machine) -> None:
-    """It reaches the dataset from this machine, and nothing else."""
-    process = machine.start(*run("open", *settings(machine, client__program="go-tpc")))
-    step = machine.wait_for("open", "run")
-    side: Side = "candidate" if "candidate" in str(step.trial) else "baseline"
-    hosts = sql(machine, "open", side, f"SELECT host FROM mysql.user WHERE user = '{OPEN_USER}'")
-    assert hosts.split() == ["127.0.0.1"]
-    as_client = (f"--user={OPEN_USER}", "--password=")
-    assert sql(machine, "open", side, "SELECT COUNT(*) FROM tpcc.district", *as_client) == "10\n"
-    with pytest.raises(subprocess.CalledProcessError) as refused:
-        sql(machine, "open", side, "SELECT * FROM mysql.user", *as_client)
-    assert "denied" in refused.value.stderr
-    said, _ = process.communicate(timeout=LIMIT_S)
-    assert process.returncode == 0, said
-    campaign, trials = machine.outcome("open")
-    assert campaign.environment["client_program"] == "go-tpc"
-    assert campaign.environment["client_version"] == "go-tpc v1.0.12"
-    assert [result.valid for result in trials] == [True, True], [r.reasons for r in trials]
 
 
 def test_a_client_that_is_not_there_is_said_before_anything_is_loaded(machine: Machine) -> None:

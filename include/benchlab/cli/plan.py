@@ -102,9 +102,7 @@ def show_plan(
         found = _sensitivity(home, spec, planned, detect)
         lines = sensitivity_text.plan_lines(found, spec.report)
         print(
-            plan_text.render(
-                spec, planned, str(reason), not_runnable=left_open, sensitivity=lines
-            )
+            plan_text.render(spec, planned, str(reason), not_runnable=left_open, sensitivity=lines)
         )
     _refuse(undecided)
 

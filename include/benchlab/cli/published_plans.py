@@ -30,7 +30,8 @@ Written by `{COMMAND}` from `configs/published/`; edits are replaced.
 
 Line by line, how each document is measured again, and where that differs from the document, with
 the reason. Where the last column is empty, it is done as in the document. How to run a plan:
-[GUIDE.md](GUIDE.md#published-plans).
+[GUIDE.md](GUIDE.md#published-plans). The tests run each plan, on less data and for less long,
+on the stand-ins of which [CONTRACTS.md](CONTRACTS.md) says what they cannot show.
 """
 _ROW = "| {} | {} | {} |"
 _RESTORE = {

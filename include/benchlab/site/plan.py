@@ -292,7 +292,7 @@ def _facts(
         facts.append(("cost", _cost(site, spec, made)))
     facts.append(("finds", _finds(site, spec, finds)))
     if finds and finds.cheapest:
-        facts.append(("cheapest", _offered(site, spec, finds.cheapest)))
+        facts.append(("cheapest", _cheapest(site, spec, finds.cheapest)))
     facts.append(("trials", numbers.whole(len(made.trials))))
     facts.append(
         ("rounds", say("site-plan-rounds-of", rounds=made.rounds, deployments=made.deployments))
@@ -324,7 +324,7 @@ def _finds(site: Site, spec: ReportSpec, found: PlanSensitivity | None) -> str:
     return say("site-plan-finds-change", change=change, campaigns=len(found.campaigns))
 
 
-def _offered(site: Site, spec: ReportSpec, offer: Proposal) -> str:
+def _cheapest(site: Site, spec: ReportSpec, offer: Proposal) -> str:
     numbers = Numbers(site.language)
     return site.language.say(
         "site-plan-cheapest-is",

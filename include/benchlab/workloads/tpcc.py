@@ -48,10 +48,10 @@ METRIC = "tpmc"
 CONSISTENCY = tpcc_consistency.check
 
 SCRIPT = Path(__file__).with_name("tpcc.lua")
-# TiUP's installer puts it on the PATH of login shells only. `--help` downloads the component, of the
-# wanted version if there is one, if it is missing. Since v1.12 the component is a program that
-# starts the go-tpc beside it. That go-tpc is started directly: else the CPU of a program that only
-# waits would be measured.
+# TiUP's installer puts it on the PATH of login shells only. `--help` downloads the component in the
+# wanted version if it is missing. Since v1.12 the component is a program that starts the go-tpc
+# beside it. That go-tpc is started directly: else the CPU of a program that only waits would be
+# measured.
 _LOCATE_BENCH = """
 tiup=$(command -v tiup || ls "${TIUP_HOME:-$HOME/.tiup}/bin/tiup" 2> /dev/null) || exit 127
 component=bench${1:+:$1}

@@ -1,4 +1,4 @@
-"""The reaper's tasks, one for each provider: what stops one keeps the other from nothing.
+"""The reaper's tasks, one for each provider, so that a fault in one does not stop the other.
 
 Heavy imports are inside the functions, so that parsing the DAG file stays fast.
 """

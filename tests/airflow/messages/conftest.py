@@ -116,7 +116,7 @@ class _MailSession(socketserver.StreamRequestHandler):
 
 def _serving(server: socketserver.BaseServer) -> Iterator[Any]:
     with server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield server
         server.shutdown()

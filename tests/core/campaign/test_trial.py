@@ -544,7 +544,7 @@ def test_a_fault_around_a_good_client_makes_its_trial_invalid(gate: str) -> None
     collected = bad.measure(check_dataset=True)
     assert failed(collected) == {gate}
     assert not collected.result.valid
-    assert any(f"gate {gate}: " in reason for reason in collected.result.reasons)
+    assert any(f"gate {gate} failed: " in reason for reason in collected.result.reasons)
 
 
 def test_hosts_that_differ_are_reported_without_failing_the_trial() -> None:

@@ -524,7 +524,7 @@ def test_what_the_system_refuses_anywhere_is_no_traceback(
 def test_where_nothing_was_rented_the_reaper_has_nothing_to_look_at(here: Here) -> None:
     """Without credentials that is no error; where a campaign rented hosts, it is.
 
-    It keeps no cluster of TiDB Cloud alive, and whatever else is wrong there is said as well.
+    Clusters of TiDB Cloud are deleted nevertheless, and what is wrong there is said as well.
     """
     nowhere = {
         "HOME": str(here.path),

@@ -76,7 +76,7 @@ def web(tmp_path: Path) -> Iterator[str]:
 
     handler = partial(Quiet, directory=str(tmp_path / "web"))
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
     server.server_close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -18,7 +17,7 @@ from benchlab.plan import pricing
 from benchlab.plan.plan import Plan
 from benchlab.targets import fleet_files
 from benchlab.targets.fleet import FleetTarget
-from benchlab.targets.target import Say
+from benchlab.targets.target import Say, Taken
 from tests.builders import plans
 
 HOST = FleetHost(
@@ -55,9 +54,7 @@ class Owned(FleetTarget):
         return Fleet((HOST,))
 
     @classmethod
-    def return_hosts(
-        cls, home: Home, state: Path, access: Access, regions: Sequence[str] = ()
-    ) -> str:
+    def return_hosts(cls, taken: Taken) -> str:
         """Nothing is to be cleaned."""
         return ""
 
@@ -109,5 +106,5 @@ def test_hosts_that_are_given_back_have_no_deployment(tmp_path: Path, clusters: 
     given_back = target(tmp_path, plans.plan(spec), spec)
     given_back.begin_deployment(2)
     assert (given_back.state / fleet_files.DEPLOYMENT_FILE).exists()
-    Owned.give_back(given_back.home, "c1", Access())
+    Owned.give_back(Taken(given_back.home, "c1", Access()))
     assert not (given_back.state / fleet_files.DEPLOYMENT_FILE).exists()

@@ -226,15 +226,15 @@ def test_an_api_that_refuses_connections_for_a_minute_is_waited_for(
     monkeypatch.setattr(calls, "time", clock)
     login = ServerLogin("tidb_cloud", "127.0.0.1", port, fake.PUBLIC, fake.PRIVATE)
     with ExitStack() as up:
+        begun: list[FakeCloud] = []
 
         def begin_after_a_minute() -> None:
-            if clock.at > 60 and not cloud:
-                cloud.append(up.enter_context(fake.serving(port)))
+            if clock.at > 60 and not begun:
+                begun.append(up.enter_context(fake.serving(port)))
 
-        cloud: list[FakeCloud] = []
         clock.then = begin_after_a_minute
         assert Api(login).get("/clusters")["clusters"] == []
-        assert cloud
+        assert begun
     clock.then = lambda: None
     began = clock.at
     with pytest.raises(TargetError, match=r"127\.0\.0\.1 cannot be reached"):
@@ -386,8 +386,8 @@ def test_the_reaper_deletes_what_is_past_its_expiry_and_nothing_else(
     assert len(reaper.reap(home, cloud.access(), now=later, limits=SOON, say=print)) == 1
 
 
-def test_nothing_keeps_the_reaper_from_any_other_cluster(home: Home, cloud: FakeCloud) -> None:
-    """Neither a damaged file, nor a project that is closed, nor a cluster that cannot be deleted.
+def test_no_fault_stops_the_reaper(home: Home, cloud: FakeCloud) -> None:
+    """A damaged file, a project that is closed, a cluster that cannot be deleted.
 
     Each is named at the end, and what was deleted nevertheless is known.
     """

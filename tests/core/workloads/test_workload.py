@@ -48,6 +48,6 @@ def test_the_workload_in_the_guide_is_whole(module: Workload, tmp_path: Path) ->
     load, run = module.prepare_command(session), module.run_command(NAME, session, seconds=1)
     for command in (load, run):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert "error 2002" in done.stdout + done.stderr, "nobody listens; all else is as it should be"
+        assert "error 2002" in done.stdout + done.stderr, "nobody listens; all else is right"
     with pytest.raises(ValueError, match="'oltp_insert' is not one of short_ranges"):
         module.run_command("oltp_insert", replace(session, threads=2), seconds=1)

@@ -90,6 +90,10 @@ class Gate(BaseModel):
         least, most = (None if it is None else self.figure(it) for it in (self.min, self.max))
         return _bounds(least, most)
 
+    def found(self, observed: float | None) -> str:
+        """What a row has in its column, for people."""
+        return "no number" if observed is None else self.figure(observed)
+
     def figure(self, value: float) -> str:
         """A figure of its column, for people: what is a share, in percent."""
         if self.column.endswith(("_ratio", "_cv")):
@@ -217,15 +221,11 @@ def reasons(gates: Sequence[Gate], results: Sequence[GateResult]) -> tuple[str, 
     """
     by_id = {gate.id: gate for gate in gates}
     return tuple(
-        f"gate {result.gate} failed: found {_found(by_id[result.gate], result.observed)}, "
+        f"gate {result.gate} failed: found {by_id[result.gate].found(result.observed)}, "
         f"allowed {by_id[result.gate].bounds()} ({result.sentence})"
         for result in results
         if result.status == "fail" and result.kind == "validity"
     )
-
-
-def _found(gate: Gate, observed: float | None) -> str:
-    return "no number" if observed is None else gate.figure(observed)
 
 
 def reason(recorded: str) -> Said:

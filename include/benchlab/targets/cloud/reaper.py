@@ -105,7 +105,7 @@ def _is_overdue(cluster: Cluster, at: datetime) -> bool:
 
 @contextlib.contextmanager
 def _noted(faults: list[str]) -> Iterator[None]:
-    """Note what cannot be had or deleted, and go on: it keeps nothing else from being deleted."""
+    """Note what cannot be had or deleted, and go on with the rest."""
     try:
         yield
     except TargetError as error:

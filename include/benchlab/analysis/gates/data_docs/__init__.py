@@ -123,7 +123,7 @@ def _warnings(page: Evaluated) -> Iterator[str]:
                 row = page.suite.rows[number]
                 yield (
                     f"{row['workload']}, {row['metric']}: gate {gate.id} failed: found "
-                    f"{gate.figure(judged.check.values[number])}, allowed {gate.bounds()} "
+                    f"{gate.found(judged.check.values[number])}, allowed {gate.bounds()} "
                     f"({gate.sentence}); {gate.then}"
                 )
 
