@@ -218,7 +218,7 @@ def _row(one: CampaignSummary, remarks: Remarks, numbers: Numbers) -> list[Text]
         Text(one.id),
         Text(f"{one.started_at.astimezone(UTC):%Y-%m-%d %H:%M}"),
         Text(numbers.duration(one.took) if one.ended_at else ""),
-        Text(" vs. ".join(one.versions[side] for side in SIDES if side in one.versions)),
+        Text(" vs. ".join(one.versions[side] for side in reversed(SIDES) if side in one.versions)),
         _said(one, stored_answer.throughput(one)),
         _said(one, stored_answer.latency(one)),
         Text(plain("; ".join(filter(None, (" ".join(remarks.tags), remarks.note))))),

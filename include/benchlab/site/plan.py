@@ -254,7 +254,7 @@ def _figures(site: Site, asked: Asked) -> Figures:
     starts = site.may_change and bool(site.starts_at) and not undecided
     is_paused = starts and site.is_paused is not None and site.is_paused(spec.report)
     return Figures(
-        versions=" vs. ".join(plain(side.label) for side in made.sides.values()),
+        versions=" vs. ".join(plain(side.label) for side in reversed(made.sides.values())),
         facts=tuple(_facts(site, resolved.spec, made, finds)),
         notes=language.texts((*resolved.notes, chosen_engine, *made.warnings)),
         steps=tuple(

@@ -48,7 +48,7 @@ def test_verdicts_are_those_of_the_report(here: Here, store: Store) -> None:
     assert header.split()[0] == "campaign"
     by_id = {row.split()[0]: row for row in rows}
     assert "1 regression (Update Index -20.00%), 1 equivalent" in " ".join(by_id["slower"].split())
-    assert "10.2.11 vs. 10.11.5" in by_id["slower"]
+    assert "10.11.5 vs. 10.2.11" in by_id["slower"]
     assert "n/a" in by_id["begun"]
     (document,) = [
         one for one in json.loads(here.run("campaigns", "--json").stdout) if one["id"] == "slower"
@@ -117,7 +117,7 @@ def test_a_narrow_terminal_has_no_table(here: Here, store: Store) -> None:
     here.run("campaigns", "note", "slower", "a new disk since then")
     lines = here.run("campaigns", COLUMNS="60").stdout.splitlines()
     assert lines[0].startswith("slower  2024-01-02 03:04 UTC")
-    assert "  compared: 10.2.11 vs. 10.11.5" in lines
+    assert "  compared: 10.11.5 vs. 10.2.11" in lines
     assert "  tags, note: a new disk since then" in lines
     assert max(map(len, lines)) <= 60
 

@@ -135,7 +135,7 @@ def test_a_campaign_at_work_shows_trial_phase_time_left_and_dollars(site: Site) 
     (directory / "progress.jsonl").write_text("".join(json.dumps(note) + "\n" for note in notes))
     (directory / "spent").write_text("3.2100")
     read = text(shown(site))
-    assert "now 10.2.11 vs. 10.11.5 trial 6 of 24 · run about 38 min 0 s left 3.21 dollars" in read
+    assert "now 10.11.5 vs. 10.2.11 trial 6 of 24 · run about 38 min 0 s left 3.21 dollars" in read
     assert "Nothing was heard of it" not in read
     later = dataclasses.replace(site, now=NOW + timedelta(hours=1))
     assert "trial 6 of 24 · run longer than estimated" in text(shown(later))
@@ -183,8 +183,8 @@ def test_a_schedule_that_is_switched_off_is_said(site: Site) -> None:
     paused = dataclasses.replace(site, is_paused=lambda report: report.endswith("weekly"))
     add(paused, "a", 3)
     read = text(shown(paused))
-    assert read.count("not while its DAG is paused in Airflow") == 2
-    assert "2026-11-23 02:00 UTC sysbench_ec2_weekly not while its DAG is paused" in read
+    assert read.count("will not run: its DAG is paused in Airflow") == 2
+    assert "2026-11-23 02:00 UTC sysbench_ec2_weekly will not run: its DAG is paused" in read
 
 
 def test_the_cost_of_a_month_is_that_of_its_campaigns(site: Site) -> None:

@@ -134,7 +134,7 @@ def test_a_published_plan_fills_the_form_and_is_what_is_run(
     assert found.command == f"benchlab run {name} --set rounds=3"
     assert found.start == "../api/v2/dags/tpcc_ec2/dagRuns"
     assert json.loads(found.conf) == {"published": name, "overrides": {"rounds": 3}}
-    assert found.versions == "v5.1.1 vs. v5.2.0"
+    assert found.versions == "v5.2.0 vs. v5.1.1"
     assert f'<option value="{name}" selected>' in render(site, plan.plan(site, asked))
 
 

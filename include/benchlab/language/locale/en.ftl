@@ -826,7 +826,7 @@ release-type = { $key ->
    *[other] { $type }
 }
 site-next-aa = A/A campaign
-site-next-paused = not while its DAG is paused in Airflow
+site-next-paused = will not run: its DAG is paused in Airflow
 site-next-by-hand = only when somebody starts it
 site-cost = Cost this month
 site-cost-before = last month { $dollars } dollars
@@ -963,6 +963,7 @@ site-number = No.
 site-throughput = Throughput (TPS, tpmC or QPM)
 site-p95-ms = p95 (ms)
 site-why-not-used = Why not used
+site-to-rejected = Rejected or repeated trials: { $count }
 site-not-measured = not measured
 site-rejected-about = Each trial's own page has the gate that failed with what it observed and what is allowed, and its series.
 

@@ -992,6 +992,7 @@ site-number = 编号
 site-throughput = 吞吐量（TPS、tpmC 或 QPM）
 site-p95-ms = p95（ms）
 site-why-not-used = 不使用的原因
+site-to-rejected = 被拒绝或重测的试验：{ $count }
 site-not-measured = 未测量
 site-rejected-about = 每个试验的页面列出未通过的检查项、其观测值与允许范围，以及逐秒数据。
 

@@ -44,7 +44,7 @@ def test_figures_csv_has_what_is_printed_and_leaves_missing_empty() -> None:
     assert len(found) == 4
     assert found[0] == {
         "workload": "oltp_point_select", "threads": "50", "version": OLD,
-        "qps": "", "tps": "9,876.50", "tpmc": "", "p95_ms": "9.1",
+        "qps": "", "tps": "9,876.50", "tpmc": "", "qpm": "", "p95_ms": "9.1",
     }  # fmt: skip
 
 
