@@ -62,6 +62,10 @@ def two_sides() -> dict[str, Any]:
             {"workloads": ["tpcc"], "dataset": {"warehouses": 1}, "threads": [1]},
             "cannot hide a password; write embedded",
         ),
+        (
+            {"workloads": ["tpch_q1"], "dataset": {"scale_factor": 1}, "threads": [1]},
+            "workloads: tpch_q1: its client (tiup, go-tpc) cannot hide a password; write workloads",
+        ),
     ],
 )
 def test_what_cannot_be_done_there_is_refused(changes: dict[str, Any], refused: str) -> None:

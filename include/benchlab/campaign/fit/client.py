@@ -72,4 +72,11 @@ def password_faults(spec: ReportSpec) -> Iterator[str]:
         chosen = program_of(spec.client.program, programs)
         if not chosen.takes_password:
             able = ", ".join(program.name for program in programs if program.takes_password)
-            yield f"client.program: {chosen.name} cannot hide a password; write {able}"
+            if able:
+                yield f"client.program: {chosen.name} cannot hide a password; write {able}"
+            else:
+                names = ", ".join(program.name for program in programs)
+                yield (
+                    f"workloads: {spec.workloads[0]}: its client ({names}) cannot hide a password; "
+                    "write workloads of sysbench or TPC-C"
+                )
