@@ -118,8 +118,14 @@ def test_what_failed_over_the_campaign_is_told_with_what_follows(built: Validati
         "oltp_update_index, tps",
         "oltp_insert, tps",
     ]
-    assert "found 2.5, allowed at most 1 (unstable)" in built.warnings[0]
-    assert "found -7, allowed -1 to 1 (not equivalent)" in built.warnings[2]
+    assert (
+        "low failed: found 2.5, allowed at most 1 (low is <fine> & costs $5); unstable"
+        in built.warnings[0]
+    )
+    assert (
+        "found -7, allowed -1 to 1 (between is <fine> & costs $5); not equivalent"
+        in built.warnings[2]
+    )
     page = text(built, "workloads-symptom.html")
     assert "the verdict is unstable" in page
     assert "values must be less than or equal to 1" in page

@@ -22,7 +22,7 @@ import pytest
 from benchlab.campaign import overrides, planning, report_types, stages
 from benchlab.campaign.stages import CampaignRun
 from benchlab.engines.given import Given, GivenTiDB
-from benchlab.errors import CommandError, TargetError
+from benchlab.errors import TargetError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import LocalExecutor
@@ -367,7 +367,7 @@ def test_a_schema_that_somebody_else_makes_first_is_not_the_campaigns(
 
     monkeypatch.setattr(engine, "sql", sql)
     try:
-        with pytest.raises(CommandError, match="database exists"):
+        with pytest.raises(TargetError, match="somebody else has just made the schema"):
             engine.create_database()
         assert own.give_back(Taken(own.home, "c1", Access())).endswith("0 schemas dropped")
         assert "sbtest" in server.sql("SHOW DATABASES")

@@ -38,6 +38,7 @@ _REVOKE = re.compile(r"REVOKE (?P<rights>.+?) ON (?P<schema>\S+)\.\* FROM ", re.
 _GRANT_OF_ROLE = re.compile(r"GRANT (?!.* ON ).+ TO ", re.IGNORECASE)
 # Error numbers of the server and of MariaDB's client library, with what they mean.
 _MEANINGS = {
+    1007: "somebody else has just made the schema",
     1044: "the account may not use the schema",
     1045: "the server refuses the account or its password, or wants an encrypted connection "
     "(extra.ssl_mode)",
