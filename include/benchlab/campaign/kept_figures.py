@@ -11,6 +11,7 @@ from dataclasses import astuple, dataclass
 from typing import Any, Generic, TypeVar
 
 from benchlab.analysis.verdict.calibration import Shown
+from benchlab.analysis.verdict.calibration_checks import RoundMeans
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.analysis.verdict.variances import Squares
 from benchlab.language import Message, Said
@@ -76,6 +77,20 @@ def _shown_from_json(raw: Any) -> Shown:
     }
 
 
+def _means_to_json(found: RoundMeans) -> list[Any]:
+    return [
+        [[workload, metric, sorted(threads), kind], list(means)]
+        for (workload, metric, threads, kind), means in found.items()
+    ]
+
+
+def _means_from_json(raw: Any) -> RoundMeans:
+    return {
+        (workload, metric, frozenset(threads), kind): means
+        for (workload, metric, threads, kind), means in raw
+    }
+
+
 def _doubts_to_json(doubted: Doubted) -> list[Any]:
     return [
         {workload: [said_to_json(one) for one in reasons] for workload, reasons in found.items()}
@@ -116,5 +131,6 @@ def _message(raw: Mapping[str, Any]) -> Message:
 
 
 FIGURES = Form[Sequence[Rounds]]("figures", _rounds_to_json, _rounds_from_json)
+MEANS = Form[RoundMeans]("round_means", _means_to_json, _means_from_json)
 SQUARES = Form[Shown]("squares", _shown_to_json, _shown_from_json)
 DOUBTS = Form[Doubted]("doubts", _doubts_to_json, _doubts_from_json)

@@ -13,9 +13,10 @@ from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict import aa_campaigns, calibration, compare
 from benchlab.analysis.verdict.aa_campaigns import figures_of
 from benchlab.analysis.verdict.calibration import Calibration
+from benchlab.analysis.verdict.calibration_checks import round_means
 from benchlab.analysis.verdict.compare import Comparison
 from benchlab.analysis.verdict.rounds import Rounds
-from benchlab.campaign.kept_figures import DOUBTS, FIGURES, FORM, SQUARES, Doubted, Form, T
+from benchlab.campaign.kept_figures import DOUBTS, FIGURES, FORM, MEANS, SQUARES, Doubted, Form, T
 from benchlab.campaign.outline import Outline, outline_of
 from benchlab.errors import StoreError
 from benchlab.home import Home
@@ -73,7 +74,9 @@ class Comparer:
         """
         trials = self.store.trials(campaign.id) if trials is None else trials
         others = self.calibrating(campaign)
-        figures = self.figures(others)
+        means = self.kept_or_made(
+            MEANS, self.keys(others), others, lambda one: round_means(self.figures([one])[one.id])
+        )
         comparison = compare.compare(
             campaign.plan,
             trials,
@@ -82,7 +85,7 @@ class Comparer:
             gates=self.gates,
             calibration=self.calibration(campaign),
             started_at=campaign.started_at,
-            aa_campaigns={other.started_at: figures[other.id] for other in others},
+            aa_campaigns={other.started_at: means[other.id] for other in others},
         )
         return Outcome(campaign, trials, comparison)
 

@@ -28,30 +28,39 @@ LEAST_CAMPAIGNS = 3
 
 Row = tuple[str, MetricKind, dict[str, float | None]]
 """Workload, kind of metric, and its columns."""
+RoundMeans = Mapping[tuple[str, str, frozenset[int], MetricKind], Sequence[float]]
+"""The mean log ratio of each round, by workload, metric, thread counts and kind of metric."""
+
+
+def round_means(workloads: Sequence[Rounds]) -> RoundMeans:
+    """What is asked of an A/A campaign's figures; a workload of a single round has none."""
+    found = {}
+    for rounds in workloads:
+        for kind in KINDS:
+            ratios = rounds.log_ratios(kind)
+            if len(ratios) > 1:
+                found[_key(rounds, kind)] = ratios.mean(axis=1).tolist()
+    return found
 
 
 def calibration_checks(
     workloads: Sequence[Rounds],
     started_at: datetime,
-    aa_campaigns: Mapping[datetime, Sequence[Rounds]],
+    aa_campaigns: Mapping[datetime, RoundMeans],
 ) -> Iterator[Row]:
     """One row for each workload and kind of metric that at least one A/A campaign measured.
 
     Args:
         workloads: the figures of the campaign that is calibrated, and ``started_at``: its start.
-        aa_campaigns: the figures of those that calibrate it, by their start.
+        aa_campaigns: the :func:`round_means` of those that calibrate it, by their start.
 
     Example:
         ``list(calibration_checks(rounds, start, {}))`` is empty: nothing calibrates it.
     """
     for rounds in workloads:
         for kind in KINDS:
-            theirs = {
-                began: other.log_ratios(kind).mean(axis=1).tolist()
-                for began, figures in aa_campaigns.items()
-                for other in figures
-                if _alike(rounds, other) and len(other.log_ratios(kind)) > 1
-            }
+            key = _key(rounds, kind)
+            theirs = {began: means[key] for began, means in aa_campaigns.items() if key in means}
             if theirs:
                 own = rounds.log_ratios(kind).mean(axis=1).tolist()
                 yield (
@@ -66,12 +75,8 @@ def calibration_checks(
                 )
 
 
-def _alike(one: Rounds, other: Rounds) -> bool:
-    return (one.workload, one.metric, {*one.threads}) == (
-        other.workload,
-        other.metric,
-        {*other.threads},
-    )
+def _key(rounds: Rounds, kind: MetricKind) -> tuple[str, str, frozenset[int], MetricKind]:
+    return rounds.workload, rounds.metric, frozenset(rounds.threads), kind
 
 
 def _mean_p(means: Sequence[float]) -> float | None:

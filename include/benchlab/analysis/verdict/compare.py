@@ -20,7 +20,7 @@ from benchlab.analysis.gates.gates import Gate, evaluate, of_table
 from benchlab.analysis.verdict import decision
 from benchlab.analysis.verdict.by_side import loses_by_side
 from benchlab.analysis.verdict.calibration import NO_CALIBRATION, Calibration
-from benchlab.analysis.verdict.calibration_checks import Row, calibration_checks
+from benchlab.analysis.verdict.calibration_checks import RoundMeans, Row, calibration_checks
 from benchlab.analysis.verdict.cell_gates import CellGates, cell_gates
 from benchlab.analysis.verdict.decision import KINDS, Decision, Measurement, MetricKind
 from benchlab.analysis.verdict.doubts import Doubts, WorkloadGates, doubts
@@ -179,7 +179,7 @@ def compare(
     gates: Sequence[Gate] = (),
     calibration: Calibration | None = None,
     started_at: datetime | None = None,
-    aa_campaigns: Mapping[datetime, Sequence[Rounds]] | None = None,
+    aa_campaigns: Mapping[datetime, RoundMeans] | None = None,
 ) -> Comparison:
     """Compare the sides of a campaign, workload by workload.
 
@@ -190,7 +190,7 @@ def compare(
             (:func:`benchlab.results.records.inconsistencies`). No change is then concluded.
         gates: the definitions; their symptoms decide what makes a verdict unstable.
         calibration: what A/A campaigns of the same report type show about deployments.
-        started_at: when the campaign began, and ``aa_campaigns``: the figures of these A/A
+        started_at: when the campaign began, and ``aa_campaigns``: the round means of these A/A
             campaigns, by their start, to judge whether they fit.
 
     Example:

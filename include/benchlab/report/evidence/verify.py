@@ -16,7 +16,7 @@ import jinja2
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict import aa_campaigns, compare, usable_trials
 from benchlab.analysis.verdict.calibration import Calibration, calibrate
-from benchlab.analysis.verdict.rounds import Rounds
+from benchlab.analysis.verdict.calibration_checks import RoundMeans, round_means
 from benchlab.errors import BenchlabError
 from benchlab.report import bundle as report_bundle
 from benchlab.report.evidence import archive, manifest, rendered
@@ -230,8 +230,8 @@ def _report(
 
 def _calibration(
     bundle: Bundle, own: Measured, findings: Findings
-) -> tuple[Calibration, dict[datetime, Sequence[Rounds]]]:
-    """What the A/A campaigns of the bundle show, and their figures by their start; notes those that
+) -> tuple[Calibration, dict[datetime, RoundMeans]]:
+    """What the A/A campaigns of the bundle show, and their round means by start; notes those that
     must not count.
     """
     figures, began = {}, {}
@@ -252,7 +252,7 @@ def _calibration(
         )
     earliest_first = sorted(figures, key=lambda campaign: (began[campaign], campaign))
     return calibrate({campaign: figures[campaign] for campaign in earliest_first}), {
-        began[campaign]: figures[campaign] for campaign in earliest_first
+        began[campaign]: round_means(figures[campaign]) for campaign in earliest_first
     }
 
 
