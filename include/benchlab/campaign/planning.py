@@ -202,9 +202,8 @@ def choose_engine(spec: ReportSpec, home: Home, *, to_run: bool = True) -> tuple
     """
     if spec.connections:
         name = spec.deployable_engines[0]
-        if name == "mariadb":
-            return name, message("engine-of-servers-mysql")
-        return name, message("engine-of-servers")
+        of_mysql = [message("engine-mysql")] if name == "mariadb" else []
+        return name, joined([message("engine-of-servers"), *of_mysql])
     if spec.topology is not None and spec.engine != "auto":
         if to_run and not targets.by_name()[spec.target].one_side:
             _refuse_undeployable(spec)

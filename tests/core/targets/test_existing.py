@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -9,18 +10,22 @@ from typing import Any
 import pytest
 
 from benchlab import home
-from benchlab.campaign import fit, report_types, running
+from benchlab.analysis.verdict.compare import compare
+from benchlab.campaign import fit, planning, report_types, running
 from benchlab.campaign.stages import CampaignRun
 from benchlab.engines.given import engine_of, product_of, refusal, version_of
 from benchlab.errors import SpecError, TargetError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.lock import MachineLock
+from benchlab.language import load
 from benchlab.plan.report_type import ReportSpec
+from benchlab.report.model import report as model
+from benchlab.report.sentences import method
 from benchlab.results.store import Store
 from benchlab.targets import existing, local
 from benchlab.targets.this_machine import SCHEMA_FILE, OnThisMachine, remove_data
-from tests.builders import plans
+from tests.builders import campaigns, plans
 from tests.builders.installation import Here
 
 CONNECTIONS = {"baseline": "one", "candidate": "other"}
@@ -195,3 +200,14 @@ def test_every_missing_connection_is_named_before_anything_is_stored(here: Here)
     assert first.startswith("connection tidb_v20: there is none. On the command line set AIRFLOW_C")
     assert second.startswith("connection tidb_v21: there is none.")
     assert "cannot be run: connection tidb_v20" in here.run("plan", "sysbench_v21_vs_v20").stdout
+
+
+def test_why_mysql_is_measured_as_mariadb_is_said_in_every_language_of_a_report() -> None:
+    """From what is stored, in English; each part of the reason, and not the first one only."""
+    spec = shipped(engine="mariadb")
+    _, why = planning.choose_engine(spec, home.find())
+    made = dataclasses.replace(campaigns.campaign(), engine_reason=str(why))
+    report = model.build(made, compare(made.plan, [], 2.0), [], language=load("zh"))
+    said = "".join(method.notes(report))
+    assert "由所连接的服务器得知；MySQL 按 mariadb 测量" in said
+    assert "its servers say so" not in said

@@ -1257,7 +1257,7 @@ phase-done = done
 # Nothing but words and values: what the store has in English is known by them.
 engine-named = the report type names it
 engine-of-servers = its servers say so
-engine-of-servers-mysql = its servers say so; MySQL is measured as mariadb
+engine-mysql = MySQL is measured as mariadb
 engine-there = { $engine } can be had on this machine
 engine-absent = { $engine } cannot be had: { $why }
 engine-without-tiup = TiDB { $version } is not in { $path }, and there is no `tiup` on this machine to fetch it

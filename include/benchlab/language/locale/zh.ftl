@@ -1267,7 +1267,7 @@ phase-done = 完成
 
 engine-named = 由报告类型指定
 engine-of-servers = 由所连接的服务器得知
-engine-of-servers-mysql = 由所连接的服务器得知；MySQL 按 mariadb 测量
+engine-mysql = MySQL 按 mariadb 测量
 engine-there = 本机可获取 { $engine }
 engine-absent = 无法获取 { $engine }：{ $why }
 engine-without-tiup = { $path } 处没有 TiDB { $version }，本机也没有可用来下载的 `tiup`

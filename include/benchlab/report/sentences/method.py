@@ -21,7 +21,8 @@ from benchlab.results.records import SPENT, rows_of
 
 # Why an engine was taken, as campaign/planning.py says it and the store has it in English.
 _ENGINE_REASONS = (
-    *("clauses", "engine-named", "engine-of-servers", "engine-there", "engine-absent"),
+    *("clauses", "engine-named", "engine-of-servers", "engine-mysql", "engine-there"),
+    "engine-absent",
     *("engine-without-tiup", "engine-mirror-silent", "engine-not-on-mirror"),
     "engine-without-maven",
 )
