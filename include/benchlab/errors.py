@@ -33,9 +33,11 @@ defined elsewhere is listed with its module.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
+from collections.abc import Iterator
 
 TAIL_LINES = 12
 # Colours and cursor movements of a terminal (ECMA-48, "CSI").
@@ -113,6 +115,19 @@ class FetchError(UnavailableError):
 
 class TargetError(BenchlabError):
     """The machine is unfit for the campaign: a busy port, too little disk, a leftover."""
+
+
+@contextlib.contextmanager
+def noting(faults: list[str]) -> Iterator[None]:
+    """A :class:`TargetError` inside becomes one of ``faults``; what follows is done nevertheless.
+
+    Example:
+        ``with noting(faults): end(host)`` for each host, then raise if there are ``faults``.
+    """
+    try:
+        yield
+    except TargetError as error:
+        faults.append(str(error))
 
 
 class LockHeldError(TargetError):

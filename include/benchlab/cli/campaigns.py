@@ -22,7 +22,6 @@ from benchlab.home import find
 from benchlab.language import english
 from benchlab.language.names import plain
 from benchlab.language.numbers import MISSING, Numbers
-from benchlab.plan.report_type import SIDES
 from benchlab.report.formats.console import console_for, print_table, table_of, text_of
 from benchlab.report.sentences import stored_answer
 from benchlab.results.listing import Chosen
@@ -218,7 +217,7 @@ def _row(one: CampaignSummary, remarks: Remarks, numbers: Numbers) -> list[Text]
         Text(one.id),
         Text(f"{one.started_at.astimezone(UTC):%Y-%m-%d %H:%M}"),
         Text(numbers.duration(one.took) if one.ended_at else ""),
-        Text(" vs. ".join(one.versions[side] for side in reversed(SIDES) if side in one.versions)),
+        Text(one.compared),
         _said(one, stored_answer.throughput(one)),
         _said(one, stored_answer.latency(one)),
         Text(plain("; ".join(filter(None, (" ".join(remarks.tags), remarks.note))))),

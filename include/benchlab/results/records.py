@@ -323,6 +323,11 @@ class CampaignSummary(_Timed):
     ended_at: datetime | None
     verdicts: tuple[StoredVerdict, ...]
 
+    @property
+    def compared(self) -> str:
+        """Its versions, the candidate first as in titles: ``v6.5.0 vs. v6.1.0``."""
+        return " vs. ".join(reversed(self.versions.values()))
+
 
 @dataclass(frozen=True)
 class ReportSummary:

@@ -48,8 +48,8 @@ class AtWork:
 
     @property
     def versions(self) -> list[str]:
-        """Of its sides, the baseline first."""
-        return [side.label for side in self.campaign.plan.sides.values()]
+        """Of its sides, the candidate first as in titles."""
+        return [side.label for side in reversed(self.campaign.plan.sides.values())]
 
     @property
     def trial(self) -> int | None:

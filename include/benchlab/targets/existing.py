@@ -18,7 +18,7 @@ from typing import ClassVar
 from benchlab import engines, workloads
 from benchlab.engines import given
 from benchlab.engines.given import Given, GivenInstance
-from benchlab.errors import CommandError, EngineError, TargetError
+from benchlab.errors import CommandError, EngineError, TargetError, noting
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import Executor, LocalExecutor
 from benchlab.hosts.server_login import ServerLogin, Tls
@@ -140,12 +140,10 @@ class Target(OnThisMachine):
 
         It needs no Connection: the logins are in the campaign's directory.
         """
-        removed, faults = 0, []
+        removed, faults = 0, list[str]()
         for side in SIDES:
-            try:
+            with noting(faults):
                 removed += _remove_schema(taken.state / side, side, taken.campaign)
-            except TargetError as error:
-                faults.append(str(error))
         if faults:
             raise TargetError(
                 f"{taken.campaign}: its schema was not dropped: {'; '.join(faults)}; "

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 from benchlab import targets
 from benchlab.engines.given import NotYetError
-from benchlab.errors import CommandError, TargetError
+from benchlab.errors import CommandError, TargetError, noting
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.server_login import ServerLogin
 from benchlab.plan.report_type import ReportSpec, Side
@@ -164,10 +164,8 @@ class Target(existing.Target):
                 fleet_files.end_driver(taken.state)
             returns.append(RentedClient.return_hosts)
         for give in returns:
-            try:
+            with noting(faults):
                 said.append(give(taken))
-            except TargetError as error:
-                faults.append(str(error))
         if faults:
             raise TargetError("\n".join(faults))
         fleet_files.forget(taken.state)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from benchlab.language import Message
 from benchlab.plan.fields.dataset import AnyDataset, ScaleFactor
 from benchlab.workloads import tpcc
 from benchlab.workloads.client import Session, at_least, fitting, is_workload
@@ -69,7 +70,7 @@ def tables(dataset: AnyDataset) -> dict[str, int | None]:
     return {"lineitem": _LINE_ITEMS.get(factor), **scaled, **_FIXED}
 
 
-def warnings(dataset: AnyDataset, threads: Sequence[int]) -> list[str]:
+def warnings(dataset: AnyDataset, threads: Sequence[int]) -> list[Message]:
     """None: which queries are too quick for go-tpc depends on the server as well."""
     return []
 

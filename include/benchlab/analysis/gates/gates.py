@@ -33,10 +33,10 @@ Table = Literal["trials", "cells", "workloads", "calibration"]
 OF_CAMPAIGN: tuple[Table, ...] = ("workloads", "calibration")
 """The tables of what no trial can show by itself, which Great Expectations evaluates."""
 Consequence = Literal["unstable", "not equivalent", "note"]
-_FIGURE = r"(\S+(?: %)?)"
+_FIGURE = r"\S+(?: %)?"
 _REASON = re.compile(
-    rf"gate (\S+) failed: found (no number|\S+(?: %)?), "
-    rf"allowed (?:at most {_FIGURE}|at least {_FIGURE}|{_FIGURE} to {_FIGURE}) \((.*)\)",
+    rf"gate (\S+) failed: found (no number|{_FIGURE}), "
+    rf"allowed (?:at most ({_FIGURE})|at least ({_FIGURE})|({_FIGURE}) to ({_FIGURE})) \((.*)\)",
     re.DOTALL,
 )
 
@@ -90,9 +90,10 @@ class Gate(BaseModel):
         least, most = (None if it is None else self.figure(it) for it in (self.min, self.max))
         return _bounds(least, most)
 
-    def found(self, observed: float | None) -> str:
-        """What a row has in its column, for people."""
-        return "no number" if observed is None else self.figure(observed)
+    def failure(self, observed: float | None) -> str:
+        """What failed it, and what it allows, in English; :func:`reason` reads it."""
+        found = "no number" if observed is None else self.figure(observed)
+        return f"gate {self.id} failed: found {found}, allowed {self.bounds()} ({self.sentence})"
 
     def figure(self, value: float) -> str:
         """A figure of its column, for people: what is a share, in percent."""
@@ -221,8 +222,7 @@ def reasons(gates: Sequence[Gate], results: Sequence[GateResult]) -> tuple[str, 
     """
     by_id = {gate.id: gate for gate in gates}
     return tuple(
-        f"gate {result.gate} failed: found {by_id[result.gate].found(result.observed)}, "
-        f"allowed {by_id[result.gate].bounds()} ({result.sentence})"
+        by_id[result.gate].failure(result.observed)
         for result in results
         if result.status == "fail" and result.kind == "validity"
     )

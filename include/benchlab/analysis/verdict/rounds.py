@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from benchlab.analysis.verdict.decision import MetricKind
 from benchlab.analysis.verdict.paired import Variance
 from benchlab.plan.report_type import SIDES, Side
+from benchlab.workloads import tpch_output
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,7 +34,7 @@ LATENCY: Mapping[str, str] = {"tps": "p95_ms", "tpmc": "new_order_p95_ms", "qpm"
 LATENCY_STEP: Mapping[str, float] = {"tps": 0.018, "tpmc": 0.045}
 # Of TPC-H go-tpc counts all latencies in steps of so many milliseconds, and the throughput follows
 # from their mean (benchlab.workloads.tpch_output).
-STEP_MS: Mapping[str, float] = {"qpm": 2**26 / 1e6}
+STEP_MS: Mapping[str, float] = {"qpm": tpch_output.STEP_MS}
 
 Figure = tuple[int, int, Side, Mapping[str, float | None]]
 """One trial: its round, threads and side, and its figures by metric."""

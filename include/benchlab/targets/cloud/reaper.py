@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
-from benchlab.errors import TargetError
+from benchlab.errors import TargetError, noting
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.plan import topology as topologies
@@ -31,7 +31,7 @@ def projects(home: Home, faults: list[str]) -> list[str | None]:
     found = {one.project for one in known if isinstance(one, CloudTopology) and one.usd_per_hour}
     for file in sorted(home.campaign("*").parent.glob(f"*/{lease_file.FILE}")):
         project: str | None = None
-        with _noted(faults):
+        with noting(faults):
             if (lease := lease_file.read(file.parent)) is not None:
                 project = lease.project
         found.add(project)
@@ -65,7 +65,7 @@ def reap(
     said, faults = list[str](), list[str]()
     if not (wanted := projects(home, faults)):
         return []
-    with _noted(faults):
+    with noting(faults):
         api = Api(login_of(access), limits)
         at = now or api.now()
         overdue = [
@@ -78,7 +78,7 @@ def reap(
             with contextlib.suppress(TargetError):  # asked again below
                 clusters.ask_to_delete(api, cluster)
         for cluster in overdue:
-            with _noted(faults):
+            with noting(faults):
                 if not dry_run:
                     clusters.delete(api, cluster)
                 done = "would be deleted" if dry_run else "deleted"
@@ -101,12 +101,3 @@ def _listed(api: Api, project: str | None, faults: list[str]) -> list[Cluster]:
 def _is_overdue(cluster: Cluster, at: datetime) -> bool:
     expiry = cluster.expires_at
     return expiry is not None and expiry < at and cluster.state not in ("DELETING", "DELETED")
-
-
-@contextlib.contextmanager
-def _noted(faults: list[str]) -> Iterator[None]:
-    """Note what cannot be had or deleted, and go on with the rest."""
-    try:
-        yield
-    except TargetError as error:
-        faults.append(str(error))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from benchlab.errors import TargetError
+from benchlab.errors import TargetError, noting
 from benchlab.targets.ec2 import belongings, tags
 from benchlab.targets.ec2.belongings import Belonging
 from benchlab.targets.ec2.calls import (
@@ -193,7 +192,7 @@ def give_back(client: Any, campaign: str, *, limits: Limits = PATIENT) -> str:
 
 def _end_instances(client: Any, campaign: str, limits: Limits, faults: list[str]) -> int:
     living: list[str] = []
-    with _noting(faults):
+    with noting(faults):
         listed = of_campaign(client, campaign)
         living = [instance.id for instance in listed if instance.living]
         terminate(client, living)
@@ -214,22 +213,13 @@ def _delete_each(
     faults: list[str],
 ) -> int:
     deleted, found = 0, list[Belonging]()
-    with _noting(faults):
+    with noting(faults):
         found = find(client, tags.of_campaign(campaign))
     for belonging in found:
-        with _noting(faults):
+        with noting(faults):
             belonging.delete(client, limits, lambda: _end_late(client, campaign))
             deleted += 1
     return deleted
-
-
-@contextlib.contextmanager
-def _noting(faults: list[str]) -> Iterator[None]:
-    """A failure inside becomes one of ``faults``: the other parts are given back nevertheless."""
-    try:
-        yield
-    except TargetError as error:
-        faults.append(str(error))
 
 
 def _listed(client: Any, chosen: list[dict[str, Any]]) -> list[Instance]:

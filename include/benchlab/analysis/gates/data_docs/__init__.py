@@ -121,11 +121,8 @@ def _warnings(page: Evaluated) -> Iterator[str]:
         if gate := judged.check.definition:
             for number in judged.failed:
                 row = page.suite.rows[number]
-                yield (
-                    f"{row['workload']}, {row['metric']}: gate {gate.id} failed: found "
-                    f"{gate.found(judged.check.values[number])}, allowed {gate.bounds()} "
-                    f"({gate.sentence}); {gate.then}"
-                )
+                failure = gate.failure(judged.check.values[number])
+                yield f"{row['workload']}, {row['metric']}: {failure}; {gate.then}"
 
 
 def summary(outcomes: Sequence[GateOutcome]) -> str:
