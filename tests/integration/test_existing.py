@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -78,25 +79,32 @@ def run_dag(machine: Machine, campaign: str, port: int, folder: Path) -> None:
     connections.write_text(json.dumps({"benchlab_cluster": server}))
     chosen = {**SMALL, "client.path": str(own), "client.version": "1.0.20"}
     typed = [f"{field}={value}" for field, value in chosen.items()]
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "benchlab_airflow.local.one_run", "sysbench_existing"),
-            *(datetime.now(UTC).isoformat(), "-c"),
-            json.dumps({"campaign": campaign, "overrides": typed}),
-        ],
-        env={
-            **airflow.environment(),
-            "PATH": f"{poison.parent}:{os.environ['PATH']}",
-            "AIRFLOW__SECRETS__BACKEND": f"{SECRETS}.LocalFilesystemBackend",
-            "AIRFLOW__SECRETS__BACKEND_KWARGS": json.dumps(
-                {"connections_file_path": str(connections)}
-            ),
-        },
-        capture_output=True,
-        text=True,
-    )
-    (airflow.root / f"{campaign}.log").write_text(done.stdout + done.stderr)
-    assert done.returncode == 0, (done.stdout + done.stderr)[-6000:]
+    log = airflow.root / f"{campaign}.log"
+    with log.open("wb") as file:
+        process = subprocess.Popen(
+            [
+                *(sys.executable, "-X", "faulthandler"),
+                *("-m", "benchlab_airflow.local.one_run", "sysbench_existing"),
+                *(datetime.now(UTC).isoformat(), "-c"),
+                json.dumps({"campaign": campaign, "overrides": typed}),
+            ],
+            env={
+                **airflow.environment(),
+                "PATH": f"{poison.parent}:{os.environ['PATH']}",
+                "AIRFLOW__SECRETS__BACKEND": f"{SECRETS}.LocalFilesystemBackend",
+                "AIRFLOW__SECRETS__BACKEND_KWARGS": json.dumps(
+                    {"connections_file_path": str(connections)}
+                ),
+            },
+            stdout=file,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            process.wait(LIMIT_S)
+        except subprocess.TimeoutExpired:  # so that its log ends in what each thread waits for
+            process.send_signal(signal.SIGABRT)
+            process.wait()
+    assert process.returncode == 0, log.read_text(errors="replace")[-6000:]
 
 
 def test_a_cluster_is_measured_by_airflow_before_and_after_its_upgrade(

@@ -1,9 +1,11 @@
 """Airflow running one DAG in one process: ``python -m benchlab_airflow.local.one_run DAG DATE``.
 
 It is ``airflow dags test`` with the same arguments and takes less CPU to start. In such a run the
-tasks call an API in their own process. Airflow makes its routes for every version that this API
-ever had; the tasks need those of the newest only. And where nothing can be started, Airflow looks
-again after a second, which it does twice in a campaign without repeats; here after a tenth of it.
+tasks call an API in their own process. Airflow makes one for each task, with an event loop in a
+thread that the garbage collector ends whenever it meets it; here all tasks share one. Airflow makes
+its routes for every version that this API ever had; the tasks need those of the newest only. And
+where nothing can be started, Airflow looks again after a second, which it does twice in a campaign
+without repeats; here after a tenth of it.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import gc
 import sys
 import time
+from functools import cache
 from typing import SupportsIndex
 
 # Objects between two collections. Nearly all that Airflow makes at its start stay to the end, and
@@ -22,6 +25,7 @@ def main() -> None:
     """Run Airflow's command; it ends the process."""
     gc.set_threshold(COLLECT_AFTER)
     keep_newest_version()
+    share_api()
     look_again_sooner()
     from airflow.__main__ import main as airflow
 
@@ -42,6 +46,13 @@ def keep_newest_version() -> None:
         for route in execution_api_router.routes
         if _DELETED_ROUTE_TAG not in getattr(route, "tags", [])
     ]
+
+
+def share_api() -> None:
+    """Make the API that tasks call once."""
+    from airflow.sdk.execution_time import supervisor
+
+    supervisor.in_process_api_server = cache(supervisor.in_process_api_server)
 
 
 def look_again_sooner() -> None:
