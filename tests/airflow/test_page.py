@@ -67,6 +67,7 @@ for key, ask in ASKED.items():
         page = client.get("/air/benchmarks/" + ask["from"], headers=headers).text
         guards = page.split('name="guard" value="')[1:]
         form = {**form, "guard": guards[0].split('"')[0] if guards else ""}
+    client.cookies.clear()
     answer = client.request(
         ask.get("method", "GET"), "/air/benchmarks/" + ask["place"], headers=headers, data=form)
     found[key] = {
@@ -117,6 +118,10 @@ def _asked() -> dict[str, dict[str, Any]]:
         "overview of an admin": {"place": "", "who": "ann"},
         "history": {"place": HISTORY, "who": "vic"},
         "history zh": {"place": f"{HISTORY}?language=zh", "who": "vic"},
+        "zh chosen": {
+            "place": "", "who": "vic", "headers": {"cookie": "benchlab_language=zh"}},
+        "nonsense chosen": {
+            "place": "", "who": "vic", "headers": {"cookie": "benchlab_language=../x"}},
         "history of an admin": {"place": HISTORY, "who": "ann"},
         "workloads": {"place": "history/", "who": "vic"},
         "campaigns": {"place": "campaigns/", "who": "vic"},
@@ -150,7 +155,7 @@ def _asked() -> dict[str, dict[str, Any]]:
         "run": {"place": f"runs/{REPORT}/manual__2026/", "who": "vic"},
         "run that resumed it": {"place": f"runs/{REPORT}/{RESUMED}/", "who": "vic"},
         "run of a stranger": {"place": f"runs/{REPORT}/{RESUMED}/", "who": "stranger"},
-        "tab of a DAG": {"place": f"dags/{REPORT}/?language=zh", "who": "vic"},
+        "tab of a DAG": {"place": f"dags/{REPORT}/", "who": "vic"},
         "style": {"place": "assets/site.css", "who": "vic"},
         "other site": {**form, "form": LOOK, "who": "ann", "headers": hostile},
         "no guard": {**form, "form": {**LOOK, "guard": ""}, "who": "ann"},
@@ -245,11 +250,15 @@ def test_every_route_asks_who_it_is(answers: Answers) -> None:
 
 
 def test_who_may_read_the_dag_sees_its_campaigns(answers: Answers) -> None:
-    """The answer first, in either language."""
+    """The answer first, in either language: the one that they chose last, on this site only."""
     assert answers.status("overview") == answers.status("workloads") == 200
     assert "made Point Select slower" in answers.text("history")
     assert 'lang="zh"' in answers.text("history zh")
-    assert "language=zh" in answers.text("history zh")
+    chosen = answers.header("history zh", "set-cookie")
+    assert chosen.startswith("benchlab_language=zh; HttpOnly; Max-Age=")
+    assert chosen.endswith("; Path=/air/benchmarks; SameSite=lax")
+    assert 'lang="zh"' in answers.text("zh chosen")
+    assert 'lang="en"' in answers.text("nonsense chosen")
 
 
 @pytest.mark.skipif(postgresql.programs() is None, reason="PostgreSQL is not installed")
@@ -333,7 +342,7 @@ def test_the_tabs_of_airflow_lead_to_what_they_are_about(answers: Answers) -> No
     """A DAG's to its campaigns, a run's to the campaign that it began or resumed."""
     assert answers.status("tab of a DAG") == answers.status("run that resumed it") == 302
     assert answers.header("tab of a DAG", "location") == (
-        f"/air/benchmarks/campaigns/?language=zh&report={REPORT}"
+        f"/air/benchmarks/campaigns/?report={REPORT}"
     )
     run = answers.header("run that resumed it", "location")
     assert run == f"/air/benchmarks/campaigns/{CAMPAIGN}/"

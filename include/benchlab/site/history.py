@@ -10,13 +10,22 @@ from datetime import UTC, datetime, timedelta
 from functools import cached_property
 
 from benchlab.analysis.trend.chain import Chain
+from benchlab.analysis.trend.change_points import MIN_POINTS
 from benchlab.analysis.verdict.paired import percent, percents
 from benchlab.language import Language, message
 from benchlab.language.names import items, plain, title_of
 from benchlab.language.numbers import Numbers
 from benchlab.published.history import PublishedChange, published_changes
 from benchlab.published.store import PublishedReports
-from benchlab.results.records import CampaignSummary, LookedInto, StoredVerdict
+from benchlab.results.listing import Chosen
+from benchlab.results.records import LookedInto, ReportSummary
+from benchlab.site.overview import (
+    Change,
+    OpenRegression,
+    of_workload,
+    open_regressions,
+    shown_change,
+)
 from benchlab.site.page import NoSuchPage, Page, Site
 from benchlab.site.scales import Scale, around
 from benchlab.studies.long_view.text import differences
@@ -46,18 +55,21 @@ def place_of(report: str, workload: str) -> str:
 
 def workloads(site: Site) -> Page:
     """The workloads that have a history, by report type; and those that others published."""
+    regressions = open_regressions(site)
     measured = {
         one.report: [
-            _newest(name, one.decided[name]) for name in one.workloads if name in one.decided
+            _row(site, one, name, regressions) for name in one.workloads if name in one.decided
         ]
         for one in site.store.reports()
         if site.shows(one.report) and one.decided
     }
     reports, faults = PublishedReports(site.store).all()
-    there = {newest.workload for names in measured.values() for newest in names}
+    there = {row.workload for rows in measured.values() for row in rows}
     published = {workload.name for report in reports for workload in report.workloads} - there
     values = {
         "measured": measured,
+        "regression": next(iter(regressions), None),
+        "needed": MIN_POINTS,
         "published": sorted(published),
         "faults": faults,
         "place_of": place_of,
@@ -67,9 +79,40 @@ def workloads(site: Site) -> Page:
     return Page(_PART, _PART, title, "workloads.html.j2", values)
 
 
-def _newest(workload: str, campaign: CampaignSummary) -> StoredVerdict:
-    """What a campaign found of the throughput of a workload."""
-    return next(found for found in campaign.verdicts if found.workload == workload)
+@dataclass(frozen=True)
+class WorkloadRow:
+    """A workload of a report type in the list.
+
+    Attributes:
+        newest: what its newest campaign found of its throughput.
+        regression: its newest that nobody has looked into; None where there is none.
+        campaigns: how many compared two versions to the end; a chain may leave some of them out.
+    """
+
+    workload: str
+    newest: Change
+    regression: OpenRegression | None
+    campaigns: int
+
+
+def _row(
+    site: Site, one: ReportSummary, workload: str, regressions: Sequence[OpenRegression]
+) -> WorkloadRow:
+    ended = Chosen(one.report, workload=workload, state="complete", measures_noise=False)
+    throughput, _ = of_workload(one.decided[workload], workload)
+    return WorkloadRow(
+        workload=workload,
+        newest=shown_change(throughput, Numbers(site.language), None),
+        regression=_newest(regressions, one.report, workload),
+        campaigns=site.store.count(ended),
+    )
+
+
+def _newest(
+    regressions: Sequence[OpenRegression], report: str, workload: str
+) -> OpenRegression | None:
+    of = (one for one in regressions if (one.campaign.report, one.workload) == (report, workload))
+    return next(of, None)
 
 
 def history(site: Site, report: str, workload: str, first: str = "", second: str = "") -> Page:
@@ -86,9 +129,10 @@ def history(site: Site, report: str, workload: str, first: str = "", second: str
         raise NoSuchPage(message("site-no-report", report=report))
     reports, _ = PublishedReports(site.store).all()
     published = published_changes(workload, reports)
-    view = LongView(report, workload, (), {})
+    view, regressions = LongView(report, workload, (), {}), list[OpenRegression]()
     if report != PUBLISHED:
         view = long_view(site.comparisons, report, workload)
+        regressions = open_regressions(site, report, workload)
     if not (view.chains or view.left_out or published):
         raise NoSuchPage(message("site-no-workload", workload=workload))
     looked = site.store.looked_into()
@@ -102,6 +146,8 @@ def history(site: Site, report: str, workload: str, first: str = "", second: str
         "workload": workload,
         "view": view,
         "chains": chains,
+        "regression": _newest(regressions, report, workload),
+        "needed": MIN_POINTS,
         "published": [_PublishedRow(site.language, change) for change in published],
         "left_out": by_reason,
         "compared": Compared.chosen(site.language, view, first, second),
@@ -189,7 +235,7 @@ class ChainOnPage:
         """What changed, the latest first; or that nothing did, or cannot be known yet."""
         view, say = self.view, self.language.say
         if view.lacks_points:
-            return [say("site-lacks-points", there=len(view.links), more=view.lacks_points)]
+            return [say("site-lacks-points", there=len(view.links), needed=MIN_POINTS)]
         said = [
             say(
                 f"site-change-point-{'faster' if found.change > 0 else 'slower'}",

@@ -7,8 +7,7 @@ behind a proxy, below any path, and in a folder of files.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
 INDEX = "index.html"
@@ -22,7 +21,6 @@ class Links:
     Attributes:
         here: the place of the page.
         as_files: whether the site is a folder of files, in which a place is a folder with a page.
-        kept: what every address to a page repeats, such as the language that the reader chose.
 
     Example:
         ``Links("campaigns/c1/").to("history/", workload="tpcc")`` is
@@ -31,7 +29,6 @@ class Links:
 
     here: str
     as_files: bool = False
-    kept: Mapping[str, str] = field(default_factory=dict)
 
     def to(self, place: str, **query: str | int | None) -> str:
         """The address of a place, or of a file; a query of None is left out."""
@@ -39,6 +36,5 @@ class Links:
         path = "../" * len(_STEP.findall(self.here)) + quote(place)
         if self.as_files:
             return f"{path}{INDEX}" if is_page else path
-        asked = {**(self.kept if is_page else {}), **query}
-        given = urlencode({name: value for name, value in asked.items() if value is not None})
+        given = urlencode({name: value for name, value in query.items() if value is not None})
         return (path or "./") + (f"?{given}" if given else "")

@@ -63,7 +63,7 @@ def overview(site: Site) -> Page:
         "shown": _SHOWN,
         "soonest": min(
             (run for run in upcoming.values() if run.at),
-            key=lambda run: (run.is_paused, str(run.at)),
+            key=lambda run: (bool(run.paused), str(run.at)),
             default=None,
         ),
         "cost": sum((costs[month, name] for name in names), Cost()),
@@ -128,7 +128,7 @@ class Verdicts:
 def _verdicts(site: Site, one: ReportSummary) -> Verdicts:
     numbers = Numbers(site.language)
     pairs = {
-        workload: _of_workload(one.decided[workload], workload)
+        workload: of_workload(one.decided[workload], workload)
         for workload in one.workloads
         if workload in one.decided
     }
@@ -143,21 +143,21 @@ def _verdicts(site: Site, one: ReportSummary) -> Verdicts:
         VerdictRow(
             workload=workload,
             campaign=one.decided[workload],
-            throughput=_change(found, numbers, scale),
-            latency=_change(latency, numbers, None) if latency else None,
+            throughput=shown_change(found, numbers, scale),
+            latency=shown_change(latency, numbers, None) if latency else None,
         )
         for workload, (found, latency) in pairs.items()
     ]
     return Verdicts(rows, scale(0.0))
 
 
-def _of_workload(one: CampaignSummary, workload: str) -> tuple[StoredVerdict, StoredVerdict | None]:
+def of_workload(one: CampaignSummary, workload: str) -> tuple[StoredVerdict, StoredVerdict | None]:
     """The verdicts on throughput and on p95 latency."""
     first, *rest = (found for found in one.verdicts if found.workload == workload)
     return first, (rest[0] if rest else None)
 
 
-def _change(found: StoredVerdict, numbers: Numbers, scale: Scale | None) -> Change:
+def shown_change(found: StoredVerdict, numbers: Numbers, scale: Scale | None) -> Change:
     low, estimate, high = found.low_pct, found.estimate_pct, found.high_pct
     within = None if low is None or high is None else (low, high)
     bar = None
@@ -185,12 +185,17 @@ class OpenRegression:
     change: Change
 
 
-def open_regressions(site: Site) -> list[OpenRegression]:
+def open_regressions(
+    site: Site, report: str | None = None, workload: str | None = None
+) -> list[OpenRegression]:
     """The regressions that nobody has looked into, the latest first, each pair of versions once.
 
     Whoever looks into a regression looks into all campaigns that compare the same two versions.
+
+    Args:
+        report, workload: of campaigns that have them; None: of all.
     """
-    chosen = Chosen(reports=site.reports, verdict="regression", measures_noise=False)
+    chosen = Chosen(report, site.reports, workload, verdict="regression", measures_noise=False)
     measured = site.store.summaries(chosen, limit=_SEARCHED)
     looked = site.store.looked_into()
     seen: set[tuple[object, str]] = {
@@ -209,7 +214,7 @@ def open_regressions(site: Site) -> list[OpenRegression]:
                 key = _pair(one), found.workload
                 if found.verdict == "regression" and not {key, (key, metric)} & seen:
                     seen.add((key, metric))
-                    change = _change(found, numbers, None)
+                    change = shown_change(found, numbers, None)
                     made.append(OpenRegression(found.workload, metric, one, change))
     return made
 
@@ -229,14 +234,14 @@ class NextRun:
         at: None where it waits for a release.
         types: of releases that it runs for, in the reader's words; empty where it is weekly.
         is_aa: whether it measures its candidate against itself.
-        is_paused: whether its schedule is switched off, so that nothing runs then.
+        paused: the place of its DAG, where that is paused, so that nothing runs then.
     """
 
     report: str
     at: datetime | None
     types: tuple[str, ...] = ()
     is_aa: bool = False
-    is_paused: bool = False
+    paused: str = ""
 
 
 @dataclass(frozen=True)
@@ -314,8 +319,8 @@ def next_run(site: Site, spec: ReportSpec) -> NextRun | None:
     )
     at = ahead[0] if ahead else None
     is_aa = at is not None and schedule.turn(spec.schedule, at).aa
-    is_paused = site.is_paused is not None and site.is_paused(spec.report)
-    return NextRun(spec.report, at, types, is_aa, is_paused)
+    paused = site.paused_dag(spec.report) if site.paused_dag else ""
+    return NextRun(spec.report, at, types, is_aa, paused)
 
 
 def calibration(site: Site, report: str) -> Calibration:

@@ -64,9 +64,8 @@ class Site:
             report type; empty where none can be started.
         run_of: the place of the run that measured a campaign, from the site's first page; empty
             where there is none. None where no runs can be reached.
-        is_paused: whether no run of a report type begins, neither by its schedule nor by a person;
-            None where that is not known.
-        kept: what every address repeats (:class:`Links`).
+        paused_dag: the place of a report type's DAG, likewise, where it is paused, so that no run
+            begins, neither by its schedule nor by a person. None where that is not known.
     """
 
     home: Home
@@ -79,8 +78,7 @@ class Site:
     guard: str = ""
     starts_at: str = ""
     run_of: Callable[[Campaign], str] | None = None
-    is_paused: Callable[[str], bool] | None = None
-    kept: Mapping[str, str] = field(default_factory=dict)
+    paused_dag: Callable[[str], str] | None = None
 
     @cached_property
     def comparisons(self) -> Comparisons:
@@ -129,7 +127,7 @@ def render(site: Site, page: Page, *, fragment: bool = False) -> str:
     Args:
         fragment: only the page's own part, without the frame, to be put into the page again.
     """
-    links = Links(page.place, site.as_files, site.kept)
+    links = Links(page.place, site.as_files)
     template = _environment().get_template(page.template)
     language = load(site.language.code, page.form)
     values = {

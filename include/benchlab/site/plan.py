@@ -122,7 +122,8 @@ class Figures:
         undecided: why a run would be refused as things are, a line each; then none can be started.
         start, conf: where a run of it is asked for, from the site's first page, and the values of
             its form; empty where none can be started.
-        paused: the DAG that has to be unpaused before such a run begins; empty where none has.
+        paused: the place of the DAG that has to be unpaused before such a run begins; empty where
+            none has.
     """
 
     faults: tuple[str, ...] = ()
@@ -252,7 +253,6 @@ def _figures(site: Site, asked: Asked) -> Figures:
     language = load(site.language.code, FORM_OF_ONE if len(made.sides) == 1 else "")
     chosen_engine = message("site-plan-engine", engine=engine, reason=reason)
     starts = site.may_change and bool(site.starts_at) and not undecided
-    is_paused = starts and site.is_paused is not None and site.is_paused(spec.report)
     return Figures(
         versions=" vs. ".join(plain(side.label) for side in reversed(made.sides.values())),
         facts=tuple(_facts(site, resolved.spec, made, finds)),
@@ -266,7 +266,7 @@ def _figures(site: Site, asked: Asked) -> Figures:
         undecided=undecided,
         start=site.starts_at.format(report=spec.report) if starts else "",
         conf=json.dumps(_conf(name, spec, changes)) if starts else "",
-        paused=spec.report if is_paused else "",
+        paused=site.paused_dag(spec.report) if starts and site.paused_dag else "",
     )  # fmt: skip
 
 

@@ -62,7 +62,7 @@ def write(site: Site, folder: Folder) -> Written:
         PublishError: the folder cannot be read or written.
         StoreError, SpecError: a page cannot be made; what was there before stays.
     """
-    site = replace(site, as_files=True, may_change=False, guard="", kept={})
+    site = replace(site, as_files=True, may_change=False, guard="")
     earlier, there = _record(folder), folder.names()
     now: dict[str, str] = {}
     written = 0

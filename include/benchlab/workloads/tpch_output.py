@@ -64,6 +64,7 @@ class TpchOutput(Output):
     interval is one query.
 
     Attributes:
+        is_whole: whether its summary was printed, even if the query is too quick or too slow.
         query: such as ``Q1``; None if the command is missing.
         qpm: queries a minute.
         transactions: queries that ended, less those that ended at the same time as another.
@@ -72,6 +73,7 @@ class TpchOutput(Output):
     SERIES: ClassVar = ("t", "qpm")
     PERIODIC: ClassVar = False
 
+    is_whole: bool = False
     query: str | None = None
     qpm: float | None = None
 
@@ -90,8 +92,18 @@ class TpchOutput(Output):
         return None if self.errors is None else 0.0
 
     def columns(self, threads: int, dataset: object) -> dict[str, float | None]:
-        """See :meth:`Output.columns`: there is no printed rate, and no latency beside the mean."""
-        return {"rate_error": None, "latency_disorder": None}
+        """See :meth:`Output.columns`: there is no printed rate, and no latency beside the mean.
+
+        Returns:
+            ``known_query_time``: 1, or 0 where the query is too quick or too slow.
+        """
+        known = float(self.status == "complete")
+        return {
+            "rate_error": None,
+            "latency_disorder": None,
+            "summary_present": float(self.is_whole),
+            "known_query_time": known if self.is_whole else None,
+        }
 
     def summary_json(self) -> dict[str, Any]:
         return {
@@ -142,13 +154,15 @@ def parse(text: str) -> TpchOutput:
     threads, query = reader.commands[0] if reader.commands else (None, None)
     failures = [*reader.messages.deaths(), *_faults(reader)]
     losses = [] if failures else _losses(reader)
-    if threads and query and not (failures or losses):
+    is_whole = bool(threads and query and not (failures or losses))
+    if threads and query and is_whole:
         failures = _too_quick(query, reader.summary[0]) or _too_slow(query, reader, threads)
     if failures or losses:
         causes = reader.messages.possible_causes()
         return TpchOutput(
             status="failed" if failures else "incomplete",
             reasons=(*failures, *losses, *causes),
+            is_whole=is_whole,
             threads=threads,
             query=query,
         )
@@ -161,6 +175,7 @@ def _complete(reader: _Reader) -> TpchOutput:
     return TpchOutput(
         status="complete",
         reasons=(),
+        is_whole=True,
         threads=threads,
         query=query,
         tps=threads / mean,

@@ -71,7 +71,9 @@ class Operation:
     avg_us: int
     min_us: int
     max_us: int
+    p50_us: int
     p95_us: int
+    p99_us: int
 
     @property
     def exact_seconds(self) -> float:
@@ -99,10 +101,13 @@ class YcsbOutput(Output):
     operations: Mapping[str, Operation] = field(default_factory=dict)
 
     def samples(self) -> dict[str, float | None]:
+        total = self.operations.get(_TOTAL)
         return {
             "tps": self.tps,
             "qps": self.qps,
+            "p50_ms": None if total is None else total.p50_us / 1000,
             "p95_ms": self.latency_ms.p95,
+            "p99_ms": None if total is None else total.p99_us / 1000,
             "avg_ms": self.latency_ms.avg,
             "min_ms": self.latency_ms.min,
             "max_ms": self.latency_ms.max,
@@ -178,7 +183,8 @@ class _Reader:
             self._take_error(line)
         elif match := _LINE.fullmatch(line):
             name, seconds, count, ops, avg, low, high, *percentiles = match.groups()
-            whole = map(int, (avg, low, high, percentiles[2]))
+            p50, _, p95, p99, *_ = percentiles
+            whole = map(int, (avg, low, high, p50, p95, p99))
             row = Operation(float(seconds), int(count), float(ops), *whole)
             (self.summary if self.durations else self.current).append((name, row))
         elif match := _FINISHED.fullmatch(line):

@@ -27,10 +27,11 @@ def address_of(campaign: Campaign) -> str:
     return f"../dags/{report}/runs/{run}" if found is not None else ""
 
 
-def is_paused(report: str) -> bool:
-    """Whether the DAG of a report type is paused."""
+def paused_dag(report: str) -> str:
+    """The place of a report type's DAG, as of a run, where it is paused; empty where it is not."""
     with create_session() as session:
-        return bool(session.scalar(select(DagModel.is_paused).filter_by(dag_id=report)))
+        is_paused = session.scalar(select(DagModel.is_paused).filter_by(dag_id=report))
+    return f"../dags/{report}" if is_paused else ""
 
 
 def campaign_in_form(report: str, run: str) -> str | None:

@@ -16,11 +16,11 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 from starlette.exceptions import HTTPException
 
 from benchlab.errors import BenchlabError, SpecError, StoreError
-from benchlab.language import Said, message
+from benchlab.language import Said, codes, message
 from benchlab.site.page import Page, PageError, Site, render
 from benchlab_airflow.page import actions, assets, downloads, pages
 from benchlab_airflow.page.navigation import PREFIX
-from benchlab_airflow.page.rights import NotAllowed, person, reader, store_failed
+from benchlab_airflow.page.rights import LANGUAGE, NotAllowed, person, reader, store_failed
 
 # Pages load their own style and script, nothing else, and are shown inside Airflow only.
 _HEADERS = {
@@ -33,6 +33,7 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 _LOGIN = "/api/v2/auth/login"
+_A_YEAR_S = 365 * 24 * 3600
 
 
 def make() -> FastAPI:
@@ -52,6 +53,10 @@ async def _with_headers(
     request: Request, answer: Callable[[Request], Awaitable[Response]]
 ) -> Response:
     response = await answer(request)
+    if (language := request.query_params.get("language")) in codes():
+        # Airflow's menu, which has no language in its addresses, leads to pages in the same one.
+        path = request.scope["root_path"]
+        response.set_cookie(LANGUAGE, language, _A_YEAR_S, path=path, httponly=True)
     for name, value in _HEADERS.items():
         response.headers.setdefault(name, value)
     return response

@@ -119,7 +119,7 @@ def show_figures(request: Request, reader: ReaderDep) -> HTMLResponse:
 @router.get("/dags/{report}/")
 def show_report_type(request: Request, reader: ReaderDep, report: NamePath) -> Response:
     """The tab of a DAG: the campaigns of its report type."""
-    query = urlencode({**reader.site.kept, "report": report})
+    query = urlencode({"report": report})
     return RedirectResponse(f"{request.scope['root_path']}/{campaigns.PLACE}?{query}", 302)
 
 
@@ -132,8 +132,7 @@ def show_run(request: Request, reader: ReaderDep, report: NamePath, run: RunPath
         title = site.language.say("site-run")
         return shown(site, Page(f"runs/{report}/{run}/", "", title, "no-campaign.html.j2", {}))
     place = quote(campaign_page.place_of(campaign))
-    query = f"?{urlencode(site.kept)}" if site.kept else ""
-    return RedirectResponse(f"{request.scope['root_path']}/{place}{query}", 302)
+    return RedirectResponse(f"{request.scope['root_path']}/{place}", 302)
 
 
 @router.get("/{place:path}")

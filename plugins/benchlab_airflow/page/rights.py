@@ -34,6 +34,8 @@ from benchlab_airflow.page import airflow_runs
 
 # A page that was open over night still works; an older one has to be opened again.
 GUARD_LASTS_S = 24 * 3600
+# The cookie with the language that a person chose last.
+LANGUAGE = "benchlab_language"
 _SAME_SITE = ("same-origin", "none")
 # Airflow's own API beside the site, which starts a run as the person whose browser asks.
 _API = "../api/v2/dags/{report}/dagRuns"
@@ -111,20 +113,19 @@ def reader(
         HTTPException: as :func:`person`.
         StoreError: the results store cannot be opened.
     """
-    store = shared.store()
+    store, wanted = shared.store(), (language, request.cookies.get(LANGUAGE), REFERENCE)
     here = home.find()
     known = {path.stem for path in report_types.report_files(here)} | set(store.report_names())
     made = Site(
         home=here,
         store=store,
-        language=load(language if language in codes() else REFERENCE),
+        language=load(next(one for one in wanted if one in codes())),
         now=datetime.now(UTC),
         reports=_allowed(user, known, "GET"),
         guard=_signer().dumps(user.get_id()),
         starts_at=_API,
         run_of=airflow_runs.address_of,
-        is_paused=airflow_runs.is_paused,
-        kept={} if language is None else {"language": language},
+        paused_dag=airflow_runs.paused_dag,
     )
     request.state.site = made
     return Reader(user, made)

@@ -470,3 +470,16 @@ def test_drawing_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     bundle.make(*golden_case())
     assert "MPLCONFIGDIR" not in os.environ
     assert dict(matplotlib.rcParams) == before
+
+
+def test_percentiles_beside_p95_have_a_table_where_the_client_prints_them() -> None:
+    """go-ycsb does; sysbench prints p95 alone, and has neither table nor empty columns."""
+    made = campaigns.campaign(workloads=["ycsb_a"], dataset={"records": 1000}, warmup_seconds=0)
+    for percentiles in ({"p50_ms": 1.25, "p99_ms": 9.5}, {}):
+        results = [campaigns.trial_result(t, **percentiles) for t in made.plan.trials]
+        outcome = compare(made.plan, results, 2.0)
+        page = markdown.render(model.build(made, outcome, results))
+        assert ("10.11.5 p50 (ms)" in page) == bool(percentiles)
+        assert ("| 1.25 | 2.00 | 9.50 |" in page) == bool(percentiles)
+        (first, *_) = csv.DictReader(io.StringIO(csv_text.comparison_csv(outcome)))
+        assert first.get("candidate_p99_ms") == ("9.5" if percentiles else None)

@@ -14,6 +14,7 @@ import pytest
 
 from benchlab.analysis.trend.suspects import Suspect
 from benchlab.language import load
+from benchlab.results.records import StoredVerdict
 from benchlab.site import history
 from benchlab.site.page import NoSuchPage, Site, render
 from benchlab.studies.long_view.view import long_view
@@ -89,11 +90,33 @@ def test_a_step_that_nobody_measured_is_named_and_has_no_interval(weeks: Weeks) 
 
 
 def test_too_few_campaigns_are_not_called_unchanged(weeks: Weeks) -> None:
-    """How many more are needed is said."""
+    """How many there are, and how many are needed; so too where all are left out."""
+    weeks.add(unstable=True)
+    assert "lasting changes: 0 of 10." in text(shown(site(weeks)))
     weeks.add()
     read = text(shown(site(weeks)))
-    assert "Too few campaigns to look for lasting changes: there are 1, 9 more are needed." in read
+    assert "Too few campaigns to look for lasting changes: 1 of 10." in read
     assert "No lasting change" not in read
+
+
+def test_the_newest_regression_comes_first_until_somebody_has_looked_into_it(
+    weeks: Weeks,
+) -> None:
+    """By name and amount, with its campaign; of too few campaigns for a lasting change as well."""
+    found = weeks.add(candidate="11.4.5"), weeks.add()
+    for campaign, verdict in zip(found, ("regression", "equivalent"), strict=True):
+        decided = StoredVerdict(POINT, "tps", verdict, -10.06, -11.2, -8.9, 0.001, rule=3)
+        weeks.store.set_verdicts(campaign, [decided])
+    page = render(site(weeks), history.workloads(site(weeks)))
+    said = "Throughput -10.1% (-11.2% to -8.9%), 11.4.5 vs. 10.2.11"
+    first, _, table = text(page).partition("chained")
+    assert f"Newest regression nobody has looked into: Point Select , {said}" in first
+    assert f"lasting changes: 2 of 10. = equivalent -10.1% {said}" in table
+    assert f'<a href="../campaigns/{found[0]}/">11.4.5 vs. 10.2.11</a>' in page
+    assert f"looked into: {said}" in text(shown(site(weeks)))
+    weeks.store.look_into(found[0], POINT, "ann", "")
+    assert said not in text(render(site(weeks), history.workloads(site(weeks))))
+    assert said not in text(shown(site(weeks)))
 
 
 def test_a_proposed_campaign_has_its_time_and_price(

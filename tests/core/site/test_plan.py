@@ -109,8 +109,11 @@ def test_what_is_undecided_is_planned_and_cannot_be_started(site: Site) -> None:
 
 def test_whoever_starts_a_run_is_told_that_its_dag_is_paused(site: Site) -> None:
     """Before they do: it would wait. Who cannot start one is not told."""
-    paused = dataclasses.replace(changing(site), is_paused="tpcc_local".__eq__)
-    assert "The DAG tpcc_local is paused in Airflow" in figures(paused, report=["tpcc_local"])
+    dags = {"tpcc_local": "../dags/tpcc_local"}
+    paused = dataclasses.replace(changing(site), paused_dag=lambda report: dags.get(report, ""))
+    html = render(paused, plan.figures(paused, {"report": ["tpcc_local"]}))
+    assert "The DAG is paused in Airflow: what you start here waits" in html
+    assert '<a href="../../dags/tpcc_local" target="_top">Its DAG in Airflow</a>' in html
     assert "is paused" not in figures(paused, report=["sysbench_local"])
     reader = dataclasses.replace(paused, may_change=False)
     assert "is paused" not in figures(reader, report=["tpcc_local"])

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchlab import workloads
-from benchlab.analysis.gates.columns import output_columns
+from benchlab.analysis.gates.columns import Columns, client_columns, output_columns
 from benchlab.campaign import fit
 from benchlab.errors import SpecError
 from benchlab.plan import steps
@@ -161,6 +161,10 @@ def test_throughput_is_what_the_threads_do_at_the_printed_mean(name: str) -> Non
     assert len(read.series) == read.transactions
 
 
+def _columns(output: TpchOutput) -> Columns:
+    return client_columns(output, 2, 9, SESSION.dataset)
+
+
 def test_a_query_that_go_tpc_cannot_resolve_has_no_figure() -> None:
     """The reason names the query, how far the mean may be off, and what helps."""
     read = parse(recorded("too_quick"))
@@ -168,6 +172,9 @@ def test_a_query_that_go_tpc_cannot_resolve_has_no_figure() -> None:
     (said,) = read.reasons
     assert "which may be 0.04 s more or less: go-tpc counts in steps of 67 ms" in said
     assert "leave tpch_q6 out" in said
+    assert _columns(read)["summary_present"] == 1, "it was printed"
+    assert _columns(read)["known_query_time"] == 0
+    assert _columns(parse(recorded("too_slow")))["known_query_time"] is None, "for want of one"
     limit = "go-tpc tpch run --threads=1 --queries=q6 --time=9s\n[Current] Q6: {0}s\nFinished\n"
     limit += "[Summary] Q6: {0}s\n"
     assert parse(limit.format("0.77")).status == "complete"
@@ -180,6 +187,7 @@ def test_a_trial_that_is_too_short_for_its_query_says_so() -> None:
     assert said.startswith("No Q1 ended while the run lasted")
     few = recorded("q6").replace("--threads=2", "--threads=20")
     assert "20 threads ended" in " ".join(parse(few).reasons)
+    assert _columns(parse(few))["known_query_time"] == 0
 
 
 @pytest.mark.parametrize(

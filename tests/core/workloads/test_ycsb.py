@@ -188,6 +188,7 @@ def test_a_run_has_the_figures_that_were_printed() -> None:
     samples = read.samples()
     assert set(samples) <= set(UNITS)
     assert (samples["tps"], samples["p95_ms"], samples["max_ms"]) == (19538.687, 0.466, 27.055)
+    assert (samples["p50_ms"], samples["p99_ms"]) == (0.123, 1.679)
     assert samples["duration_s"] == 4.922
     assert (samples["errors"], read.transactions) == (0, 96167)
     assert [interval.t for interval in read.series] == [1.0, 2.0, 3.0, 4.0, 4.9]

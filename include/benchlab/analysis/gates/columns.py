@@ -17,6 +17,7 @@ The client's output: :func:`output_columns`
 ``latency_disorder``         orderings of latencies that do not hold   count   not printed
 ``tpcc_efficiency_error``    printed efficiency, beyond rounding       points  not TPC-C
 ``tpcc_mix_deviation``       New Orders, off their share               sd      not TPC-C
+``known_query_time``         0 if a query is too quick or too slow     flag    not TPC-H
 ``error_ratio``              errors survived per transaction           ratio   output not whole
 ``reconnects``               connections lost                          count   not printed
 ``zero_intervals``           intervals without a transaction           count   few transactions

@@ -27,6 +27,8 @@ FIGURES: Mapping[str, tuple[str, ...]] = {
     ),
     "qpm": ("qpm", "avg_ms", "p95_ms"),
 }
+# Beside them, where the client prints them: go-ycsb does, sysbench does not.
+PERCENTILES: Mapping[str, tuple[str, ...]] = {"tps": ("p50_ms", "p99_ms")}
 # The p95 latency beside a throughput.
 LATENCY: Mapping[str, str] = {"tps": "p95_ms", "tpmc": "new_order_p95_ms", "qpm": "p95_ms"}
 # sysbench counts latencies in 1,024 steps from 0.001 ms to 100 s (sb_histogram): ln(1e8) / 1024.
@@ -174,14 +176,16 @@ def collect(
 ) -> Rounds:
     """Put figures into arrays: those that :data:`FIGURES` has for ``metric``.
 
-    A figure that is not a positive number is missing.
+    Beside them those of :data:`PERCENTILES` that any trial has. A figure that is not a positive
+    number is missing.
 
     Raises:
         KeyError: a figure is of a round or thread count that was not planned.
     """
     import numpy as np
 
-    kept = FIGURES[metric]
+    percentiles = PERCENTILES.get(metric, ())
+    kept = (*FIGURES[metric], *percentiles)
     shape = (len(rounds), len(threads), len(SIDES))
     values = {name: np.full(shape, np.nan) for name in kept}
     row = {number: index for index, number in enumerate(rounds)}
@@ -193,6 +197,9 @@ def collect(
                 values[name][place] = value
     for array in values.values():
         array[~((array > 0) & np.isfinite(array))] = np.nan
+    for name in percentiles:
+        if np.isnan(values[name]).all():
+            del values[name]
     return Rounds(
         workload=workload,
         metric=metric,

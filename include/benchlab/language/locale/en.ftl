@@ -529,6 +529,7 @@ figures-threads = Threads
 figures-p95-column = 95% latency (ms)
 figures-p95 = p95 latency
 figures-new-order-p95 = New Order p95 latency
+figures-latency = Latency
 figures-new-order-latency = Latency of New Order
 figures-tps-change = TPS change
 figures-tpmc-change = tpmC change (%)
@@ -808,6 +809,7 @@ site-too-old = The page with this form is too old: open it again.
 site-may-not-trigger = You may not trigger the DAG { $dag }.
 site-run = Campaign of a run
 site-to-run = Its run in Airflow
+site-to-dag = Its DAG in Airflow
 site-run-none = This run has no campaign: its task `plan` has not ended yet, or had nothing to measure; its log says why. This page shows the campaign as soon as there is one.
 
 ## Site: overview and campaigns
@@ -989,7 +991,8 @@ site-differ-nothing = Nothing.
 ## Site: history
 
 site-history-about = Changes of campaigns, chained: throughputs of different campaigns are never compared, because hosts differ by more than versions do.
-site-history-newest = Beside each workload is what the newest campaign found.
+site-newest-verdict = Newest verdict
+site-newest-regression = Newest regression nobody has looked into
 site-history-none = No campaign has compared two versions yet. A report type with a schedule measures new releases by itself; a backfill measures past ones.
 site-history-published = Published only
 site-history-published-about = What others published about these workloads; nothing was measured here.
@@ -1002,7 +1005,7 @@ site-change-point-slower = { $candidate } made { $workload } slower: { $change }
 site-change-point-faster = { $candidate } made { $workload } faster: { $change } throughput (95% interval { $interval }) against { $previous }, first seen on { $day }.
 site-drift = The throughput drifts: { $change } (99% interval { $interval }) over { $releases } releases, from { $oldest } to { $newest }; no single release explains it.
 site-no-change = No lasting change was found since { $first }.
-site-lacks-points = Too few campaigns to look for lasting changes: there are { $there }, { $more } more are needed.
+site-lacks-points = Too few campaigns to look for lasting changes: { $there } of { $needed }.
 site-suspect = Suspected, but not separable: { $candidate } against { $previous } is { $change } (95% interval { $interval }) if the baseline { $baseline } is as fast as { $bridged }. Both were new in the same campaign, so the change may be the baseline's. This campaign would tell them apart:
 site-suspect-takes = It takes about { $duration }.
 site-suspect-costs = It takes about { $duration } and costs about { $dollars } dollars.
@@ -1107,7 +1110,7 @@ site-plan-steps = Steps
 site-plan-command = On the command line
 site-plan-start = Start this campaign
 site-plan-start-hint = Triggers its DAG with these values, as you. Hosts are rented only after the approval that the report type asks for.
-site-plan-paused = The DAG { $dag } is paused in Airflow: what you start here waits until somebody unpauses it. If the DAG has a schedule, it then also runs by itself.
+site-plan-paused = The DAG is paused in Airflow: what you start here waits until somebody unpauses it. If it has a schedule, it then also runs by itself.
 site-plan-not-started = It was not started:
 site-plan-free = nothing is rented
 site-plan-unpriced = not known: a price is missing

@@ -472,6 +472,8 @@ column-why = 原因
 
 gate-summary = 客户端输出了汇总结果
     .of = the client printed its summary
+gate-query-time = 查询足够慢，超出 go-tpc 的计时步长；又足够快，每个线程至少完成一次
+    .of = the query is slow enough for go-tpc's steps and quick enough for each thread to end one
 gate-client-exit = 客户端自行结束且没有报错
     .of = the client ended by itself and without an error
 gate-duration = 客户端的运行时间与要求的时间相差不超过 { $n1 } s
@@ -585,6 +587,7 @@ figures-threads = Threads
 figures-p95-column = 95% latency (ms)
 figures-p95 = p95 延迟
 figures-new-order-p95 = New Order p95 延迟
+figures-latency = 延迟
 figures-new-order-latency = New Order 延迟
 figures-tps-change = TPS 变化
 figures-tpmc-change = tpmC 变化 (%)
@@ -847,6 +850,7 @@ site-too-old = 此表单所在的页面已过期：请重新打开。
 site-may-not-trigger = 你无权触发 DAG { $dag }。
 site-run = 运行对应的测试活动
 site-to-run = Airflow 中的运行
+site-to-dag = Airflow 中的 DAG
 site-run-none = 此次运行没有测试活动：其任务 `plan` 尚未结束，或没有需要测量的内容。原因见其日志。活动一旦出现，本页会自动显示。
 
 ## 网站：总览与测试活动
@@ -1018,7 +1022,8 @@ site-differ-nothing = 无。
 ## 网站：历史
 
 site-history-about = 将各测试活动测得的变化逐一衔接：不同测试活动的吞吐从不直接比较，因为主机之间的差异大于版本之间的差异。
-site-history-newest = 每个负载旁为最近一次测试活动的结论。
+site-newest-verdict = 最新结论
+site-newest-regression = 最近一次尚无人查看的性能退化
 site-history-none = 还没有测试活动对比过两个版本。设有日程的报告类型会自动测量新版本；回填可测量过去的版本。
 site-history-published = 仅见于已发布的报告
 site-history-published-about = 他人对这些负载发布的结果；本站没有测量过。
@@ -1028,7 +1033,7 @@ site-change-point-slower = { $candidate } 使 { $workload } 变慢：相对 { $p
 site-change-point-faster = { $candidate } 使 { $workload } 变快：相对 { $previous }，吞吐 { $change }（95% 区间 { $interval }），首次见于 { $day }。
 site-drift = 吞吐在缓慢漂移：从 { $oldest } 到 { $newest }，经 { $releases } 个版本，共 { $change }（99% 区间 { $interval }）；没有哪个版本能单独解释。
 site-no-change = 自 { $first } 以来没有发现持久的变化。
-site-lacks-points = 测试活动太少，无法查找持久的变化：现有 { $there } 个，还需要 { $more } 个。
+site-lacks-points = 测试活动太少，无法查找持久的变化：现有 { $there } 个，需要 { $needed } 个。
 site-suspect = 存疑且无法区分：若基线 { $baseline } 与 { $bridged } 一样快，则 { $candidate } 相对 { $previous } 变化了 { $change }（95% 区间 { $interval }）。两者在同一次测试中首次出现，因此变化也可能来自基线。以下测试可以区分：
 site-suspect-takes = 大约需要 { $duration }。
 site-suspect-costs = 大约需要 { $duration }，费用约 { $dollars } 美元。
@@ -1126,7 +1131,7 @@ site-plan-steps = 步骤
 site-plan-command = 命令行
 site-plan-start = 启动此测试
 site-plan-start-hint = 以你的身份用这些值触发其 DAG。需要批准的报告类型在批准之后才会租用主机。
-site-plan-paused = DAG { $dag } 在 Airflow 中已暂停：在此启动的测试会一直等待，直到有人取消暂停。如果该 DAG 有调度计划，取消暂停后它也会自动运行。
+site-plan-paused = DAG 在 Airflow 中已暂停：在此启动的测试会一直等待，直到有人取消暂停。如果该 DAG 有调度计划，取消暂停后它也会自动运行。
 site-plan-not-started = 未能启动：
 site-plan-free = 不租用任何主机
 site-plan-unpriced = 未知：缺少价格

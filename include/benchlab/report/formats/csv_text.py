@@ -62,7 +62,7 @@ def trials_csv(plan: Plan, results: Sequence[TrialResult], comparison: Compariso
 
 def comparison_csv(comparison: Comparison) -> str:
     """One row per cell: the sides' figures and, of two, the improvement and the verdicts."""
-    metrics = figures.metrics([workload.metric for workload in comparison.workloads])
+    metrics = figures.metrics(comparison.workloads)
     last = ["improvement_pct", *(["qps_improvement_pct"] if "qps" in metrics else [])]
     header = [
         *("workload", "threads"),

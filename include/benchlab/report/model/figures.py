@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from benchlab.analysis.verdict.compare import CellComparison
-from benchlab.analysis.verdict.rounds import FIGURES
+from benchlab.analysis.verdict.compare import CellComparison, WorkloadComparison
 from benchlab.language import Language, english
 from benchlab.language.numbers import Numbers, rate_decimals
 from benchlab.plan.report_type import SIDES
@@ -32,7 +31,8 @@ class Display:
         changes: headings of that table's last columns, of the throughput and of the latency.
         signs: whether each change has a percent sign, or the heading has it for all.
         latency: the latency beside the throughput, in the chart and the terminal.
-        details: of each side, in a second table; empty where the first one has all.
+        details: of each side, in a second table; empty where the first one has all that the
+            client prints.
         details_title: what that table shows.
     """
 
@@ -58,6 +58,8 @@ def _of_tps(language: Language) -> Display:
         changes=(language.say("figures-tps-change"), language.say("figures-p95-change")),
         signs=True,
         latency=Column("p95_ms", language.say("figures-p95")),
+        details=tuple(Column(f"p{n}_ms", f"p{n} (ms)") for n in (50, 95, 99)),
+        details_title=language.say("figures-latency"),
     )
 
 
@@ -102,7 +104,9 @@ _DISPLAYS: Mapping[str, Callable[[Language], Display]] = {
 
 def display(section: Section, language: Language) -> Display:
     """How a workload's figures are shown."""
-    return _DISPLAYS[section.figures.metric](language)
+    shown, known = _DISPLAYS[section.figures.metric](language), _measured(section.figures)
+    has_details = all(column.metric in known for column in shown.details)
+    return shown if has_details else replace(shown, details=())
 
 
 def rows(section: Section, language: Language) -> list[list[str]]:
@@ -129,12 +133,17 @@ def details(section: Section, language: Language) -> list[list[str]]:
     return _rows(section, display(section, language).details, Numbers(language))
 
 
-def metrics(names: Sequence[str]) -> list[str]:
-    """All metrics shown for workloads with these metrics, in the order of their tables."""
-    displays = [_DISPLAYS[name](english()) for name in dict.fromkeys(names)]
+def metrics(workloads: Sequence[WorkloadComparison]) -> list[str]:
+    """All metrics that workloads have, in the order of their tables."""
+    displays = [_DISPLAYS[one.metric](english()) for one in workloads]
     in_tables = [column.metric for shown in displays for column in (*shown.columns, *shown.details)]
-    others = [metric for name in dict.fromkeys(names) for metric in FIGURES[name]]
-    return list(dict.fromkeys((*in_tables, *others)))
+    known = [metric for one in workloads for metric in _measured(one)]
+    return [metric for metric in dict.fromkeys((*in_tables, *known)) if metric in known]
+
+
+def _measured(workload: WorkloadComparison) -> dict[str, float | None]:
+    """The metrics that its sides have, at every thread count alike."""
+    return next(iter(workload.cells[0].sides.values())).means
 
 
 def is_latency(metric: str) -> bool:

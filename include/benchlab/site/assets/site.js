@@ -128,9 +128,7 @@ for (const form of document.querySelectorAll("form[data-figures]")) {
   form.addEventListener("input", (event) => {
     if (event.target.dataset.submits !== undefined) {
       // Another report type has other values: begin with its own.
-      window.location.search = new URLSearchParams({ ...Object.fromEntries(
-        [...new FormData(form)].filter(([name]) => name === "language")),
-        report: event.target.value }).toString();
+      window.location.search = new URLSearchParams({ report: event.target.value }).toString();
       return;
     }
     window.clearTimeout(waiting);
