@@ -8,6 +8,7 @@ from typing import Any
 from benchlab import engines
 from benchlab.campaign import fit
 from benchlab.errors import SpecError
+from benchlab.language import message
 from benchlab.plan import versions
 from benchlab.plan.documents import from_yaml
 from benchlab.plan.report_type import SIDES, ReportSpec
@@ -114,20 +115,13 @@ def _owner(spec: ReportSpec, side: str, version: str, wanted: str) -> str:
     if versions.is_rule(version):
         if wanted != "auto" or len(spec.engines) == 1:
             return wanted if wanted != "auto" else next(iter(spec.engines))
-        raise SpecError(
-            f"{side}: {version!r} names a version of every engine ({', '.join(spec.engines)}); "
-            "say which is meant with engine="
-        )
+        named = {"side": side, "version": repr(version), "engines": ", ".join(spec.engines)}
+        raise SpecError(str(message("fault-every-engine", **named)))
     for name in spec.engines:
         if name in engines.by_name() and engines.by_name()[name].owns(version):
             if wanted in ("auto", name):
                 return name
-            raise SpecError(
-                f"{side}: {version!r} is a version of {name}, and the engine of this campaign is "
-                f"{wanted}: both sides have to be of one engine"
-            )
-    raise SpecError(
-        f"{side}: {version!r} is not a version of any engine of this report type "
-        f"({', '.join(spec.engines)}), and no version rule; TiDB's are written v6.5.0, MariaDB's "
-        f"10.11.5, and rules are: {', '.join(versions.RULES)}"
-    )
+            two = {"side": side, "version": repr(version), "engine": name, "other": wanted}
+            raise SpecError(str(message("fault-two-engines", **two)))
+    known = {"engines": ", ".join(spec.engines), "rules": ", ".join(versions.RULES)}
+    raise SpecError(str(message("fault-no-version", side=side, version=repr(version), **known)))

@@ -11,6 +11,7 @@ from benchlab.errors import SpecError, TargetError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.language import Message, Said, joined, message
+from benchlab.language.numbers import MISSING
 from benchlab.plan import plan as planning
 from benchlab.plan import pricing, rates, versions
 from benchlab.plan import releases as calendars
@@ -176,14 +177,15 @@ def refuse_unpublished(home: Home, spec: ReportSpec, engine: str) -> None:
     known = calendars.load(home.releases).owned(owner.owns) if home.releases.is_file() else ()
     released = {release.version.text for release in known}
     newest = versions.newest(known)
-    hint = f"; the newest in the release calendar is {newest.version.text}" if newest else ""
     faults = []
     for side in spec.measured_sides:
         chosen = spec.side(engine, side)
         if chosen.builds or not chosen.is_resolved or chosen.version in released:
             continue
         if why := owner.not_published(chosen.version, home.servers):
-            faults.append(f"{side}: {chosen.version}: {why}{hint}")
+            which = {"side": side, "version": chosen.version, "why": why}
+            has = newest.version.text if newest else MISSING
+            faults.append(str(message("fault-not-published", newest=has, **which)))
     if faults:
         raise SpecError("\n".join(faults))
 
@@ -217,7 +219,7 @@ def choose_engine(spec: ReportSpec, home: Home, *, to_run: bool = True) -> tuple
                 return name, message("engine-named")
             return name, joined([*reasons, message("engine-there", engine=name)])
         reasons.append(message("engine-absent", engine=name, why=missing))
-    raise UnavailableError(f"engine: {spec.engine}: {joined(reasons)}")
+    raise UnavailableError(str(message("fault-engine", engine=spec.engine, why=joined(reasons))))
 
 
 def _refuse_undeployable(spec: ReportSpec) -> None:

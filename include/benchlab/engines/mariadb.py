@@ -89,7 +89,7 @@ class Engine(BaseEngine):
             _find(mvn, version)
         except CommandError as error:
             if re.search(NOT_THERE, error.output):
-                return f"there is no MariaDB {version} on Maven Central"
+                return str(message("not-on-maven", version=version))
         return None
 
     @classmethod

@@ -17,7 +17,7 @@ import pydantic
 from pydantic import Field, PrivateAttr
 
 from benchlab.errors import SpecError
-from benchlab.language import REFERENCE
+from benchlab.language import REFERENCE, message
 from benchlab.plan.document_tables import Layout
 from benchlab.plan.documents import Frozen, Name, from_yaml, read_text, validated
 from benchlab.plan.fields.budget import Budget
@@ -135,7 +135,8 @@ class ReportSpec(Frozen):
         once = {"workloads": self.workloads, "threads": self.threads, **own}
         for field, values in once.items():
             if len(set(values)) != len(values):
-                raise ValueError(f"{field}: {list(values)} names one twice; each cell is run once")
+                twice = message("fault-twice", field=field, values=str(list(values)))
+                raise ValueError(str(twice))
         if len(set(self.languages)) != len(self.languages):
             raise ValueError(f"languages: {list(self.languages)} names one twice")
         if self.engine != "auto" and self.engine not in self.engines:
@@ -152,21 +153,16 @@ class ReportSpec(Frozen):
             # Two servers that exist may differ in what nobody writes down here.
             alike = engine.baseline == engine.candidate and not self.connections
             if self.sides == "different" and alike:
-                raise ValueError(
-                    f"engines.{name}: candidate equals baseline ({engine.baseline.version}); to "
-                    "measure the noise of one version against itself, write `sides: same` "
-                    "(an A/A campaign)"
-                )
+                alone = message("fault-one-version", engine=name, version=engine.baseline.version)
+                raise ValueError(str(alone))
         if self.slowdown_pct and self.sides == "single":
             raise ValueError(
                 f"slowdown_pct: {self.slowdown_pct:g}: it is the candidate that is slowed down, "
                 "and `sides: single` has none; write `sides: same`, or leave it out"
             )
         if self.trial_count > MAX_TRIALS:
-            raise ValueError(
-                f"the plan has {self.trial_count} trials, more than {MAX_TRIALS}; "
-                "take fewer rounds, threads or workloads"
-            )
+            many = {"trials": str(self.trial_count), "most": str(MAX_TRIALS)}
+            raise ValueError(str(message("fault-trials", **many)))
         return self
 
     @pydantic.model_validator(mode="after")
@@ -182,17 +178,12 @@ class ReportSpec(Frozen):
     @pydantic.model_validator(mode="after")
     def _takes_turns(self) -> Self:
         if self.deployments > self.rounds:
-            raise ValueError(
-                f"deployments: {self.deployments} of each side, but only {self.rounds} "
-                f"round{'s' * (self.rounds != 1)}; each deployment takes one at least"
-            )
+            asked = {"deployments": str(self.deployments), "rounds": str(self.rounds)}
+            raise ValueError(str(message("fault-rounds", **asked)))
         if self.placement == "interleaved" and self.sides != "single":
             return self
         if self.deployments > 1:
-            raise ValueError(
-                f"deployments: {self.deployments}: sides are deployed in pairs, which takes "
-                "`placement: interleaved` and two sides; write 1, or leave it out"
-            )
+            raise ValueError(str(message("fault-pairs", deployments=str(self.deployments))))
         if self.interleave == "trials":
             raise ValueError(
                 "interleave: trials: the sides take turns, which takes `placement: interleaved` "

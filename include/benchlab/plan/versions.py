@@ -15,6 +15,7 @@ from datetime import date
 from typing import Literal, get_args
 
 from benchlab.errors import NoReleaseError, SpecError
+from benchlab.language import message
 
 # Without leading zeros, so that there is only one way to write a version.
 _NUMBER = "(?:0|[1-9][0-9]{0,3})"
@@ -176,13 +177,9 @@ def resolve(
     if found is None:
         of = f" of {candidate.text}" if rule.is_relative and candidate else ""
         known = max((release.version for release in there), key=lambda v: v.numbers, default=None)
-        has = (
-            f"its newest release then is {known.text}" if known else "it has no release until then"
-        )
-        raise NoReleaseError(
-            f"{rule.text}{of} on {on}: there is none in the calendar; {has}. Add it to "
-            "configs/releases.csv (`benchlab releases update`), or name a version"
-        )
+        has = message("calendar-newest", version=known.text) if known else message("calendar-none")
+        rule_of = {"rule": f"{rule.text}{of}", "on": str(on)}
+        raise NoReleaseError(str(message("fault-no-release", has=has, **rule_of)))
     return found
 
 

@@ -132,7 +132,8 @@ def history(site: Site, report: str, workload: str, first: str = "", second: str
     view, regressions = LongView(report, workload, (), {}), list[OpenRegression]()
     if report != PUBLISHED:
         view = long_view(site.comparisons, report, workload)
-        regressions = open_regressions(site, report, workload)
+        if not any(chain.changes for chain in view.chains):
+            regressions = open_regressions(site, report, workload)
     if not (view.chains or view.left_out or published):
         raise NoSuchPage(message("site-no-workload", workload=workload))
     looked = site.store.looked_into()

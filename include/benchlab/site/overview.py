@@ -158,6 +158,7 @@ def of_workload(one: CampaignSummary, workload: str) -> tuple[StoredVerdict, Sto
 
 
 def shown_change(found: StoredVerdict, numbers: Numbers, scale: Scale | None) -> Change:
+    """A verdict as a table shows it; with a bar where there is a scale for one."""
     low, estimate, high = found.low_pct, found.estimate_pct, found.high_pct
     within = None if low is None or high is None else (low, high)
     bar = None

@@ -13,13 +13,14 @@ from typing import Any
 from benchlab import workloads
 from benchlab.campaign import overrides, planning, report_types
 from benchlab.errors import BenchlabError, SpecError
-from benchlab.language import FORM_OF_ONE, Language, load, message, side_name
+from benchlab.language import FORM_OF_ONE, Language, load, message, recorded, side_name
 from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers
 from benchlab.plan.plan import Plan, needs_approval
 from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.plan.steps import PlanStep
 from benchlab.plan.versions import RULES
+from benchlab.report.sentences.method import ENGINE_REASONS
 from benchlab.site import phases
 from benchlab.site.page import Page, Site
 from benchlab.studies.sensitivity.proposals import PlanSensitivity, Proposal, plan_sensitivity
@@ -32,6 +33,14 @@ _NUMBERS = ("rounds", "deployments", "seconds")
 # So many releases are suggested for a version, the newest first.
 _SUGGESTED = 30
 _LONGEST_FIELD = 200
+# Why a form is refused, and reasons that are parts of it; the first that fits is taken.
+_FAULTS = (
+    *("fault-every-engine", "fault-two-engines", "fault-no-version", "fault-not-published"),
+    *("not-on-maven", "not-on-tiup", "fault-topology", "tiup-undecided"),
+    *("fault-no-release", "calendar-newest", "calendar-none", "fault-one-version", "fault-twice"),
+    *("fault-rounds", "fault-pairs", "fault-trials", "fault-at-most", "fault-engine"),
+    *ENGINE_REASONS,
+)
 
 
 def plan(site: Site, asked: Asked) -> Page:
@@ -62,10 +71,11 @@ def chosen(site: Site, asked: Asked) -> tuple[ReportSpec, dict[str, Any]]:
     """
     known = _offered(site)
     if (found := _named(known, asked)) is None:
-        raise SpecError("there is no report type that you may see")
+        raise SpecError(site.language.say("site-plan-none"))
     name, spec = _one(asked, "report"), found[1]
     if name and name not in known:
-        raise SpecError(f"report: {name!r}: there is none; known: {', '.join(known)}")
+        there = {"report": repr(name), "known": ", ".join(known)}
+        raise SpecError(site.language.say("site-plan-no-report", **there))
     read = _Reading(asked, site.language)
     changes: dict[str, Any] = {side: version for side in SIDES if (version := _one(asked, side))}
     changes |= {field: read.whole(field) for field in _NUMBERS if _one(asked, field)}
@@ -247,9 +257,9 @@ def _figures(site: Site, asked: Asked) -> Figures:
         basis = planning.learned(site.home, resolved.spec, engine, site.store)
         made = planning.plan(site.home, resolved.spec, engine, spec.report, basis)
         finds = plan_sensitivity(site.home, resolved.spec, made, site.store)
-        undecided = tuple(planning.undecided(site.home, resolved.spec))
+        undecided = planning.undecided(site.home, resolved.spec)
     except BenchlabError as error:
-        return Figures(faults=tuple(str(error).removeprefix("override: ").splitlines()))
+        return Figures(faults=_said(str(error).splitlines(), site.language))
     language = load(site.language.code, FORM_OF_ONE if len(made.sides) == 1 else "")
     chosen_engine = message("site-plan-engine", engine=engine, reason=reason)
     starts = site.may_change and bool(site.starts_at) and not undecided
@@ -263,11 +273,16 @@ def _figures(site: Site, asked: Asked) -> Figures:
             for step in made.steps
         ),
         command=_command(name, changes),
-        undecided=undecided,
+        undecided=_said(undecided, language),
         start=site.starts_at.format(report=spec.report) if starts else "",
         conf=json.dumps(_conf(name, spec, changes)) if starts else "",
         paused=site.paused_dag(spec.report) if starts and site.paused_dag else "",
     )  # fmt: skip
+
+
+def _said(faults: Sequence[str], language: Language) -> tuple[str, ...]:
+    """Why there is no plan or no run, in the reader's language where :data:`_FAULTS` has it."""
+    return language.texts(recorded(one.removeprefix("override: "), *_FAULTS) for one in faults)
 
 
 def _step(step: PlanStep, language: Language) -> str:

@@ -14,6 +14,7 @@ from typing import Any, cast
 from benchlab import engines
 from benchlab.errors import TargetError, UnreachableError
 from benchlab.hosts.fleet import Fleet, FleetHost
+from benchlab.language import message
 from benchlab.plan import pricing
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.spending import Spending
@@ -22,7 +23,6 @@ from benchlab.results.records import SPOT_HOSTS
 from benchlab.targets import fleet_files
 from benchlab.targets.ec2 import boot, ending, inventory, rental_file
 from benchlab.targets.ec2 import preflight as preflight_module
-from benchlab.targets.ec2.account import TIUP_UNDECIDED
 from benchlab.targets.ec2.caller import Caller, identify, time_at
 from benchlab.targets.ec2.console import STATUS_FILE
 from benchlab.targets.ec2.instances import Course
@@ -59,7 +59,7 @@ class Target(FleetTarget):
         """See :class:`BaseTarget`: how to install TiUP, and what lets hosts use snapshots on S3."""
         found = []
         if topology.tiup is None:
-            found.append(f"tiup: {TIUP_UNDECIDED}")
+            found.append(f"tiup: {message('tiup-undecided')}")
         if spec.snapshots is not None and topology.instance_profile is None:
             found.append(
                 "instance_profile: missing; without one its hosts may not use S3, where the "

@@ -28,7 +28,7 @@ def address_of(campaign: Campaign) -> str:
 
 
 def paused_dag(report: str) -> str:
-    """The place of a report type's DAG, as of a run, where it is paused; empty where it is not."""
+    """The place of a report type's DAG, likewise, where it is paused; empty where it is not."""
     with create_session() as session:
         is_paused = session.scalar(select(DagModel.is_paused).filter_by(dag_id=report))
     return f"../dags/{report}" if is_paused else ""

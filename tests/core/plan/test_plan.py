@@ -337,7 +337,7 @@ def test_no_more_deployments_are_planned_than_the_changed_fields_allow() -> None
     assert spec.with_overrides({"rounds": 2}).deployments == 2
     assert spec.with_overrides({"placement": "sequential"}).deployments == 1
     assert spec.with_overrides({"rounds": 12}).deployments == 6
-    with pytest.raises(SpecError, match="deployments: 6 of each side, but only 2 rounds"):
+    with pytest.raises(SpecError, match="deployments: 6 of each side take a round each"):
         spec.with_overrides({"rounds": 2, "deployments": 6})
 
 

@@ -13,7 +13,8 @@ import pytest
 
 from benchlab import engines
 from benchlab.campaign import planning, report_types
-from benchlab.language import load
+from benchlab.engines.server import Availability
+from benchlab.language import load, message
 from benchlab.site import plan
 from benchlab.site.page import Site, render
 from tests.builders import weekly
@@ -79,6 +80,51 @@ def test_numbers_are_refused_in_the_reader_s_language(site: Site) -> None:
     read = figures(zh, report=["sysbench_local"], rounds=["x"], seconds=["0"])
     assert "rounds：'x' 不是整数" in read
     assert "seconds：0 小于 1" in read
+
+
+def test_why_a_form_is_refused_is_in_the_reader_s_language(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever its fields can be refused for; names and versions stay as they are typed."""
+    monkeypatch.setattr(
+        engines.by_name()["mariadb"],
+        "not_published",
+        staticmethod(lambda version, servers: str(message("not-on-maven", version=version))),
+    )
+    tidb = Availability(False, message("engine-without-tiup", version="v6.1.0", path="/x"))
+    monkeypatch.setattr(
+        engines.by_name()["tidb"], "availability", staticmethod(lambda version, servers: tidb)
+    )
+    zh = dataclasses.replace(site, language=load("zh"))
+    for asked, said in (
+        ({"candidate": ["banana"]}, "candidate：'banana' 不是此报告类型任何引擎"),
+        (
+            {"candidate": ["v6.5.0"], "baseline": ["10.11.5"]},
+            "的版本，而本次测试活动的引擎是 mariadb",
+        ),
+        ({"candidate": ["newest"], "baseline": ["previous"]}, "'newest' 对每个引擎"),
+        ({"candidate": ["99.9.9"], "baseline": ["10.11.5"]}, "Maven Central 上没有 MariaDB 99.9.9"),
+        ({"candidate": ["v6.5.0"], "baseline": ["v6.1.0"]}, "无法获取 tidb：/x 处没有 TiDB v6.1.0"),
+        (
+            {"candidate": ["newest 9.9"], "baseline": ["10.11.5"]},
+            "发布日历中没有；届时其中最新的版本是",
+        ),
+        ({"candidate": ["10.11.5"], "baseline": ["10.11.5"]}, "候选与基线相同（10.11.5）"),
+        ({"threads": ["4,4"]}, "threads：[4, 4] 中有重复"),
+        ({"threads": ["99999"]}, "threads.0：最多为 10000，实际为 99999"),
+        (
+            {"rounds": ["1"], "deployments": ["4"]},
+            "每一方 4 次部署，每次至少需要一轮，而 rounds 为 1",
+        ),
+        (
+            {"rounds": ["1000"], "threads": [" ".join(map(str, range(1, 99)))]},
+            "次试验，超过 100000 次",
+        ),
+        ({"report": ["sysbench_existing"], "deployments": ["2"]}, "deployments：2：两方成对部署"),
+        ({"report": ["tpcc_ec2"]}, "topology ec2_published：tiup：尚未决定"),
+        ({"report": ["none"]}, "report：'none'：没有此报告类型"),
+    ):
+        assert said in figures(zh, **{"report": ["sysbench_local"], **asked})
 
 
 def test_what_a_run_would_refuse_is_not_planned(

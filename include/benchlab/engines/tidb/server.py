@@ -107,7 +107,7 @@ class Engine(TiDB, BaseEngine):
         offered = _on_mirror(tiup)
         if isinstance(offered, str) or version in offered:
             return None
-        return f"TiUP's mirror has no TiDB {version}"
+        return str(message("not-on-tiup", version=version))
 
     @classmethod
     def published(cls) -> Mirror | None:

@@ -20,7 +20,7 @@ from benchlab.report.sentences import setting, wording
 from benchlab.results.records import SPENT, rows_of
 
 # Why an engine was taken, as campaign/planning.py says it and the store has it in English.
-_ENGINE_REASONS = (
+ENGINE_REASONS = (
     *("clauses", "engine-named", "engine-of-servers", "engine-mysql", "engine-there"),
     "engine-absent",
     *("engine-without-tiup", "engine-mirror-silent", "engine-not-on-mirror"),
@@ -43,7 +43,7 @@ def notes(report: Report) -> tuple[str, ...]:
         found.append(report.engine_caveat)
     if report.fleet is not None:
         found += setting.notes(report, report.fleet)
-    why = recorded(report.campaign.engine_reason or MISSING, *_ENGINE_REASONS)
+    why = recorded(report.campaign.engine_reason or MISSING, *ENGINE_REASONS)
     # As it was said on a terminal, where a command stands in backquotes.
     reason = report.language.text(why).removesuffix(".").replace("`", "")
     return (*found, say("engine-chosen", engine=plain(report.plan.engine), reason=reason))

@@ -13,15 +13,12 @@ from http.client import HTTPException
 
 from benchlab.errors import TargetError
 from benchlab.hosts.access import Access
+from benchlab.language import message
 from benchlab.plan.topology import Ec2Topology
 from benchlab.targets.ec2 import permissions, preflight, reach
 from benchlab.targets.ec2.caller import Caller
 from benchlab.targets.ec2.preflight import Finding
 
-TIUP_UNDECIDED = (
-    "not decided; write the https address of TiUP's install script (its documentation has it), or "
-    "`image` where the image already has TiUP"
-)
 ANSWER_LIMIT_S = 10.0
 
 
@@ -57,7 +54,7 @@ def _permitted(access: Access, topology: Ec2Topology, caller: Caller) -> list[Fi
 def _installer(address: str | None) -> Finding:
     """How TiUP gets onto the client's host."""
     if address is None:
-        return Finding("tiup", False, TIUP_UNDECIDED)
+        return Finding("tiup", False, str(message("tiup-undecided")))
     if not address.startswith("https:"):
         return Finding("tiup", True, "the image has it, says the topology; only its host can show")
     try:
