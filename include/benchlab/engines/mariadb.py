@@ -14,9 +14,11 @@ import secrets
 import shutil
 import tarfile
 import tempfile
+import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
 from benchlab.engines.database import USER, BackgroundJobs, written
@@ -30,6 +32,10 @@ TRIED_VERSIONS = ("10.2.11", "10.11.5", "11.4.5")
 DOWNLOAD_LIMIT_S = 1800.0
 # Asking takes Maven a few seconds; without a network it tries for longer.
 ASK_LIMIT_S = 30.0
+# So long an answer stands, and one Maven is asked at a time: a page that is filled in asks at every
+# change, also while Maven is still at work for the last one.
+ANSWER_S = 300.0
+_ASKING = threading.Lock()
 # What Maven says of a package that its repository does not have, now or when it asked before.
 NOT_THERE = r"Could not find artifact|was not found in"
 # The server's program, by its names since 10.5 and before.
@@ -85,12 +91,9 @@ class Engine(BaseEngine):
         mvn = shutil.which("mvn")
         if _server_program(_base(servers, version)) is not None or mvn is None:
             return None
-        try:
-            _find(mvn, version)
-        except CommandError as error:
-            if re.search(NOT_THERE, error.output):
-                return str(message("not-on-maven", version=version))
-        return None
+        with _ASKING:
+            lacks = _is_lacking(mvn, version, int(time.monotonic() / ANSWER_S))
+        return str(message("not-on-maven", version=version)) if lacks else None
 
     @classmethod
     def install(cls, executor: Executor, version: str, servers: Path) -> None:
@@ -262,16 +265,18 @@ def _fetch(executor: Executor, version: str, base: Path) -> None:
     executor.run(["rm", "-rf", str(work)], timeout_s=300)
 
 
-@cache
-def _find(mvn: str, version: str) -> None:
-    """Ask for a package's description, a small file; what was found is not asked for again.
-
-    Raises:
-        CommandError: Maven Central does not have it, or does not answer.
+@lru_cache
+def _is_lacking(mvn: str, version: str, period: int) -> bool:
+    """Whether Maven Central answers that it lacks a version; asked for a small file, the package's
+    description, and once in a ``period``, whatever the answer is.
     """
     with tempfile.TemporaryDirectory(prefix="benchlab-") as folder:
         asked = _maven_copy(f"{ARTIFACT}:{version}:pom", Path(folder), mvn)
-        LocalExecutor(Path(folder), "maven").run(asked, timeout_s=ASK_LIMIT_S)
+        try:
+            LocalExecutor(Path(folder), "maven").run(asked, timeout_s=ASK_LIMIT_S)
+        except CommandError as error:
+            return re.search(NOT_THERE, error.output) is not None
+    return False
 
 
 def _maven_copy(artifact: str, into: Path, mvn: str = "mvn") -> list[str]:

@@ -7,6 +7,7 @@ import re
 import time
 import tomllib
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -451,16 +452,23 @@ def test_only_a_repository_that_answers_says_that_a_version_does_not_exist(
     assert mariadb.Engine.not_published("99.9.9", servers) is None
 
 
-def test_maven_is_asked_once_for_a_version_that_it_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    "answer", ["true", "echo Could not find artifact; exit 1", "echo Unknown host; exit 1"]
+)
+def test_maven_is_asked_once_while_a_page_is_filled_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str
 ) -> None:
-    """A page that is filled in asks at every change."""
+    """Which asks at every change, also before there is an answer; a good while later once more."""
     asked = tmp_path / "asked"
-    program(tmp_path / "bin" / "mvn", f"echo again >> {asked}")
+    program(tmp_path / "bin" / "mvn", f"echo again >> {asked}; sleep 0.1; {answer}")
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
-    for _ in range(2):
-        assert mariadb.Engine.not_published("11.8.2", tmp_path) is None
-    assert asked.read_text() == "again\n"
+    monkeypatch.setattr(mariadb, "ANSWER_S", float("inf"))
+    with ThreadPoolExecutor(3) as pool:
+        said = set(pool.map(lambda _: mariadb.Engine.not_published("11.8.2", tmp_path), range(3)))
+    assert (len(said), asked.read_text()) == (1, "again\n")
+    monkeypatch.setattr(mariadb, "ANSWER_S", 1e-9)
+    assert mariadb.Engine.not_published("11.8.2", tmp_path) in said
+    assert asked.read_text() == "again\n" * 2
 
 
 @pytest.mark.parametrize(
