@@ -11,7 +11,8 @@ defined elsewhere is listed with its module.
     ├── TargetError          the machine is unfit: a busy port, too little disk, a leftover
     │   ├── LockHeldError    another campaign holds the machine
     │   ├── UnreachableError a host cannot be reached over SSH
-    │   ├── NotYetError      a server does not let us in yet (benchlab.engines.given)
+    │   ├── NotYetError      a server does not answer yet (benchlab.engines.given)
+    │   ├── DeniedError      a server refuses the account (benchlab.engines.given)
     │   ├── AwsError         AWS refused a call (benchlab.targets.ec2.calls)
     │   ├── NothingFoundError  EC2 has nothing of a lost campaign (benchlab.targets.ec2.ending)
     │   └── ReaperError      not every expired fleet could be ended (benchlab.targets.ec2.reaper)
@@ -35,6 +36,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import os
 import re
 from collections.abc import Iterator
@@ -118,16 +120,26 @@ class TargetError(BenchlabError):
 
 
 @contextlib.contextmanager
-def noting(faults: list[str]) -> Iterator[None]:
-    """A :class:`TargetError` inside becomes one of ``faults``; what follows is done nevertheless.
+def noting(faults: list[str], where: str = "") -> Iterator[None]:
+    """Any error inside becomes one of ``faults``; what follows is done nevertheless.
+
+    One that is of the program itself is logged as well, with its traceback.
 
     Example:
         ``with noting(faults): end(host)`` for each host, then raise if there are ``faults``.
+
+    Args:
+        where: what the fault begins with, as ``us-west-2: ``.
     """
     try:
         yield
-    except TargetError as error:
-        faults.append(str(error))
+    except BenchlabError as error:
+        faults.append(f"{where}{error}")
+    except OSError as error:
+        faults.append(f"{where}{told(error)}")
+    except Exception as error:
+        logging.getLogger(__name__).exception("%snot foreseen", where)
+        faults.append(f"{where}{type(error).__name__}; the log has the rest")
 
 
 class LockHeldError(TargetError):
@@ -202,6 +214,11 @@ class PublishError(BenchlabError):
 
 class EvidenceError(BenchlabError):
     """An evidence bundle cannot be made or read; the text names the bundle or the file in it."""
+
+
+def told(error: OSError) -> str:
+    """An error of the operating system with its file, if it has one."""
+    return f"{error.filename}: {meaning_of(error)}" if error.filename else meaning_of(error)
 
 
 def meaning_of(error: BaseException) -> str:

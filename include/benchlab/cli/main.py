@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from benchlab.errors import BenchlabError, meaning_of
+from benchlab.errors import BenchlabError, told
 
 _GIVE_BACK = (
     "End a campaign wherever it runs, remove its data, and give its hosts and the machine back."
@@ -148,8 +148,7 @@ def main() -> NoReturn:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        print(f"error: {where}{meaning_of(error)}", file=sys.stderr)
+        print(f"error: {told(error)}", file=sys.stderr)
         sys.exit(1)
     sys.exit(0)
 

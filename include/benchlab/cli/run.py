@@ -24,7 +24,7 @@ from benchlab.cli.report_argument import (
     read_report_type,
     report_type_on,
 )
-from benchlab.errors import BenchlabError, SpecError, StoreError, TargetError
+from benchlab.errors import SpecError, StoreError, TargetError, noting
 from benchlab.home import ID, Home, find
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG, tagged
@@ -241,10 +241,8 @@ def reap(
     """
     home, faults = find(), list[str]()
     for work in (_reap_fleets, _reap_clusters):
-        try:
+        with noting(faults):  # neither depends on the other
             work(home, dry_run=dry_run)
-        except BenchlabError as error:  # neither depends on the other
-            faults.append(str(error))
     if faults:
         raise TargetError("\n".join(faults))
 

@@ -549,6 +549,22 @@ def test_where_nothing_was_rented_the_reaper_has_nothing_to_look_at(here: Here) 
     assert f"{damaged}: cannot be read" in said
 
 
+def test_whatever_fails_with_one_provider_the_other_is_reaped(
+    here: Here, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Also a fault that nobody foresaw: it is named, and its traceback is logged."""
+    reaped = []
+
+    def broken(*_: object, **__: object) -> None:
+        raise ValueError("Invalid endpoint")
+
+    monkeypatch.setattr("benchlab.cli.run.reaper.reap", broken)
+    monkeypatch.setattr("benchlab.cli.run.clusters.reap", lambda *_, **__: reaped.append("all"))
+    assert here.refused("reap") == "error: ValueError; the log has the rest\n"
+    assert reaped == ["all"]
+    assert "ValueError: Invalid endpoint" in caplog.text
+
+
 def test_no_advice_ends_the_campaign_of_somebody_else(here: Here) -> None:
     """A machine that is taken is waited for; to end what is at work there is for its owner."""
     lock = MachineLock(here.path / "lock")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 
-from benchlab.errors import TargetError, noting
+from benchlab.errors import noting
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.plan import topology as topologies
@@ -75,7 +74,7 @@ def reap(
             if _is_overdue(cluster, at)
         ]
         for cluster in () if dry_run else overdue:  # so that none waits for another
-            with contextlib.suppress(TargetError):  # asked again below
+            with noting([]):  # asked again below
                 clusters.ask_to_delete(api, cluster)
         for cluster in overdue:
             with noting(faults):
@@ -91,11 +90,9 @@ def reap(
 
 
 def _listed(api: Api, project: str | None, faults: list[str]) -> list[Cluster]:
-    try:
+    with noting(faults, f"project {project or '(the default one)'}: "):
         return list(clusters.listed(api, project))
-    except TargetError as error:
-        faults.append(f"project {project or '(the default one)'}: {error}")
-        return []
+    return []
 
 
 def _is_overdue(cluster: Cluster, at: datetime) -> bool:

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from benchlab.errors import TargetError
+from benchlab.errors import TargetError, noting
 from benchlab.hosts.access import Access
 from benchlab.targets.ec2 import belongings, inventory, tags
 from benchlab.targets.ec2.caller import identify
@@ -84,15 +84,12 @@ class _Visit:
 
     def take(self, kind: str, one: str, campaign: str, why: str, work: Callable[[], None]) -> None:
         """End one thing; a failure is noted and keeps no other from being ended."""
-        try:
+        with noting(self.faults, f"{self.region}: {kind} {one}: "):
             if not self.dry_run:
                 work()
-        except TargetError as error:
-            self.faults.append(f"{self.region}: {kind} {one}: {error}")
-            return
-        done = Reaped(self.region, kind, one, campaign, why, done=not self.dry_run)
-        self.reaped.append(done)
-        self.say(str(done))
+            done = Reaped(self.region, kind, one, campaign, why, done=not self.dry_run)
+            self.reaped.append(done)
+            self.say(str(done))
 
 
 def reap(
@@ -133,16 +130,17 @@ def reap(
     faults: list[str] = []
     unsigned = 0
     for region in dict.fromkeys(regions):
-        try:
-            caller = identify(access, region)
+        with noting(faults, f"{region}: "):
+            try:
+                caller = identify(access, region)
+            except AwsError as error:
+                unsigned += error.no_credentials
+                raise
             if caller.clock is not None:
                 say(f"{region}: {caller.clock}; what has expired is decided by AWS's")
             client = access.aws("ec2", region)
             at = now or caller.now
             _visit(_Visit(client, at, dry_run, limits, say, reaped, faults))
-        except TargetError as error:
-            faults.append(f"{region}: {error}")
-            unsigned += isinstance(error, AwsError) and error.no_credentials
     if faults:
         raise ReaperError(faults, reaped, no_credentials=unsigned == len(faults))
     return reaped
@@ -190,9 +188,7 @@ def _left_behind(created: datetime | None, now: datetime) -> str | None:
 
 def _wait(visit: _Visit, ended: set[str]) -> None:
     """Wait for ended instances: their groups can be deleted only when they are gone."""
-    try:
+    with noting(visit.faults, f"{visit.region}: "):
         inventory.wait_until_gone(
             visit.client, lambda: inventory.by_id(visit.client, ended).values(), visit.limits
         )
-    except TargetError as error:
-        visit.faults.append(f"{visit.region}: {error}")
