@@ -23,7 +23,7 @@ import pytest
 from benchlab.campaign import overrides, planning, report_types, stages
 from benchlab.campaign.stages import CampaignRun
 from benchlab.engines.given import Given, GivenTiDB
-from benchlab.errors import TargetError
+from benchlab.errors import CommandError, TargetError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import LocalExecutor
@@ -381,6 +381,27 @@ def test_a_schema_that_somebody_else_makes_first_is_not_the_campaigns(
         assert "sbtest" in server.sql("SHOW DATABASES")
     finally:
         server.sql("DROP DATABASE sbtest")
+
+
+def test_a_schema_of_which_only_the_answer_was_lost_is_dropped(
+    server: GivenServer, login: ServerLogin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server had made it when the connection broke, and it is still empty."""
+    engine = (own := target(tmp_path, login)).engine("baseline")
+    own.preflight()
+
+    def sql(statement: str, **options: Any) -> list[list[str]]:
+        found = Given.sql(engine, statement, **options)
+        if statement.startswith("CREATE DATABASE"):
+            raise CommandError("here", "mariadb", 1, "ERROR 2013 (HY000): Lost connection")
+        return found
+
+    monkeypatch.setattr(engine, "sql", sql)
+    with pytest.raises(TargetError, match="the connection was lost"):
+        engine.create_database()
+    assert "sbtest" in server.sql("SHOW DATABASES")
+    assert own.give_back(Taken(own.home, "c1", Access())).endswith("1 schema dropped")
+    assert "sbtest" not in server.sql("SHOW DATABASES")
 
 
 def test_somebody_elses_schema_is_refused_and_stays(

@@ -161,8 +161,8 @@ class Database(ABC):
     def log_tail(self) -> str:
         """The last lines that its server printed."""
 
-    def gone(self) -> str | None:
-        """Why it will not answer, however long one waits; None while it may."""
+    def gone(self, error: CommandError) -> str | None:
+        """Why it will not answer after this error, however long one waits; None while it may."""
         return None
 
     def columns(self) -> Mapping[str, float | None]:
@@ -202,7 +202,7 @@ class Database(ABC):
                 self.sql("SELECT 1", user=user, timeout_s=10)
                 return
             except CommandError as error:
-                if (why := self.gone()) is not None:
+                if (why := self.gone(error)) is not None:
                     raise EngineError(
                         f"{self._name()}: {why}; its last output:\n{self.log_tail()}"
                     ) from error

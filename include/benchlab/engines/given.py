@@ -51,14 +51,14 @@ _MEANINGS = {
     2002: "nothing answers at its host and port",
     2003: "nothing answers at its host and port",
     2005: "its host name does not resolve",
-    2013: "the connection was lost while logging in",
+    2013: "the connection was lost",
     3118: "the account is locked",
     3159: "the server wants an encrypted connection: set extra.ssl_mode",
     4151: "the account is locked",
 }
-# 1045: the root password of a cluster that was made just now may not be known there yet.
-_PASSING = frozenset({0, 1045, 2002, 2003, 2005, 2013})
-_TLS_ERROR = 2026
+_DENIED, _TLS_ERROR = 1045, 2026
+# With these the server says no before it has done anything; the client library's are 2000 to 2999.
+_REFUSALS = frozenset(number for number in _MEANINGS if not 2000 <= number < 3000)
 _NO_TLS = "the server offers no encrypted connection"
 _TLS_MEANINGS = (
     ("Validation of SSL server certificate", "the server's certificate is of another host name"),
@@ -68,7 +68,11 @@ _TLS_MEANINGS = (
 
 
 class NotYetError(TargetError):
-    """The server does not answer or refuses the account, which a while later may be different."""
+    """A server does not answer, or with an error that may pass; what was asked may be done."""
+
+
+class DeniedError(TargetError):
+    """The server refuses the account or its password."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,8 +150,7 @@ class Given(Database):
         try:
             return self.sql(statement, timeout_s=ASK_LIMIT_S)
         except CommandError as error:
-            kind = NotYetError if _number(error.output) in _PASSING else TargetError
-            raise kind(f"{self._name()}: {refusal(error.output)}") from error
+            raise _kind_of(error)(f"{self._name()}: {refusal(error.output)}") from error
 
     # The schema
 
@@ -185,6 +188,8 @@ class Given(Database):
         self.executor.put(self._making, "")
         try:
             self._ask(f"CREATE DATABASE {self.instance.database}")
+        except NotYetError:  # it may have been made, and the answer lost
+            raise
         except TargetError:  # perhaps because somebody else has just made it
             self._forget_making()
             raise
@@ -282,6 +287,10 @@ class Given(Database):
         except CommandError:
             return False
         return True
+
+    def gone(self, error: CommandError) -> str | None:
+        """See :class:`Database`; a refusal is the last word, of a wrong password for example."""
+        return refusal(error.output) if _number(error.output) in _REFUSALS else None
 
     def backup(self) -> None:
         """Nothing: there is no way to a snapshot of it."""
@@ -407,6 +416,13 @@ def product_of(reported: str) -> str:
 def engine_of(reported: str) -> str:
     """The engine as which a server is measured; MySQL is as MariaDB."""
     return TiDB.name if product_of(reported) == "TiDB" else mariadb.Engine.name
+
+
+def _kind_of(error: CommandError) -> type[TargetError]:
+    number = _number(error.output)
+    if number == _DENIED:
+        return DeniedError
+    return TargetError if number in _REFUSALS or number == _TLS_ERROR else NotYetError
 
 
 def refusal(printed: str) -> str:

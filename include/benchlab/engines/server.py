@@ -17,7 +17,7 @@ from typing import ClassVar
 from benchlab.engines import slowdown
 from benchlab.engines.cluster import BaseCluster
 from benchlab.engines.database import Database, Deployed
-from benchlab.errors import EngineError, SpecError
+from benchlab.errors import CommandError, EngineError, SpecError
 from benchlab.hosts import snapshot as snapshot_module
 from benchlab.hosts.executor import Executor
 from benchlab.language import Said
@@ -263,7 +263,7 @@ class BaseEngine(Database):
     def _runs(self, side: Side) -> bool:
         return self.executor.job_status(_job(side)).state == "running"
 
-    def gone(self) -> str | None:
+    def gone(self, error: CommandError) -> str | None:
         status = self.executor.job_status(self.job)
         if status.state == "running":
             return None

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, cast
 
 from benchlab import targets
-from benchlab.engines.given import NotYetError
+from benchlab.engines.given import DeniedError, NotYetError
 from benchlab.errors import CommandError, TargetError, noting
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.server_login import ServerLogin
@@ -259,12 +259,14 @@ class Target(existing.Target):
             cluster = clusters.of_id(self._api, cluster.id)
 
     def _wait_for_login(self, side: Side) -> None:
-        """Wait until the server lets the campaign in; a new endpoint may need a while."""
+        """Wait until the server lets the campaign in: a new endpoint may need a while, and so may a
+        cluster that was made just now until it knows its root password.
+        """
         deadline, polls = time.monotonic() + self.limits.endpoint, self.limits.polls()
         while True:
             try:
                 return self.engine(side).check()
-            except (CommandError, NotYetError):  # nothing else is mended by time
+            except (CommandError, DeniedError, NotYetError):  # nothing else is mended by time
                 if time.monotonic() > deadline:
                     raise
             time.sleep(next(polls))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from benchlab.engines import tidb
 from benchlab.engines.database import BackgroundJobs
 from benchlab.engines.given import CLASSES, Given, GivenInstance
-from benchlab.errors import CommandError, TargetError
+from benchlab.errors import CommandError, EngineError, TargetError
 from benchlab.hosts.server_login import ServerLogin, Tls
 from tests.builders.fakes import FakeExecutor
 
@@ -53,7 +54,7 @@ def given(
     version: str = "v6.5.0",
 ) -> Given:
     """A server that answers so; an answer that is an error is the client's."""
-    known = {**ANSWERS, **answers}
+    known = {**answers, **{key: text for key, text in ANSWERS.items() if key not in answers}}
 
     def answer(command: object, statement: str) -> str:
         found = next((text for key, text in known.items() if key in statement), "")
@@ -105,6 +106,17 @@ def test_a_replica_is_refused_by_the_server_and_in_words() -> None:
     read_only = "ERROR 1290 (HY000) at line 1: The MySQL server is running with the --read-only"
     with pytest.raises(TargetError, match=r"\(connection my_tidb\): the server is read-only"):
         given({"CREATE DATABASE": read_only}).create_database()
+
+
+def test_a_wrong_password_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither before anything is written nor in a trial: only its owner can mend it."""
+    monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail("it waited"))
+    denied = "ERROR 1045 (28000): Access denied for user 'few'@'10.0.0.9' (using password: YES)"
+    server = given({"": denied})
+    with pytest.raises(TargetError, match="the server refuses the account or its password"):
+        server.check()
+    with pytest.raises(EngineError, match="the server refuses the account or its password"):
+        server.start()
 
 
 def test_a_connection_that_stayed_unencrypted_is_refused() -> None:

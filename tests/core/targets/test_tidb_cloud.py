@@ -11,10 +11,12 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from benchlab.campaign import overrides, planning, report_types
+from benchlab.engines.given import DeniedError, NotYetError
 from benchlab.errors import SpecError, TargetError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
@@ -36,6 +38,7 @@ SOON = Limits(pause=0.005, outage=20, rate=20, create=20, endpoint=20, delete=20
 AT_ONCE = Limits(pause=0.005, outage=0, rate=0, create=0, endpoint=0, delete=0)
 PRICE = "usd_per_hour: 5\npriced_on: 2026-01-31\n"
 LONG_AGO = datetime(2024, 1, 1, tzinfo=UTC)
+WAIT_FOR_LOGIN = Target._wait_for_login
 
 
 @pytest.fixture
@@ -269,6 +272,22 @@ def test_a_wrong_key_is_said_at_once_and_never_logged(
     provision(home, cloud)
     for secret in ("wrong-key-77", fake.PRIVATE, home.password("c1")):
         assert secret not in caplog.text
+
+
+def test_a_new_cluster_is_given_a_while_to_know_its_password(
+    home: Home, cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As long as an endpoint, and no longer: then it is said that the account is refused."""
+    engine = Mock()
+    engine.check.side_effect = [DeniedError("refused"), NotYetError("lost"), None]
+    monkeypatch.setattr(Target, "_wait_for_login", WAIT_FOR_LOGIN)
+    monkeypatch.setattr(Target, "engine", lambda self, side: engine)
+    provision(home, cloud)
+    engine.check.side_effect = DeniedError("refused")
+    monkeypatch.setattr(Target, "limits", replace(SOON, endpoint=0))
+    with pytest.raises(DeniedError, match="refused"):
+        provision(home, cloud)
+    assert engine.check.call_count == 3 + 1
 
 
 def test_no_key_says_how_to_define_one(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
