@@ -153,6 +153,11 @@ class Plan:
         own = dict.fromkeys(trial.threads for trial in self.trials if trial.workload == workload)
         return tuple(count for count in self.threads or own if count in own)
 
+    @property
+    def deploys_again(self) -> bool:
+        """Whether a side can be deployed more than once: not where its servers are given."""
+        return self.target not in ("existing", "tidb_cloud")
+
     def deployment_of(self, round_number: int) -> int:
         """Which deployment of the sides measures a round, from 1."""
         return order.deployment_of(round_number, self.rounds, self.deployments)

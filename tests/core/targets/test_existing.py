@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import defaultdict
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,10 @@ from benchlab.hosts.access import Access
 from benchlab.hosts.lock import MachineLock
 from benchlab.language import load
 from benchlab.plan.report_type import ReportSpec
+from benchlab.report.formats import html, markdown
 from benchlab.report.model import report as model
 from benchlab.report.sentences import method
+from benchlab.results.records import GateResult
 from benchlab.results.store import Store
 from benchlab.targets import existing, local
 from benchlab.targets.this_machine import SCHEMA_FILE, OnThisMachine, remove_data
@@ -200,6 +203,26 @@ def test_every_missing_connection_is_named_before_anything_is_stored(here: Here)
     assert first.startswith("connection tidb_v20: there is none. On the command line set AIRFLOW_C")
     assert second.startswith("connection tidb_v21: there is none.")
     assert "cannot be run: connection tidb_v20" in here.run("plan", "sysbench_v21_vs_v20").stdout
+
+
+@pytest.mark.parametrize(
+    ("engine", "why"), [("tidb", "TiDB shows this account"), ("mariadb", "on MariaDB and MySQL")]
+)
+def test_a_report_says_what_cannot_be_known_of_servers_that_exist(engine: str, why: str) -> None:
+    """Whether others worked there; and it advises no deployments, but what can be done."""
+    made = campaigns.campaign(shipped(**two_sides(), engine=engine))
+    unseen = [GateResult("background_work", "not evaluated", None, "no analyze ran")]
+    results = [
+        dataclasses.replace(result, gates=unseen)
+        for result in campaigns.results_of(made.plan, campaigns.known_change({}, 0.002))
+    ]
+    report = model.build(made, compare(made.plan, results, 2.0), results)
+    pictures = defaultdict(lambda: b"<svg></svg>")
+    for text in (markdown.render(report), html.render(report, pictures)):
+        assert f"background_work was never evaluated: {why}" in text
+        assert "more rounds would not help, as how much the servers differ is assumed" in text
+        assert "Neither several deployments nor A/A campaigns can replace that" in text
+        assert "deployments of each side" not in text
 
 
 def test_why_mysql_is_measured_as_mariadb_is_said_in_every_language_of_a_report() -> None:

@@ -211,6 +211,7 @@ def compare(
             doubts=shown.doubts.unstable,
             not_equivalent=shown.doubts.not_equivalent,
             calibration=calibration,
+            deploys=plan.deploys_again,
         ),
         excluded=shown.excluded,
         repeated_pairs=len({result.trial.pair for result in results if result.attempt > 1}),
@@ -306,6 +307,7 @@ def judge(
     doubts: Mapping[str, Sequence[Said]] | None = None,
     not_equivalent: Mapping[str, Sequence[Said]] | None = None,
     calibration: Calibration | None = None,
+    deploys: bool = True,
 ) -> tuple[WorkloadComparison, ...]:
     """Decide on figures, wherever they are from.
 
@@ -315,6 +317,7 @@ def judge(
         doubts: by workload, why no change can be concluded from its figures.
         not_equivalent: by workload, why it cannot be `equivalent`.
         calibration: what A/A campaigns show about deployments.
+        deploys: whether a side can be deployed more than once.
     """
     known, doubts, barred = calibration or NO_CALIBRATION, doubts or {}, not_equivalent or {}
     cell_count = sum(len(rounds.threads) for rounds in workloads)
@@ -337,6 +340,7 @@ def judge(
                     doubts.get(r.workload, ()),
                     one_sided=r.workload in losing,
                 ),
+                deploys=deploys,
                 not_equivalent=(*barred.get(r.workload, ()), *_apart(apart[r.workload], kind)),
             )
             for r in workloads

@@ -76,6 +76,7 @@ class Measurement:
         estimate: about the versions; None with fewer than two complete rounds.
         of_rounds: the same by the rounds of these deployments alone.
         rounds, deployments: how many rounds are complete, and of how many deployments.
+        deploys: whether there could be more deployments.
         notes: what a reader should know, whatever the verdict.
         doubts: why no change can be concluded: the verdict is then `unstable`.
         not_equivalent: why it cannot be `equivalent`, however narrow its interval is.
@@ -87,6 +88,7 @@ class Measurement:
     rounds: int
     of_rounds: Estimate | None = None
     deployments: int = 1
+    deploys: bool = True
     notes: tuple[Said, ...] = ()
     doubts: tuple[Said, ...] = ()
     not_equivalent: tuple[Said, ...] = ()
@@ -181,7 +183,7 @@ def _why_inconclusive(
     yield message(
         "reason-undecidable",
         limit=f"{threshold_pct:g}",
-        unit=unit,
+        unit=unit if measured.deploys or by_rounds else "none",
         count=min(math.ceil(count * wide**2) + 1, _MOST_NAMED),
         most="yes" if count * wide**2 >= _MOST_NAMED else "no",
     )

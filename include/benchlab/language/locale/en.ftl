@@ -14,12 +14,15 @@ reason-rounds = { $rounds ->
 reason-small = the sides do differ (adjusted p { $p }), but the estimate is below { $limit }% while the 90% interval reaches beyond it
 reason-holm = taken alone the interval leaves zero out, but not once it is counted how many workloads were tested (adjusted p { $p })
 reason-noise = the rounds differ too much to tell a change of { $limit }% from none
-reason-undecidable = not decidable by this plan: as much as its figures differ, it can neither show a change of { $limit }% nor rule one out; that would take { $most ->
-    [yes] more than { $count }
-   *[no] about { $count }
-} { $unit ->
-    [rounds] rounds
-   *[deployments] deployments of each side
+reason-undecidable = not decidable by this plan: as much as its figures differ, it can neither show a change of { $limit }% nor rule one out; { $unit ->
+    [none] more rounds would not help, as how much the servers differ is assumed
+   *[other] that would take { $most ->
+        [yes] more than { $count }
+       *[no] about { $count }
+    } { $unit ->
+        [rounds] rounds
+       *[deployments] deployments of each side
+    }
 }
 reason-winners-curse = what is just large enough to be called is on average larger than the truth: the interval reaches below { $limit }%
 reason-quieter = the rounds or deployments scatter more than those of the A/A campaigns (their variance is { $times } times as large), so that what these show of deployments is taken as larger by as much
@@ -204,7 +207,10 @@ basis-of-intervals = { $which ->
 } about the versions, not only about this deployment
 basis-deployments = { basis-of-intervals }: each side was deployed and filled with data { $deployments } times, and what these deployments differ by is in them.
 basis-aa-campaigns = { basis-of-intervals }: how much deployments differ is known from { $campaigns } A/A campaigns of this report type, and is in them.
-basis-prior = { basis-of-intervals }: each side was deployed and filled with data once, and as little or nothing measured shows how much deployments differ, ±{ $side } a side is assumed (A/A campaigns so far: { $campaigns }). Several deployments, or A/A campaigns of this report type, replace the assumption and mostly make the intervals narrower.
+basis-prior = { basis-of-intervals }: { $again ->
+    [no] nothing measured shows how much servers of one version differ, and ±{ $side } a side is assumed. Neither several deployments nor A/A campaigns can replace that where servers are not deployed again; two campaigns of one version, compared as well, show how large a difference is without a change.
+   *[yes] each side was deployed and filled with data once, and as little or nothing measured shows how much deployments differ, ±{ $side } a side is assumed (A/A campaigns so far: { $campaigns }). Several deployments, or A/A campaigns of this report type, replace the assumption and mostly make the intervals narrower.
+}
 calibration-age = { $days ->
     [0] The newest A/A campaign is of the same day.
     [one] The newest A/A campaign lies 1 day from this one.
@@ -258,6 +264,10 @@ rounds-used-each = Rounds used, of { $rounds }: { $each }.
 gates-counted = { $passed } passed, { $failed } failed, { $unseen } never evaluated
 gates-none = No gate was evaluated.
 gates-validity = Gates of validity, over all executed trials ({ $counted }); a trial that fails one is not used.
+gates-unseen-work = background_work was never evaluated: { $engine ->
+    [tidb] TiDB shows this account not the DDL of every schema (that takes PROCESS, and SELECT on mysql.analyze_jobs), or shows it to nobody (before v6.1)
+   *[other] on MariaDB and MySQL that somebody else runs, Benchlab does not count ANALYZE, DDL and backups of others
+}. Whether any ran beside a trial is not known.
 gates-symptom = Gates of symptom, over all executed trials, each side's thread counts, or the workloads of the whole campaign ({ $counted }); the candidate may cause what they find, so nothing is left out.
 gates-data-docs = Every gate with every trial: { $page }, the data docs of Great Expectations.
 symptom = Symptom { $gate } (expected: { $sentence }): { $places }.

@@ -11,12 +11,15 @@ reason-rounds = 完整轮次数为 { $rounds }：至少需要两个完整轮次�
 reason-small = 两方确有差异（校正后的 p 值为 { $p }），但估计值小于 { $limit }%，而 90% 置信区间超出了这一范围
 reason-holm = 单独看，置信区间不包含零；但计入所检验的负载数量后则不然（校正后的 p 值为 { $p }）
 reason-noise = 各轮次之间差异过大，无法把 { $limit }% 的变化与没有变化区分开
-reason-undecidable = 本计划无法判定：按其数据的离散程度，既不能证明也不能排除 { $limit }% 的变化；要判定需要{ $most ->
-    [yes] 超过 { $count }
-   *[no] 约 { $count }
-} { $unit ->
-    [rounds] 个轮次
-   *[deployments] 次部署（每一方）
+reason-undecidable = 本计划无法判定：按其数据的离散程度，既不能证明也不能排除 { $limit }% 的变化；{ $unit ->
+    [none] 增加轮次没有帮助，因为服务器之间的差异是假定的
+   *[other] 要判定需要{ $most ->
+        [yes] 超过 { $count }
+       *[no] 约 { $count }
+    } { $unit ->
+        [rounds] 个轮次
+       *[deployments] 次部署（每一方）
+    }
 }
 reason-winners-curse = 刚好大到足以被判定的变化，平均而言会比真实变化大：置信区间延伸到了 { $limit }% 以内
 reason-quieter = 各轮次或各次部署的离散程度大于 A/A 测试（方差为其 { $times } 倍），因此 A/A 测试所显示的部署差异按同样的倍数放大
@@ -162,7 +165,10 @@ basis-of-intervals = { $which ->
 }针对两个版本本身，而不仅限于本次部署
 basis-deployments = { basis-of-intervals }：每一方部署并写入数据 { $deployments } 次，各次部署之间的差异已计入其中。
 basis-aa-campaigns = { basis-of-intervals }：不同部署之间的差异已由该报告类型的 { $campaigns } 次 A/A 测试得知，并已计入其中。
-basis-prior = { basis-of-intervals }：每一方只部署一次、写入数据一次，几乎没有测量结果能说明不同部署之间的差异，因此假定每一方为 ±{ $side }（目前已有 { $campaigns } 次 A/A 测试）。多次部署或该报告类型的 A/A 测试可取代这一假定，并且通常会使区间变窄。
+basis-prior = { basis-of-intervals }：{ $again ->
+    [no] 没有测量结果能说明同一版本的服务器之间的差异，因此假定每一方为 ±{ $side }。服务器不会重新部署，多次部署和 A/A 测试都无法取代这一假定；再比较同一版本的两次测试活动，可以了解没有变化时差异有多大。
+   *[yes] 每一方只部署一次、写入数据一次，几乎没有测量结果能说明不同部署之间的差异，因此假定每一方为 ±{ $side }（目前已有 { $campaigns } 次 A/A 测试）。多次部署或该报告类型的 A/A 测试可取代这一假定，并且通常会使区间变窄。
+}
 calibration-age = { $days ->
     [0] 最近一次 A/A 测试与本次测试在同一天。
    *[other] 最近一次 A/A 测试与本次测试相距 { $days } 天。
@@ -212,6 +218,10 @@ rounds-used-each = 计划 { $rounds } 个轮次，实际采用的轮次数：{ $
 gates-counted = { $passed } 项通过，{ $failed } 项未通过，{ $unseen } 项从未评估
 gates-none = 未评估任何检查项。
 gates-validity = 有效性检查项，覆盖所有已执行的试验（{ $counted }）；任一项未通过的试验不予采用。
+gates-unseen-work = background_work 从未评估：{ $engine ->
+    [tidb] TiDB 不向该账户显示所有库的 DDL（需要 PROCESS 权限以及 mysql.analyze_jobs 的 SELECT 权限），或者版本早于 v6.1 而无从得知
+   *[other] 对于他人运行的 MariaDB 和 MySQL，Benchlab 不统计其他人的 ANALYZE、DDL 和备份
+}。试验期间是否执行过这些操作，不得而知。
 gates-symptom = 症状检查项，覆盖所有已执行的试验、每一方的各个线程数，或整个测试活动的各个负载（{ $counted }）；这些现象可能由候选自身引起，因此予以保留。
 gates-data-docs = 每个试验的所有检查项：{ $page }，由 Great Expectations 生成的数据文档。
 symptom = 症状 { $gate }（预期：{ $sentence }）：{ $places }。

@@ -226,6 +226,16 @@ def gates(report: Report, kind: GateKind) -> str:
     return report.language.say("gates-counted", passed=passed, failed=failed, unseen=unseen)
 
 
+def unseen_work(report: Report) -> list[str]:
+    """Why nobody knows of background work, where the servers are somebody else's."""
+    if not report.spec.connections or not any(
+        gate.gate == "background_work" and gate.passed + gate.failed == 0
+        for gate in report.gates("validity")
+    ):
+        return []
+    return [report.language.say("gates-unseen-work", engine=report.plan.engine)]
+
+
 def excluded(report: Report) -> list[tuple[str, int, str]]:
     """The executed trials whose figures are not used: trial, attempt, and why."""
     language = report.language
