@@ -32,6 +32,7 @@ from tests.builders import campaigns, plans
 from tests.builders.installation import Here
 
 CONNECTIONS = {"baseline": "one", "candidate": "other"}
+NO_PICTURES: dict[str, bytes] = defaultdict(lambda: b"<svg></svg>")
 
 
 def shipped(**changes: Any) -> ReportSpec:
@@ -211,14 +212,13 @@ def test_every_missing_connection_is_named_before_anything_is_stored(here: Here)
 def test_a_report_says_what_cannot_be_known_of_servers_that_exist(engine: str, why: str) -> None:
     """Whether others worked there; and it advises no deployments, but what can be done."""
     made = campaigns.campaign(shipped(**two_sides(), engine=engine))
-    unseen = [GateResult("background_work", "not evaluated", None, "no analyze ran")]
+    unseen = (GateResult("background_work", "not evaluated", None, "no analyze ran"),)
     results = [
         dataclasses.replace(result, gates=unseen)
         for result in campaigns.results_of(made.plan, campaigns.known_change({}, 0.002))
     ]
     report = model.build(made, compare(made.plan, results, 2.0), results)
-    pictures = defaultdict(lambda: b"<svg></svg>")
-    for text in (markdown.render(report), html.render(report, pictures)):
+    for text in (markdown.render(report), html.render(report, NO_PICTURES)):
         assert f"background_work was never evaluated: {why}" in text
         assert "more rounds would not help, as how much the servers differ is assumed" in text
         assert "Neither several deployments nor A/A campaigns can replace that" in text

@@ -278,16 +278,15 @@ def test_a_new_cluster_is_given_a_while_to_know_its_password(
     home: Home, cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As long as an endpoint, and no longer: then it is said that the account is refused."""
-    engine = Mock()
-    engine.check.side_effect = [DeniedError("refused"), NotYetError("lost"), None]
+    denied = DeniedError("refused")
+    check = Mock(side_effect=[denied, NotYetError("lost"), None, denied])
     monkeypatch.setattr(Target, "_wait_for_login", WAIT_FOR_LOGIN)
-    monkeypatch.setattr(Target, "engine", lambda self, side: engine)
+    monkeypatch.setattr(Target, "engine", lambda self, side: Mock(check=check))
     provision(home, cloud)
-    engine.check.side_effect = DeniedError("refused")
+    assert check.call_count == 3
     monkeypatch.setattr(Target, "limits", replace(SOON, endpoint=0))
     with pytest.raises(DeniedError, match="refused"):
         provision(home, cloud)
-    assert engine.check.call_count == 3 + 1
 
 
 def test_no_key_says_how_to_define_one(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,9 +90,10 @@ def reap(
 
 
 def _listed(api: Api, project: str | None, faults: list[str]) -> list[Cluster]:
+    found = list[Cluster]()
     with noting(faults, f"project {project or '(the default one)'}: "):
-        return list(clusters.listed(api, project))
-    return []
+        found += clusters.listed(api, project)
+    return found
 
 
 def _is_overdue(cluster: Cluster, at: datetime) -> bool:
