@@ -1,8 +1,8 @@
 """Turns Airflow Connections into the results store, AWS clients, SSH keys and server logins.
 
 The Connection ``benchlab_results`` (conn types ``mysql``, ``postgres`` or ``sqlite``) names the
-store's database; without it, ``BENCHLAB_STORE_URL`` does, or it is in Benchlab's home. Raw outputs
-go to the ``ObjectStoragePath`` that ``BENCHLAB_OBJECTS`` names.
+store's database; without it, and in `make demo`, ``BENCHLAB_STORE_URL`` does, or it is in
+Benchlab's home. Raw outputs go to the ``ObjectStoragePath`` that ``BENCHLAB_OBJECTS`` names.
 
 AWS is reached with the Connection ``benchlab_aws`` (conn type ``aws``), or without it with the
 machine's own credentials: environment, profile, instance role. Owned hosts are reached with the
@@ -25,8 +25,9 @@ from benchlab.hosts import server_login
 from benchlab.hosts.access import Access
 from benchlab.hosts.server_login import ServerLogin
 from benchlab.results.store import Store
-from benchlab_airflow.local.airflow_home import RESULTS_CONNECTION_ID
+from benchlab.targets.target import driving_process
 
+RESULTS_CONNECTION_ID = "benchlab_results"
 AWS_CONNECTION_ID = "benchlab_aws"
 
 _DRIVERS = {
@@ -44,7 +45,8 @@ def open_store(home: Home) -> Store:
     Raises:
         StoreError: the Connection's type cannot hold results, or the database cannot be reached.
     """
-    connection = _connection(RESULTS_CONNECTION_ID)
+    # The demo's own process reads the store as well, and has no Connections.
+    connection = None if driving_process() else _connection(RESULTS_CONNECTION_ID)
     url = home.store_url if connection is None else database_url(connection)
     return Store(url, ObjectStoragePath(str(home.objects)))
 

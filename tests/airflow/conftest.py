@@ -22,7 +22,7 @@ os.environ.setdefault("AIRFLOW_HOME", str(PROJECT / ".benchlab" / "airflow-tests
 @pytest.fixture(scope="session")
 def airflow_env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of any `airflow` command of these tests."""
-    airflow = AirflowHome(tmp_path_factory.mktemp("benchlab-home"), "airflow-demo")
+    airflow = AirflowHome(tmp_path_factory.mktemp("benchlab-home"))
     airflow.ensure()
     env = {**airflow.environment(), "PYTHONPATH": os.pathsep.join(map(str, PATH))}
     warm.start(env)

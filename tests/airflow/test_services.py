@@ -41,13 +41,14 @@ def group(tmp_path: Path) -> tuple[Services, list[str]]:
     return Services(tmp_path, say=said.append), said
 
 
-def tagged(home: Path, program: str) -> subprocess.Popen[str]:
+def tagged(home: Path, program: str, *arguments: str) -> subprocess.Popen[str]:
     """A process that carries the tag of ``home``; returns once it runs."""
     process = subprocess.Popen(
         [
             sys.executable,
             "-c",
             f"{program}; print('ready', flush=True); import time; time.sleep(600)",
+            *arguments,
         ],
         env=os.environ | {TAG: str(home)},
         stdout=subprocess.PIPE,
@@ -191,11 +192,58 @@ def test_airflow_makes_an_empty_database_once_for_all_homes(
     assert found == {"old": [("mine",)], "first": [], "second": []}
 
 
-def test_demo_and_services_share_nothing(tmp_path: Path) -> None:
-    """`airflow dags test` never runs on the database of a live scheduler."""
-    services_home, demo_home = AirflowHome(tmp_path), AirflowHome(tmp_path, "airflow-demo")
-    assert services_home.database != demo_home.database
-    assert services_home.environment()["AIRFLOW_HOME"] != demo_home.environment()["AIRFLOW_HOME"]
+def test_a_demo_stays_away_from_the_database_of_a_live_scheduler(
+    group: tuple[Services, list[str]],
+) -> None:
+    """Beside the services it has an Airflow of its own, and keeps nobody from ending them."""
+    services_, _ = group
+    supervisor = tagged(services_.home, "pass", str(services_.config))
+    with supervisor, services_.for_one_run("sysbench_local-1") as (own, locks):
+        services_.down()
+    assert own.database.exists()
+    assert not services_.airflow.database.exists()
+    assert locks == ()
+
+
+def test_a_killed_demo_leaves_no_run_that_a_scheduler_would_take_over(
+    group: tuple[Services, list[str]],
+) -> None:
+    """It has failed, with what was at work in it; a run of the services goes on."""
+    home = group[0].airflow
+    home.ensure()
+    with contextlib.closing(sqlite3.connect(home.database)) as database, database:
+        for run, by in (("demo", "TEST"), ("triggered", "UI")):
+            database.execute(
+                "INSERT INTO dag_run (dag_id, run_id, state, triggered_by, run_type, run_after)"
+                " VALUES ('d', ?, 'running', ?, 'manual', datetime('now'))",
+                [run, by],
+            )
+            for task, state in (("a", "success"), ("b", "running"), ("c", None)):
+                database.execute(
+                    "INSERT INTO task_instance (id, dag_id, run_id, task_id, state, try_number,"
+                    " pool, pool_slots) VALUES (?, 'd', ?, ?, ?, 1, 'p', 1)",
+                    [run + task, run, task, state],
+                )
+    with (
+        group[0].for_one_run("next"),
+        contextlib.closing(sqlite3.connect(home.database)) as database,
+    ):
+        runs = database.execute("SELECT run_id, state FROM dag_run ORDER BY id").fetchall()
+        tasks = database.execute("SELECT id, state FROM task_instance ORDER BY id").fetchall()
+    assert runs == [("demo", "failed"), ("triggered", "running")]
+    assert [state for _, state in tasks] == ["success", "failed", None, "success", "running", None]
+
+
+def test_up_is_refused_while_a_demo_is_at_work(group: tuple[Services, list[str]]) -> None:
+    """Also where the demo was killed and its Airflow goes on; the error names the campaign."""
+    with group[0].for_one_run("sysbench_local-1") as (_, locks):
+        airflow = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=locks)
+    with airflow:
+        with pytest.raises(ServicesError, match="campaign sysbench_local-1") as caught:
+            group[0].up()
+        assert "benchlab give-back sysbench_local-1" in str(caught.value)
+    group[0].down()
+    assert group[1] == ["Not running: nothing to stop."]
 
 
 @pytest.mark.filterwarnings("ignore:GitWildMatchPattern")  # Airflow's own, of a library it uses

@@ -139,7 +139,7 @@ def time_dag(
         "BENCHLAB_STORE_URL": _store_url(own),
         "BENCHLAB_OBJECTS": str(own.root / "objects"),
     }
-    airflow = AirflowHome(own.root, "airflow-demo")
+    airflow = AirflowHome(own.root)
     airflow.ensure()
     command = [sys.executable, "-m", "benchlab_airflow.local.demo", REPORT]
     for assignment in assignments:

@@ -39,7 +39,7 @@ print(seconds)
 
 def measure(home: Home, work: Path, quick: bool) -> list[Row]:
     """Parse both files in turns, as whole processes and inside Airflow."""
-    airflow = AirflowHome(home.root, "airflow-demo")
+    airflow = AirflowHome(home.root)
     airflow.ensure()
     env = airflow.environment()
     empty = work / "empty_dag.py"

@@ -66,7 +66,7 @@ def connect(machine: Machine, server: GivenServer, password: str = PASSWORD) -> 
 
 def run_dag(machine: Machine, campaign: str, port: int, folder: Path) -> None:
     """Run the shipped report type's DAG, with a Connection that only Airflow has."""
-    airflow = AirflowHome(machine.here.root, "airflow-demo")
+    airflow = AirflowHome(machine.here.root)
     airflow.ensure()
     own, poison = folder / "own-sysbench", folder / "bin/sysbench"
     poison.parent.mkdir(exist_ok=True)
@@ -137,7 +137,7 @@ def test_a_cluster_is_measured_by_airflow_before_and_after_its_upgrade(
         assert (machine.here.reports / campaign / "report.html").exists()
         assert machine.left_running(campaign) == []
     assert machine.holder() is None
-    with closing(sqlite3.connect(machine.here.root / "airflow-demo" / "airflow.db")) as airflow:
+    with closing(sqlite3.connect(machine.here.root / "airflow" / "airflow.db")) as airflow:
         notes = [note for (note,) in airflow.execute("SELECT content FROM dag_run_note")]
     assert ["One version was measured" in note for note in notes] == [True, True]
     shown = " ".join(

@@ -1,11 +1,12 @@
 """The project-local Airflow home: configuration, secrets and metadata database.
 
 Benchlab's Airflow keeps everything in its own folder, and is not affected by another Airflow that
-the user may run. There are two such homes, because ``airflow dags test`` (``make demo``) must never
-write to the database of a live scheduler (``make up``)::
+the user may run. ``make up`` and ``make demo`` share it, so that the former shows the runs of the
+latter. But ``airflow dags test`` (``make demo``) must never write to the database of a live
+scheduler, so there is a second one while the services are running::
 
-    AirflowHome(root)                  <home>/airflow        the services
-    AirflowHome(root, "airflow-demo")  <home>/airflow-demo   one run at a time
+    AirflowHome(root)                  <home>/airflow
+    AirflowHome(root, "airflow-demo")  <home>/airflow-demo
 
 Call :meth:`AirflowHome.ensure` first, then run any ``airflow`` command with
 :meth:`AirflowHome.environment`; ``bin/airflow`` does both for the services' home. This module does
@@ -36,9 +37,6 @@ from benchlab.errors import BenchlabError, SpecError
 from benchlab.plan.report_type import ReportSpec
 
 USER = "admin"
-# Defined here because `make demo` needs the name and must not import Airflow, which would create
-# ~/airflow.
-RESULTS_CONNECTION_ID = "benchlab_results"
 LOOPBACK = "127.0.0.1"
 PORT_VARIABLE = "AIRFLOW__API__PORT"
 BASE_URL = "AIRFLOW__API__BASE_URL"
@@ -112,6 +110,15 @@ SETTINGS: dict[str, dict[str, str]] = {
         "print_stats_interval": "600",
     },
 }
+
+FAIL_KILLED_RUNS = """
+UPDATE task_instance SET state = 'failed', end_date = datetime('now')
+WHERE state NOT IN ('success', 'failed', 'skipped', 'upstream_failed', 'removed')
+AND (dag_id, run_id) IN
+    (SELECT dag_id, run_id FROM dag_run WHERE state = 'running' AND triggered_by = 'TEST');
+UPDATE dag_run SET state = 'failed', end_date = datetime('now')
+WHERE state = 'running' AND triggered_by = 'TEST';
+"""
 
 
 class AirflowHomeError(BenchlabError):
@@ -200,6 +207,14 @@ class AirflowHome:
                 _write_private(self.password_file, json.dumps(login) + "\n")
             self._write_config()
             self._migrate()
+
+    def fail_killed_runs(self) -> None:
+        """Mark runs of ``airflow dags test`` that were killed as failed.
+
+        A scheduler would go on with them. Call it only while neither it nor such a run is at work.
+        """
+        with closing(sqlite3.connect(self.database, timeout=60)) as database:
+            database.executescript(FAIL_KILLED_RUNS)
 
     def _write_config(self) -> None:
         """Write ``airflow.cfg`` if the settings changed, keeping the secrets in it."""

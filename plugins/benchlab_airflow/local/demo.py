@@ -1,7 +1,9 @@
 """Runs one campaign in Airflow: ``python -m benchlab_airflow.local.demo REPORT``.
 
-Airflow runs the DAG in one process (``airflow dags test``, through :mod:`.one_run`) with its own
-metadata database. This process shows the progress, and ends everything if it is interrupted.
+Airflow runs the DAG in one process (``airflow dags test``, through :mod:`.one_run`) in the Airflow
+home of `make up`, which cannot be started meanwhile and shows the run afterwards; where it is up
+already, in one of its own. This process shows the progress, and ends everything if it is
+interrupted.
 """
 
 from __future__ import annotations
@@ -41,7 +43,6 @@ from benchlab.report.model import report as model
 from benchlab.results.store import Store, open_store
 from benchlab_airflow.local.airflow_home import (
     BASE_URL,
-    RESULTS_CONNECTION_ID,
     SETTINGS,
     AirflowHome,
     refuse_unmappable,
@@ -50,7 +51,6 @@ from benchlab_airflow.local.services import Services
 from benchlab_airflow.page.navigation import campaign_page
 
 POLL_S = 0.1
-STORE = f"AIRFLOW_CONN_{RESULTS_CONNECTION_ID.upper()}"
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Demo:
     def ui(self) -> str | None:
         """The address of the services of `make up`; None where they are not running.
 
-        They have the same store, so the campaign has a page there, although its run has none.
+        They have the same store, so the campaign has a page there, although they lack its run.
         """
         return Services(self.here.root).address()
 
@@ -154,10 +154,9 @@ def _run(demo: Demo) -> int:
     versions = " vs. ".join(side.label for side in planned.sides.values())
     print(f"{demo.spec.report}: {engine} {versions} ({reason})")
     print(f"{len(planned.trials)} trials, about {planned.minutes:g} minutes; log: {demo.log}")
-    airflow = AirflowHome(demo.here.root, "airflow-demo")
-    airflow.ensure()
     with (
-        _airflow(demo, airflow) as process,
+        Services(demo.here.root, _say).for_one_run(demo.campaign) as (airflow, locks),
+        _airflow(demo, airflow, locks) as process,
         ProgressView(demo.progress, planned.minutes * 60, sys.stderr),
     ):
         while process.poll() is None:
@@ -169,7 +168,9 @@ def _run(demo: Demo) -> int:
 
 
 @contextmanager
-def _airflow(demo: Demo, airflow: AirflowHome) -> Iterator[subprocess.Popen[bytes]]:
+def _airflow(
+    demo: Demo, airflow: AirflowHome, locks: tuple[int, ...]
+) -> Iterator[subprocess.Popen[bytes]]:
     """Airflow running the DAG; if this process is interrupted, everything it started is ended."""
     demo.log.parent.mkdir(parents=True, exist_ok=True)
     conf = json.dumps({"campaign": demo.campaign, "overrides": dict(demo.overrides)})
@@ -184,9 +185,8 @@ def _airflow(demo: Demo, airflow: AirflowHome) -> Iterator[subprocess.Popen[byte
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            # Without the Connection to another results store, which this process does not read.
-            env={key: value for key, value in airflow.environment().items() if key != STORE}
-            | ({BASE_URL: demo.ui} if demo.ui else {}),
+            env=airflow.environment() | ({BASE_URL: demo.ui} if demo.ui else {}),
+            pass_fds=locks,
             start_new_session=True,
         )
     try:
@@ -220,9 +220,11 @@ def _report(demo: Demo, exit_code: int) -> int:
     for path in sorted((demo.here.reports / demo.campaign).glob("*.*")):
         print(path)
     print(
-        f"its page, with every trial: {campaign_page(demo.ui, demo.campaign)}"
+        f"its page, with every trial: {campaign_page(demo.ui, demo.campaign)}\n"
+        "(`make up` was running: its Airflow has this page, but not the run)"
         if demo.ui
-        else "`make up` starts Airflow's UI, which has this campaign under Benchlab, Campaigns"
+        else "`make up` starts Airflow's UI, which has this campaign under Benchlab, Campaigns, "
+        f"and its run under Dags, {demo.spec.report}"
     )
     if exit_code == 0:
         return 0 if shown else 1

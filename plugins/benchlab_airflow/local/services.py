@@ -81,7 +81,7 @@ class Services:
         On an error or Ctrl-C, what was started is stopped again.
 
         Raises:
-            ServicesError: a service does not start, or the port is taken.
+            ServicesError: a service does not start, the port is taken, or `make demo` is at work.
             AirflowHomeError: Airflow's database cannot be migrated.
         """
         with self._locked():
@@ -93,13 +93,12 @@ class Services:
                 self._wait_until_healthy(running, timeout_s, since=None)
                 self._announce(running)
                 return
-            if leftover := self._processes():
-                self.say(f"Ending {len(leftover)} processes that an earlier group left behind ...")
-                self._end_all()
+            self._end_leftover()
             port = port or DEFAULT_PORT
             _require_free(port)
             self.say("Preparing Airflow's configuration and database ...")
             self.airflow.ensure()
+            self.airflow.fail_killed_runs()
             self.say("Starting the Airflow services ...")
             try:
                 since = datetime.now(UTC)
@@ -115,7 +114,7 @@ class Services:
         """End every process of the group, and give back the machine; harmless if none is running.
 
         Raises:
-            ServicesError: a process cannot be ended, not even by SIGKILL.
+            ServicesError: `make demo` is at work, or SIGKILL does not end a process.
         """
         with self._locked():
             if not self._processes():
@@ -147,6 +146,35 @@ class Services:
         """Where the UI is; None where the services are not running."""
         supervisor = self._supervisor()
         return f"http://{LOOPBACK}:{supervisor.environ()[PORT_VARIABLE]}" if supervisor else None
+
+    @contextmanager
+    def for_one_run(self, campaign: str) -> Iterator[tuple[AirflowHome, tuple[int, ...]]]:
+        """An Airflow home in which a campaign runs without a scheduler (``airflow dags test``).
+
+        It is that of the services, which then show the run. They cannot be started meanwhile, since
+        their scheduler would go on with it. Where they are running, it is another one.
+
+        Yields:
+            The home, and descriptors for the process that runs the campaign: as long as it has
+            them, the services cannot be started, even if the caller is killed.
+
+        Raises:
+            ServicesError: another campaign is at work there; names it.
+            AirflowHomeError: as :meth:`up`.
+        """
+        with self._locked(campaign) as lock:
+            if self._supervisor() is None:
+                self._end_leftover()
+                self.airflow.ensure()
+                self.airflow.fail_killed_runs()
+                try:
+                    yield self.airflow, (lock,)
+                finally:
+                    self.airflow.fail_killed_runs()
+                return
+        own = AirflowHome(self.home, "airflow-demo")
+        own.ensure()
+        yield own, ()
 
     def _start(self, port: int) -> None:
         """Start supervisord, which puts itself into the background."""
@@ -250,6 +278,11 @@ class Services:
         self._remove_socket()
         return len(ended), len(killed)
 
+    def _end_leftover(self) -> None:
+        if leftover := self._processes():
+            self.say(f"Ending {len(leftover)} processes that an earlier group left behind ...")
+            self._end_all()
+
     def _free_machine(self) -> None:
         """Release the machine's lock if a campaign of these services has it."""
         lock = MachineLock()
@@ -272,16 +305,25 @@ class Services:
             shutil.rmtree(path.parent, ignore_errors=True)
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Let only one `up` or `down` of this home run at a time."""
+    def _locked(self, campaign: str = "") -> Iterator[int]:
+        """Let only one `up`, `down` or run without them be at work in this home at a time."""
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with (self.directory / ".lock").open("w") as file:
+        with (self.directory / ".lock").open("a+") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
+                file.seek(0)
+                if holder := file.read():
+                    raise ServicesError(
+                        f"`make demo` is at work in this Airflow, with campaign {holder}. Wait for "
+                        f"it, or end it with Ctrl-C or `benchlab give-back {holder}`"
+                    ) from None
                 self.say("Another `make up` or `make down` is at work: waiting for it ...")
                 fcntl.flock(file, fcntl.LOCK_EX)
-            yield
+            file.truncate(0)
+            file.write(campaign)
+            file.flush()
+            yield file.fileno()
 
 
 def render(control_socket: Path) -> str:

@@ -17,7 +17,7 @@ from benchlab_airflow.calendar.calendar_runs import ORIGIN
 def address_of(campaign: Campaign) -> str:
     """The place of the run that began a campaign, from the site's first page; empty without one.
 
-    The run of `make demo`, or one that was deleted, is not among those of this Airflow.
+    A run of `make demo` beside the services, or a deleted one, is not among those of this Airflow.
     """
     if not campaign.origin.startswith(ORIGIN):
         return ""
