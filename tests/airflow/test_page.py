@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from tests.airflow.conftest import told
 from tests.builders import campaigns, weekly
 from tests.builders.weekly import POINT, REPORT
 
-CAMPAIGN = "week-007"
+CAMPAIGN, RUNNING = "week-007", "now"
 TRIAL = f"r1-candidate-{POINT}-t4"
 # A run of Airflow whose form named the campaign that it resumed.
 RESUMED = "manual__again"
@@ -39,6 +40,11 @@ from airflow.api_fastapi.auth.managers.simple.simple_auth_manager import SimpleA
 from airflow.models.dagrun import DagRun
 from airflow.utils.session import create_session
 from fastapi.testclient import TestClient
+from sqlalchemy import Engine, event
+
+# Of Airflow's database and of the store: what one request asks.
+queries = []
+event.listen(Engine, "before_cursor_execute", lambda *told: queries.append(told[2]))
 
 # As another auth manager might: a person who may not read one DAG.
 allowed = SimpleAuthManager.is_authorized_dag
@@ -61,17 +67,19 @@ found = {}
 for key, ask in ASKED.items():
     headers = dict(ask.get("headers", {}))
     if ask.get("who"):
-        headers["Authorization"] = "Bearer " + tokens[ask["who"]]
+        headers["Cookie"] = "_token=" + tokens[ask["who"]]  # as a browser does
     form = ask.get("form")
     if form is not None and "guard" not in form:
         page = client.get("/air/benchmarks/" + ask["from"], headers=headers).text
         guards = page.split('name="guard" value="')[1:]
         form = {**form, "guard": guards[0].split('"')[0] if guards else ""}
     client.cookies.clear()
+    queries.clear()
     answer = client.request(
         ask.get("method", "GET"), "/air/benchmarks/" + ask["place"], headers=headers, data=form)
     found[key] = {
-        "status": answer.status_code, "headers": dict(answer.headers), "text": answer.text}
+        "status": answer.status_code, "headers": dict(answer.headers), "text": answer.text,
+        "queries": list(queries)}
 # The same with the store that a Connection in Airflow's database names.
 if POSTGRESQL:
     from airflow.models.connection import Connection
@@ -134,6 +142,7 @@ def _asked() -> dict[str, dict[str, Any]]:
             "place": f"campaigns/{CAMPAIGN}/files/report.html", "who": "stranger"},
         "campaign": {"place": f"campaigns/{CAMPAIGN}/", "who": "vic"},
         "campaign of a stranger": {"place": f"campaigns/{CAMPAIGN}/", "who": "stranger"},
+        "progress at work": {"place": f"campaigns/{RUNNING}/progress", "who": "vic"},
         "progress": {"place": f"campaigns/{CAMPAIGN}/progress", "who": "vic"},
         "trial": {"place": f"campaigns/{CAMPAIGN}/trials/{TRIAL}/", "who": "vic"},
         "trial of a stranger": {
@@ -206,6 +215,8 @@ def answers(airflow_env: dict[str, str], tmp_path_factory: pytest.TempPathFactor
     with weekly.installation(home) as weeks:
         weekly.regression(weeks)
         slower = Comparer(weeks.home, weeks.store).outcome(weeks.store.campaign(CAMPAIGN))
+        running = campaigns.campaign(id=RUNNING, report=REPORT)
+        weeks.store.add_campaign(dataclasses.replace(running, state="running"))
         weeks.store.set_verdicts(CAMPAIGN, verdicts_of(slower.comparison))
         with weeks.store.transaction() as connection:
             connection.execute(
@@ -282,6 +293,18 @@ def test_a_campaign_leads_to_its_trials_and_to_others(answers: Answers) -> None:
     assert "<html" not in answers.text("progress")
     assert answers.status("bad attempt") == 422
     assert "attempt: it cannot be read" in answers.text("bad attempt")
+
+
+@pytest.mark.parametrize(("name", "most"), [("progress at work", 3), ("at work", 2), ("run", 3)])
+def test_an_open_page_costs_at_most_one_query_every_five_seconds(
+    answers: Answers, name: str, most: int
+) -> None:
+    """It asks every 15 s; one query is Airflow's own, whether the person has logged out."""
+    asked = answers.found[name]["queries"]
+    assert answers.status(name) == 200
+    assert 'data-seconds="15"' in answers.text(name)
+    assert len(asked) == most, asked
+    assert sum("revoked_token" in query for query in asked) == 1
 
 
 def test_who_may_not_read_a_dag_does_not_learn_that_it_is_there(answers: Answers) -> None:

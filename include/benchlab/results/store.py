@@ -204,15 +204,18 @@ class Store:
             )
         return found
 
-    def campaigns(self, report: str | None = None) -> list[Campaign]:
-        """All campaigns, or those of one report type, the earliest first.
+    def campaigns(self, report: str | None = None, state: str | None = None) -> list[Campaign]:
+        """All campaigns, or those of one report type or state, the earliest first.
 
         One that cannot be read, because another version of Benchlab measured it, is left out with
         a warning in the log: it must not keep the others from being read.
         """
-        chosen = sa.select(CAMPAIGNS).order_by(CAMPAIGNS.c.started_at, CAMPAIGNS.c.id)
-        if report is not None:
-            chosen = chosen.where(CAMPAIGNS.c.report == report)
+        asked = {"report": report, "state": state}
+        chosen = (
+            sa.select(CAMPAIGNS)
+            .filter_by(**{name: value for name, value in asked.items() if value is not None})
+            .order_by(CAMPAIGNS.c.started_at, CAMPAIGNS.c.id)
+        )
         with self.transaction() as connection:
             rows = connection.execute(chosen).all()
         found = []

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from benchlab.campaign.progress import ProgressLog, ProgressNote, TimeLeft
-from benchlab.errors import StoreError
-from benchlab.results.listing import Chosen
 from benchlab.results.records import SPENT, Campaign
 from benchlab.site.page import Site
 from benchlab.targets.ec2 import rental_file
-
-log = logging.getLogger(__name__)
 
 # A campaign that says nothing for longer than this, and twice one of its trials, may be dead.
 _SILENCE = timedelta(minutes=30)
@@ -65,17 +59,9 @@ class AtWork:
 
 
 def all_at_work(site: Site) -> list[AtWork]:
-    """The campaigns at work that the reader may see, the latest first."""
-    running = site.store.summaries(Chosen(reports=site.reports, state="running"))
-    return [at_work(site, campaign) for campaign in _read(site, [one.id for one in running])]
-
-
-def _read(site: Site, ids: list[str]) -> Iterator[Campaign]:
-    for campaign in ids:
-        try:
-            yield site.store.campaign(campaign)
-        except StoreError as error:  # as in lists, it does not keep the others from being shown
-            log.warning("left out: %s", error)
+    """The campaigns at work that the reader may see, the latest first; asked again and again."""
+    running = reversed(site.store.campaigns(state="running"))
+    return [at_work(site, campaign) for campaign in running if site.shows(campaign.plan.report)]
 
 
 def at_work(site: Site, campaign: Campaign) -> AtWork:

@@ -126,7 +126,7 @@ def show_report_type(request: Request, reader: ReaderDep, report: NamePath) -> R
 @router.get("/runs/{report}/{run}/")
 def show_run(request: Request, reader: ReaderDep, report: NamePath, run: RunPath) -> Response:
     """The tab of a run: its campaign, or that it has none yet, until it has one."""
-    site = reader.of(report)
+    site = reader.site
     campaign = _campaign_of(site, report, run)
     if campaign is None:
         title = site.language.say("site-run")

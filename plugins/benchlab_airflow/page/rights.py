@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Literal
@@ -26,6 +27,7 @@ from itsdangerous import BadData, URLSafeTimedSerializer
 from benchlab import home
 from benchlab.campaign import report_types
 from benchlab.errors import StoreError
+from benchlab.home import Home
 from benchlab.language import REFERENCE, codes, load, message
 from benchlab.results.store import Store
 from benchlab.site.page import PageError, Site
@@ -86,9 +88,28 @@ class Reader:
 
     def of_all(self) -> Site:
         """The site for a page about every report type, for who may trigger all of them."""
-        reports = self.site.reports or ()
-        may = len(_allowed(self.user, reports, "POST")) == len(reports)
+        may = all(may_trigger(self.user, report) for report in self.site.reports or ())
         return dataclasses.replace(self.site, may_change=may)
+
+
+class _Readable(Collection[str]):
+    """The report types whose runs a person may read.
+
+    An open page asks again and again about one of them, so which there are is read only for a list.
+    """
+
+    def __init__(self, user: BaseUser, known: Callable[[], Collection[str]]) -> None:
+        self._may = functools.cache(functools.partial(_may, user, "GET"))
+        self._known = functools.cache(known)
+
+    def __contains__(self, report: object) -> bool:
+        return self._may(str(report))
+
+    def __iter__(self) -> Iterator[str]:
+        return filter(self._may, self._known())
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
 
 
 def person(
@@ -115,13 +136,12 @@ def reader(
     """
     store, wanted = shared.store(), (language, request.cookies.get(LANGUAGE), REFERENCE)
     here = home.find()
-    known = {path.stem for path in report_types.report_files(here)} | set(store.report_names())
     made = Site(
         home=here,
         store=store,
         language=load(next(one for one in wanted if one in codes())),
         now=datetime.now(UTC),
-        reports=_allowed(user, known, "GET"),
+        reports=_Readable(user, functools.partial(_known, here, store)),
         guard=_signer().dumps(user.get_id()),
         starts_at=_API,
         run_of=airflow_runs.address_of,
@@ -136,7 +156,7 @@ ReaderDep = Annotated[Reader, Depends(reader)]
 
 def may_trigger(user: BaseUser, report: str) -> bool:
     """Whether a person may start runs of a report type's DAG."""
-    return bool(_allowed(user, [report], "POST"))
+    return _may(user, "POST", report)
 
 
 def changer(request: Request, reader: ReaderDep, guard: str, report: str) -> None:
@@ -169,21 +189,21 @@ def _own_hosts(request: Request) -> set[str]:
     return {urlsplit(address).netloc for address in known} - {""}
 
 
-def _allowed(
-    user: BaseUser, reports: Collection[str], method: Literal["GET", "POST"]
-) -> frozenset[str]:
-    """The report types with whose runs a person may do that."""
-    teams, manager = DagModel.get_dag_id_to_team_name_mapping(sorted(reports)), get_auth_manager()
-    return frozenset(
-        report
-        for report in reports
-        if manager.is_authorized_dag(
-            method=method,
-            access_entity=DagAccessEntity.RUN,
-            details=DagDetails(id=report, team_name=teams.get(report)),
-            user=user,
-        )
+def _may(user: BaseUser, method: Literal["GET", "POST"], report: str) -> bool:
+    """Whether a person may do that with the runs of a report type."""
+    has_teams = conf.getboolean("core", "multi_team", fallback=False)
+    team = DagModel.get_team_name(report) if has_teams else None  # asks Airflow's database
+    return get_auth_manager().is_authorized_dag(
+        method=method,
+        access_entity=DagAccessEntity.RUN,
+        details=DagDetails(id=report, team_name=team),
+        user=user,
     )
+
+
+def _known(here: Home, store: Store) -> set[str]:
+    """The report types that there are, or of which there are campaigns."""
+    return {path.stem for path in report_types.report_files(here)} | set(store.report_names())
 
 
 def _signer() -> URLSafeTimedSerializer:
