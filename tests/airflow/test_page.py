@@ -67,7 +67,7 @@ found = {}
 for key, ask in ASKED.items():
     headers = dict(ask.get("headers", {}))
     if ask.get("who"):
-        headers["Cookie"] = "_token=" + tokens[ask["who"]]  # as a browser does
+        headers["Authorization"] = "Bearer " + tokens[ask["who"]]
     form = ask.get("form")
     if form is not None and "guard" not in form:
         page = client.get("/air/benchmarks/" + ask["from"], headers=headers).text

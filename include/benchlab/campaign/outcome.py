@@ -21,6 +21,7 @@ from benchlab.campaign.outline import Outline, outline_of
 from benchlab.errors import StoreError
 from benchlab.home import Home
 from benchlab.results.kept import key_of
+from benchlab.results.listing import Chosen
 from benchlab.results.records import Campaign, TrialResult, inconsistencies
 from benchlab.results.store import Store
 
@@ -56,7 +57,9 @@ class Comparer:
         self.home, self.store = home, store
         self.campaigns = functools.cache(store.campaigns)
         self._state_keys = functools.cache(self._keys_of_states)
-        self._outlines: dict[str, list[Outline]] = {}
+        self._read_outlines = functools.cache(self._outlines_of)
+        # The report types of which all campaigns are read, not only those that may calibrate.
+        self._whole: set[str] = set()
         self._alike: dict[str, list[Outline]] = {}
         self._squares: dict[str, calibration.Shown] = {}
         self._calibrations: dict[tuple[str, ...], Calibration] = {}
@@ -94,19 +97,24 @@ class Comparer:
 
         One that cannot be read is left out with a warning in the log.
         """
-        if report not in self._outlines:
-            keys = self._state_keys(report)
-            kept = self.store.kept.read(OUTLINE.part, keys)
-            new = list(self._new_outlines(name for name in keys if name not in kept))
-            self._keep(OUTLINE, new, keys, {one.id: one for one in new})
-            found = {name: OUTLINE.from_json(raw) for name, raw in kept.items()}
-            found |= {one.id: one for one in new}
-            self._outlines[report] = [found[name] for name in keys if name in found]
-        return self._outlines[report]
+        self._whole.add(report)
+        return self._read_outlines(report, only_aa=False)
 
-    def _keys_of_states(self, report: str) -> dict[str, str]:
+    def _outlines_of(self, report: str, *, only_aa: bool) -> list[Outline]:
+        keys = self._state_keys(report, only_aa=only_aa)
+        kept = self.store.kept.read(OUTLINE.part, keys)
+        new = list(self._new_outlines(name for name in keys if name not in kept))
+        self._keep(OUTLINE, new, keys, {one.id: one for one in new})
+        found = {name: OUTLINE.from_json(raw) for name, raw in kept.items()}
+        found |= {one.id: one for one in new}
+        return [found[name] for name in keys if name in found]
+
+    def _keys_of_states(self, report: str, *, only_aa: bool) -> dict[str, str]:
         """What the figures of each campaign follow from, by its id, the earliest first."""
-        return {name: key_of(FORM, state) for name, state in self.store.states(report).items()}
+        aa = Chosen(report=report, measures_noise=True, state="complete")
+        among = self.store.chosen_ids(aa) if only_aa else None
+        states = self.store.states(report, among)
+        return {name: key_of(FORM, state) for name, state in states.items()}
 
     def _new_outlines(self, names: Iterable[str]) -> Iterator[Outline]:
         for name in names:
@@ -139,7 +147,7 @@ class Comparer:
         if setting not in self._alike:
             self._alike[setting] = [
                 other
-                for other in self.outlines(own.report)
+                for other in self._read_outlines(own.report, only_aa=own.report not in self._whole)
                 if other.calibrates and not aa_campaigns.unlike(own.setting, other.setting)
             ]
         alike = self._alike[setting]
@@ -205,11 +213,12 @@ class Comparer:
 
     def keys(self, campaigns: Iterable[Outline], *rules: object) -> dict[str, str]:
         """What the figures of campaigns follow from, and the rules by which they are judged."""
-        return {
-            one.id: key_of(state, *rules) if rules else state
-            for one in campaigns
-            if (state := self._state_keys(one.report).get(one.id)) is not None
-        }
+        found = {}
+        for one in campaigns:
+            only_aa = one.calibrates and one.report not in self._whole
+            if state := self._state_keys(one.report, only_aa=only_aa).get(one.id):
+                found[one.id] = key_of(state, *rules) if rules else state
+        return found
 
     def _shown(self, campaign: Outline) -> compare.Shown:
         """What its trials show; of the campaign that was asked for last it is remembered."""

@@ -15,6 +15,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import sqlalchemy as sa
+from pydantic_core import from_json  # twice as fast as json, and a history reads megabytes
 from sqlalchemy.engine import Connection
 
 from benchlab.errors import StoreError
@@ -44,7 +45,7 @@ class Kept:
         """
         try:
             return {
-                row.name: json.loads(row.document)
+                row.name: from_json(row.document)
                 for row in self._rows(part, keys)
                 if row.seal == _seal(keys[row.name], row.document)
             }

@@ -123,6 +123,12 @@ def count(connection: Connection, chosen: Chosen) -> int:
     return int(connection.scalar(counted) or 0)
 
 
+def ids(connection: Connection, chosen: Chosen) -> list[str]:
+    """The ids of campaigns, without order."""
+    asked = sa.select(CAMPAIGNS.c.id).select_from(_JOINED).where(*chosen.conditions())
+    return list(connection.scalars(asked))
+
+
 def summaries(
     connection: Connection,
     chosen: Chosen,

@@ -246,21 +246,23 @@ class Store:
             for row in rows
         }
 
-    def states(self, report: str) -> dict[str, str]:
+    def states(self, report: str, among: Collection[str] | None = None) -> dict[str, str]:
         """What tells apart all states in which each campaign of a report type ever was, by its id.
 
         The same text means that no trial was added or became invalid, and that the campaign was not
         resumed: trials are added, and some of them become invalid, but never the reverse. The
         earliest campaign comes first. No trial is read.
+
+        Args:
+            among: only of these campaigns, by id; None: of all.
         """
         columns = ("id", "started_at", "state", "ended_at")
-        chosen = sa.select(*(CAMPAIGNS.c[name] for name in columns)).where(
-            CAMPAIGNS.c.report == report
-        )
+        asked = CAMPAIGNS.c.report == report if among is None else CAMPAIGNS.c.id.in_(among)
+        chosen = sa.select(*(CAMPAIGNS.c[name] for name in columns)).where(asked)
         valid = sa.func.sum(sa.case((TRIALS.c.valid.is_(sa.true()), 1), else_=0))
         counted = (
             sa.select(TRIALS.c.campaign, sa.func.count(), valid)
-            .where(TRIALS.c.campaign.in_(sa.select(CAMPAIGNS.c.id).filter_by(report=report)))
+            .where(TRIALS.c.campaign.in_(sa.select(CAMPAIGNS.c.id).where(asked)))
             .group_by(TRIALS.c.campaign)
         )
         with self.transaction() as connection:
@@ -336,6 +338,11 @@ class Store:
             return listing.summaries(
                 connection, chosen, order, descending=descending, limit=limit, offset=offset
             )
+
+    def chosen_ids(self, chosen: Chosen) -> list[str]:
+        """The ids of the campaigns that :meth:`summaries` lists, without order."""
+        with listing.connected(self.transaction) as connection:
+            return listing.ids(connection, chosen)
 
     def count(self, chosen: Chosen = EVERYTHING) -> int:
         """How many campaigns :meth:`summaries` lists without a limit."""
@@ -628,7 +635,7 @@ _Row = dict[str, Any]
 def _as_dicts(found: sa.CursorResult[Any]) -> list[_Row]:
     """Rows by the names of their columns: a campaign has ten thousand, and mappings are slow."""
     names = tuple(found.keys())
-    return [dict(zip(names, row, strict=True)) for row in found]
+    return [dict(zip(names, row, strict=True)) for row in found.all()]
 
 
 def _grouped(rows: Iterable[_Row]) -> defaultdict[tuple[str, int], list[_Row]]:

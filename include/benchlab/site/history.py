@@ -379,11 +379,10 @@ class LinkRow:
 
 @dataclass(frozen=True)
 class ChartPoint:
-    """One campaign in the chart, in the chart's units; ``bar`` is its interval, from top to end."""
+    """One campaign in the chart, in the chart's units."""
 
     x: float
     y: float
-    bar: tuple[float, float] | None
     row: LinkRow
 
 
@@ -403,6 +402,7 @@ class HistoryChart:
 
     Attributes:
         x_ticks, y_ticks: each its place and its text.
+        bars: the intervals of all levels, as an SVG path: a page has a thousand.
         means: lines at the mean level between change points: x from, x to, y.
         drift: a line from the first to the last of a slow drift; None where there is none.
     """
@@ -416,6 +416,7 @@ class HistoryChart:
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
     points: tuple[ChartPoint, ...]
+    bars: str
     changes: tuple[ChartChange, ...]
     means: tuple[tuple[float, float, float], ...]
     drift: tuple[float, float, float, float] | None
@@ -435,16 +436,15 @@ class HistoryChart:
         )
         xs = [across(at) for at in times]
         points = tuple(
-            ChartPoint(x, up(level), _bar(link, up), row)
-            for x, level, link, row in zip(
-                xs, levels, view.links, reversed(shown.rows), strict=True
-            )
+            ChartPoint(x, up(level), row)
+            for x, level, row in zip(xs, levels, reversed(shown.rows), strict=True)
         )
         return cls(
             *(_WIDTH, _HEIGHT, _LEFT, right, top, bottom),
             x_ticks=tuple(_days(across)),
             y_ticks=tuple((up(tick), numbers.general_change(tick)) for tick in up.ticks(5)),
             points=points,
+            bars="".join(_bars(view.links, xs, up)),
             changes=tuple(_chart_changes(shown, xs)),
             means=tuple(_means(view, xs, levels, up)),
             drift=_drift(view, xs, up),
@@ -459,11 +459,11 @@ def _within_reach(ends: Sequence[float], levels: Sequence[float]) -> Iterator[fl
     return (min(max(end, low), high) for end in ends)
 
 
-def _bar(link: Link, up: Scale) -> tuple[float, float] | None:
-    if link.level_ci95 is None:
-        return None
-    low, high = percents(link.level_ci95)
-    return up(high), up(low)
+def _bars(links: Sequence[Link], xs: Sequence[float], up: Scale) -> Iterator[str]:
+    for x, link in zip(xs, links, strict=True):
+        if link.level_ci95 is not None:
+            low, high = percents(link.level_ci95)
+            yield f"M{x} {up(high)}V{up(low)}"
 
 
 def _days(across: Scale) -> Iterator[tuple[float, str]]:

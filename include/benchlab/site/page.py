@@ -11,7 +11,7 @@ from importlib import resources
 from typing import Any
 
 import jinja2
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from benchlab.errors import BenchlabError
 from benchlab.home import Home
@@ -177,6 +177,5 @@ def _time(when: datetime | None) -> Markup:
     if when is None:
         return Markup(MISSING)
     at = when.astimezone(UTC)
-    return Markup('<time datetime="{}">{} UTC</time>').format(
-        at.isoformat(timespec="seconds"), escape(f"{at:%Y-%m-%d %H:%M}")
-    )
+    moment = at.isoformat(timespec="seconds")
+    return Markup(f'<time datetime="{moment}">{at:%Y-%m-%d %H:%M} UTC</time>')

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -117,11 +118,13 @@ class Comparisons(Comparer):
 
     def _calibration_key(self, campaign: Outline) -> str:
         """The key of the A/A campaigns that calibrate it, as they are now."""
-        others = self.calibrating(campaign)
-        ids = tuple(other.id for other in others)
-        if ids not in self._calibration_keys:
-            self._calibration_keys[ids] = key_of(*ids, *self.keys(others).values())
-        return self._calibration_keys[ids]
+        # Campaigns of one setting have the same ones; an A/A campaign does not calibrate itself.
+        own = campaign.id if campaign.calibrates else ""
+        alike = own, repr(campaign.setting)
+        if alike not in self._calibration_keys:
+            states = self.keys(self.calibrating(campaign))
+            self._calibration_keys[alike] = key_of(*states, *states.values())
+        return self._calibration_keys[alike]
 
 
 # How verdicts are kept
@@ -132,9 +135,10 @@ class _Read(Mapping[str, WorkloadVerdict]):
 
     def __init__(self, raw: Mapping[str, Any]) -> None:
         self._raw = raw
+        self._verdict = functools.cache(lambda workload: _verdict_from_json(raw[workload]))
 
     def __getitem__(self, workload: str) -> WorkloadVerdict:
-        return _verdict_from_json(self._raw[workload])
+        return self._verdict(workload)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._raw)

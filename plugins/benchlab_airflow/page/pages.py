@@ -55,8 +55,7 @@ def show_campaigns(request: Request, reader: ReaderDep) -> HTMLResponse:
 @router.get("/campaigns/{campaign}/")
 def show_campaign(reader: ReaderDep, campaign: CampaignPath) -> HTMLResponse:
     """One campaign."""
-    site = reader.of(trial_page.campaign_of(reader.site, campaign).plan.report)
-    return shown(site, campaign_page.campaign(site, campaign))
+    return shown(reader.site, campaign_page.campaign(reader.site, campaign))
 
 
 @router.get("/campaigns/{campaign}/progress")

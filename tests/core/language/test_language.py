@@ -206,6 +206,19 @@ def test_what_is_stored_in_other_words_stays_as_it_is() -> None:
         assert language.recorded(text, *REASONS) == text
 
 
+@pytest.mark.parametrize("code", language.codes())
+def test_messages_of_words_and_texts_read_as_fluent_writes_them(code: str) -> None:
+    """They are filled without it, because a page says thousands."""
+    said, filled = language.load(code), 0
+    for name, written in said._written.items():
+        texts = {value: f" {value} " for value in language._parts(written)[1::2]}
+        entry = said._entry(name)
+        if language._parts(written) and entry and entry.value:
+            filled += 1
+            assert said.say(name, **texts) == said._bundle.format_pattern(entry.value, texts)[0]
+    assert filled > len(said._written) / 2
+
+
 def test_an_unknown_language_is_refused_with_those_there_are() -> None:
     """By its code, before anything is rendered."""
     with pytest.raises(LanguageError, match=r"language 'tlh': there is none; known: en, .*zh"):

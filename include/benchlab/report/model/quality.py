@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -189,17 +190,20 @@ def tally_gates(gates: Iterable[GateResult], language: Language) -> tuple[GateTa
     by_gate: dict[str, list[GateResult]] = {}
     for result in gates:
         by_gate.setdefault(result.gate, []).append(result)
-    order = ("fail", "pass", "not evaluated")
-    return tuple(
-        GateTally(
-            gate=gate,
-            kind=found[0].kind,
-            sentence=_sentence(min(found, key=lambda result: order.index(result.status)), language),
-            passed=sum(result.status == "pass" for result in found),
-            failed=sum(result.status == "fail" for result in found),
-            not_evaluated=sum(result.status == "not evaluated" for result in found),
-        )
-        for gate, found in by_gate.items()
+    return tuple(_gate_tally(gate, found, language) for gate, found in by_gate.items())
+
+
+def _gate_tally(gate: str, found: list[GateResult], language: Language) -> GateTally:
+    counts = Counter(result.status for result in found)
+    preferred = next(one for one in ("fail", "pass", "not evaluated") if counts[one])
+    said = next(result for result in found if result.status == preferred)
+    return GateTally(
+        gate=gate,
+        kind=found[0].kind,
+        sentence=_sentence(said, language),
+        passed=counts["pass"],
+        failed=counts["fail"],
+        not_evaluated=counts["not evaluated"],
     )
 
 

@@ -16,7 +16,6 @@ that is measured today says nothing new about today.
 from __future__ import annotations
 
 import functools
-import json
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -218,7 +217,7 @@ class _Newest:
         # Most campaigns have the setting of the one before them.
         own = (one.setting, one.measured, one.threads[self._workload], one.labels, one.versions)
         named = [one.named(side, self._workload) for side in SIDES]
-        key = json.dumps([own, named], sort_keys=True)
+        key = repr((own, named))
         if key not in self._known:
             self._known[key] = {
                 **aa_campaigns.unlike(one.setting, self.campaign.setting),
