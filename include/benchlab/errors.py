@@ -98,11 +98,11 @@ class NoReleaseError(SpecError):
     """The calendar lacks the release that a version rule names on a day, or both rules name one.
 
     Args:
-        text: the message.
+        text: the message; put into words when it is shown.
         side: whose rule names no release; None where both sides' rules name the same one.
     """
 
-    def __init__(self, text: str, side: str | None = None) -> None:
+    def __init__(self, text: object, side: str | None = None) -> None:
         self.side = side
         super().__init__(text)
 

@@ -179,7 +179,8 @@ def resolve(
         known = max((release.version for release in there), key=lambda v: v.numbers, default=None)
         has = message("calendar-newest", version=known.text) if known else message("calendar-none")
         rule_of = {"rule": f"{rule.text}{of}", "on": str(on)}
-        raise NoReleaseError(str(message("fault-no-release", has=has, **rule_of)))
+        # In words only if they are wanted: DAG files try the rules again and again.
+        raise NoReleaseError(message("fault-no-release", has=has, **rule_of))
     return found
 
 
