@@ -198,7 +198,7 @@ def _between(
     if chain is None or found is None:
         return language.say("site-between-nothing", **names)
     numbers = Numbers(language)
-    change = numbers.estimate(found.change_pct, chain.threshold_pct)
+    change = numbers.estimate(found.change_pct, chain.threshold_pct, found.ci95_pct)
     if found.ci95_pct is not None:
         interval = numbers.interval(found.ci95_pct, chain.threshold_pct)
         return language.say(
@@ -263,7 +263,7 @@ class ChainOnPage:
     def _sized(self, change: float, interval: tuple[float, float]) -> dict[str, str]:
         threshold = self.view.threshold_pct
         return {
-            "change": self.numbers.estimate(percent(change), threshold),
+            "change": self.numbers.estimate(percent(change), threshold, percents(interval)),
             "interval": self.numbers.interval(percents(interval), threshold),
         }
 
@@ -327,16 +327,16 @@ class ChainOnPage:
 
     def _row(self, link: Link) -> LinkRow:
         ratio, threshold = link.point.ratio, self.view.threshold_pct
-        level = link.level_ci95
+        level = link.level_ci95 and percents(link.level_ci95)
         return LinkRow(
             campaign=ratio.campaign,
             at=ratio.at,
             baseline=plain(ratio.baseline),
             candidate=plain(ratio.candidate),
-            change=self.numbers.estimate(percent(ratio.log_ratio), threshold),
+            change=self.numbers.estimate(percent(ratio.log_ratio), threshold, link.ci95_pct),
             interval=self.numbers.interval(link.ci95_pct, threshold),
-            level=self.numbers.change(percent(link.point.level)),
-            level_interval=self.numbers.interval(level and percents(level), threshold),
+            level=self.numbers.estimate(percent(link.point.level), threshold, level),
+            level_interval=self.numbers.interval(level, threshold),
             bridged_from=plain(link.point.bridged_from or ""),
             is_outlier=ratio.campaign in self.view.outliers,
         )
