@@ -14,6 +14,7 @@ from benchlab import workloads
 from benchlab.analysis.gates import columns as columns_module
 from benchlab.analysis.gates import gates as gates_module
 from benchlab.analysis.gates.gates import Gate
+from benchlab.analysis.verdict.rounds import PERCENTILES
 from benchlab.hosts.samples import METRICS, Figure, HostSeries, Interval, figures
 from benchlab.report.evidence.contents import RAW, TRIALS, Bundle
 from benchlab.report.evidence.verification import RELATIVE, Findings
@@ -96,7 +97,7 @@ class Recomputation:
         output = module.parse(text)
         self.findings.checked["raw outputs"] += 1
         # An earlier Benchlab did not keep these.
-        later = {"p50_ms", "p99_ms"} - stored.figures.keys()
+        later = {*PERCENTILES["tps"]} - stored.figures.keys()
         samples = tuple(one for one in samples_of(output) if one.metric not in later)
         self._samples(stored, {sample.metric: sample.value for sample in samples}, name)
         self._series(stored, series_csv(output), name)
