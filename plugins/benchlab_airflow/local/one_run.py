@@ -2,9 +2,9 @@
 
 It is ``airflow dags test`` with the same arguments and takes less CPU to start. In such a run the
 tasks call an API in their own process. Airflow makes one for each task, with an event loop in a
-thread that the garbage collector ends whenever it meets it; here all tasks share one. Airflow makes
-its routes for every version that this API ever had; the tasks need those of the newest only. And
-where nothing can be started, Airflow looks again after a second, which it does twice in a campaign
+thread that ends when the garbage collector finds it; here all tasks share one. Airflow makes its
+routes for every version that this API ever had; the tasks need those of the newest only. And where
+nothing can be started, Airflow looks again after a second, which it does twice in a campaign
 without repeats; here after a tenth of it. What a task writes is also kept where Airflow's UI reads
 its log.
 """

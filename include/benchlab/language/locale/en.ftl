@@ -15,7 +15,7 @@ reason-small = the sides do differ (adjusted p { $p }), but the estimate is belo
 reason-holm = taken alone the interval leaves zero out, but not once it is counted how many workloads were tested (adjusted p { $p })
 reason-noise = the rounds differ too much to tell a change of { $limit }% from none
 reason-undecidable = not decidable by this plan: as much as its figures differ, it can neither show a change of { $limit }% nor rule one out; { $unit ->
-    [none] more rounds would not help, as how much the servers differ is assumed
+    [none] more rounds would not help, because how much the servers differ is assumed, not measured
    *[other] that would take { $most ->
         [yes] more than { $count }
        *[no] about { $count }
@@ -208,7 +208,7 @@ basis-of-intervals = { $which ->
 basis-deployments = { basis-of-intervals }: each side was deployed and filled with data { $deployments } times, and what these deployments differ by is in them.
 basis-aa-campaigns = { basis-of-intervals }: how much deployments differ is known from { $campaigns } A/A campaigns of this report type, and is in them.
 basis-prior = { basis-of-intervals }: { $again ->
-    [no] nothing measured shows how much servers of one version differ, and ±{ $side } a side is assumed. Neither several deployments nor A/A campaigns can replace that where servers are not deployed again; two campaigns of one version, compared as well, show how large a difference is without a change.
+    [no] nothing measured shows how much servers of one version differ, and ±{ $side } a side is assumed. Neither several deployments nor A/A campaigns can replace the assumption, because these servers are not deployed again. To see how large a difference is without a change, compare two campaigns of one version.
    *[yes] each side was deployed and filled with data once, and as little or nothing measured shows how much deployments differ, ±{ $side } a side is assumed (A/A campaigns so far: { $campaigns }). Several deployments, or A/A campaigns of this report type, replace the assumption and mostly make the intervals narrower.
 }
 calibration-age = { $days ->
@@ -265,7 +265,7 @@ gates-counted = { $passed } passed, { $failed } failed, { $unseen } never evalua
 gates-none = No gate was evaluated.
 gates-validity = Gates of validity, over all executed trials ({ $counted }); a trial that fails one is not used.
 gates-unseen-work = background_work was never evaluated: { $engine ->
-    [tidb] TiDB shows this account not the DDL of every schema (that takes PROCESS, and SELECT on mysql.analyze_jobs), or shows it to nobody (before v6.1)
+    [tidb] TiDB does not show this account the DDL of every schema (that takes PROCESS, and SELECT on mysql.analyze_jobs), or shows it to nobody (before v6.1)
    *[other] on MariaDB and MySQL that somebody else runs, Benchlab does not count ANALYZE, DDL and backups of others
 }. Whether any ran beside a trial is not known.
 gates-symptom = Gates of symptom, over all executed trials, each side's thread counts, or the workloads of the whole campaign ({ $counted }); the candidate may cause what they find, so nothing is left out.
