@@ -344,6 +344,23 @@ def test_what_cannot_be_read_of_a_cluster_is_an_error() -> None:
         made.columns()
 
 
+@pytest.mark.parametrize(
+    ("route", "answer", "said"),
+    [
+        ("pd/api/v1/status", {}, "status: the field version has to be a text, and is missing"),
+        ("/config", [], r"config: the answer has to be an object, and is \[\]"),
+        ("/stores", {"stores": [{}]}, "stores: the field store has to be an object"),
+    ],
+)
+def test_the_server_whose_answer_cannot_be_read_is_named(
+    route: str, answer: Any, said: str
+) -> None:
+    """By its host and the address that was asked."""
+    made = cluster(Log(), answers={route: answer, **ANSWERS} | {route: answer})
+    with pytest.raises(EngineError, match=rf"kv-1: http://10\.0\.0\.1:2379/pd/api/v1/{said}"):
+        made.misfits()
+
+
 def test_a_path_without_links_is_no_setting() -> None:
     """A server may report a resolved path; that the sides differ there means nothing."""
     reported = {"log": {"level": "error"}, "data-dir": "/mnt/nvme/c1/baseline/data/tikv-20160"}

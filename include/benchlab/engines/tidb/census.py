@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from benchlab.engines.tidb import stalls, status
 from benchlab.engines.tidb.facts import InstanceFacts, without_places
@@ -71,8 +72,8 @@ class Census:
         if silent := self._silent_among(routes, answers):
             return silent
         try:
-            stores = status.read_stores(self._first(about["/stores"], answers))
-            unhealthy = status.read_unhealthy(self._first(about["/health"], answers))
+            stores = status.read_stores(*self._first(about["/stores"], answers))
+            unhealthy = status.read_unhealthy(*self._first(about["/health"], answers))
         except EngineError as error:  # a PD that has just started has no leader yet
             return [str(error)]
         states = {store.address: store.state for store in stores}
@@ -115,7 +116,7 @@ class Census:
             EngineError: PD does not answer.
         """
         urls = self._pd_urls("/stores")
-        return status.read_stores(self._first(urls, status.ask(self.executor, urls)))
+        return status.read_stores(*self._first(urls, status.ask(self.executor, urls)))
 
     def write_stalls(self) -> dict[str, float | None]:
         """:func:`benchlab.engines.tidb.stalls.read_counters` of every TiKV server, by host."""
@@ -144,7 +145,7 @@ class Census:
             for path in (CONFIG_ROUTES[component], *VERSION_ROUTES[component]):
                 urls.append(self._url(component, host.address, path))
         answers = status.ask(self.executor, urls)
-        known = status.read_stores(self._first(self._pd_urls("/stores"), answers))
+        known = status.read_stores(*self._first(self._pd_urls("/stores"), answers))
         stores = {store.address: store for store in known}
         return tuple(
             self._instance(component, host, self._server(component, host, stores, answers), answers)
@@ -161,7 +162,8 @@ class Census:
         if component == "tidb":
             return self._tidb(host.address, answers)
         if component == "pd":
-            return status.read_pd(answers.must(self._url("pd", host.address, f"{API}/status")))
+            url = self._url("pd", host.address, f"{API}/status")
+            return status.read_pd(self._where(url), answers.must(url))
         address = f"{host.address}:{self.ports.tikv}"
         if address not in stores:
             raise EngineError(f"PD does not know the store {address} (tikv on {host.name})")
@@ -170,7 +172,10 @@ class Census:
     def _instance(
         self, component: Component, host: FleetHost, server: Server, answers: Answers
     ) -> InstanceFacts:
-        config = answers.get(self._url(component, host.address, CONFIG_ROUTES[component]))
+        url = self._url(component, host.address, CONFIG_ROUTES[component])
+        config = answers.get(url)
+        if config is not None:
+            config = status.typed(config, dict, f"{self._where(url)}: the answer")
         return InstanceFacts(
             host=host.name,
             component=component,
@@ -199,16 +204,24 @@ class Census:
             if url not in answers.found
         ]
 
-    def _first(self, urls: Sequence[str], answers: Answers) -> Any:
-        """The first answer of a member of PD; followers forward the question to the leader."""
-        found = [answers.found[url] for url in urls if answers.found.get(url) is not None]
+    def _first(self, urls: Sequence[str], answers: Answers) -> tuple[str, Any]:
+        """The first answer of a member of PD, and where it is from, for errors; followers forward
+        the question to the leader.
+        """
+        found = [url for url in urls if answers.found.get(url) is not None]
         if not found:
             raise EngineError(f"no member of PD answers {', '.join(urls)}: {answers.complaint}")
-        return found[0]
+        return self._where(found[0]), answers.found[found[0]]
+
+    def _where(self, url: str) -> str:
+        """A URL with the names of its host, for people."""
+        address = urlsplit(url).hostname
+        names = [host.name for host in self.fleet.hosts if host.address == address]
+        return f"{', '.join(names)}: {url}"
 
     def _tidb(self, address: str, answers: Answers) -> Server:
         about, info = self._tidb_urls(address)
-        return status.read_tidb(answers.must(about), answers.get(info))
+        return status.read_tidb(self._where(about), answers.must(about), answers.get(info))
 
     def _up_routes(self) -> dict[str, tuple[Component, FleetHost]]:
         return {self._url(c, host.address, UP_ROUTES[c]): (c, host) for c, host in self.servers()}
