@@ -187,6 +187,31 @@ def test_what_the_servers_say_decides_whether_it_is_what_was_asked_for() -> None
     assert fault.endswith(f"tidb on kv-1 is version {OTHER}, asked for was v5.2.0")
 
 
+@pytest.mark.parametrize(
+    ("expected", "reported", "wrong"),
+    [
+        ("5c91a2b", "5c91a2b" + "0" * 33, 0.0),
+        (None, "5c91a2b" + "0" * 33, None),
+        ("5c91a2b", "Unknown git hash", None),
+        (None, "None", None),
+    ],
+)
+def test_a_build_without_a_commit_is_not_said_to_be_the_right_one(
+    expected: str | None, reported: str, wrong: float | None
+) -> None:
+    """Nothing was compared, and the gate says so; whatever is wrong beside it still counts."""
+    answers = {**ANSWERS, "/status": {"version": OTHER, "git_hash": reported}}
+    made = built(Log(), answers=answers, git_hash=expected)
+    assert made.columns()["wrong_version_servers"] == wrong
+    answers["pd/api/v1/status"] = {"version": "v5.1.0"}
+    assert (
+        built(Log(), answers={k: answers[k] for k in ANSWERS}, git_hash=expected).columns()[
+            "wrong_version_servers"
+        ]
+        == 1
+    )
+
+
 @pytest.mark.parametrize("same", [True, False])
 def test_a_nightly_is_patched_only_where_tiup_has_another_one(
     monkeypatch: pytest.MonkeyPatch, same: bool

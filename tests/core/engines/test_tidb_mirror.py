@@ -113,7 +113,7 @@ def test_last_weeks_nightly_can_be_deployed_after_the_mirror_has_another(
     new = builds.pinned(home, today(home, spec()), Access()).side("tidb", "candidate")
     assert old.version == new.version == NAME
     assert (old.builds["tidb"].sha256, new.builds["tidb"].sha256) == (first, second)
-    assert old.label == f"{NAME}@2026-11-13-{first[:7]}"
+    assert old.label == f"{NAME}@2026-11-13-sha256-{first[:7]}"
     assert builds.why_not_deployable(home, old) is None
     kept = builds.files(home, old.builds["tidb"]) / "tidb-server"
     assert kept.read_bytes() == ELF + b"tidb 2026-11-13"

@@ -17,7 +17,7 @@ from typing import Self
 
 from benchlab.engines import quantities
 from benchlab.engines.cluster import Act, BaseCluster, Executors, Wanted
-from benchlab.engines.database import USER, Deployed, identity_fault
+from benchlab.engines.database import USER, Deployed, identity_fault, is_comparable
 from benchlab.engines.tidb import login, rules, status, topology
 from benchlab.engines.tidb.census import Census
 from benchlab.engines.tidb.facts import InstanceFacts, misfits
@@ -360,9 +360,10 @@ class Cluster(TiDB, BaseCluster):
             for one in instances
             if identity_fault(one.component, *asked, one.version, one.git_hash)
         ]
+        compared = all(is_comparable(o.component, asked[1], o.git_hash) for o in instances)
         return {
             "ended_servers": float(len(ended)),
-            "wrong_version_servers": float(len(wrong)),
+            "wrong_version_servers": float(len(wrong)) if wrong or compared else None,
             "ineffective_parameters": float(len(self.ineffective(self._settings(instances)))),
             "leader_imbalance": status.leader_imbalance(self._census.stores()),
         }
