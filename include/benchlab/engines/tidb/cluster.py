@@ -17,7 +17,7 @@ from typing import Self
 
 from benchlab.engines import quantities
 from benchlab.engines.cluster import Act, BaseCluster, Executors, Wanted
-from benchlab.engines.database import USER, Deployed, identity_fault, is_comparable
+from benchlab.engines.database import USER, Deployed, identity_fault, is_comparable, written
 from benchlab.engines.tidb import login, rules, status, topology
 from benchlab.engines.tidb.census import Census
 from benchlab.engines.tidb.facts import InstanceFacts, misfits
@@ -127,7 +127,8 @@ class Cluster(TiDB, BaseCluster):
         Raises:
             UnavailableError: TiUP cannot deploy the version, or is not installed.
             SpecError: the version refuses a parameter.
-            EngineError: TiUP failed; what could not be removed of the deployment is named.
+            EngineError: TiUP failed, or a server refuses a parameter; what could not be removed of
+                the deployment is named.
             TargetError: an earlier deployment cannot be removed, or a host has units of another
                 cluster that TiUP would write over.
         """
@@ -192,7 +193,7 @@ class Cluster(TiDB, BaseCluster):
         try:
             shown = self._tiup.cluster("show-config", name).stdout
             self._edit(topology.with_configs(shown, self._configs))
-        except CommandError as error:
+        except (CommandError, EngineError) as error:
             raise EngineError(f"{self._name()}: cannot be configured: {error}") from error
         self._note_configured()
 
@@ -409,9 +410,24 @@ class Cluster(TiDB, BaseCluster):
                 self._patch(component, build)
             # Both sides are on the same hosts, so neither may start when a host boots.
             self._tiup.cluster("disable", name)
+            self._refuse_faulty_configs()
         except BenchlabError as error:
             left = self._clean_up()
             raise EngineError(f"{self._name()}: cannot be deployed: {error}{left}") from error
+
+    def _refuse_faulty_configs(self) -> None:
+        """Raises EngineError if a server says something against its configuration."""
+        faults = []
+        for (component, host), said in self._hosts.refused_configs().items():
+            items = self._configs[component]
+            named = [key for key in items if key in said or key.rpartition(".")[2] in said]
+            of_it = ", ".join(f"{key} = {written(items[key])}" for key in named or items)
+            faults.append(
+                f"{component} on {host} does not take its configuration "
+                f"({of_it or 'the report type sets nothing'}): {said}"
+            )
+        if faults:
+            raise EngineError("\n".join([*faults, "correct it in the report type"]))
 
     @property
     def _name_for_tiup(self) -> str:
@@ -441,6 +457,7 @@ class Cluster(TiDB, BaseCluster):
         file = self.instance.directory / f"edited-{content}.yaml"
         self.executor.put(file, text)
         self._tiup.configure(self.instance.cluster_name, file)
+        self._refuse_faulty_configs()
 
     def _note_configured(self) -> None:
         """Record what the servers were given; what is not recorded is given to them anew."""
