@@ -233,13 +233,14 @@ class Routes:
     def metrics(self) -> str:
         """Some of what TiKV counts, as Prometheus' text: nothing has stalled.
 
-        Until v5.0 RocksDB's counters appear 10 s after a start; flow control is there from v5.2 on
-        (TiKV by tag: components/engine_rocks, src/storage/metrics.rs, cmd/src/server.rs).
+        Until v5.0 RocksDB's counters appear 10 s after a start; flow control is there from v5.2 on,
+        and from v6.2 on counters that are 0 are left out (TiKV by tag: components/engine_rocks,
+        src/storage/metrics.rs, cmd/src/server.rs, components/tikv_util/src/metrics/mod.rs).
         """
         number = re.match(r"v([0-9]+)\.([0-9]+)", self.conf["version"])
         major, minor = map(int, number.groups()) if number else (9, 0)  # a nightly build
-        lines = ["# HELP tikv_raftstore_region_count Regions.", "tikv_raftstore_region_count 30"]
-        if major >= 5 or time.monotonic() - self.since > 10:
+        lines = ["# TYPE tikv_server_info gauge", 'tikv_server_info{hash="",version=""} 1795711943']
+        if (5, 0) <= (major, minor) < (6, 2) or (major < 5 and time.monotonic() - self.since > 10):
             lines += [
                 "# TYPE tikv_engine_stall_micro_seconds counter",
                 'tikv_engine_stall_micro_seconds{db="kv"} 0',
@@ -247,13 +248,14 @@ class Routes:
                 'tikv_engine_write_stall{db="kv",type="write_stall_max"} 0',
             ]
         if (major, minor) >= (5, 2):
+            lines.append("tikv_scheduler_discard_ratio 0")
+        if (5, 2) <= (major, minor) < (6, 2):
             lines += [
                 "# TYPE tikv_scheduler_throttle_duration_seconds histogram",
                 'tikv_scheduler_throttle_duration_seconds_bucket{le="0.0005"} 0',
                 'tikv_scheduler_throttle_duration_seconds_bucket{le="+Inf"} 0',
                 "tikv_scheduler_throttle_duration_seconds_sum 0",
                 "tikv_scheduler_throttle_duration_seconds_count 0",
-                "tikv_scheduler_discard_ratio 0",
             ]
         return "\n".join(lines) + "\n"
 

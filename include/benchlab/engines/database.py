@@ -183,6 +183,10 @@ class Database(ABC):
         """
         return {}
 
+    def stall_lag_s(self) -> float:
+        """After how many seconds :meth:`write_stalls` has what has happened."""
+        return 0.0
+
     # What all share
 
     @property

@@ -453,6 +453,23 @@ def test_a_server_that_answers_with_an_error_has_ended(route: str) -> None:
     assert (made.columns()["ended_servers"] or 0) >= 1
 
 
+@pytest.mark.parametrize(
+    ("version", "items", "lag"),
+    [
+        ("v5.1.1", {}, 10.0),
+        ("v5.2.0", {}, 0.0),
+        ("v5.2.0", {"storage.flow-control.enable": False}, 10.0),
+        ("v5.2.0", {"storage.flow-control.enable": True}, 0.0),
+        ("v9.0.0-beta.2.pre-nightly", {}, 0.0),
+    ],
+)
+def test_stalls_are_late_where_rocksdb_counts_them(
+    version: str, items: dict[str, bool], lag: float
+) -> None:
+    """Flow control, in its place from v5.2.0 on, counts at once."""
+    assert cluster(Log(), version=version, components={"tikv": items}).stall_lag_s() == lag
+
+
 def test_what_cannot_be_read_of_a_cluster_is_an_error() -> None:
     """PD is there and does not report the stores: neither a good nor a missing figure."""
     made = cluster(Log(), answers={**ANSWERS, "/stores": SICK})

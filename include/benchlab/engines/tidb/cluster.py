@@ -18,7 +18,7 @@ from typing import Self
 from benchlab.engines import quantities
 from benchlab.engines.cluster import Act, BaseCluster, Executors, Wanted
 from benchlab.engines.database import USER, Deployed, identity_fault, is_comparable, written
-from benchlab.engines.tidb import login, rules, status, topology
+from benchlab.engines.tidb import login, rules, stalls, status, topology
 from benchlab.engines.tidb.census import Census
 from benchlab.engines.tidb.facts import InstanceFacts, misfits
 from benchlab.engines.tidb.hosts import SideOnHosts
@@ -371,6 +371,10 @@ class Cluster(TiDB, BaseCluster):
 
     def write_stalls(self) -> dict[str, float | None]:
         return self._census.write_stalls()
+
+    def stall_lag_s(self) -> float:
+        on = str(self._configs["tikv"].get("storage.flow-control.enable", True)).lower()
+        return 0.0 if rules.flows(self.instance.version) and on != "false" else stalls.LAG_S
 
     def log_tail(self) -> str:
         (host, *_) = [host for host in self.fleet.hosts if host.address == self.instance.host]

@@ -37,6 +37,8 @@ NEW_COLLATIONS = "new_collations_enabled_on_first_bootstrap"
 _STORED_BY = ("coprocessor.", "storage.api-version", "storage.enable-ttl")
 # Earlier TiKV asks for its host's permissions by IMDSv1 only (tikv#16443, #17437, #11955).
 FIRST_OF_IMDSV2 = "v8.4.0"
+# TiDB's release notes of v5.2.0: the scheduler's flow control in place of RocksDB's write stalls.
+FIRST_OF_FLOW_CONTROL = "v5.2.0"
 
 VersionText = Annotated[str, Field(pattern=r"^v[0-9]+\.[0-9]+\.[0-9]+$")]
 
@@ -180,6 +182,11 @@ def bound_to_data(items: Components) -> list[str]:
 def needs_imdsv1(version: str) -> bool:
     """Whether a version's TiKV can use its host's permissions on S3 by IMDSv1 only."""
     return _before(version, FIRST_OF_IMDSV2)
+
+
+def flows(version: str) -> bool:
+    """Whether a version's TiKV lets writes wait by flow control before RocksDB would."""
+    return not _before(version, FIRST_OF_FLOW_CONTROL)
 
 
 def rules() -> tuple[Rule, ...]:
