@@ -202,10 +202,20 @@ def rules() -> tuple[Rule, ...]:
 def _load(path: Path) -> tuple[Rule, ...]:
     raw = from_yaml(read_text(path), str(path))
     try:
-        return tuple(Rule.model_validate(entry) for entry in raw)
+        return tuple(Rule.model_validate(one) for entry in raw for one in _of_each_key(entry))
     except (TypeError, pydantic.ValidationError) as error:
         why = "; ".join(documents.faults(error))
         raise SpecError(f"{path}: not a list of rules: {why}") from error
+
+
+def _of_each_key(entry: dict[str, object]) -> Iterator[dict[str, object]]:
+    """A rule of the file; one with ``keys`` for each of them."""
+    if not isinstance(keys := entry.get("keys"), list):
+        yield entry
+        return
+    others = {name: value for name, value in entry.items() if name != "keys"}
+    for key in keys:
+        yield {**others, "key": key}
 
 
 def _written_down(
