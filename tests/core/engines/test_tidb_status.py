@@ -42,6 +42,8 @@ def test_a_real_tidb_is_read() -> None:
     assert server.git_hash == "706c3fa3c526cdba5b3e9f066b1a568fb96c56e3"
     assert server.identity == "4f3c"
     assert status.read_tidb(URL, answer, None).identity is None
+    # A server's own doing while it runs (GOGC), and no other server.
+    assert status.read_tidb(URL, answer, {"ddl_id": "4f3c", "gogc": 300}) == server
 
 
 def stores(*leaders: int, state: str = "Up") -> tuple[status.Store, ...]:
