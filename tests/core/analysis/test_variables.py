@@ -162,8 +162,8 @@ def test_two_tidbs_of_v8_5_on_other_ports_differ_in_nothing() -> None:
     """What v8.5.3 reports of its place, and what changes by itself, is nobody's doing."""
     config = (
         '{"advertise-address": "127.0.0.%d", "host": "127.0.0.%d", "port": 2400%d, '
-        '"path": "/d/%d", "log": {"slow-query-file": "/d/%d/slow.log"}, "temp-dir": "/d/%d/tmp", "status": '
-        '{"status-host": "127.0.0.%d", "status-port": 2408%d}, "performance": {"gogc": 100}, '
+        '"path": "/d/%d", "log": {"slow-query-file": "/d/%d/slow.log"}, "temp-dir": "/d/%d/tmp", '
+        '"status": {"status-host": "127.0.0.%d", "status-port": 2408%d}, '
         '"tmp-storage-path": "/d/%d/tmp/0_tidb/MTI3/tmp-storage"}'
     )
     both = [
