@@ -68,7 +68,8 @@ class Host(fakes.FakeExecutor):
         if command[:2] == ["sh", "-s"]:
             assert "--config-check" in stdin
             self.all.lines.append(f"check {' '.join(command[3:])}")
-            return self.checks.get(command[4], GOOD)
+            code, text = self.checks.get(command[4], GOOD)
+            return 0, f"{text}\nexit code {code}" if code else text
         if command[0] == "sh":
             return 0, "/usr/bin/tiup\n" if "command -v" in command[2] else "/home/admin/.tiup\n"
         if command[0] == "/usr/bin/tiup":
@@ -232,7 +233,7 @@ def test_what_is_no_finding_stops_nothing(monkeypatch: pytest.MonkeyPatch, said:
 def test_a_check_that_fails_without_a_word_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     """With its exit code, and all items that may be at fault."""
     monkeypatch.setattr(Host, "checks", {"tidb": (139, "")})
-    refused = r"tidb on kv-1 .*\(log.level = error\): nothing, and ends with exit code 139"
+    refused = r"tidb on kv-1 .*\(log.level = error\): exit code 139"
     with pytest.raises(EngineError, match=refused):
         cluster(Log()).deploy()
 
