@@ -322,12 +322,13 @@ def test_the_form_shows_the_versions_of_its_report_type(
 
 @pytest.mark.parametrize("report", REPORTS)
 def test_a_form_has_only_what_its_target_can_do(airflow_env: dict[str, str], report: str) -> None:
-    """Hosts of a fleet, an order of two sides, datasets that are kept on S3."""
+    """Hosts of a fleet, an order of two sides, datasets that are kept on S3, leaders of TiKV."""
     (fields, _, own), target = form(airflow_env, report), TARGETS[report]
     is_fleet = target.topology is not None
     assert ("topology" in fields) == is_fleet
     assert ("placement" in fields) == (is_fleet and own["sides"] != "single")
     assert ("snapshots" in fields) == (target.topology == "ec2")
+    assert ("leaders" in fields) == (is_fleet and target.deploys and not target.one_side)
 
 
 @pytest.mark.parametrize(
@@ -373,11 +374,14 @@ say(first[0], first[1].schema["description_md"].splitlines()[0])
 
 
 def test_the_fields_of_a_fleet_reach_the_plan(airflow_env: dict[str, str]) -> None:
-    """Placement and dataset snapshots."""
-    _, chosen, own = form(
-        airflow_env, "sysbench_ec2", placement="sequential", snapshots="s3://bucket/prefix"
-    )
-    assert chosen == {**own, "placement": "sequential", "snapshots": "s3://bucket/prefix"}
+    """Placement, dataset snapshots, leaders."""
+    asked = {
+        "placement": "sequential",
+        "snapshots": "s3://bucket/prefix",
+        "leaders": "as_placed",
+    }
+    _, chosen, own = form(airflow_env, "sysbench_ec2", **asked)
+    assert chosen == own | asked
 
 
 PLAN = """

@@ -52,7 +52,10 @@ FOUND = {"arch": "amd64", "os": "linux"}
 COMMON_KEYS = {"host", "ssh_port", "ignore_exporter", "patched", *FOUND}
 UP = {"pd": "/pd/api/v1/health", "tikv": "/config", "tidb": "/status"}
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "pd": {"schedule": {"leader-schedule-limit": 4}, "replication": {"max-replicas": 3}},
+    "pd": {
+        "schedule": {"leader-schedule-limit": 4, "leader-schedule-policy": "count"},
+        "replication": {"max-replicas": 3},
+    },
     "tikv": {"log-level": "info", "storage": {"scheduler-worker-pool-size": 4}},
     "tidb": {"log": {"level": "info"}, "performance": {"max-procs": 0}, "token-limit": 1000},
 }
@@ -482,6 +485,7 @@ def settings_of(
     database = f"{tikv[0].host}:{tikv[0].port + 5}"
     settings = {
         "component": server.component,
+        "host": server.host,
         "version": version,
         "git_hash": git_hash,
         "tikv_version": about["tikv"][0],

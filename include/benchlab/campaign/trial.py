@@ -212,7 +212,7 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
         ended_at=datetime.now(UTC),
         phases={name: round(seconds, 3) for name, seconds in clock.seconds.items()},
         adopted=begun.adopted,
-        host_figures=hosts.hosts,
+        host_figures=trial_columns.with_leaders(hosts.hosts, columns),
     )
     return Collected(result, raw, series_csv(output), hosts.to_csv())
 

@@ -50,6 +50,21 @@ class BackgroundJobs(NamedTuple):
     of_statements: bool = False
 
 
+class Placement(NamedTuple):
+    """Where the storage servers of a cluster have their data, at one moment.
+
+    Attributes:
+        leaders: the regions that a store leads, by host.
+        beyond: how many leaders the worst store has too many or too few; None: not known.
+        unsettled: regions without a leader, without one of their peers, or with a peer that is down
+            or behind, and operators with which the cluster moves regions.
+    """
+
+    leaders: Mapping[str, int]
+    beyond: float | None
+    unsettled: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class Deployed:
     """What a database knows about its side.
@@ -174,6 +189,10 @@ class Database(ABC):
 
     def background_jobs(self) -> BackgroundJobs | None:
         """Statements at work beside the clients'; None where the version does not report them."""
+        return None
+
+    def placement(self) -> Placement | None:
+        """Where its storage servers have the data; None where it has none of their kind."""
         return None
 
     def write_stalls(self) -> Mapping[str, float | None]:

@@ -192,6 +192,7 @@ class FleetTarget(BaseTarget):
             max_connections=self.most_threads + 50,
             port_set=self.plan.port_set(side, self._deployment()),
             database=workloads.workload_of(self.spec).DATABASE,
+            level=self.spec.leaders == "level",
             password=self.home.password(self.campaign),
         )
         cluster = engines.cluster_of(self.plan.engine)

@@ -31,7 +31,7 @@ from benchlab.plan.report_type import SIDES
 from benchlab.plan.topology import HostsTopology
 from benchlab.report import bundle
 from benchlab.report.formats import markdown
-from benchlab.report.model import hardware, probed, software
+from benchlab.report.model import hardware, hosts, probed, software
 from benchlab.report.model import report as model
 from benchlab.report.model.report import Report
 from benchlab.report.sentences import method, setting, trust, wording
@@ -287,6 +287,38 @@ def test_the_probes_of_the_hosts_are_shown() -> None:
     page = bundle.make(*case_of(twice.campaign))["report.json"].decode()
     assert json.loads(page)["probes"]["again"]["tikv-1"]["figures"]["cpu_one"][0] == 9e5
     assert "Round trip" not in markdown_of(report_of()), "of campaigns of earlier releases"
+
+
+def test_both_sides_leaders_stand_side_by_side() -> None:
+    """Of each TiKV server, over the trials in which they are known; where none are, no table."""
+    campaign, outcome, results = case_of(campaigns.fleet_campaign())
+    counts = {"baseline": iter((37, 38, 37)), "candidate": iter((37, 36, 37))}
+
+    def with_leaders(result: TrialResult) -> TrialResult:
+        first = next(counts[result.trial.side], None)
+        after = None if first is None else first + 1
+        figures = tuple(
+            dataclasses.replace(host, leaders_before=first, leaders_after=after)
+            if host.host.startswith("tikv-")
+            else host
+            for host in result.host_figures
+        )
+        return dataclasses.replace(result, host_figures=figures)
+
+    report = model.build(campaign, outcome, [with_leaders(result) for result in results])
+    header, *rows = hosts.leaders_table(report.hosts, report.language)
+    assert header == [
+        "TiKV host",
+        "baseline, before the run",
+        "baseline, after the run",
+        "candidate, before the run",
+        "candidate, after the run",
+    ]
+    assert rows == [
+        [name, "37.3 (37–38)", "38.3 (38–39)", "36.7 (36–37)", "37.7 (37–38)"]
+        for name in ("tikv-1", "tikv-2", "tikv-3")
+    ]
+    assert "TiKV host" not in markdown_of(report_of())
 
 
 def own_hosts() -> Campaign:

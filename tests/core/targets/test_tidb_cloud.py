@@ -462,6 +462,7 @@ def test_nobody_is_asked_where_no_cluster_can_be(tmp_path: Path) -> None:
     [
         ({"load_balancer": "haproxy"}, "load_balancer: haproxy"),
         ({"deployments": 2}, "deployments: 2"),
+        ({"leaders": "as_placed"}, "leaders: as_placed"),
         ({"snapshots": "s3://bucket/prefix"}, "snapshots"),
         ({"engines.tidb.baseline.parameters.tidb_mem_quota_query": 1}, "parameters"),
     ],

@@ -17,8 +17,8 @@ from typing import Self
 
 from benchlab.engines import quantities
 from benchlab.engines.cluster import Act, BaseCluster, Executors, Wanted
-from benchlab.engines.database import USER, Deployed, identity_fault
-from benchlab.engines.tidb import login, rules, status, topology
+from benchlab.engines.database import USER, Deployed, Placement, identity_fault
+from benchlab.engines.tidb import login, rules, topology
 from benchlab.engines.tidb.census import Census
 from benchlab.engines.tidb.facts import InstanceFacts, misfits
 from benchlab.engines.tidb.hosts import SideOnHosts
@@ -51,6 +51,7 @@ class ClusterInstance(Deployed):
         tiup_key: path of the private key, on the client's host, with which TiUP logs in as
             ``user``.
         builds: of components.
+        level: whether the leaders are levelled before each trial.
         package: gives the package of a component's build on this machine.
     """
 
@@ -61,6 +62,7 @@ class ClusterInstance(Deployed):
     tiup_key: Path
     user: str
     builds: Builds = field(default_factory=dict)
+    level: bool = True
     package: Callable[[str], Path] = Path
 
 
@@ -115,6 +117,7 @@ class Cluster(TiDB, BaseCluster):
             user=fleet.client.user,
             hashes={component: build.expected for component, build in wanted.of.builds.items()},
             builds=wanted.of.builds,
+            level=wanted.level,
             package=wanted.package,
         )
         return cls(fleet, executors, instance)
@@ -139,9 +142,7 @@ class Cluster(TiDB, BaseCluster):
         self.wait_until_ready()
 
     def start(self) -> None:
-        """See :class:`Database`; also waits until PD has balanced the leaders.
-
-        That wait is bounded; :meth:`columns` has the imbalance that is left.
+        """See :class:`Database`.
 
         Raises:
             EngineError: a server does not come up, or the data are only partly restored.
@@ -154,7 +155,16 @@ class Cluster(TiDB, BaseCluster):
         if not self.running():
             self._launch()
         self.wait_until_ready()
-        self._census.wait_until_balanced()
+
+    def start_for_trial(self) -> None:
+        """See :class:`Database`; also waits until PD has settled, and levels the leaders.
+
+        That is bounded; :meth:`placement` has what is left.
+        """
+        self.start()
+        self._census.wait_until_settled(level=self.instance.level)
+        if self.instance.level:
+            self._census.level(self.instance.database)
 
     def stop(self) -> None:
         if not self._hosts.at_work():
@@ -348,9 +358,9 @@ class Cluster(TiDB, BaseCluster):
         }
 
     def columns(self) -> dict[str, float | None]:
-        """See :class:`Database`; also how many servers ended, and the imbalance of leaders."""
+        """See :class:`Database`; also how many servers ended."""
         if silent := self._census.silent():
-            others = ("wrong_version_servers", "ineffective_parameters", "leader_imbalance")
+            others = ("wrong_version_servers", "ineffective_parameters")
             return {"ended_servers": float(len(silent)), **dict.fromkeys(others)}
         instances, started = self._census.instances(), self._noted()
         ended = [one for one in instances if started.get(_id(one), one.identity) != one.identity]
@@ -364,8 +374,10 @@ class Cluster(TiDB, BaseCluster):
             "ended_servers": float(len(ended)),
             "wrong_version_servers": float(len(wrong)),
             "ineffective_parameters": float(len(self.ineffective(self._settings(instances)))),
-            "leader_imbalance": status.leader_imbalance(self._census.stores()),
         }
+
+    def placement(self) -> Placement:
+        return self._census.placement(level=self.instance.level)
 
     def write_stalls(self) -> dict[str, float | None]:
         return self._census.write_stalls()

@@ -393,7 +393,11 @@ restore-every-trial = Before every trial the side's data are { restored-from }.
 restore-after-writes = Before a trial the side's data are { restored-from } if anything was written since the last restore.
 restore-per-workload = Before each block the side's data are { restored-from }; each later trial of the block runs on what the one before it left.
 restore-never = The data are never restored: each trial runs on what the trials before it left.
-after-restore = After a restore the hosts' caches are empty; the trial waits until the region leaders are spread evenly or have stopped moving, or until a time limit has passed.
+after-restore = After a restore the hosts' caches are empty.
+step-leaders = Before the client starts, wait until every region has its leader and all its peers and PD moves none{ $leaders ->
+    [as-placed] {""}; the leaders stay where PD leaves them.
+   *[level] {""}; then move leaders until all stores lead the same number of regions, to within one, and the same number of the dataset's.
+}
 step-trial = { $where ->
     [existing] For each trial: wait until the server answers,
     [fleet] For each trial: start the cluster, wait until every server answers{ $balancer ->
@@ -668,6 +672,10 @@ hosts-disk-read-bytes-per-s = Disk read (MB/s)
 hosts-disk-write-bytes-per-s = Disk write (MB/s)
 hosts-net-rx-bytes-per-s = Network in (MB/s)
 hosts-net-tx-bytes-per-s = Network out (MB/s)
+hosts-store = TiKV host
+hosts-leaders-of = { $side }, before the run
+hosts-leaders-after-of = { $side }, after the run
+hosts-leaders = How many regions each TiKV server led: mean over the used trials, fewest to most in brackets.
 hosts-of-role = { $role } ({ $count } hosts)
 hosts-table = Every host was sampled once a second while the client ran. A cell is the mean / the largest second of any host, over the { $sampled } of { $used } used trials that have figures; loopback traffic is not counted as network.
 hosts-processes = CPU used, as a share of what was granted (a core per thread, at most all): { $each }.

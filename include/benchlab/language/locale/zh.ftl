@@ -345,7 +345,11 @@ restore-every-trial = 每个试验之前，均{ restored-from }该方的数据�
 restore-after-writes = 如果上次恢复之后写入过数据，则在试验之前{ restored-from }该方的数据。
 restore-per-workload = 每个测试块之前，{ restored-from }该方的数据；同一测试块内的试验依次使用前一个试验留下的数据。
 restore-never = 不恢复数据：每个试验都在之前的试验留下的数据上运行。
-after-restore = 恢复之后，主机的缓存中没有任何数据，试验会一直等待，直到 Region 的 leader 分布均匀且不再迁移，或超过时限。
+after-restore = 恢复之后，主机的缓存中没有任何数据。
+step-leaders = 客户端启动之前，等到每个 Region 都有 leader 和全部副本，且 PD 不再迁移 Region{ $leaders ->
+    [as-placed] ；leader 保持 PD 调度后的分布。
+   *[level] ；然后迁移 leader，使各 TiKV 上的 leader 数量相差不超过一个，数据集的 leader 数量也是如此。
+}
 step-trial = { $where ->
     [existing] 对于每个试验：等待服务器响应，
     [fleet] 对于每个试验：启动集群，等待所有服务器响应{ $balancer ->
@@ -518,8 +522,10 @@ gate-dataset = 在某一方的首个试验之前，数据集与快照中的一�
     .of = the dataset equals the snapshot's before a side's first trial
 gate-server-alive = 为该试验启动的服务器一直运行到试验结束
     .of = the server that was started for the trial ran to its end
-gate-balance = 试验开始时，leader 和 Region 分布均衡
-    .of = leaders and regions are balanced at the start
+gate-balance = 各 TiKV 上的 leader 数量符合要求
+    .of = TiKV's stores led as many regions as they should
+gate-settled = 运行前后，每个 Region 都有 leader 和全部副本，且 PD 没有迁移任何 Region
+    .of = every region had its leader and its peers and PD moved none, before and after the run
 gate-background-work = 试验期间没有运行 ANALYZE、DDL 或备份
     .of = no analyze, DDL or backup ran during the trial
 gate-load-balancer = 试验前后，负载均衡器的每个后端均为 UP 状态
@@ -712,6 +718,10 @@ hosts-disk-read-bytes-per-s = 磁盘读取 (MB/s)
 hosts-disk-write-bytes-per-s = 磁盘写入 (MB/s)
 hosts-net-rx-bytes-per-s = 网络接收 (MB/s)
 hosts-net-tx-bytes-per-s = 网络发送 (MB/s)
+hosts-store = TiKV 主机
+hosts-leaders-of = { $side }，运行开始时
+hosts-leaders-after-of = { $side }，运行结束时
+hosts-leaders = 各 TiKV 所承担的 Region leader 数量，为所采用试验的平均值，括号内为最小值至最大值。
 hosts-of-role = { $role }（{ $count } 台主机）
 hosts-table = 客户端运行期间，每秒对每台主机采样一次。单元格中的数值为平均值 / 任一主机的单秒最大值，统计范围为 { $used } 个被采用的试验中有主机数据的 { $sampled } 个；环回流量不计入网络流量。
 hosts-processes = 在分配给客户端和负载均衡器的 CPU（每线程一核，最多为全部核数）中，实际使用：{ $each }。

@@ -62,6 +62,7 @@ def steps(report: Report) -> tuple[str, ...]:
         *_slowdown(report),
         _order(report),
         _restore(report),
+        *_leaders(report),
         _trial(report),
         say("step-repeat", limit=report.spec.repeat_limit),
     )
@@ -164,6 +165,12 @@ def _restore(report: Report) -> str:
     if report.fleet is None or source == "client" or report.spec.restore == "never":
         return said
     return wording.sentences((said, say("after-restore")), report)
+
+
+def _leaders(report: Report) -> tuple[str, ...]:
+    if not report.spec.deploys_clusters:
+        return ()
+    return (report.language.say("step-leaders", leaders=report.spec.leaders.replace("_", "-")),)
 
 
 def _trial(report: Report) -> str:
