@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from benchlab.engines import builds
-from benchlab.engines.database import Placement
+from benchlab.engines.database import Regions
 from benchlab.engines.tidb.cluster import Cluster, ClusterInstance
 from benchlab.engines.tidb.topology import COMPONENTS, Ports
 from benchlab.errors import BenchlabError, EngineError, TargetError
@@ -195,12 +195,12 @@ def test_leaders_are_levelled_for_a_trial(sides: dict[Side, Cluster]) -> None:
     cluster.start()
     try:
         cluster._census.wait_until_settled(level=True)
-        elected = cluster.placement()
+        elected = cluster.regions()
         assert elected.unsettled == 0
         assert elected.leaders == {"kv-1": 25, "kv-2": 5}
         assert elected.beyond == 9
         cluster.start_for_trial()
-        assert cluster.placement() == Placement({"kv-1": 15, "kv-2": 15}, 0, 0)
+        assert cluster.regions() == Regions({"kv-1": 15, "kv-2": 15}, 0, 0)
         assert cluster._census._to_move("sbtest") == {}, "the dataset's tables are as well"
     finally:
         cluster.stop()
@@ -213,7 +213,7 @@ def test_leaders_stay_as_placed_where_that_is_asked(
     cluster = fleet.cluster("baseline", level=False)
     cluster.start_for_trial()
     try:
-        assert cluster.placement() == Placement({"kv-1": 25, "kv-2": 5}, 10, 0)
+        assert cluster.regions() == Regions({"kv-1": 25, "kv-2": 5}, 10, 0)
     finally:
         cluster.stop()
 

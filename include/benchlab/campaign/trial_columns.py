@@ -17,7 +17,7 @@ from benchlab.analysis.gates.columns import (
     output_columns,
 )
 from benchlab.campaign.deployment import TrialSetup
-from benchlab.engines.database import BackgroundJobs, Placement
+from benchlab.engines.database import BackgroundJobs, Regions
 from benchlab.errors import CommandError, EngineError
 from benchlab.hosts.executor import JobStatus
 from benchlab.hosts.samples import HostFigures
@@ -30,7 +30,7 @@ from benchlab.targets import haproxy
 BACKGROUND_ENDED = "background_jobs_ended_before"
 STALLS_BEFORE = "write_stalls_before "
 LEADERS_BEFORE, LEADERS_AFTER = "leaders_before ", "leaders_after "
-PLACED = ("leaders_beyond", "unsettled_regions")
+OF_REGIONS = ("leaders_beyond", "unsettled_regions")
 
 
 def dataset_differs(setup: TrialSetup, side: Side) -> float | None:
@@ -45,12 +45,12 @@ def dataset_differs(setup: TrialSetup, side: Side) -> float | None:
 
 def before_run(setup: TrialSetup, side: Side) -> dict[str, float | None]:
     """Counts taken just before the client starts, which :func:`of_servers` compares with."""
-    background, placed = _background_jobs(setup, side), _placement(setup, side)
+    background, regions = _background_jobs(setup, side), _regions(setup, side)
     return {
         BACKGROUND_ENDED: None if background is None else float(background.ended),
         **{f"{STALLS_BEFORE}{host}": known for host, known in _write_stalls(setup, side).items()},
-        **_leaders(LEADERS_BEFORE, placed),
-        **{f"{name}_before": value for name, value in _placed(placed).items()},
+        **_leaders(LEADERS_BEFORE, regions),
+        **{f"{name}_before": value for name, value in _gated(regions).items()},
     }
 
 
@@ -83,9 +83,9 @@ def of_servers(
     columns: dict[str, float | None] = {"ended_servers": 1.0}
     columns["background_jobs"] = _background_work(setup, side, noted.get(BACKGROUND_ENDED))
     columns["write_stalls"] = _stalled(_write_stalls(setup, side), noted)
-    placed = _placement(setup, side)
-    columns |= _leaders(LEADERS_AFTER, placed)
-    for name, after in _placed(placed).items():
+    regions = _regions(setup, side)
+    columns |= _leaders(LEADERS_AFTER, regions)
+    for name, after in _gated(regions).items():
         before = noted.get(f"{name}_before")
         columns[name] = None if before is None or after is None else max(before, after)
     if setup.campaign.report_type.leaders == "as_placed":
@@ -148,19 +148,19 @@ def _write_stalls(setup: TrialSetup, side: Side) -> Mapping[str, float | None]:
     return {}
 
 
-def _placement(setup: TrialSetup, side: Side) -> Placement | None:
+def _regions(setup: TrialSetup, side: Side) -> Regions | None:
     with contextlib.suppress(CommandError, EngineError):
-        return setup.deployment.engine(side).placement()
+        return setup.deployment.engine(side).regions()
     return None
 
 
-def _leaders(prefix: str, placed: Placement | None) -> dict[str, float | None]:
-    return {f"{prefix}{host}": float(n) for host, n in placed.leaders.items()} if placed else {}
+def _leaders(prefix: str, regions: Regions | None) -> dict[str, float | None]:
+    return {f"{prefix}{host}": float(n) for host, n in regions.leaders.items()} if regions else {}
 
 
-def _placed(placed: Placement | None) -> dict[str, float | None]:
-    found = (placed.beyond, float(placed.unsettled)) if placed else (None, None)
-    return dict(zip(PLACED, found, strict=True))
+def _gated(regions: Regions | None) -> dict[str, float | None]:
+    found = (regions.beyond, float(regions.unsettled)) if regions else (None, None)
+    return dict(zip(OF_REGIONS, found, strict=True))
 
 
 def _stalled(after: Mapping[str, float | None], noted: Mapping[str, float | None]) -> float | None:

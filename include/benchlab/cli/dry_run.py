@@ -256,7 +256,7 @@ class _Silent:
             "running": False,
             "configured": given.setdefault(self._side, self._items) == self._items,
             "background_jobs": None,
-            "placement": None,
+            "regions": None,
             "write_stalls": {},
             "start": None,
             "stop": None,

@@ -50,8 +50,8 @@ class BackgroundJobs(NamedTuple):
     of_statements: bool = False
 
 
-class Placement(NamedTuple):
-    """Where the storage servers of a cluster have their data, at one moment.
+class Regions(NamedTuple):
+    """The regions of a cluster's storage servers, at one moment.
 
     Attributes:
         leaders: the regions that a store leads, by host.
@@ -191,8 +191,8 @@ class Database(ABC):
         """Statements at work beside the clients'; None where the version does not report them."""
         return None
 
-    def placement(self) -> Placement | None:
-        """Where its storage servers have the data; None where it has none of their kind."""
+    def regions(self) -> Regions | None:
+        """The regions of its storage servers; None where it has none of their kind."""
         return None
 
     def write_stalls(self) -> Mapping[str, float | None]:

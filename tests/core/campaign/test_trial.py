@@ -16,7 +16,7 @@ from benchlab.analysis.gates import gates as quality
 from benchlab.campaign import trial
 from benchlab.campaign.deployment import TrialSetup
 from benchlab.campaign.trial import Begun, Collected
-from benchlab.engines.database import BackgroundJobs, Placement
+from benchlab.engines.database import BackgroundJobs, Regions
 from benchlab.errors import CommandError, EngineError
 from benchlab.hosts.executor import JobStatus
 from benchlab.plan.order import PlannedTrial
@@ -589,47 +589,47 @@ def test_storage_servers_that_held_writes_back_are_counted(
 @pytest.mark.parametrize(
     ("before", "after", "options", "found"),
     [
-        (Placement({"kv-1": 5, "kv-2": 5}, 0, 0), Placement({"kv-1": 6, "kv-2": 4}, 0, 0), {}, {}),
+        (Regions({"kv-1": 5, "kv-2": 5}, 0, 0), Regions({"kv-1": 6, "kv-2": 4}, 0, 0), {}, {}),
         (
-            Placement({"kv-1": 5, "kv-2": 5}, 0, 0),
-            Placement({"kv-1": 8, "kv-2": 2}, 2, 0),
+            Regions({"kv-1": 5, "kv-2": 5}, 0, 0),
+            Regions({"kv-1": 8, "kv-2": 2}, 2, 0),
             {},
             {"balance"},
         ),
         # PD leaves leaders of regions alone that are busy.
         (
-            Placement({"kv-1": 15, "kv-2": 5}, 0, 0),
-            Placement({"kv-1": 17, "kv-2": 3}, 4, 0),
+            Regions({"kv-1": 15, "kv-2": 5}, 0, 0),
+            Regions({"kv-1": 17, "kv-2": 3}, 4, 0),
             {"leaders": "as_placed"},
             set(),
         ),
         (
-            Placement({"kv-1": 18, "kv-2": 2}, 6, 0),
-            Placement({"kv-1": 15, "kv-2": 5}, 0, 0),
+            Regions({"kv-1": 18, "kv-2": 2}, 6, 0),
+            Regions({"kv-1": 15, "kv-2": 5}, 0, 0),
             {"leaders": "as_placed"},
             {"balance"},
         ),
         (
-            Placement({"kv-1": 5, "kv-2": 5}, 0, 1),
-            Placement({"kv-1": 5, "kv-2": 5}, 0, 0),
+            Regions({"kv-1": 5, "kv-2": 5}, 0, 1),
+            Regions({"kv-1": 5, "kv-2": 5}, 0, 0),
             {},
             {"settled"},
         ),
         (
-            Placement({"kv-1": 5, "kv-2": 5}, 0, 0),
-            Placement({"kv-1": 5, "kv-2": 5}, 0, 3),
+            Regions({"kv-1": 5, "kv-2": 5}, 0, 0),
+            Regions({"kv-1": 5, "kv-2": 5}, 0, 3),
             {},
             {"settled"},
         ),
     ],
 )
 def test_leaders_are_judged_before_the_run_and_after_it(
-    before: Placement, after: Placement, options: dict[str, Any], found: set[str]
+    before: Regions, after: Regions, options: dict[str, Any], found: set[str]
 ) -> None:
     """A cluster that was even and did not stay so measured two things; the counts are kept."""
     bench = Bench()
     said = iter([before, after])
-    bench.deployment.engine("baseline").placement = lambda: next(said)  # type: ignore[method-assign]
+    bench.deployment.engine("baseline").regions = lambda: next(said)  # type: ignore[method-assign]
     collected = bench.measure(**options)
     assert failed(collected) == set(found)
     assert collected.result.valid is not bool(found)
@@ -639,14 +639,14 @@ def test_a_cluster_that_says_nothing_of_its_leaders_is_not_judged_by_them() -> N
     """A database without stores; and one that answered before the run only."""
     assert status_of(Bench().measure(), "balance") == "not evaluated"
     bench = Bench()
-    said = iter([Placement({"kv-1": 5}, 0, 0)])
+    said = iter([Regions({"kv-1": 5}, 0, 0)])
 
-    def answers_once() -> Placement:
+    def answers_once() -> Regions:
         if (found := next(said, None)) is None:
             raise EngineError("no member of PD answers")
         return found
 
-    bench.deployment.engine("baseline").placement = answers_once  # type: ignore[method-assign]
+    bench.deployment.engine("baseline").regions = answers_once  # type: ignore[method-assign]
     collected = bench.measure()
     assert status_of(collected, "balance") == status_of(collected, "settled") == "not evaluated"
     assert collected.result.valid

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchlab.engines.database import Placement
+from benchlab.engines.database import Regions
 from benchlab.engines.tidb import leaders, stalls, status
 from benchlab.engines.tidb.facts import InstanceFacts, without_places
 from benchlab.engines.tidb.status import Answers, Server, Store
@@ -107,7 +107,7 @@ class Census:
         since = time.monotonic()
         while (now := time.monotonic()) < deadline:
             with contextlib.suppress(EngineError):  # a PD that has just started has no leader yet
-                found = self.placement(level=level)
+                found = self.regions(level=level)
                 if found.leaders != seen or found.unsettled:
                     seen, since = found.leaders, now
                 if not found.unsettled and (level or now - since > SETTLED_S):
@@ -145,7 +145,7 @@ class Census:
         known = map(leaders.read_region, self._first(regions, answers)["regions"])
         return leaders.moves(known, up, status.read_table_ids(self._first(tables, answers)))
 
-    def placement(self, *, level: bool) -> Placement:
+    def regions(self, *, level: bool) -> Regions:
         """How the leaders are spread, and what PD still has to move.
 
         Right after a start PD says that one store leads one region and no other any, which is even:
@@ -167,7 +167,7 @@ class Census:
         if len(stores) < config["replication"]["max-replicas"]:
             found[MISSING_PEERS]["count"] = 0  # there is no store on which PD could make them
         hosts = {f"{h.address}:{self.ports.tikv}": h.name for h in self.fleet.with_role("tikv")}
-        return Placement(
+        return Regions(
             {hosts.get(store.address, store.address): store.leaders for store in stores},
             leaders.beyond_level(counts)
             if level

@@ -17,7 +17,7 @@ from typing import Self
 
 from benchlab.engines import quantities
 from benchlab.engines.cluster import Act, BaseCluster, Executors, Wanted
-from benchlab.engines.database import USER, Deployed, Placement, identity_fault
+from benchlab.engines.database import USER, Deployed, Regions, identity_fault
 from benchlab.engines.tidb import login, rules, topology
 from benchlab.engines.tidb.census import Census
 from benchlab.engines.tidb.facts import InstanceFacts, misfits
@@ -159,7 +159,7 @@ class Cluster(TiDB, BaseCluster):
     def start_for_trial(self) -> None:
         """See :class:`Database`; also waits until PD has settled, and levels the leaders.
 
-        That is bounded; :meth:`placement` has what is left.
+        That is bounded; :meth:`regions` has what is left.
         """
         self.start()
         self._census.wait_until_settled(level=self.instance.level)
@@ -376,8 +376,8 @@ class Cluster(TiDB, BaseCluster):
             "ineffective_parameters": float(len(self.ineffective(self._settings(instances)))),
         }
 
-    def placement(self) -> Placement:
-        return self._census.placement(level=self.instance.level)
+    def regions(self) -> Regions:
+        return self._census.regions(level=self.instance.level)
 
     def write_stalls(self) -> dict[str, float | None]:
         return self._census.write_stalls()
