@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchlab.analysis.gates import columns, gates
 from benchlab.analysis.gates.data_docs import DataDocsError
-from benchlab.campaign import planning, step_times
+from benchlab.campaign import planning, removal, step_times
 from benchlab.campaign.deployment import client_config
 from benchlab.campaign.preparation import Preparation, QueryOn, by_client
 from benchlab.engines import builds
@@ -358,6 +358,17 @@ class CampaignRun(Preparation):
         except (StoreError, KeyboardInterrupt) as another:
             error.add_note(str(another) or "interrupted again")
 
+    def leave_nothing(self, error: BaseException) -> None:
+        """Remove what :meth:`create` wrote, where another campaign holds the target: its id is free
+        again. Where it may hold something after all, it stays as failed, which the error notes.
+        """
+        self.end_as_failed(error)
+        try:
+            removal.refuse(self.home, self.store, self.campaign.id)
+            removal.remove(self.home, self.store, self.campaign.id)
+        except BenchlabError as another:
+            error.add_note(str(another))
+
     def _refuse_to_rent_again(self) -> None:
         state = self.store.campaign(self.campaign.id).state
         if self.target.rents and state != "running":
@@ -383,13 +394,17 @@ def run(work: CampaignRun, *, wait: bool = False) -> list[Path]:
         The report's files, the Markdown first.
 
     Raises:
-        LockHeldError: another campaign is at work.
+        LockHeldError: another campaign is at work; a new campaign leaves nothing.
         NotMeasuredError: several trials in a row could not be executed.
         PublishError: a destination does not have the report.
         BenchlabError: another stage failed.
     """
     try:
         work.register(wait=wait)
+    except LockHeldError as error:
+        if work.is_new:
+            work.leave_nothing(error)
+        raise
     except BaseException as error:
         if work.is_new:
             work.end_as_failed(error)
