@@ -159,7 +159,7 @@ def refuse_undecided(home: Home, spec: ReportSpec, access: Access | None = None)
         raise SpecError("\n".join(left_open))
 
 
-def refuse_unpublished(home: Home, spec: ReportSpec, engine: str) -> None:
+def refuse_unpublished(home: Home, spec: ReportSpec, engine: str) -> tuple[Message, ...]:
     """Refuse versions that do not exist, before anything is stored, taken or rented.
 
     A release of the calendar is there. For any other version, the place that the engine fetches it
@@ -168,26 +168,35 @@ def refuse_unpublished(home: Home, spec: ReportSpec, engine: str) -> None:
     Example:
         ``refuse_unpublished(home, spec, "mariadb")`` refuses MariaDB 99.9.9.
 
+    Returns:
+        Which versions could not be asked for, as warnings.
+
     Raises:
         SpecError: names each side with its version, and the newest release that is known.
     """
     if spec.connections:
-        return  # it is there
+        return ()  # it is there
     owner = engines.by_name()[engine]
     known = calendars.load(home.releases).owned(owner.owns) if home.releases.is_file() else ()
     released = {release.version.text for release in known}
     newest = versions.newest(known)
-    faults = []
+    faults, unchecked = list[str](), list[Message]()
     for side in spec.measured_sides:
         chosen = spec.side(engine, side)
         if chosen.builds or not chosen.is_resolved or chosen.version in released:
             continue
-        if why := owner.not_published(chosen.version, home.servers):
-            which = {"side": side, "version": chosen.version, "why": why}
+        which = {"side": side, "version": chosen.version}
+        try:
+            why = owner.not_published(chosen.version, home.servers)
+        except UnavailableError as error:
+            unchecked.append(message("warning-not-checked", why=error.args[0], **which))
+            continue
+        if why:
             has = newest.version.text if newest else MISSING
-            faults.append(str(message("fault-not-published", newest=has, **which)))
+            faults.append(str(message("fault-not-published", newest=has, why=why, **which)))
     if faults:
         raise SpecError("\n".join(faults))
+    return tuple(unchecked)
 
 
 def choose_engine(spec: ReportSpec, home: Home, *, to_run: bool = True) -> tuple[str, Said]:

@@ -106,10 +106,10 @@ class CampaignRun(Preparation):
                 "them, the first a letter or digit: it names files"
             )
         engine, reason = chosen or planning.choose_engine(spec, home)
-        planning.refuse_unpublished(home, spec, engine)
+        unchecked = planning.refuse_unpublished(home, spec, engine)
         spec = lua_script.pinned(home.project, builds.pinned(home, spec, access))
         sysbench_archive.check(home.project, spec.client)
-        basis = planning.known(home, spec, engine, store, access)
+        basis = planning.known(home, spec, engine, store, access).with_notes(unchecked)
         planned = planning.plan(home, spec, engine, campaign, basis)
         planning.refuse_undecided(home, spec, access)
         gates.load_all(home.configs / "quality")  # not after hours of loading data

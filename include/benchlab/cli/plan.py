@@ -85,8 +85,9 @@ def show_plan(
     spec = report_type_on(home, report, overrides, on, to_run=False)
     spec = builds.pinned(home, spec, Access(), fetch=False)
     engine, reason = planning.choose_engine(spec, home)
-    planning.refuse_unpublished(home, spec, engine)
-    planned = planning.plan(home, spec, engine, spec.report, _basis(home, spec, engine))
+    unchecked = planning.refuse_unpublished(home, spec, engine)
+    basis = _basis(home, spec, engine).with_notes(unchecked)
+    planned = planning.plan(home, spec, engine, spec.report, basis)
     undecided = planning.undecided(home, spec, Access.for_a_person())
     left_open = "; ".join(undecided)
     if as_json:

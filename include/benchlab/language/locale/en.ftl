@@ -1225,6 +1225,8 @@ warning-records = dataset.records: { $records }: before its first operation ycsb
 warning-deletes = dataset: oltp_delete deletes a row once. From { $rate } deletes a second on, more than a third of those in { $seconds } s find none of the { $rows } rows, and finding none is what is measured; take more rows or fewer seconds
 warning-not-set = engines.{ $engine }.by_workload: recorded as asked for and not set: only TiDB Cloud's support can change TiKV's parameters, on a cluster that is there; have it done on a cluster of your own, and measure that with the target existing
 warning-dataset-unknown = planned as if the dataset had to be loaded, because S3 cannot be asked: { $why }
+warning-not-checked = { $side }: whether there is a version { $version } could not be checked: { $why }
+maven-silent = Maven Central does not answer
 
 ## Stages and phases of a campaign, as its progress has them
 

@@ -1238,6 +1238,8 @@ warning-records = dataset.records：{ $records }。ycsb_d 主要读取最新的�
 warning-deletes = dataset：oltp_delete 对每一行只能删除一次。若每秒删除 { $rate } 次或更多，{ $seconds } 秒内将有超过三分之一的删除在 { $rows } 行中找不到要删除的行，测得的将是空删除；请增加行数或缩短时间
 warning-not-set = engines.{ $engine }.by_workload：仅记录，不会生效。TiKV 的参数只能由 TiDB Cloud 的技术支持在已有的集群上修改；请在自己的集群上让其修改，再以 target: existing 测量该集群
 warning-dataset-unknown = 无法访问 S3，因此按需要导入数据集制定计划：{ $why }
+warning-not-checked = { $side }：无法核实是否存在版本 { $version }：{ $why }
+maven-silent = Maven Central 没有响应
 
 ## 测试活动的阶段，如其进度所记
 
