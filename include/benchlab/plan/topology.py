@@ -202,6 +202,8 @@ class OwnedHost(Frozen):
     """A host that exists already; see :class:`benchlab.hosts.fleet.FleetHost`.
 
     Attributes:
+        address: at which servers listen and the client connects; no IPv6, which clusters could be
+            deployed on since TiDB v6.5.1 only.
         host_key: None where it is not known yet; no campaign can log in then.
     """
 
@@ -211,6 +213,15 @@ class OwnedHost(Frozen):
     host_key: HostKey | None = None
     ssh_address: Address | None = None
     ssh_port: Annotated[int, Field(ge=1, le=65535)] = 22
+
+    @pydantic.model_validator(mode="after")
+    def _not_ipv6(self) -> Self:
+        if ":" in self.address:
+            raise ValueError(
+                f"{self.name}: address {self.address}: Benchlab deploys no cluster on IPv6 "
+                "addresses; write the host's IPv4 address or its name (ssh_address may be IPv6)"
+            )
+        return self
 
 
 class HostsTopology(Frozen):
