@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchlab import engines, targets, workloads
 from benchlab.errors import SpecError, TargetError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
+from benchlab.hosts.executor import LocalExecutor
 from benchlab.language import Message, Said, joined, message
 from benchlab.language.numbers import MISSING
 from benchlab.plan import plan as planning
@@ -20,7 +22,7 @@ from benchlab.plan.pricing import PriceList
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.steps import NOTHING_KNOWN, Basis, sizes
 from benchlab.plan.topology import Ec2Topology, Topology
-from benchlab.workloads import sysbench_faults
+from benchlab.workloads import program, sysbench_faults
 
 if TYPE_CHECKING:
     from benchlab.results.store import Store
@@ -197,6 +199,26 @@ def refuse_unpublished(home: Home, spec: ReportSpec, engine: str) -> tuple[Messa
     if faults:
         raise SpecError("\n".join(faults))
     return tuple(unchecked)
+
+
+def client_here(spec: ReportSpec) -> str | None:
+    """Which of several clients a campaign would use that is driven from here, and why.
+
+    Returns:
+        None where there is no choice, or another host is the client's. Nothing is fetched.
+
+    Raises:
+        UnavailableError: none can be used; says what to do.
+
+    Example:
+        ``client_here(spec)`` is ``go-tpc v1.0.12; no tiup``.
+    """
+    workload, client = workloads.workload_of(spec), spec.client
+    if spec.topology is not None or len(workload.PROGRAMS) == 1:
+        return None
+    here, wanted = LocalExecutor(Path(), "client"), client.program
+    at = {"path": client.path, "version": client.version}
+    return program.told(program.choose(here, workload, wanted, **at, look=True)[1])
 
 
 def choose_engine(spec: ReportSpec, home: Home, *, to_run: bool = True) -> tuple[str, Said]:

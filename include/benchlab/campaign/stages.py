@@ -231,7 +231,8 @@ class CampaignRun(Preparation):
         self.target.client_program = facts["client_program"]
         self.target.client_path = facts.get("client_path")
         self.target.check_client()
-        self.note("provision", "client", note=facts["client_version"])
+        self.note("provision", "client", note=client_program.told(facts))
+        facts.pop(client_program.INSTEAD, None)
         if (offset := metrics.clock_offset_ms(self.target.executors())) is not None:
             facts[columns.CLOCKS] = f"{offset:.3f}"
         self._clock.ended("provision")

@@ -69,8 +69,9 @@ class Program:
         takes_password: whether it can read a password from a file. If not, it uses an account
             without a password, and the endpoint's password must be empty.
         locate: a shell script that prints the path of the program to start in place of ``words``,
-            and exits with 127 if the host does not have it; its first argument is the version to
-            start, empty for any. None: ``words`` are on the PATH.
+            and exits with 127 if the host does not have it, with a line that says why if it lacks a
+            part alone. Its first argument is the version to start, empty for any; the second is
+            ``look`` where nothing is to be fetched. None: ``words`` are on the PATH.
         files: files to put beside its option file on the client's host, by name.
     """
 
