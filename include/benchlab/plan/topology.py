@@ -358,6 +358,8 @@ class CloudTopology(Frozen):
         )
 
 
+#: A file that `tiup cluster deploy` takes: ``pd_servers``, ``tikv_servers``, ...
+OF_TIUP = "topology file of TiUP"
 Topology = Ec2Topology | HostsTopology | CloudTopology
 _KINDS: dict[str, type[Topology]] = {
     "ec2": Ec2Topology,
@@ -385,10 +387,28 @@ def load(path: Path) -> Topology:
 @functools.lru_cache(maxsize=256)  # every trigger form of a fleet offers all of them
 def _read(path: Path, text: str) -> Topology:
     raw = from_yaml(text, str(path))
+    if (what := called(raw)) == OF_TIUP:
+        raise SpecError(
+            f"{path}: is a {what}; Benchlab's says with `kind` and, for each host, `roles` what "
+            "runs where, as configs/topologies/hosts_published.yaml does, and makes TiUP's from it"
+        )
     kind = raw.get("kind") if isinstance(raw, dict) else None
     if not isinstance(kind, str) or kind not in _KINDS:
         raise SpecError(f"{path}: kind: must be one of {', '.join(_KINDS)}, found {kind!r}")
     return validated(_KINDS[kind], raw, str(path))
+
+
+def called(raw: object) -> str | None:
+    """What a document is, if it is a topology and no report type; None: it is none.
+
+    Example:
+        ``called({"pd_servers": []})`` is :data:`OF_TIUP`.
+    """
+    if not isinstance(raw, dict) or "report" in raw:
+        return None
+    if any(str(key).endswith("_servers") for key in raw):
+        return OF_TIUP
+    return "topology" if "kind" in raw else None
 
 
 def valid(directory: Path) -> dict[str, Topology]:

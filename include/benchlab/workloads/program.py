@@ -33,7 +33,7 @@ def choose(
     """The program to use, and the facts that :func:`install` returns.
 
     A program that lacks a part is as one that is missing, and what follows it is used; one that is
-    there and does not work is an error.
+    there and does not work, or is too old, is an error.
 
     Args:
         executor: the client's host.
@@ -62,6 +62,11 @@ def choose(
             lacks = error.output.strip().splitlines() if program.locate else []
             missing.append(" ".join([path or program.name, *(f"({why})" for why in lacks[-1:])]))
             continue
+        if why := program.too_old(found):
+            raise UnavailableError(
+                f"client.program: on {executor.host}: {why}; install a later one there, or name "
+                "another client"
+            )
         if version is not None and not _is(found, version):
             raise UnavailableError(
                 f"client.version: {path or program.name} on {executor.host} is "

@@ -49,10 +49,9 @@ CONSISTENCY = tpcc_consistency.check
 
 SCRIPT = Path(__file__).with_name("tpcc.lua")
 # TiUP's installer puts it on the PATH of login shells only. `--help` downloads the component in the
-# wanted version if it is missing; where it is missing, the mirror is asked first whether it has the
-# component, which one's own need not have. Since v1.12 the component is a program that starts the go-tpc
-# beside it. That go-tpc is started directly: else the CPU of a program that only waits would be
-# measured.
+# wanted version if it is missing; before that the mirror is asked whether it has the component, as
+# one's own need not. Since v1.12 the component is a program that starts the go-tpc beside it. That
+# go-tpc is started directly: else the CPU of a program that only waits would be measured.
 _LOCATE_BENCH = """
 home=${TIUP_HOME:-$HOME/.tiup}
 tiup=$(command -v tiup || ls "$home/bin/tiup" 2> /dev/null) || exit 127
@@ -73,6 +72,7 @@ fi
 bench=$("$tiup" --binary "$component") || exit 1
 ls "$(dirname "$bench")/go-tpc" 2> /dev/null || printf '%s\\n' "$bench"
 """
+# Until go-tpc 1.0.9 (pingcap/go-tpc#143), a summary had no tpmTotal.
 PROGRAMS = (
     Program(
         name="tiup",
@@ -82,6 +82,7 @@ PROGRAMS = (
         version_pattern=r"/bench/(v[^/]+)/",
         title="tiup bench {}",
         takes_password=False,
+        least="v1.12.0",
     ),
     Program(
         name="go-tpc",
@@ -90,6 +91,7 @@ PROGRAMS = (
         version_pattern=r"(?i)release version: *(\S+)",
         title="go-tpc {}",
         takes_password=False,
+        least="v1.0.9",
     ),
     Program(
         name="embedded",

@@ -431,16 +431,18 @@ def test_an_inconclusive_card_leads_with_what_could_have_been_seen() -> None:
     assert unseen == [wording.reach(report, s.figures) for s in inconclusive]
 
 
+OF_SEVERAL = (
+    "the estimate is outside the noise of this workload alone (-24% to +31%), but not once it is "
+    "counted how many workloads were tested"
+)
+
+
 @pytest.mark.parametrize(
     ("estimate", "interval", "p", "said"),
     [
         (6.2, (-0.4, 13.3), 0.12, "any change between -6.2% and +6.7% is within the noise"),
         (1.5, (0.5, 2.51), 0.01, "any change between -0.99% and +1.00% is within the noise"),
-        (
-            *(-33.0, (-49.0, -12.0), 0.08),
-            "the estimate is outside the noise of this workload alone (-24% to +31%), but not once "
-            "it is counted how many workloads were tested",
-        ),
+        (-33.0, (-49.0, -12.0), 0.08, OF_SEVERAL),
     ],
 )
 def test_an_inconclusive_estimate_never_contradicts_the_noise_beside_it(

@@ -176,7 +176,7 @@ def test_a_plugin_that_the_client_lacks_is_named(number: str) -> None:
 
 
 def test_a_password_that_needs_tls_says_so() -> None:
-    """TiDB has no RSA key for `caching_sha2_password`; as MariaDB's client and sysbench print it."""
+    """TiDB has no RSA key for `caching_sha2_password`; as the client and sysbench print it."""
     for number in ("ERROR 2061 (HY000)", "FATAL: error 2061"):
         said = refusal(f"{number}: Couldn't read RSA public key from server")
         assert "caching_sha2_password" in said

@@ -126,7 +126,7 @@ def install_tiup(
 ) -> Path:
     """Install TiUP outside the PATH, as its installer does; returns its component's folder.
 
-    Its mirror has v1.5.1 as well, which it downloads when it is started, if it has ``bench``; the
+    Its mirror has v1.13.0 as well, which it downloads when it is started, if it has ``bench``; the
     empty one does not answer.
     """
     component = home / ".tiup/components/bench/v1.12.0"
@@ -141,12 +141,12 @@ def install_tiup(
         "list bench")
             [ "{mirror}" = bench ] || {{ echo "Error: unknown component" >&2; exit 1; }}
             printf 'Available versions for bench:\nVersion  Installed\n-------  ---------\n'
-            printf 'v1.5.1\nv1.12.0\n' ;;
+            printf 'v1.12.0\nv1.13.0\n' ;;
         "list") [ -n "{mirror}" ] || {{ echo "Error: no such host" >&2; exit 1; }} ;;
         "bench --help") mkdir -p v1.12.0; exit {help_code} ;;
-        "bench:v1.5.1 --help") mkdir -p v1.5.1 ;;
+        "bench:v1.13.0 --help") mkdir -p v1.13.0 ;;
         "--binary bench") echo "$PWD/v1.12.0/tiup-bench" ;;
-        "--binary bench:v1.5.1") cd v1.5.1 && echo "$PWD/tiup-bench" ;;
+        "--binary bench:v1.13.0") cd v1.13.0 && echo "$PWD/tiup-bench" ;;
         *) echo "component not installed" >&2; exit 1 ;;
         esac
     """)
@@ -165,18 +165,18 @@ def test_tiup_s_client_is_the_go_tpc_beside_its_component(tmp_path: Path) -> Non
 def test_tiup_s_client_is_the_one_of_the_wanted_version(tmp_path: Path) -> None:
     """TiUP gets it if it is not there; the version that is run is the one that is recorded."""
     component = install_tiup(tmp_path)
-    assert located(tmp_path, "v1.5.1").stdout == f"{component.parent}/v1.5.1/tiup-bench\n"
+    assert located(tmp_path, "v1.13.0").stdout == f"{component.parent}/v1.13.0/tiup-bench\n"
     assert not (component.parent / "v9.9.9").exists()
     failed = located(tmp_path, "v9.9.9")
     assert (failed.returncode, failed.stderr) == (1, "component not installed\n")
 
     def answer(command: Sequence[str], stdin: str) -> str:
-        assert command[-1] == "v1.5.1"
-        return f"{component.parent}/v1.5.1/tiup-bench\n"
+        assert command[-1] == "v1.13.0"
+        return f"{component.parent}/v1.13.0/tiup-bench\n"
 
-    _, facts = program.choose(fakes.FakeExecutor(answer), TPCC, "tiup", version="v1.5.1")
-    assert facts["client_version"] == "tiup bench v1.5.1"
-    assert facts["client_path"].endswith("/v1.5.1/tiup-bench")
+    _, facts = program.choose(fakes.FakeExecutor(answer), TPCC, "tiup", version="v1.13.0")
+    assert facts["client_version"] == "tiup bench v1.13.0"
+    assert facts["client_path"].endswith("/v1.13.0/tiup-bench")
 
 
 def test_a_missing_tiup_is_distinguished_from_one_that_cannot_download(tmp_path: Path) -> None:
@@ -215,9 +215,10 @@ def test_a_tiup_whose_mirror_has_no_bench_is_passed_over_and_named(tmp_path: Pat
 def test_a_look_at_the_clients_fetches_nothing(tmp_path: Path) -> None:
     """A plan names the version that TiUP would fetch; a campaign fetches it."""
     component = install_tiup(tmp_path, installed=False)
-    assert located(tmp_path, "", "look").stdout == f"{component}/tiup-bench\n"
-    assert not component.exists()
-    assert located(tmp_path).stdout == f"{component}/tiup-bench\n"
+    newest = f"{component.parent}/v1.13.0/tiup-bench\n"
+    assert located(tmp_path, "", "look").stdout == newest
+    assert list(component.parent.iterdir()) == []
+    assert located(tmp_path).returncode == 0
     assert component.exists()
 
 
@@ -233,6 +234,32 @@ def test_a_client_of_another_version_is_refused() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("workload", "printed", "least"),
+    [
+        ("tpcc", "Release version: v1.0.8", "v1.0.9"),
+        ("tpch_q1", "Release version: v1.0.9", "v1.0.10"),
+    ],
+)
+def test_a_client_whose_output_is_not_read_is_refused_before_anything_is_loaded(
+    workload: str, printed: str, least: str
+) -> None:
+    """Every trial would be invalid, after hours of loading; one that names no version is taken."""
+    said = {"go-tpc": printed}
+
+    def answer(command: Sequence[str], stdin: str) -> str:
+        return said[command[0]]
+
+    wanted = (
+        f"on fake: go-tpc {printed.split()[-1]}: Benchlab reads the output of {least} and later"
+    )
+    with pytest.raises(UnavailableError, match=wanted):
+        program.choose(fakes.FakeExecutor(answer), by_name()[workload], "go-tpc")
+    said["go-tpc"] = "Release version: None"
+    chosen, _ = program.choose(fakes.FakeExecutor(answer), by_name()[workload], "go-tpc")
+    assert chosen.name == "go-tpc"
+
+
 def test_a_program_is_started_by_its_path() -> None:
     """With its version; a commit behind the version is not asked for unless it is named."""
 
@@ -242,7 +269,7 @@ def test_a_program_is_started_by_its_path() -> None:
 
     path = "/opt/sysbench/bin/sysbench"
     for version in ("1.1.0", "1.1.0-ead2689"):
-        at = {"path": path, "version": version}
-        chosen, facts = program.choose(fakes.FakeExecutor(answer), SYSBENCH, None, **at)
+        executor = fakes.FakeExecutor(answer)
+        chosen, facts = program.choose(executor, SYSBENCH, None, path=path, version=version)
         assert facts["client_path"] == path
     assert chosen.started(["sysbench", "oltp_insert"], path) == [path, "oltp_insert"]
