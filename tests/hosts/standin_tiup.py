@@ -808,7 +808,9 @@ def bench(arguments: list[str]) -> None:
     TiUP's cmd/root.go. Beside the component's program lies go-tpc, since v1.12.
     """
     component = HOME / "components" / "bench" / "v1.12.0"
-    if arguments == ["bench", "--help"]:
+    if arguments == ["list", "bench"]:
+        print(f"Available versions for bench:\nVersion  Installed\n-------\n{component.name}")
+    elif arguments == ["bench", "--help"]:
         component.mkdir(parents=True, exist_ok=True)
         shutil.copy(Path(__file__).with_name("go-tpc"), component)
     elif arguments == ["--binary", "bench"] and component.exists():

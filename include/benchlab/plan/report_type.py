@@ -18,6 +18,7 @@ from pydantic import Field, PrivateAttr
 
 from benchlab.errors import SpecError
 from benchlab.language import REFERENCE, message
+from benchlab.plan import topology
 from benchlab.plan.document_tables import Layout
 from benchlab.plan.documents import Frozen, Name, from_yaml, read_text, validated
 from benchlab.plan.fields.budget import Budget
@@ -408,5 +409,9 @@ def loads(text: str, where: str = "report type") -> ReportSpec:
     if not isinstance(raw, dict):
         raise SpecError(
             f"{where}: a report type is a mapping of fields, found {type(raw).__name__}"
+        )
+    if what := topology.called(raw):
+        raise SpecError(
+            f"{where}: is a {what} and no report type, which names its topology in `topology`"
         )
     return validated(ReportSpec, raw, where)

@@ -191,6 +191,10 @@ class Basis:
         """What a step takes: as it was learned, or else as it is assumed."""
         return self.learned[step].seconds if step in self.learned else assumed
 
+    def with_notes(self, notes: Sequence[Message]) -> Basis:
+        """The same, and further notes."""
+        return replace(self, notes=(*self.notes, *notes))
+
 
 NOTHING_KNOWN = Basis()
 

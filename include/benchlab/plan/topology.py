@@ -202,6 +202,8 @@ class OwnedHost(Frozen):
     """A host that exists already; see :class:`benchlab.hosts.fleet.FleetHost`.
 
     Attributes:
+        address: at which servers listen and the client connects; no IPv6, which clusters could be
+            deployed on since TiDB v6.5.1 only.
         host_key: None where it is not known yet; no campaign can log in then.
     """
 
@@ -211,6 +213,15 @@ class OwnedHost(Frozen):
     host_key: HostKey | None = None
     ssh_address: Address | None = None
     ssh_port: Annotated[int, Field(ge=1, le=65535)] = 22
+
+    @pydantic.model_validator(mode="after")
+    def _not_ipv6(self) -> Self:
+        if ":" in self.address:
+            raise ValueError(
+                f"{self.name}: address {self.address}: Benchlab deploys no cluster on IPv6 "
+                "addresses; write the host's IPv4 address or its name (ssh_address may be IPv6)"
+            )
+        return self
 
 
 class HostsTopology(Frozen):
@@ -347,6 +358,8 @@ class CloudTopology(Frozen):
         )
 
 
+#: A file that `tiup cluster deploy` takes: ``pd_servers``, ``tikv_servers``, ...
+OF_TIUP = "topology file of TiUP"
 Topology = Ec2Topology | HostsTopology | CloudTopology
 _KINDS: dict[str, type[Topology]] = {
     "ec2": Ec2Topology,
@@ -374,10 +387,28 @@ def load(path: Path) -> Topology:
 @functools.lru_cache(maxsize=256)  # every trigger form of a fleet offers all of them
 def _read(path: Path, text: str) -> Topology:
     raw = from_yaml(text, str(path))
+    if (what := called(raw)) == OF_TIUP:
+        raise SpecError(
+            f"{path}: is a {what}; Benchlab's says with `kind` and, for each host, `roles` what "
+            "runs where, as configs/topologies/hosts_published.yaml does, and makes TiUP's from it"
+        )
     kind = raw.get("kind") if isinstance(raw, dict) else None
     if not isinstance(kind, str) or kind not in _KINDS:
         raise SpecError(f"{path}: kind: must be one of {', '.join(_KINDS)}, found {kind!r}")
     return validated(_KINDS[kind], raw, str(path))
+
+
+def called(raw: object) -> str | None:
+    """What a document is, if it is a topology and no report type; None: it is none.
+
+    Example:
+        ``called({"pd_servers": []})`` is :data:`OF_TIUP`.
+    """
+    if not isinstance(raw, dict) or "report" in raw:
+        return None
+    if any(str(key).endswith("_servers") for key in raw):
+        return OF_TIUP
+    return "topology" if "kind" in raw else None
 
 
 def valid(directory: Path) -> dict[str, Topology]:

@@ -253,8 +253,8 @@ def _figures(site: Site, asked: Asked) -> Figures:
         wanted = overrides.override(spec, changes) if changes else spec
         resolved = report_types.resolve(site.home, wanted, site.now.date(), to_run=False)
         engine, reason = planning.choose_engine(resolved.spec, site.home)
-        planning.refuse_unpublished(site.home, resolved.spec, engine)
-        basis = planning.learned(site.home, resolved.spec, engine, site.store)
+        unchecked = planning.refuse_unpublished(site.home, resolved.spec, engine)
+        basis = planning.learned(site.home, resolved.spec, engine, site.store).with_notes(unchecked)
         made = planning.plan(site.home, resolved.spec, engine, spec.report, basis)
         finds = plan_sensitivity(site.home, resolved.spec, made, site.store)
         undecided = planning.undecided(site.home, resolved.spec)

@@ -17,6 +17,7 @@ from benchlab.plan.spending import Spending
 from benchlab.report.formats import terminal
 from benchlab.report.model import report as model
 from benchlab.results.store import Store
+from benchlab.targets import fleet_files
 from tests.builders import campaigns, fakes
 from tests.builders.installation import Here
 
@@ -85,6 +86,31 @@ def test_a_campaign_that_another_process_may_drive_is_not_ended(bench: Bench) ->
     with pytest.raises(LockHeldError):
         stages.run(bench.run)
     assert "give_back" not in bench.acts
+
+
+def test_a_run_that_finds_the_machine_held_leaves_nothing(bench: Bench) -> None:
+    """Not even its id, which another plan may have then; a campaign that is resumed stays."""
+    bench.fails("acquire", LockHeldError("held"))
+    with pytest.raises(LockHeldError):
+        stages.run(bench.run)
+    assert "c1" not in bench.run.store.campaign_ids()
+    assert not bench.run.directory.exists()
+    bench.create()  # is new again
+    bench.run = bench.create()
+    bench.fails("acquire", LockHeldError("held"))
+    with pytest.raises(LockHeldError):
+        stages.run(bench.run)
+    assert bench.state == "running"
+
+
+def test_what_may_hold_hosts_stays_though_the_machine_is_held(bench: Bench) -> None:
+    """Hosts were opened, another campaign took their lock, and they could not be given back."""
+    (bench.run.directory / fleet_files.FLEET_FILE).write_text("{}")
+    bench.fails("acquire", LockHeldError("held"))
+    with pytest.raises(LockHeldError) as caught:
+        stages.run(bench.run)
+    assert bench.state == "failed"
+    assert "it may still hold hosts" in caught.value.__notes__[0]
 
 
 @pytest.mark.parametrize(

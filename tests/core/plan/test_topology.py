@@ -82,6 +82,10 @@ def test_every_report_type_and_published_plan_has_its_topology() -> None:
         ("hosts_published", {"hosts.1.address": "172.16.30.31"}, "two have the same address"),
         ("hosts_published", {"hosts.0.roles": ["tidb"]}, "no host has the role client"),
         ("hosts_published", {"hosts.0.host_key": "secret"}, "host_key"),
+        (
+            *("hosts_published", {"hosts.1.address": "2001:db8:7::11"}),
+            "hosts.1: host-2: address 2001:db8:7::11: Benchlab deploys no cluster on IPv6",
+        ),
         ("hosts_published", {"data": "relative"}, "data"),
         ("tidb_cloud_published", {"tidb.size": "large"}, "tidb.size"),
         ("tidb_cloud_published", {"tikv": None}, "tikv"),

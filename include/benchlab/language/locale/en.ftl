@@ -180,7 +180,8 @@ outcome-unstable = { $workload } is unstable and no conclusion is drawn: { $beca
 outcome-inconclusive = { $workload } is inconclusive. No change of { $limit } or more was shown, and none was ruled out ({ $because }); { $figures }.
 note = Note: { $because }.
 note-label = Note:
-reach = changes between { $low } and { $high } could not be told from chance
+reach = any change between { $low } and { $high } is within the noise
+reach-of-several = the estimate is outside the noise of this workload alone ({ $low } to { $high }), but not once it is counted how many workloads were tested
 why-sequential = the sides were measured one after the other, so a drift of the hosts cannot be told apart from the version
 rounds-used = The estimate uses the { $used } of { $rounds } rounds that are complete; each row of the table uses the rounds in which both sides have a valid trial for it.
 latency-unknown = { $reasons ->
@@ -1233,6 +1234,8 @@ warning-records = dataset.records: { $records }: before its first operation ycsb
 warning-deletes = dataset: oltp_delete deletes a row once. From { $rate } deletes a second on, more than a third of those in { $seconds } s find none of the { $rows } rows, and finding none is what is measured; take more rows or fewer seconds
 warning-not-set = engines.{ $engine }.by_workload: recorded as asked for and not set: only TiDB Cloud's support can change TiKV's parameters, on a cluster that is there; have it done on a cluster of your own, and measure that with the target existing
 warning-dataset-unknown = planned as if the dataset had to be loaded, because S3 cannot be asked: { $why }
+warning-not-checked = { $side }: whether there is a version { $version } could not be checked: { $why }
+maven-silent = Maven Central does not answer
 
 ## Stages and phases of a campaign, as its progress has them
 

@@ -138,7 +138,8 @@ outcome-unstable = { $workload } 结果不稳定，不作结论，原因是{ $be
 outcome-inconclusive = { $workload } 无法判定：既未证实、也未排除 { $limit } 或更大的变化（{ $because }）；{ $figures }。
 note = 注意：{ $because }。
 note-label = 注意：
-reach = { $low } 与 { $high } 之间的变化无法与偶然波动区分
+reach = { $low } 与 { $high } 之间的任何变化都在噪声范围之内
+reach-of-several = 单看该负载，估计值超出了噪声范围（{ $low } 至 { $high }），但计入所检验的负载数量后则不然
 why-sequential = 两方先后测试，因此无法区分主机状态的漂移与版本带来的差异
 rounds-used = 估计值来自 { $rounds } 个轮次中完整的 { $used } 个；表中每一行来自该行两方均有有效试验的轮次。
 latency-unknown = { $reasons ->
@@ -1248,6 +1249,8 @@ warning-records = dataset.records：{ $records }。ycsb_d 主要读取最新的�
 warning-deletes = dataset：oltp_delete 对每一行只能删除一次。若每秒删除 { $rate } 次或更多，{ $seconds } 秒内将有超过三分之一的删除在 { $rows } 行中找不到要删除的行，测得的将是空删除；请增加行数或缩短时间
 warning-not-set = engines.{ $engine }.by_workload：仅记录，不会生效。TiKV 的参数只能由 TiDB Cloud 的技术支持在已有的集群上修改；请在自己的集群上让其修改，再以 target: existing 测量该集群
 warning-dataset-unknown = 无法访问 S3，因此按需要导入数据集制定计划：{ $why }
+warning-not-checked = { $side }：无法核实是否存在版本 { $version }：{ $why }
+maven-silent = Maven Central 没有响应
 
 ## 测试活动的阶段，如其进度所记
 

@@ -22,6 +22,7 @@ def render(
     plan: Plan,
     reason: str,
     *,
+    client: str | None = None,
     not_runnable: str = "",
     sensitivity: Sequence[str] = (),
 ) -> str:
@@ -29,11 +30,12 @@ def render(
 
     Args:
         reason: why this engine was chosen.
+        client: which of several clients is used, and why; None: there is no choice here.
         not_runnable: why a campaign by this plan would be refused; empty: it would not.
         sensitivity: lines on how small a slowdown it finds.
     """
     parts = [
-        _head(plan, reason),
+        _head(plan, reason, client),
         _trials(spec, plan),
         # What a reader looks for comes last, where a long list of trials ends.
         _published(spec.published, plan) if spec.published else iter(()),
@@ -105,10 +107,12 @@ def rounds(plan: Plan) -> str:
     return f"{plan.deployments} deployments of each side, {each} round{plural} each"
 
 
-def _head(plan: Plan, reason: str) -> Iterator[str]:
+def _head(plan: Plan, reason: str, client: str | None) -> Iterator[str]:
     versions = ", ".join(f"{side} {spec.label}" for side, spec in plan.sides.items())
     where = plan.target if plan.topology is None else f"{plan.target} ({plan.topology})"
     yield f"{plan.report} on {where} with {plan.engine} ({reason})"
+    if client is not None:
+        yield f"client: {client}"
     order = f"{plan.placement}, {rounds(plan)}"
     yield f"{versions}; {order}, {len(plan.trials)} trials, seed {plan.seed}"
     if plan.interleave_minutes is not None:
