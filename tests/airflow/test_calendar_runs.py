@@ -202,7 +202,9 @@ say(again.side("mariadb", "candidate").label)
     anew, repeated, sides, label = planned(airflow_env, tmp_path, code)
     assert anew == "10.2.11 10.11.5"
     assert (repeated, sides) == ("10.11.5 11.4.5", "same")
-    assert label == "11.4.5@aaaaaaa", "with the builds of then, though another nightly is out"
+    assert label == "11.4.5@sha256-aaaaaaa", (
+        "with the builds of then, though another nightly is out"
+    )
 
 
 def test_a_schedule_that_names_no_candidate_fails(

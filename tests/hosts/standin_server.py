@@ -1,6 +1,8 @@
+#!/usr/bin/python3 -S
 """A server of the stand-in for TiUP: PD, TiKV or TiDB as far as Benchlab sees them from outside.
 
     python3 standin_server.py NAME   in its deploy directory, with conf/standin.json
+    bin/pd-server --config-check --config=... [--pd "" --data-dir ...]
 
 Tests only. On the first TiKV host a real MariaDB keeps the data, inside that TiKV's data
 directory; TiDB servers hand connections on to it; the status routes answer over HTTP. It runs
@@ -80,6 +82,48 @@ END//
 REGIONS = 30
 TABLES = (104, 106, 108, 110)
 OPERATORS = "/pd/api/v1/operators"
+
+
+def check_config(conf: dict[str, Any]) -> tuple[str, int]:
+    """What a server prints when it checks its configuration, and its exit code, as PD and TiDB
+    v8.5.3 and TiKV v9.0.0-beta.2 did (tests/golden/tiup/config_check.txt). Items that begin with
+    ``no-such`` are unknown, and ``many`` is no number. TiDB says nothing of unknown ones
+    (`InitializeConfig` in its pkg/config/config.go), and TiKV nothing of those of ``raftstore``.
+    """
+    good, component = "config check successful", conf["component"]
+    unknown, many = (
+        unknown_items(conf["items"]),
+        [k for k, v in conf["items"].items() if v == "many"],
+    )
+    if component == "pd":
+        if many:
+            return "toml: cannot load TOML value of type string into a Go integer", 0
+        return f"Config contains undefined item: {', '.join(unknown)}" if unknown else good, 0
+    if component == "tidb":
+        fault = f'["toml: line 2 (last key \\"{many[0]}\\"): incompatible types"]' if many else ""
+        return f"[2026/11/26 18:55:41.126 +00:00] [WARN] {fault}\n{good}" if many else good, 0
+    threads = conf["items"].get("storage.scheduler-worker-pool-size", 1)
+    # `Config::validate` in TiKV's src/storage/config.rs, since v6.0.0.
+    most = max(4, os.cpu_count() or 1)
+    since = re.match(r"v([0-9]+)", conf["version"])
+    if since and int(since[1]) >= 6 and not 1 <= threads <= most:
+        return (
+            "failed to validate config: invalid configuration: storage.scheduler-worker-pool-size "
+            f"should be greater than 0 and less than or equal to {most}"
+        ), 1
+    if many:
+        return (
+            "thread 'main' (22287) panicked at cmd/tikv-server/src/main.rs:188:17:\ninvalid auto "
+            f'generated configuration file, err invalid type: string "many", for key {many[0]}'
+        ), 101
+    if named := [key for key in unknown if not key.startswith("raftstore.")]:
+        return f"unknown configuration options: {', '.join(named)}", 1
+    return good, 0
+
+
+def unknown_items(items: dict[str, Any]) -> list[str]:
+    """The configuration items that no server knows."""
+    return [key for key in items if key.rpartition(".")[2].startswith("no-such")]
 
 
 class Database:
@@ -229,13 +273,14 @@ class Routes:
     def metrics(self) -> str:
         """Some of what TiKV counts, as Prometheus' text: nothing has stalled.
 
-        Until v5.0 RocksDB's counters appear 10 s after a start; flow control is there from v5.2 on
-        (TiKV by tag: components/engine_rocks, src/storage/metrics.rs, cmd/src/server.rs).
+        Until v5.0 RocksDB's counters appear 10 s after a start; flow control is there from v5.2 on,
+        and from v6.2 on counters that are 0 are left out (TiKV by tag: components/engine_rocks,
+        src/storage/metrics.rs, cmd/src/server.rs, components/tikv_util/src/metrics/mod.rs).
         """
         number = re.match(r"v([0-9]+)\.([0-9]+)", self.conf["version"])
         major, minor = map(int, number.groups()) if number else (9, 0)  # a nightly build
-        lines = ["# HELP tikv_raftstore_region_count Regions.", "tikv_raftstore_region_count 30"]
-        if major >= 5 or time.monotonic() - self.since > 10:
+        lines = ["# TYPE tikv_server_info gauge", 'tikv_server_info{hash="",version=""} 1795711943']
+        if (5, 0) <= (major, minor) < (6, 2) or (major < 5 and time.monotonic() - self.since > 10):
             lines += [
                 "# TYPE tikv_engine_stall_micro_seconds counter",
                 'tikv_engine_stall_micro_seconds{db="kv"} 0',
@@ -243,13 +288,14 @@ class Routes:
                 'tikv_engine_write_stall{db="kv",type="write_stall_max"} 0',
             ]
         if (major, minor) >= (5, 2):
+            lines.append("tikv_scheduler_discard_ratio 0")
+        if (5, 2) <= (major, minor) < (6, 2):
             lines += [
                 "# TYPE tikv_scheduler_throttle_duration_seconds histogram",
                 'tikv_scheduler_throttle_duration_seconds_bucket{le="0.0005"} 0',
                 'tikv_scheduler_throttle_duration_seconds_bucket{le="+Inf"} 0',
                 "tikv_scheduler_throttle_duration_seconds_sum 0",
                 "tikv_scheduler_throttle_duration_seconds_count 0",
-                "tikv_scheduler_discard_ratio 0",
             ]
         return "\n".join(lines) + "\n"
 
@@ -435,7 +481,14 @@ def _no_regions() -> dict[str, Any]:
 
 
 def main() -> None:
-    """Serve until SIGTERM."""
+    """Serve until SIGTERM; or check the configuration."""
+    if "--help" in sys.argv:
+        return print("  -config-check\n    \tcheck config file validity and exit")
+    if "--config-check" in sys.argv:
+        conf = json.loads((Path(__file__).parents[1] / "conf/standin.json").read_text())
+        said, exit_code = check_config(conf)
+        print(said)
+        sys.exit(exit_code)
     conf = json.loads(Path("conf/standin.json").read_text())
     identity = os.urandom(16).hex()
     Path("pid").write_text(str(os.getpid()))

@@ -155,6 +155,10 @@ def running(sides: dict[Side, Cluster]) -> Iterator[Cluster]:
     cluster.stop()
 
 
+# TiKV ends with 1 at such an item, PD with 0.
+UNKNOWN = (("tikv", "storage.no-such-item"), ("pd", "schedule.no-such-item"))
+
+
 def rows(cluster: Cluster) -> list[str]:
     """The rows of the table."""
     return [row[0] for row in cluster.sql("SELECT id FROM sbtest.t ORDER BY id")]
@@ -369,10 +373,11 @@ def test_a_workload_s_own_items_take_effect_on_every_server_and_are_taken_back(
     assert set_ == "7"
     assert own.variables()["tikv.storage.scheduler-worker-pool-size"] == "5", "all workloads' own"
     own.stop()
-    refused = running.with_components({"tikv": {"raftstore.no-such-item": 1}})
-    with pytest.raises(EngineError, match=r"(?s)baseline.*no-such-item.*correct it in the report"):
-        refused.configure()
-    assert not any(one.configured() for one in (running, own, refused))
+    for component, item in UNKNOWN:
+        refused = running.with_components({component: {item: 1}})
+        with pytest.raises(EngineError, match=rf"(?s)baseline.*{item}.*correct it in the report"):
+            refused.configure()
+        assert not any(one.configured() for one in (running, own, refused))
     running.configure()
     assert running.configured()
     conf = DATA / "c1/baseline/deploy/tikv-20160/conf/standin.json"
@@ -470,13 +475,18 @@ def other(fleet: TestFleet, name: str, **fields: Any) -> Cluster:
     return fleet.cluster("candidate", cluster_name=f"c1-{name}", directory=directory, **fields)
 
 
-def test_a_refused_configuration_leaves_nothing_on_the_hosts(fleet: TestFleet) -> None:
-    """TiUP itself would leave files and a login on each, and know of no cluster to destroy."""
+@pytest.mark.parametrize(("component", "item"), UNKNOWN)
+def test_a_refused_configuration_leaves_nothing_on_the_hosts(
+    fleet: TestFleet, component: str, item: str
+) -> None:
+    """TiUP itself would leave files and a login on each, and know of no cluster to destroy. What PD
+    says against an item TiUP does not read.
+    """
     before = fleet.logins()
-    cluster = other(fleet, "refused", components={"tikv": {"raftstore.no-such-item": 1}})
+    cluster = other(fleet, "refused", components={component: {item: 1}})
     with pytest.raises(EngineError) as caught:
         cluster.deploy()
-    for part in ("candidate", "raftstore.no-such-item", "correct it in the report type"):
+    for part in ("candidate", item, "correct it in the report type"):
         assert part in str(caught.value)
     assert fleet.left("refused") == {}
     assert fleet.logins() == before

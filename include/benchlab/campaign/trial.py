@@ -181,6 +181,7 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
     executor = setup.deployment.executor
     clock = _Clock(on_phase, dict(begun.phases))
     status = _wait(executor, begun.job, begun.until)
+    ended = time.monotonic()
     clock.seconds["run"] = max(time.time() - begun.running_since, 0.0)
     with clock.phase("collect"):
         raw = executor.job_output(begun.job)
@@ -190,6 +191,8 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
         hosts = _watched_hosts(setup, trial, begun)
         columns |= hosts.columns()
         columns |= trial_columns.of_setup(setup, trial.side)
+        # Last, for it may have to wait.
+        columns |= trial_columns.of_storage(setup, trial, begun.columns, ended)
         gates = quality.of_campaign(
             setup.gates,
             setup.workload.METRIC,

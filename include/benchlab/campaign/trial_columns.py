@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -82,7 +83,6 @@ def of_servers(
     side, engine, balancer = trial.side, setup.engine(trial), setup.deployment.balancer(trial.side)
     columns: dict[str, float | None] = {"ended_servers": 1.0}
     columns["background_jobs"] = _background_work(setup, side, noted.get(BACKGROUND_ENDED))
-    columns["write_stalls"] = _stalled(_write_stalls(setup, side), noted)
     regions = _regions(setup, side)
     columns |= _leaders(LEADERS_AFTER, regions)
     for name, after in _gated(regions).items():
@@ -122,6 +122,20 @@ def with_leaders(
         )
         for host in hosts
     )
+
+
+def of_storage(
+    setup: TrialSetup, trial: PlannedTrial, noted: Mapping[str, float | None], ended: float
+) -> dict[str, float | None]:
+    """The column of what storage servers count, once they have counted what happened in the run.
+
+    Args:
+        noted: as for :func:`of_servers`.
+        ended: when the client ended, by the monotonic clock.
+    """
+    if trial.workload not in setup.workload.READ_ONLY:
+        time.sleep(max(ended + setup.engine(trial).stall_lag_s() - time.monotonic(), 0.0))
+    return {"write_stalls": _stalled(_write_stalls(setup, trial.side), noted)}
 
 
 def of_setup(setup: TrialSetup, side: Side) -> dict[str, float | None]:

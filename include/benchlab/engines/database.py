@@ -183,7 +183,7 @@ class Database(ABC):
     def columns(self) -> Mapping[str, float | None]:
         """What it reports for the gates after a trial, by column; None where it is not known."""
         return {
-            "wrong_version_servers": float(bool(self.misfits())),
+            "wrong_version_servers": self._wrong_versions(),
             "ineffective_parameters": float(len(self.ineffective(self.variables()))),
         }
 
@@ -201,6 +201,10 @@ class Database(ABC):
         None: that server does not say. Empty: the database has no such servers.
         """
         return {}
+
+    def stall_lag_s(self) -> float:
+        """After how many seconds :meth:`write_stalls` has what has happened."""
+        return 0.0
 
     # What all share
 
@@ -353,6 +357,11 @@ class Database(ABC):
             fault = f"is built from {git_hash}, not from {commit}, as the name {version} says"
         return [f"the server {fault}"] if fault else []
 
+    def _wrong_versions(self) -> float | None:
+        if self.misfits():
+            return 1.0
+        return 0.0 if is_comparable(self.name, self.instance.hashes, self.git_hash()) else None
+
     def variables(self) -> dict[str, str]:
         """The effective settings, by the names that ``parameters`` use."""
         return {row[0]: row[1] if len(row) > 1 else "" for row in self.sql("SHOW GLOBAL VARIABLES")}
@@ -423,6 +432,13 @@ def identity_fault(
     if component in hashes or is_version(version, reported):
         return None
     return f"is version {reported}, asked for was {version}"
+
+
+def is_comparable(component: str, hashes: Mapping[str, str | None], git_hash: str | None) -> bool:
+    """Whether :func:`identity_fault` compares anything: a build that does not say its commit, such
+    as one made outside of git, is neither known by that nor by its name.
+    """
+    return component not in hashes or None not in (hashes[component], git_hash)
 
 
 def written(value: object) -> str:

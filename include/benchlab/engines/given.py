@@ -127,9 +127,8 @@ class Given(Database):
             raise TargetError(f"{self._name()}: {_NO_TLS}")
         if misfits := self.misfits():
             raise TargetError("\n".join(f"{self._name()}: {misfit}" for misfit in misfits))
-        # Without a name, also of the roles that are active from the login on, as in a trial.
-        grants = [row[0] for row in self.sql("SHOW GRANTS")]
-        if missing := _missing_rights(grants, self.instance.database):
+        grants = self._grants()  # where none are shown, the rights are not known
+        if grants and (missing := _missing_rights(grants, self.instance.database)):
             database, rights = self.instance.database, ", ".join(missing)
             ((account,),) = self.sql("SELECT CURRENT_USER()")
             user, _, host = account.rpartition("@")
@@ -142,10 +141,44 @@ class Given(Database):
             )
         self._refuse_foreign()
 
+    def _grants(self) -> list[str]:
+        """The lines of SHOW GRANTS; without a name, also of the roles that are active from the
+        login on, as in a trial. TiDB v2 shows none without a name.
+        """
+        if rows := self.sql("SHOW GRANTS"):
+            return [row[0] for row in rows]
+        ((account,),) = self.sql("SELECT CURRENT_USER()")
+        user, _, host = account.rpartition("@")
+        return [row[0] for row in self.sql(f"SHOW GRANTS FOR '{user}'@'{host}'")]
+
     def reported(self) -> str:
         """What the server calls itself; see :func:`version_of`. Raises as :meth:`check`."""
         self._write_login()
-        return self._ask("SELECT VERSION()")[0][0]
+        return self._own_name(self._ask("SELECT VERSION()")[0][0])
+
+    def version(self) -> str:
+        return self._own_name(super().version())
+
+    def _own_name(self, called: str) -> str:
+        """What a server calls itself; behind it the release of a TiDB that calls itself otherwise
+        (its item ``server-version``).
+
+        Raises:
+            TargetError: it is another database with MySQL's protocol.
+        """
+        if "OceanBase" in called:
+            raise TargetError(
+                f"{self._name()}: it calls itself {called!r}: OceanBase is none of TiDB, MariaDB "
+                "and MySQL, which can be measured"
+            )
+        if any(product in called for product in _PRODUCTS):
+            return called
+        try:
+            text = "\n".join(cell for row in self.sql("SELECT tidb_version()") for cell in row)
+        except CommandError:  # MySQL has no such function
+            return called
+        release = re.search(r"Release Version: ([^\s\\]+)", text)
+        return f"{called}-TiDB-{release[1]}" if release else called
 
     def _write_login(self) -> None:
         self.executor.put(self.client_config, self._client_options(), private=True)
@@ -377,8 +410,8 @@ class GivenTiDB(Given, TiDB):
         (``appendJobToChunk`` in TiDB's ``executor``), so that another's would be missed. What is
         granted by a name with an underscore (BACKUP_ADMIN) does not count there.
         """
-        grants = [row[0] for row in self.sql("SHOW GRANTS")]
-        everywhere = {right for rights, on, _ in _grants(grants) if on == "*" for right in rights}
+        granted = _grants(self._grants())
+        everywhere = {right for rights, on, _ in granted if on == "*" for right in rights}
         sees_all = any(right != "USAGE" and "_" not in right for right in everywhere)
         return super().background_jobs() if sees_all else None
 

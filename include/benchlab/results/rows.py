@@ -167,7 +167,7 @@ SUMMARIES = sa.Table(
     sa.Column("measures_noise", sa.Boolean, nullable=False),
     sa.Column("workloads", _Document, nullable=False),
 )
-SUMMARY_FORM = 1
+SUMMARY_FORM = 2
 """Of the rows of :data:`SUMMARIES`; those of another form are written anew."""
 
 # Changes that a person has looked into, so that overviews do not show them as new. A change point

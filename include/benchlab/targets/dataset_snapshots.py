@@ -86,7 +86,9 @@ class DatasetSnapshot:
             if isinstance(error, AwsError) and error.code in ("NoSuchKey", "404"):
                 return None
             raise TargetError(f"snapshots: {self.note} cannot be read: {error}") from error
-        if not isinstance(found, dict) or not found.keys() >= {"url", "checksum", "version"}:
+        parts = ("url", "checksum", "version")
+        whole = isinstance(found, dict) and all(isinstance(found.get(p), str) for p in parts)
+        if not whole:
             raise TargetError(
                 f"snapshots: {self.note} does not say where the dataset is, its checksum and "
                 "version; "

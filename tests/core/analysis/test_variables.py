@@ -158,6 +158,34 @@ def test_what_differs_between_any_two_servers_is_left_out_and_counted() -> None:
     assert [d.name for d in changed] == sorted(kept)
 
 
+def test_two_tidbs_of_v8_5_on_other_ports_differ_in_nothing() -> None:
+    """What v8.5.3 reports of its place, and what changes by itself, is nobody's doing."""
+    config = (
+        '{"advertise-address": "127.0.0.%d", "host": "127.0.0.%d", "port": 2400%d, '
+        '"path": "/d/%d", "log": {"slow-query-file": "/d/%d/slow.log"}, "temp-dir": "/d/%d/tmp", '
+        '"status": {"status-host": "127.0.0.%d", "status-port": 2408%d}, '
+        '"tmp-storage-path": "/d/%d/tmp/0_tidb/MTI3/tmp-storage"}'
+    )
+    both = [
+        {
+            "version_comment": f"TiDB Server (Apache License 2.0) Community Edition {number}",
+            "hostname": f"tidb-{number}",
+            "port": f"2400{number}",
+            "pid_file": f"/d/{number}/pid",
+            "datadir": f"/d/{number}",
+            "tidb_config": config % ((number,) * config.count("%d")),
+            "last_insert_id": str(number),
+            "tidb_current_ts": str(number),
+            "tidb_last_ddl_info": f'{{"query": "{number}", "seq_num": {number}}}',
+            "tidb_last_query_info": f'{{"start_ts": {number}}}',
+            "tidb_last_txn_info": f'{{"commit_ts": {number}}}',
+            "tidb_server_memory_limit": "80%",
+        }
+        for number in (1, 2)
+    ]
+    assert differences(*both).changed == ()
+
+
 def test_a_configuration_within_a_variable_is_taken_apart() -> None:
     """`tidb_config` holds a whole configuration: its keys are compared one by one."""
     before = '{\\n\\t"port": 1,\\n\\t"security": {\\n\\t\\t"auto-tls": false}}'

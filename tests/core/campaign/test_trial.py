@@ -159,7 +159,7 @@ def test_a_side_is_configured_and_judged_by_what_its_workload_has_alone(
     own = {"tikv": {"raft-engine.prefill-for-recycle": False}}
     engines["mariadb"]["by_workload"] = {"oltp_read_write": own, "oltp_insert": {"tikv": {}}}
     Bench().measure(engines=engines)
-    assert asked == [own, own], "before the start, and for the gates"
+    assert asked == [own] * 3, "before the start, for the gates, and for late counters"
 
 
 def test_a_server_is_stopped_before_its_data_is_restored() -> None:
@@ -650,6 +650,22 @@ def test_a_cluster_that_says_nothing_of_its_leaders_is_not_judged_by_them() -> N
     collected = bench.measure()
     assert status_of(collected, "balance") == status_of(collected, "settled") == "not evaluated"
     assert collected.result.valid
+
+
+@pytest.mark.parametrize(("workload", "observed"), [("oltp_read_write", 1), ("oltp_read_only", 0)])
+def test_a_stall_late_in_a_run_that_writes_is_counted(
+    monkeypatch: pytest.MonkeyPatch, workload: str, observed: int
+) -> None:
+    """The counter has it ten seconds later, which are waited for; not where nothing is written."""
+    bench, now = Bench(), [1000.0]
+    engine = bench.deployment.engine("baseline")
+    engine.write_stalls = lambda: {"kv-1": float(now[0] >= 1010)}  # type: ignore[method-assign]
+    monkeypatch.setattr(FakeEngine, "stall_lag_s", lambda engine: 10.0)
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(time, "sleep", lambda s: now.append(now.pop() + s))
+    collected = bench.measure(dataclasses.replace(BASELINE, workload=workload))
+    (gate,) = (gate for gate in collected.result.gates if gate.gate == "write_stall")
+    assert gate.observed == observed
 
 
 def test_servers_that_refuse_to_say_cost_no_trial() -> None:

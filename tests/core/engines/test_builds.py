@@ -114,12 +114,12 @@ def test_a_build_that_is_gone_is_named(home: Home) -> None:
     """Both to a campaign, and to a rule that asks whether a measured version can be had."""
     wanted = spec(sha256="a" * 64)
     with pytest.raises(
-        UnavailableError, match=r"candidate\.builds\.tidb: build aaaaaaa is not kep"
+        UnavailableError, match=r"candidate\.builds\.tidb: build sha256-aaaaaaa is not kep"
     ):
         builds.pinned(home, wanted, Access())
     why = builds.why_not_deployable(home, wanted.side("tidb", "candidate"))
     assert why is not None
-    assert "v8.5.7@aaaaaaa: not kept on this machine any more: tidb aaaaaaa" in why
+    assert "v8.5.7@sha256-aaaaaaa: not kept on this machine any more: tidb sha256-aaaaaaa" in why
 
 
 @pytest.mark.parametrize("fetch", [True, False])

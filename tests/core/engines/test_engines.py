@@ -332,6 +332,18 @@ def test_a_parameter_that_a_server_does_not_have_is_named() -> None:
     assert engine.ineffective({"max_connections": "10"}) == {"no-such-thing": "no such setting"}
 
 
+@pytest.mark.parametrize(("hashes", "wrong"), [({}, 0.0), ({"fake": None}, None)])
+def test_a_build_of_one_server_that_says_no_commit_is_not_said_to_be_right(
+    hashes: dict[str, str | None], wrong: float | None
+) -> None:
+    """A release is known by its version; the build by nothing that could be compared."""
+    executor = fakes.FakeExecutor()
+    made = instance("10.11.5", Path("/made/up"), hashes=hashes)
+    engine = fakes.FakeEngine(executor, made)
+    engine.start()
+    assert engine.columns()["wrong_version_servers"] == wrong
+
+
 # ---------------------------------------------------------------- having a version
 
 

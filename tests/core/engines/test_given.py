@@ -10,7 +10,15 @@ import pytest
 
 from benchlab.engines import tidb
 from benchlab.engines.database import BackgroundJobs
-from benchlab.engines.given import CLASSES, DeniedError, Given, GivenInstance, NotYetError
+from benchlab.engines.given import (
+    CLASSES,
+    DeniedError,
+    Given,
+    GivenInstance,
+    NotYetError,
+    engine_of,
+    version_of,
+)
 from benchlab.errors import CommandError, EngineError, TargetError
 from benchlab.hosts.server_login import ServerLogin, Tls
 from tests.builders.fakes import FakeExecutor
@@ -36,7 +44,12 @@ ANSWERS = {
 }
 
 
-MYSQL = {**ANSWERS, "SELECT VERSION()": "9.7.4-2", "SELECT CURRENT_USER()": "few@127.0.0.1"}
+MYSQL = {
+    **ANSWERS,
+    "SELECT VERSION()": "9.7.4-2",
+    "SELECT CURRENT_USER()": "few@127.0.0.1",
+    "SELECT tidb_version()": "ERROR 1305 (42000) at line 1: FUNCTION tidb_version does not exist",
+}
 # What MySQL makes of GRANT ALL ON *.*; and below it, with `partial_revokes`, of a REVOKE.
 MYSQL_ALL = (
     "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, RELOAD, SHUTDOWN, PROCESS, FILE, "
@@ -79,6 +92,23 @@ def given(
     return CLASSES[engine](FakeExecutor(answer), instance, lambda: None)
 
 
+@pytest.mark.parametrize("called", ["8.0.26-tidb-5.2", "Test-5.7.22", "5.7.25-TiDB-v6.5.0"])
+def test_a_tidb_is_one_whatever_it_calls_itself(called: str) -> None:
+    """`server-version` may be set to anything; its release is what tidb_version() says."""
+    server = given({"SELECT VERSION()": called})
+    for reported in (server.reported(), server.version()):
+        assert (version_of(reported), engine_of(reported)) == ("v6.5.0", "tidb")
+    assert server.misfits() == []
+    assert version_of(given(MYSQL).reported()) == "9.7.4"
+
+
+@pytest.mark.parametrize("called", ["5.7.25-OceanBase-v4.2.1.8", "5.7.25-OceanBase_CE-v4.3.5.1"])
+def test_another_database_with_mysqls_protocol_is_refused(called: str) -> None:
+    """Both would be MySQL 5.7.25, and an upgrade of it no change."""
+    with pytest.raises(TargetError, match="OceanBase is none of TiDB, MariaDB and MySQL"):
+        given({**MYSQL, "SELECT VERSION()": called}).reported()
+
+
 def mysql(grants: str) -> Given:
     """A MySQL on which the account has these rights."""
     return given({**MYSQL, "SHOW GRANTS": grants}, engine="mariadb", version="9.7.4")
@@ -89,6 +119,23 @@ def test_rights_are_read_as_tidb_writes_them() -> None:
     with pytest.raises(TargetError, match=r"GRANT UPDATE, DELETE, DROP, INDEX ON sbtest\.\* TO"):
         given().check()
     given({"SHOW GRANTS": "GRANT ALL PRIVILEGES ON sb%.* TO 'few'@'%'"}).check()
+
+
+@pytest.mark.parametrize(("by_name", "missing"), [("ALL PRIVILEGES", ""), ("SELECT", "INSERT")])
+def test_rights_that_are_shown_by_name_only_are_found(by_name: str, missing: str) -> None:
+    """TiDB v2 shows root none without a name; where there are none by name either, none are known
+    and none are said to be missing.
+    """
+    silent = {
+        "SHOW GRANTS FOR 'few'@'%'": f"GRANT {by_name} ON *.* TO 'few'@'%'",
+        "SHOW GRANTS": "",
+    }
+    if missing:
+        with pytest.raises(TargetError, match=f"lacks {missing}, UPDATE"):
+            given(silent).check()
+    else:
+        given(silent).check()
+    given({"SHOW GRANTS": ""}).check()
 
 
 def test_rights_are_read_as_mysql_writes_them() -> None:

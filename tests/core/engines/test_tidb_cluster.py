@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -21,7 +22,9 @@ from benchlab.hosts.fleet import Fleet, FleetHost, Role
 from benchlab.plan.fields.builds import Build
 from tests.builders import fakes
 
+GOLDEN = Path(__file__).parents[2] / "golden" / "tiup"
 PASSWORD = "hunter2"
+GOOD = (0, "config check successful\n")
 # The answer of a server that answers with an error.
 SICK = "no leader"
 
@@ -39,7 +42,11 @@ class Log:
 
 
 class Host(fakes.FakeExecutor):
-    """A host of a healthy cluster; ``answers`` replace what its servers say, by path."""
+    """A host of a healthy cluster; ``answers`` replace what its servers say, by path, ``checks``
+    what they say of their configuration, by component.
+    """
+
+    checks: Mapping[str, tuple[int, str]] = {}
 
     def __init__(self, name: str, log: Log, answers: Mapping[str, Any], broken: bool) -> None:
         super().__init__()
@@ -58,6 +65,10 @@ class Host(fakes.FakeExecutor):
         return Completed(exit_code, output, "")
 
     def _ended(self, command: list[str], stdin: str) -> tuple[int, str]:
+        if command[:2] == ["sh", "-s"]:
+            assert "--config-check" in stdin
+            self.all.lines.append(f"check {' '.join(command[3:])}")
+            return self.checks.get(command[4], GOOD)
         if command[0] == "sh":
             return 0, "/usr/bin/tiup\n" if "command -v" in command[2] else "/home/admin/.tiup\n"
         if command[0] == "/usr/bin/tiup":
@@ -151,6 +162,87 @@ def test_a_deployment_begins_with_nothing_and_ends_with_an_account() -> None:
     assert log.lines.index("root on kv-1") < log.lines.index("tiup deploy")
 
 
+def checks() -> dict[str, tuple[str, str, tuple[int, str]]]:
+    """What real servers said of one item, by that item: component, key, exit code and text."""
+    found = {}
+    for part in (GOLDEN / "config_check.txt").read_text().strip().split("\n\n# "):
+        head, *said, last = part.removeprefix("# ").splitlines()
+        component = "tikv" if said[0].startswith("$ tikv-server") else head.split()[0].lower()
+        table, key = re.findall(r"\[(\w+)\] (\S+)", head)[0]
+        text = "\n".join(line for line in said if not line.startswith("$ "))
+        code = int(last.rpartition(" ")[2])
+        found[head.strip()] = (component, f"{table}.{key}", (code, text))
+    return found
+
+
+CHECKS = checks()
+# Which of them say nothing: the item is right, or below `raftstore`, where TiKV passes over it.
+SILENT = {"[raftstore] nonsense = 3", "[raftstore] store-pool-size = 3"}
+
+
+@pytest.mark.parametrize("case", CHECKS)
+def test_what_a_server_says_of_its_configuration_is_read(
+    monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    """PD and TiDB end with 0 whatever they find. The item, the component and its host are named,
+    nothing is started, and what was deployed is removed.
+    """
+    component, key, said = CHECKS[case]
+    monkeypatch.setattr(Host, "checks", {component: said})
+    log = Log()
+    made = cluster(log, components={component: {key: 3}}, parameters={})
+    if case in SILENT:
+        made.deploy()
+        return
+    with pytest.raises(EngineError) as caught:
+        made.deploy()
+    text = str(caught.value)
+    assert f"{component} on kv-1 does not take its configuration ({key} = 3): " in text
+    assert text.endswith("correct it in the report type")
+    for part_of_a_program in ("config check successful", "panicked", "backtrace", "some_details"):
+        assert part_of_a_program not in text
+    assert "start" not in log.tiup()
+    assert log.lines[-1] == "root on kv-1"
+
+
+def test_every_server_checks_with_its_own_binary_what_it_will_start_with() -> None:
+    """After a build is in its place; TiKV as TiUP lets it, with its data directory."""
+    log = Log()
+    built(log).deploy()
+    root = "/d/c1/baseline"
+    checked = [line for line in log.lines if line.startswith("check ")]
+    assert checked == [
+        f"check {root}/deploy/pd-2379 pd",
+        f"check {root}/deploy/tikv-20160 tikv --pd  --data-dir {root}/data/tikv-20160",
+        f"check {root}/deploy/tidb-4000 tidb",
+    ]
+    assert log.lines.index("tiup patch") < log.lines.index(checked[0])
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["", "[2026/11/26 18:55:41.126 +00:00] [INFO] [config.go:1] [read]\n", "<jemalloc>: x\n"],
+)
+def test_what_is_no_finding_stops_nothing(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    """A version without that option says nothing; others say more than what they find."""
+    monkeypatch.setattr(Host, "checks", {"tidb": (0, said)})
+    cluster(Log()).deploy()
+
+
+def test_a_check_that_fails_without_a_word_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its exit code, and all items that may be at fault."""
+    monkeypatch.setattr(Host, "checks", {"tidb": (139, "")})
+    refused = r"tidb on kv-1 .*\(log.level = error\): nothing, and ends with exit code 139"
+    with pytest.raises(EngineError, match=refused):
+        cluster(Log()).deploy()
+
+
+def test_an_item_that_no_check_reports_is_found_in_what_the_server_has() -> None:
+    """TiKV passes over what it does not know below `raftstore`: it is not in its `/config`."""
+    made = cluster(Log(), components={"tikv": {"raftstore.nonsense": 3}}, parameters={})
+    assert made.ineffective(made.variables()) == {"tikv.raftstore.nonsense": "no such setting"}
+
+
 OTHER = "8.0.11-TiDB-v9.0.0-beta.2.pre-1895-g5c91a2b"
 
 
@@ -185,6 +277,31 @@ def test_what_the_servers_say_decides_whether_it_is_what_was_asked_for() -> None
     assert built(Log(), answers=answers, git_hash="f" * 40).columns()["wrong_version_servers"] == 1
     (fault,) = cluster(Log(), answers=answers).misfits()
     assert fault.endswith(f"tidb on kv-1 is version {OTHER}, asked for was v5.2.0")
+
+
+@pytest.mark.parametrize(
+    ("expected", "reported", "wrong"),
+    [
+        ("5c91a2b", "5c91a2b" + "0" * 33, 0.0),
+        (None, "5c91a2b" + "0" * 33, None),
+        ("5c91a2b", "Unknown git hash", None),
+        (None, "None", None),
+    ],
+)
+def test_a_build_without_a_commit_is_not_said_to_be_the_right_one(
+    expected: str | None, reported: str, wrong: float | None
+) -> None:
+    """Nothing was compared, and the gate says so; whatever is wrong beside it still counts."""
+    answers = {**ANSWERS, "/status": {"version": OTHER, "git_hash": reported}}
+    made = built(Log(), answers=answers, git_hash=expected)
+    assert made.columns()["wrong_version_servers"] == wrong
+    answers["pd/api/v1/status"] = {"version": "v5.1.0"}
+    assert (
+        built(Log(), answers={k: answers[k] for k in ANSWERS}, git_hash=expected).columns()[
+            "wrong_version_servers"
+        ]
+        == 1
+    )
 
 
 @pytest.mark.parametrize("same", [True, False])
@@ -336,12 +453,46 @@ def test_a_server_that_answers_with_an_error_has_ended(route: str) -> None:
     assert (made.columns()["ended_servers"] or 0) >= 1
 
 
+@pytest.mark.parametrize(
+    ("version", "items", "lag"),
+    [
+        ("v5.1.1", {}, 10.0),
+        ("v5.2.0", {}, 0.0),
+        ("v5.2.0", {"storage.flow-control.enable": False}, 10.0),
+        ("v5.2.0", {"storage.flow-control.enable": True}, 0.0),
+        ("v9.0.0-beta.2.pre-nightly", {}, 0.0),
+    ],
+)
+def test_stalls_are_late_where_rocksdb_counts_them(
+    version: str, items: dict[str, bool], lag: float
+) -> None:
+    """Flow control, in its place from v5.2.0 on, counts at once."""
+    assert cluster(Log(), version=version, components={"tikv": items}).stall_lag_s() == lag
+
+
 def test_what_cannot_be_read_of_a_cluster_is_an_error() -> None:
     """PD is there and does not report the stores: neither a good nor a missing figure."""
     made = cluster(Log(), answers={**ANSWERS, "/stores": SICK})
     assert made.running()
     with pytest.raises(EngineError, match=r"no member of PD answers .*/stores: .*HTTP 503"):
         made.columns()
+
+
+@pytest.mark.parametrize(
+    ("route", "answer", "said"),
+    [
+        ("pd/api/v1/status", {}, "status: the field version has to be a text, and is missing"),
+        ("/config", [], r"config: the answer has to be an object, and is \[\]"),
+        ("/stores", {"stores": [{}]}, "stores: the field store has to be an object"),
+    ],
+)
+def test_the_server_whose_answer_cannot_be_read_is_named(
+    route: str, answer: Any, said: str
+) -> None:
+    """By its host and the address that was asked."""
+    made = cluster(Log(), answers={route: answer, **ANSWERS} | {route: answer})
+    with pytest.raises(EngineError, match=rf"kv-1: http://10\.0\.0\.1:2379/pd/api/v1/{said}"):
+        made.misfits()
 
 
 def test_a_path_without_links_is_no_setting() -> None:

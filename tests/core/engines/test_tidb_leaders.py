@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from benchlab.engines.tidb import leaders
 from benchlab.engines.tidb.leaders import Region
+from benchlab.errors import EngineError
 
 TABLES = (104, 106, 108, 110)
 SCHEDULE = {"leader-schedule-policy": "count", "tolerant-size-ratio": 0}
@@ -89,7 +90,7 @@ def test_what_no_peer_allows_is_left() -> None:
     assert leaders.moves([Region(1, None, frozenset((1, 4)), 3, 3)], [1, 4], []) == {}
 
 
-def test_a_region_is_read() -> None:
+def test_regions_are_read() -> None:
     """Peers that are behind, down or only learners cannot lead; PD leaves out what is empty."""
     peers = [
         {"id": 11, "store_id": 1, "role_name": "Voter"},
@@ -97,23 +98,28 @@ def test_a_region_is_read() -> None:
         {"id": 13, "store_id": 5, "role_name": "Voter"},
         {"id": 14, "store_id": 6, "role_name": "Learner", "is_learner": True},
     ]
-    found = leaders.read_region(
-        {
-            "id": 44,
-            "start_key": "7480000000000000FF6800000000000000F8",
-            "end_key": "7480000000000000FF6A5F720000000000FA",
-            "peers": peers,
-            "leader": peers[0],
-            "pending_peers": [peers[1]],
-            "down_peers": [{"peer": peers[1], "down_sec": 3}],
-        }
-    )
+    about = {
+        "id": 44,
+        "start_key": "7480000000000000FF6800000000000000F8",
+        "end_key": "7480000000000000FF6A5F720000000000FA",
+        "peers": peers,
+        "leader": peers[0],
+        "pending_peers": [peers[1]],
+        "down_peers": [{"peer": peers[1], "down_sec": 3}],
+    }
+    answer = {"count": 2, "regions": [about, {"id": 2}]}
+    found, last = leaders.read_regions("pd-1: http://10.0.0.1:2379", answer)
     assert found == Region(44, 1, frozenset((1, 5)), 104, 106)
     assert found.table([104, 105]) == 104
     assert found.table([103, 105]) == 105, "it begins before this table, and has its beginning"
     assert found.table([106]) is None, "the region behind it begins in this table's rows"
-    last = leaders.read_region({"id": 2})
     assert (last.leader, last.begin, last.end) == (None, -1, float("inf"))
+
+
+def test_a_region_that_cannot_be_read_is_named_by_where_it_is_from() -> None:
+    """No part of a program reaches a person."""
+    with pytest.raises(EngineError, match=r"pd-1: .*: the field id .* missing"):
+        leaders.read_regions("pd-1: http://10.0.0.1:2379", {"regions": [{"start_key": ""}]})
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def test_last_weeks_nightly_can_be_deployed_after_the_mirror_has_another(
     new = builds.pinned(home, today(home, spec()), Access()).side("tidb", "candidate")
     assert old.version == new.version == NAME
     assert (old.builds["tidb"].sha256, new.builds["tidb"].sha256) == (first, second)
-    assert old.label == f"{NAME}@2026-11-13-{first[:7]}"
+    assert old.label == f"{NAME}@2026-11-13-sha256-{first[:7]}"
     assert builds.why_not_deployable(home, old) is None
     kept = builds.files(home, old.builds["tidb"]) / "tidb-server"
     assert kept.read_bytes() == ELF + b"tidb 2026-11-13"
@@ -210,7 +210,14 @@ def test_a_past_day_has_no_nightly(home: Home, mirror: Mirror) -> None:
 
 @pytest.mark.parametrize(
     ("changes", "fault"),
-    [(None, "unknown component"), ({"yanked": True}, "is not offered"), ({"url": ...}, "offered")],
+    [
+        (None, "unknown component"),
+        ({"yanked": True}, "is not offered any more"),
+        ({"url": ...}, "tidb.json: the field url has to be a text, and is missing"),
+        ({"hashes": {}}, "the field sha256 has to be a text, and is missing"),
+        ({"hashes": {"sha256": "5c91"}}, "tidb.json: it is no manifest of TiUP 1.16"),
+        ({"released": 20261113}, "the field released has to be a text, and is 20261113"),
+    ],
 )
 def test_what_the_mirror_does_not_have_is_named(
     home: Home, mirror: Mirror, changes: dict[str, Any] | None, fault: str

@@ -116,7 +116,7 @@ def test_what_was_published_is_refused_by_later_versions(version: str) -> None:
         ("v3.1.2", "tikv", "server.enable-request-batch", False, "known from v4.0.0"),
         ("v4.0.0", "tikv", "server.enable-request-batch", False, None),
         ("v8.5.3", "tikv", "server.enable-request-batch", False, None),
-        ("v9.0.0", "tikv", "server.enable-request-batch", False, "gone from v8.6.0"),
+        ("v9.0.0-beta.2", "tikv", "server.enable-request-batch", False, None),
         ("v6.0.0", "tidb", "prepared-plan-cache.enabled", True, None),
         ("v6.1.0", "tidb", "prepared-plan-cache.enabled", True, "gone from v6.1.0"),
         ("v5.4.0", "variable", "tidb_enable_prepared_plan_cache", True, "known from v6.1.0"),
@@ -138,6 +138,22 @@ def test_a_rule_holds_from_its_version_to_its_version(
     components: dict[str, Parameters] = {} if parameters else {component: {key: value}}
     found = rules.faults(version, parameters, components)
     assert [bool(refused and refused in fault) for fault in found] == ([True] if refused else [])
+
+
+@pytest.mark.parametrize(("version", "column"), [("v6.5.0", 2), ("v8.5.3", 3)])
+def test_the_rules_agree_with_what_real_servers_had(version: str, column: int) -> None:
+    """Each variable and item of TiDB that has a rule: refused where the server did not have it."""
+    lines = (GOLDEN / "tidb_known_parameters.tsv").read_text().splitlines()
+    known = [line.split("\t") for line in lines if not line.startswith("#")]
+    ruled = {(one.component, one.key) for one in rules.rules() if one.component in KINDS}
+    assert ruled == {(component, key) for component, key, *_ in known}
+    for component, key, *had in known:
+        refused = rules.faults(version, {key: 1}, {})
+        assert bool(refused) == (had[column - 2] == "no"), (component, key, refused)
+
+
+KINDS = ("variable", "tidb")
+GOLDEN = Path(__file__).parents[2] / "golden" / "tiup"
 
 
 @pytest.mark.parametrize(

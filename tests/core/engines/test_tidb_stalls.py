@@ -50,11 +50,25 @@ def test_what_only_grows_is_added_up(page: str, expected: float) -> None:
     assert stalls.read_counters(page) == pytest.approx(expected)
 
 
+# A real one (v9.0.0-beta.2), shortened; with `server.simplify-metrics` it has no counter that is 0.
+SIMPLE = """# TYPE tikv_scheduler_discard_ratio gauge
+tikv_scheduler_discard_ratio 0
+# TYPE tikv_server_info gauge
+tikv_server_info{hash="",version="v9.0.0-beta.2"} 1795711943
+"""
+
+
+def test_a_counter_that_is_left_out_is_zero() -> None:
+    """So the first stall of a run is seen: nothing before it, something after it."""
+    first = SIMPLE + "tikv_scheduler_throttle_duration_seconds_sum 0.25\n"
+    assert (stalls.read_counters(SIMPLE), stalls.read_counters(first)) == (0.0, 0.25)
+
+
 @pytest.mark.parametrize(
-    "page", ["", "<html>404</html>", V8.replace("stall_micro_seconds", "stalled_seconds")]
+    "page", ["", "<html>404</html>", "tidb_server_info 1\n", V8.replace("tikv_engine", "tikv_e")]
 )
-def test_without_the_counter_nothing_is_known(page: str) -> None:
-    """No answer, another server, a TiKV that has renamed it: missing is not zero."""
+def test_what_is_not_known_to_be_tikvs_says_nothing(page: str) -> None:
+    """No answer, another server, a page without anything that is always there: not zero."""
     assert stalls.read_counters(page) is None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from benchlab.errors import EngineError
 from benchlab.hosts.executor import Completed
 from tests.builders import fakes
 
+URL = "pd-1: http://10.0.0.1:2379/pd/api/v1/..."
 GOLDEN = Path(__file__).parents[2] / "golden" / "tiup"
 
 
@@ -36,16 +37,19 @@ class Curl(fakes.FakeExecutor):
 def test_a_real_tidb_is_read() -> None:
     """Version and commit, as v6.5.0 answered."""
     answer = json.loads((GOLDEN / "tidb_v6.5.0_status.json").read_text())
-    server = status.read_tidb(answer, {"ddl_id": "4f3c"})
+    server = status.read_tidb(URL, answer, {"ddl_id": "4f3c"})
     assert server.version == "5.7.25-TiDB-v6.5.0"
     assert server.git_hash == "706c3fa3c526cdba5b3e9f066b1a568fb96c56e3"
     assert server.identity == "4f3c"
-    assert status.read_tidb(answer, None).identity is None
+    assert status.read_tidb(URL, answer, None).identity is None
+    # A server's own doing while it runs (GOGC), and no other server.
+    assert status.read_tidb(URL, answer, {"ddl_id": "4f3c", "gogc": 300}) == server
 
 
 def stores(*leaders: int, state: str = "Up") -> tuple[status.Store, ...]:
     """Stores with these numbers of leaders, as PD documents its answer."""
     return status.read_stores(
+        URL,
         {
             "count": len(leaders),
             "stores": [
@@ -62,7 +66,7 @@ def stores(*leaders: int, state: str = "Up") -> tuple[status.Store, ...]:
                 }
                 for number, count in enumerate(leaders, start=1)
             ],
-        }
+        },
     )
 
 
@@ -77,11 +81,12 @@ def test_stores_are_read() -> None:
 def test_a_store_that_is_down_has_no_leaders() -> None:
     """PD leaves out its figures."""
     (store,) = status.read_stores(
+        URL,
         {
             "stores": [
                 {"store": {"id": 4, "address": "a:1", "version": "5.2.0", "state_name": "Down"}}
             ]
-        }
+        },
     )
     assert (store.state, store.leaders, store.identity) == ("Down", 0, None)
 
@@ -89,7 +94,53 @@ def test_a_store_that_is_down_has_no_leaders() -> None:
 def test_pds_unhealthy_members_are_named() -> None:
     """By name, as PD calls them."""
     answer = [{"name": "pd-1", "health": True}, {"name": "pd-2", "health": False}]
-    assert status.read_unhealthy(answer) == ["pd-2"]
+    assert status.read_unhealthy(URL, answer) == ["pd-2"]
+
+
+def test_what_proto3_leaves_out_is_its_zero() -> None:
+    """A member that says nothing of its health is not healthy; a store without figures leads none;
+    a PD without stores lists none.
+    """
+    assert status.read_unhealthy(URL, [{"name": "pd-1"}]) == ["pd-1"]
+    assert status.read_stores(URL, {"count": 0}) == ()
+    answer = {"stores": [{"store": UP, "status": {}}]}
+    assert [store.leaders for store in status.read_stores(URL, answer)] == [0]
+
+
+UP = {"address": "10.0.0.1:20160", "version": "8.5.3", "state_name": "Up"}
+
+
+@pytest.mark.parametrize(
+    ("read", "said"),
+    [
+        (lambda: status.read_pd(URL, {}), "the field version has to be a text, and is missing"),
+        (lambda: status.read_pd(URL, {"version": 8}), "version .* a text, and is 8"),
+        (lambda: status.read_pd(URL, []), r"the answer has to be an object, and is \[\]"),
+        (lambda: status.read_tidb(URL, {"git_hash": "a"}, None), "version .* is missing"),
+        (lambda: status.read_tidb(URL, {"version": "v1", "git_hash": 5}, None), "git_hash .* is 5"),
+        (lambda: status.read_tidb(URL, {"version": "v1"}, {"ddl_id": 5}), "ddl_id .* is 5"),
+        (lambda: status.read_stores(URL, {"stores": {}}), r"stores .* a list, and is \{\}"),
+        (lambda: status.read_stores(URL, {"stores": [{}]}), "the field store has to be an object"),
+        (lambda: status.read_stores(URL, _stores(address=None)), "address .* is missing"),
+        (lambda: status.read_stores(URL, _stores(state_name=None)), "state_name .* is missing"),
+        (lambda: status.read_stores(URL, _stores(version=None)), "version .* is missing"),
+        (
+            lambda: status.read_stores(URL, _stores({"leader_count": "12"})),
+            'leader_count .* a whole number, and is "12"',
+        ),
+        (lambda: status.read_unhealthy(URL, {"health": True}), "the answer has to be a list"),
+        (lambda: status.read_unhealthy(URL, [{"health": False}]), "name .* is missing"),
+        (lambda: status.read_unhealthy(URL, [{"name": "a", "health": "no"}]), "health .* true or"),
+    ],
+)
+def test_an_answer_without_a_field_is_named(read: Callable[[], object], said: str) -> None:
+    """The field, what is there instead, the host and the address: never a traceback."""
+    with pytest.raises(EngineError, match=rf"pd-1: http://10\.0\.0\.1:2379/pd.*{said}"):
+        read()
+
+
+def _stores(figures: Mapping[str, Any] | None = None, **fields: Any) -> Mapping[str, Any]:
+    return {"stores": [{"store": {**UP, **fields}, "status": figures or {}}]}
 
 
 def test_a_configuration_has_dotted_names() -> None:

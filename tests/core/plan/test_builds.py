@@ -37,7 +37,15 @@ def test_two_builds_of_one_name_are_two() -> None:
     ]
     assert len(set(labels)) == len(labels)
     assert len({versions.order(text) for text in labels}) == len(labels)
-    assert labels[:2] == ["v8.5.7", "v8.5.7@aaaaaaa"]
+    assert labels[:2] == ["v8.5.7", "v8.5.7@sha256-aaaaaaa"]
+
+
+def test_what_looks_like_a_commit_is_one() -> None:
+    """The hash of a file, or of where it comes from, is called that."""
+    known = Build(sha256="a" * 64, git_hash="5c91a2b" + "0" * 33)
+    assert label("v8.5.7", {"tidb": known}) == "v8.5.7@5c91a2b"
+    assert label("v8.5.7", {"tidb": Build(sha256="a" * 64)}) == "v8.5.7@sha256-aaaaaaa"
+    assert label("v8.5.7", {"tidb": Build(source="own")}).startswith("v8.5.7@source-")
 
 
 def test_builds_stand_in_order_beside_releases() -> None:
@@ -46,7 +54,7 @@ def test_builds_stand_in_order_beside_releases() -> None:
         "v8.5.6",
         "v8.5.7",
         "v8.5.7-20260101-abcdef0",
-        "v8.5.7@aaaaaaa",
+        "v8.5.7@sha256-aaaaaaa",
         nightly("2026-11-09", "f", "f").label,
         nightly("2026-11-20", "a", "a").label,
         "v9.0.0",
@@ -80,7 +88,10 @@ def test_the_nightly_is_pinned_by_the_hashes_of_its_packages() -> None:
     side = found.spec.side("tidb", "candidate")
     assert (side.version, side.builds) == (NAME, NOW.builds)
     (note,) = map(str, found.notes)
-    assert note == f"candidate: nightly on 2026-11-20 is {NAME}@2026-11-20-aaaaaaa, of 2026-11-20"
+    assert (
+        note
+        == f"candidate: nightly on 2026-11-20 is {NAME}@2026-11-20-sha256-aaaaaaa, of 2026-11-20"
+    )
     own = by_nightly(builds={"tidb": {"source": "t.tar.gz"}})
     found = resolution.resolve(
         own, lambda engine: (), date(2026, 11, 20), nightly_of=lambda engine, on: NOW

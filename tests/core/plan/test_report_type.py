@@ -178,6 +178,19 @@ def test_a_list_is_not_called_empty_because_its_items_are_wrong() -> None:
     assert len(str(caught.value).splitlines()) == 1
 
 
+@pytest.mark.parametrize("value", [["host"], {"max-replicas": 3}, None, float("inf"), "a\nb"])
+def test_an_item_that_cannot_be_set_is_refused_in_one_sentence(value: object) -> None:
+    """With the item, and without the parts of a program; PD's `location-labels` is a list."""
+    components = {"pd": {"replication.location-labels": value}}
+    with pytest.raises(SpecError) as caught:
+        report_type.loads(changed(engines__tidb={"baseline": SIDE, "components": components}))
+    (said,) = str(caught.value).splitlines()
+    assert "tidb.components.pd.replication.location-labels: must be a text in one line" in said
+
+
+SIDE = {"version": "v8.5.3"}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

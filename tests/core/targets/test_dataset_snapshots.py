@@ -436,7 +436,14 @@ def test_all_sides_use_the_note_that_was_there_when_it_was_decided(folder: Path,
     assert made.keep_dataset("candidate", "t:1:1+9") is None
 
 
-@pytest.mark.parametrize("text", ["[]", json.dumps({"url": "s3://x", "checksum": "t:1:1"})])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]",
+        json.dumps({"url": "s3://x", "checksum": "t:1:1"}),
+        json.dumps({"url": "s3://x", "checksum": None, "version": "v5.0.0"}),
+    ],
+)
 def test_a_note_without_a_place_or_version_is_refused(folder: Path, s3: Any, text: str) -> None:
     """Before anything is rented; the error names the note and says what to do."""
     made = target(folder, s3, "c1")

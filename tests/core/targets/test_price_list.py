@@ -62,6 +62,17 @@ def test_what_has_no_single_price_is_refused() -> None:
         price_list.ask(PriceApi(two).access(), "m5.xlarge", WEST, TODAY)
 
 
+def test_a_product_without_its_parts_is_refused_in_words() -> None:
+    """No vCPU, no terms as they are described: the price stays, and the type is named."""
+    (bare,) = [price_api.instance("m5.xlarge", "0.2", vcpu="NA")]
+    with pytest.raises(TargetError, match=r"m5\.xlarge in us-west-2: .* how many vCPU it has"):
+        price_list.ask(PriceApi([bare]).access(), "m5.xlarge", WEST, TODAY)
+    for term in bare["terms"]["OnDemand"].values():
+        del term["priceDimensions"]
+    with pytest.raises(TargetError, match=r"m5\.xlarge in us-west-2: .* and has none"):
+        price_list.ask(PriceApi([bare]).access(), "m5.xlarge", WEST, TODAY)
+
+
 def test_a_missing_permission_is_named_with_the_policy() -> None:
     """The policy of the documentation has it."""
     asked = api()

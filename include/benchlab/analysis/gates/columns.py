@@ -43,7 +43,7 @@ Servers, load balancer, the client's job: ``benchlab.campaign.trial_columns``
 ``dataset_differs``          1 if the data are not the snapshot's      flag    not checked
 ``background_jobs``          ANALYZE, DDL, backups during the run      count   not reported
 ``ended_servers``            servers that ended or restarted           count   never
-``wrong_version_servers``    servers of another version                count   no answer
+``wrong_version_servers``    servers of another version                count   no answer, commit
 ``ineffective_parameters``   parameters that did not take effect       count   no answer
 ``leaders_beyond``           leaders a store has too many or too few   count   no cluster, v3.0
 ``unsettled_regions``        regions that PD has yet to move           count   no cluster

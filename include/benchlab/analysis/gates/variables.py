@@ -26,7 +26,7 @@ SQL_SERVER = "tidb"
 _TRIVIAL = re.compile(
     r"^version|(^|[_.])(innodb_version|port|socket|hostname|host|server_?id|server_uuid|uuid|uid"
     r"|pid_file|datadir|basedir|tmpdir|report_host|advertise_address|timestamp|current_ts"
-    r"|password|pseudo_thread_id|last_\w+|rand_seed\d|error_count|warning_count"
+    r"|password|pseudo_thread_id|last_\w+(\.\w+)*|rand_seed\d|error_count|warning_count"
     r"|gtid_\w*pos|gtid_\w*state|txn_start_ts|tso|status_port|path|cluster_version)$"
     r"|_(port|path|dir|uuid|hostname|password)$"
 )

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 from benchlab.engines.database import Regions
 from benchlab.engines.tidb import leaders, stalls, status
@@ -75,8 +76,8 @@ class Census:
         if silent := self._silent_among(routes, answers):
             return silent
         try:
-            stores = status.read_stores(self._first(about["/stores"], answers))
-            unhealthy = status.read_unhealthy(self._first(about["/health"], answers))
+            stores = status.read_stores(*self._first(about["/stores"], answers))
+            unhealthy = status.read_unhealthy(*self._first(about["/health"], answers))
         except EngineError as error:  # a PD that has just started has no leader yet
             return [str(error)]
         states = {store.address: store.state for store in stores}
@@ -139,11 +140,11 @@ class Census:
         answers = status.ask(self.executor, [*regions, *stores, *tables])
         up = [
             store.id
-            for store in status.read_stores(self._first(stores, answers))
+            for store in status.read_stores(*self._first(stores, answers))
             if store.state == "Up"
         ]
-        known = map(leaders.read_region, self._first(regions, answers)["regions"])
-        return leaders.moves(known, up, status.read_table_ids(self._first(tables, answers)))
+        known = leaders.read_regions(*self._first(regions, answers))
+        return leaders.moves(known, up, status.read_table_ids(*self._first(tables, answers)))
 
     def regions(self, *, level: bool) -> Regions:
         """How the leaders are spread, and what PD still has to move.
@@ -160,21 +161,25 @@ class Census:
         routes = ("/stores", "/config", "/operators", "/stats/region", *PEER_ROUTES)
         answers = status.ask(self.executor, [url for path in routes for url in self._pd_urls(path)])
         found = {path: self._first(self._pd_urls(path), answers) for path in routes}
-        stores = [s for s in status.read_stores(found["/stores"]) if s.state != "Tombstone"]
+        stores = [s for s in status.read_stores(*found["/stores"]) if s.state != "Tombstone"]
         counts = [store.leaders for store in stores]
-        led_by_none = found["/stats/region"]["count"] - sum(counts)
-        config = found["/config"]
-        if len(stores) < config["replication"]["max-replicas"]:
-            found[MISSING_PEERS]["count"] = 0  # there is no store on which PD could make them
+        lacking = {
+            path: status.field(found[path][1], "count", int, found[path][0], 0)
+            for path in ("/stats/region", *PEER_ROUTES)
+        }
+        where, config = found["/config"]
+        replication = status.field(config, "replication", dict, where)
+        if len(stores) < status.field(replication, "max-replicas", int, where):
+            lacking[MISSING_PEERS] = 0  # there is no store on which PD could make them
+        lacking["/stats/region"] -= sum(counts)
+        operators = status.typed(found["/operators"][1], list, f"{found['/operators'][0]}: it")
         hosts = {f"{h.address}:{self.ports.tikv}": h.name for h in self.fleet.with_role("tikv")}
         return Regions(
             {hosts.get(store.address, store.address): store.leaders for store in stores},
             leaders.beyond_level(counts)
             if level
-            else leaders.beyond_pd(counts, config["schedule"]),
-            abs(led_by_none)
-            + len(found["/operators"])
-            + sum(found[path]["count"] for path in PEER_ROUTES),
+            else leaders.beyond_pd(counts, status.field(config, "schedule", dict, where)),
+            len(operators) + sum(map(abs, lacking.values())),
         )
 
     def write_stalls(self) -> dict[str, float | None]:
@@ -204,7 +209,7 @@ class Census:
             for path in (CONFIG_ROUTES[component], *VERSION_ROUTES[component]):
                 urls.append(self._url(component, host.address, path))
         answers = status.ask(self.executor, urls)
-        known = status.read_stores(self._first(self._pd_urls("/stores"), answers))
+        known = status.read_stores(*self._first(self._pd_urls("/stores"), answers))
         stores = {store.address: store for store in known}
         return tuple(
             self._instance(component, host, self._server(component, host, stores, answers), answers)
@@ -221,7 +226,8 @@ class Census:
         if component == "tidb":
             return self._tidb(host.address, answers)
         if component == "pd":
-            return status.read_pd(answers.must(self._url("pd", host.address, f"{API}/status")))
+            url = self._url("pd", host.address, f"{API}/status")
+            return status.read_pd(self._where(url), answers.must(url))
         address = f"{host.address}:{self.ports.tikv}"
         if address not in stores:
             raise EngineError(f"PD does not know the store {address} (tikv on {host.name})")
@@ -230,7 +236,10 @@ class Census:
     def _instance(
         self, component: Component, host: FleetHost, server: Server, answers: Answers
     ) -> InstanceFacts:
-        config = answers.get(self._url(component, host.address, CONFIG_ROUTES[component]))
+        url = self._url(component, host.address, CONFIG_ROUTES[component])
+        config = answers.get(url)
+        if config is not None:
+            config = status.typed(config, dict, f"{self._where(url)}: the answer")
         return InstanceFacts(
             host=host.name,
             component=component,
@@ -259,16 +268,24 @@ class Census:
             if url not in answers.found
         ]
 
-    def _first(self, urls: Sequence[str], answers: Answers) -> Any:
-        """The first answer of a member of PD; followers forward the question to the leader."""
-        found = [answers.found[url] for url in urls if answers.found.get(url) is not None]
+    def _first(self, urls: Sequence[str], answers: Answers) -> tuple[str, Any]:
+        """The first answer of a member of PD, and where it is from, for errors; followers forward
+        the question to the leader.
+        """
+        found = [url for url in urls if answers.found.get(url) is not None]
         if not found:
             raise EngineError(f"no member of PD answers {', '.join(urls)}: {answers.complaint}")
-        return found[0]
+        return self._where(found[0]), answers.found[found[0]]
+
+    def _where(self, url: str) -> str:
+        """A URL with the names of its host, for people."""
+        address = urlsplit(url).hostname
+        names = [host.name for host in self.fleet.hosts if host.address == address]
+        return f"{', '.join(names)}: {url}"
 
     def _tidb(self, address: str, answers: Answers) -> Server:
         about, info = self._tidb_urls(address)
-        return status.read_tidb(answers.must(about), answers.get(info))
+        return status.read_tidb(self._where(about), answers.must(about), answers.get(info))
 
     def _up_routes(self) -> dict[str, tuple[Component, FleetHost]]:
         return {self._url(c, host.address, UP_ROUTES[c]): (c, host) for c, host in self.servers()}

@@ -17,8 +17,15 @@ from typing import Self
 
 from benchlab.engines import quantities
 from benchlab.engines.cluster import Act, BaseCluster, Executors, Wanted
-from benchlab.engines.database import USER, Deployed, Regions, identity_fault
-from benchlab.engines.tidb import login, rules, topology
+from benchlab.engines.database import (
+    USER,
+    Deployed,
+    Regions,
+    identity_fault,
+    is_comparable,
+    written,
+)
+from benchlab.engines.tidb import login, rules, stalls, topology
 from benchlab.engines.tidb.census import Census
 from benchlab.engines.tidb.facts import InstanceFacts, misfits
 from benchlab.engines.tidb.hosts import SideOnHosts
@@ -130,7 +137,8 @@ class Cluster(TiDB, BaseCluster):
         Raises:
             UnavailableError: TiUP cannot deploy the version, or is not installed.
             SpecError: the version refuses a parameter.
-            EngineError: TiUP failed; what could not be removed of the deployment is named.
+            EngineError: TiUP failed, or a server refuses a parameter; what could not be removed of
+                the deployment is named.
             TargetError: an earlier deployment cannot be removed, or a host has units of another
                 cluster that TiUP would write over.
         """
@@ -202,7 +210,7 @@ class Cluster(TiDB, BaseCluster):
         try:
             shown = self._tiup.cluster("show-config", name).stdout
             self._edit(topology.with_configs(shown, self._configs))
-        except CommandError as error:
+        except (CommandError, EngineError) as error:
             raise EngineError(f"{self._name()}: cannot be configured: {error}") from error
         self._note_configured()
 
@@ -370,9 +378,10 @@ class Cluster(TiDB, BaseCluster):
             for one in instances
             if identity_fault(one.component, *asked, one.version, one.git_hash)
         ]
+        compared = all(is_comparable(o.component, asked[1], o.git_hash) for o in instances)
         return {
             "ended_servers": float(len(ended)),
-            "wrong_version_servers": float(len(wrong)),
+            "wrong_version_servers": float(len(wrong)) if wrong or compared else None,
             "ineffective_parameters": float(len(self.ineffective(self._settings(instances)))),
         }
 
@@ -381,6 +390,10 @@ class Cluster(TiDB, BaseCluster):
 
     def write_stalls(self) -> dict[str, float | None]:
         return self._census.write_stalls()
+
+    def stall_lag_s(self) -> float:
+        on = str(self._configs["tikv"].get("storage.flow-control.enable", True)).lower()
+        return 0.0 if rules.flows(self.instance.version) and on != "false" else stalls.LAG_S
 
     def log_tail(self) -> str:
         (host, *_) = [host for host in self.fleet.hosts if host.address == self.instance.host]
@@ -420,9 +433,24 @@ class Cluster(TiDB, BaseCluster):
                 self._patch(component, build)
             # Both sides are on the same hosts, so neither may start when a host boots.
             self._tiup.cluster("disable", name)
+            self._refuse_faulty_configs()
         except BenchlabError as error:
             left = self._clean_up()
             raise EngineError(f"{self._name()}: cannot be deployed: {error}{left}") from error
+
+    def _refuse_faulty_configs(self) -> None:
+        """Raises EngineError if a server says something against its configuration."""
+        faults = []
+        for (component, host), said in self._hosts.refused_configs().items():
+            items = self._configs[component]
+            named = [key for key in items if key in said or key.rpartition(".")[2] in said]
+            of_it = ", ".join(f"{key} = {written(items[key])}" for key in named or items)
+            faults.append(
+                f"{component} on {host} does not take its configuration "
+                f"({of_it or 'the report type sets nothing'}): {said}"
+            )
+        if faults:
+            raise EngineError("\n".join([*faults, "correct it in the report type"]))
 
     @property
     def _name_for_tiup(self) -> str:
@@ -452,6 +480,7 @@ class Cluster(TiDB, BaseCluster):
         file = self.instance.directory / f"edited-{content}.yaml"
         self.executor.put(file, text)
         self._tiup.configure(self.instance.cluster_name, file)
+        self._refuse_faulty_configs()
 
     def _note_configured(self) -> None:
         """Record what the servers were given; what is not recorded is given to them anew."""

@@ -6,12 +6,13 @@ removes what TiUP no longer knows of.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from benchlab.engines.tidb.topology import COMPONENTS, STORAGE, Places, Ports
+from benchlab.engines.tidb.topology import COMPONENTS, STORAGE, Component, Places, Ports
 from benchlab.errors import BenchlabError, EngineError, TargetError
 from benchlab.hosts import snapshot
 from benchlab.hosts.executor import Executor
@@ -107,6 +108,21 @@ shift
 mkdir -p "$@"
 chown "$account:" "$@"
 """
+# As TiUP 1.16 runs it, which first asks whether there is the option. PD and TiDB end with 0
+# whatever they find, so that the text says it.
+_CHECK_CONFIG = """
+cd "$1" 2>&1 || exit 1
+program=bin/$2-server config=conf/$2.toml
+"$program" --help 2>&1 | grep -q -e -config-check || exit 0
+shift 2
+exec "$program" --config-check --config="$config" "$@" 2>&1
+"""
+# What a check prints beside what it finds: that it found nothing, messages that are no warnings,
+# and what goes with a message of a Rust program that gives up.
+_NO_FINDING = re.compile(
+    r"config check successful|.*\[(INFO|DEBUG)\]|<jemalloc>|thread '.*' .*panicked at"
+    r"|stack backtrace:|note: |\s+\d+: |\s+at |\s*$"
+)
 _DROP_CACHES = "sync; echo 3 > /proc/sys/vm/drop_caches"
 
 
@@ -161,6 +177,35 @@ class SideOnHosts:
             self._root(host, _PREPARE, [host.user, *directories])
 
         on_all(self.all, work)
+
+    def refused_configs(self) -> dict[tuple[Component, str], str]:
+        """What servers say against the configuration that they are deployed with.
+
+        Each checks it with its own binary. Items that a server does not know are not all found:
+        TiDB, and TiKV below ``raftstore``, pass over them in silence.
+
+        Returns:
+            By component and host, what it says; empty where nothing is wrong.
+        """
+
+        def work(host: FleetHost) -> dict[tuple[Component, str], str]:
+            places, found = self.places(host), {}
+            for component in COMPONENTS:
+                if component not in host.roles:
+                    continue
+                data = ["--pd", "", "--data-dir", str(places.data_of(component))]
+                where = [str(places.deploy_of(component)), component]
+                command = ["sh", "-s", "--", *where, *(data if component == "tikv" else ())]
+                done = self.executors(host).run(command, stdin=_CHECK_CONFIG, check=False)
+                said = [one for one in done.stdout.splitlines() if not _NO_FINDING.match(one)]
+                if said or done.exit_code:
+                    what = "; ".join(said) or f"nothing, and ends with exit code {done.exit_code}"
+                    found[component, host.name] = what
+            return found
+
+        return {
+            where: said for one in on_all(self.all, work).values() for where, said in one.items()
+        }
 
     def at_work(self) -> bool:
         """Whether a server of this side runs on any host, or systemd will start one again."""

@@ -19,6 +19,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from benchlab.engines.tidb.status import field
+
 PD_TOLERANCE = 5
 # What levelling leaves: stores within one leader of the mean, or, where regions were split or
 # merged meanwhile, within 5 % of it.
@@ -48,23 +50,37 @@ class Region:
         return next(inside, None)
 
 
-def read_region(entry: Mapping[str, Any]) -> Region:
-    """One of PD's ``/regions``.
+def read_regions(where: str, answer: Any) -> list[Region]:
+    """PD's ``/regions``; errors as those of :func:`field`.
 
-    ``{"id":2,"start_key":"7480...","end_key":"","peers":[{"id":3,"store_id":1,"role_name":"Voter"},
-    ...],"leader":{"id":3,"store_id":1},"pending_peers":[{...}],"down_peers":[{"peer":{...}}]}``;
-    what is empty is left out, and so is a number that is 0.
+    ``{"count":1,"regions":[{"id":2,"start_key":"7480...","end_key":"","peers":[{"id":3,
+    "store_id":1,"role_name":"Voter"},...],"leader":{"id":3,"store_id":1},"pending_peers":[{...}],
+    "down_peers":[{"peer":{...}}]}]}``; what is empty is left out.
     """
-    unfit = {peer["id"] for peer in entry.get("pending_peers", ())}
-    unfit |= {down["peer"]["id"] for down in entry.get("down_peers", ())}
-    voters = frozenset(
-        peer["store_id"]
-        for peer in entry.get("peers", ())
-        if peer["id"] not in unfit and not peer.get("is_learner") and not peer.get("is_witness")
-    )
-    leader = entry.get("leader", {}).get("store_id")
-    begin, end = table_at(entry.get("start_key", "")), table_at(entry.get("end_key") or "ff")
-    return Region(entry["id"], leader, voters | {leader} - {None}, begin, end)
+
+    def read(entry: Any) -> Region:
+        def peers(key: str) -> list[Any]:
+            return field(entry, key, list, where, [])
+
+        down = [field(found, "peer", dict, where) for found in peers("down_peers")]
+        unfit = {field(peer, "id", int, where) for peer in (*peers("pending_peers"), *down)}
+        voters = {
+            field(peer, "store_id", int, where)
+            for peer in peers("peers")
+            if field(peer, "id", int, where) not in unfit
+            and not peer.get("is_learner")
+            and not peer.get("is_witness")
+        }
+        led_by = field(field(entry, "leader", dict, where, {}), "store_id", int, where, 0)
+        return Region(
+            field(entry, "id", int, where),
+            led_by or None,
+            frozenset(voters | {led_by} - {0}),
+            table_at(field(entry, "start_key", str, where, "")),
+            table_at(field(entry, "end_key", str, where, "") or "ff"),
+        )
+
+    return [read(entry) for entry in field(answer, "regions", list, where, [])]
 
 
 def table_at(key: str) -> float:

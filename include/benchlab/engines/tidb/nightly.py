@@ -12,9 +12,9 @@ import json
 from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
-from typing import Any
 
-from benchlab.errors import CommandError, FetchError, UnavailableError
+from benchlab.engines.tidb.status import field
+from benchlab.errors import CommandError, EngineError, FetchError, UnavailableError, meaning_of
 from benchlab.hosts.executor import LocalExecutor
 from benchlab.plan.fields.builds import Build, Nightly
 from benchlab.plan.versions import NIGHTLY
@@ -51,28 +51,31 @@ def ask(tiup: str, home: Path, components: Sequence[str], platform: str) -> Nigh
     found: dict[str, Build] = {}
     versions = []
     for component in components:
-        version, item = _item(home / "manifests" / f"{component}.json", platform)
+        manifest = home / "manifests" / f"{component}.json"
+        version, found[component] = _item(manifest, platform, mirror.rstrip("/"))
         versions.append(version)
-        found[component] = Build(
-            source=mirror.rstrip("/") + item["url"],
-            sha256=item["hashes"]["sha256"],
-            released=str(item["released"])[:10],
-        )
     day = max(date.fromisoformat(build.released or "") for build in found.values())
     return Nightly(versions[0], day, found)
 
 
-def _item(manifest: Path, platform: str) -> tuple[str, Any]:
-    """The name of a component's nightly, and what its manifest says of it."""
+def _item(manifest: Path, platform: str, mirror: str) -> tuple[str, Build]:
+    """The name of a component's nightly, and its package, from the component's manifest."""
+    where, none = str(manifest), f"{NIGHTLY}: the manifest names none for {platform}"
+    shows = f"`tiup list {manifest.stem}` shows what the mirror has"
     try:
-        signed = json.loads(manifest.read_text(encoding="utf-8"))["signed"]
-        version = signed["nightly"]
-        item = signed["platforms"][platform][version]
-        if item.get("yanked") or not {"url", "released", "hashes"} <= item.keys():
-            raise LookupError(f"{version} is not offered")
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise UnavailableError(
-            f"{NIGHTLY}: {manifest} names none for {platform} ({error!r}); `tiup list "
-            f"{manifest.stem}` shows what the mirror has"
-        ) from error
-    return version, item
+        signed = field(json.loads(manifest.read_text(encoding="utf-8")), "signed", dict, where)
+        version = field(signed, "nightly", str, where)
+        of_platform = field(field(signed, "platforms", dict, where), platform, dict, where)
+        item = field(of_platform, version, dict, where)
+        if field(item, "yanked", bool, where, absent=False):
+            raise EngineError(f"{where}: {version} is not offered any more")
+        return version, Build(
+            source=mirror + field(item, "url", str, where),
+            sha256=field(field(item, "hashes", dict, where), "sha256", str, where),
+            released=field(item, "released", str, where)[:10],
+        )
+    except EngineError as error:
+        raise UnavailableError(f"{none}: {error}; {shows}") from error
+    except (OSError, ValueError) as error:
+        why = meaning_of(error) if isinstance(error, OSError) else "it is no manifest of TiUP 1.16"
+        raise UnavailableError(f"{none}: {where}: {why}; {shows}") from error

@@ -37,6 +37,8 @@ NEW_COLLATIONS = "new_collations_enabled_on_first_bootstrap"
 _STORED_BY = ("coprocessor.", "storage.api-version", "storage.enable-ttl")
 # Earlier TiKV asks for its host's permissions by IMDSv1 only (tikv#16443, #17437, #11955).
 FIRST_OF_IMDSV2 = "v8.4.0"
+# TiDB's release notes of v5.2.0: the scheduler's flow control in place of RocksDB's write stalls.
+FIRST_OF_FLOW_CONTROL = "v5.2.0"
 
 VersionText = Annotated[str, Field(pattern=r"^v[0-9]+\.[0-9]+\.[0-9]+$")]
 
@@ -182,6 +184,11 @@ def needs_imdsv1(version: str) -> bool:
     return _before(version, FIRST_OF_IMDSV2)
 
 
+def flows(version: str) -> bool:
+    """Whether a version's TiKV lets writes wait by flow control before RocksDB would."""
+    return not _before(version, FIRST_OF_FLOW_CONTROL)
+
+
 def rules() -> tuple[Rule, ...]:
     """The rules of this installation.
 
@@ -195,10 +202,20 @@ def rules() -> tuple[Rule, ...]:
 def _load(path: Path) -> tuple[Rule, ...]:
     raw = from_yaml(read_text(path), str(path))
     try:
-        return tuple(Rule.model_validate(entry) for entry in raw)
+        return tuple(Rule.model_validate(one) for entry in raw for one in _of_each_key(entry))
     except (TypeError, pydantic.ValidationError) as error:
         why = "; ".join(documents.faults(error))
         raise SpecError(f"{path}: not a list of rules: {why}") from error
+
+
+def _of_each_key(entry: dict[str, object]) -> Iterator[dict[str, object]]:
+    """A rule of the file; one with ``keys`` for each of them."""
+    if not isinstance(keys := entry.get("keys"), list):
+        yield entry
+        return
+    others = {name: value for name, value in entry.items() if name != "keys"}
+    for key in keys:
+        yield {**others, "key": key}
 
 
 def _written_down(

@@ -3,7 +3,7 @@
 SQL layer, optimizer and executor are the real ones; the storage is a test store in place of TiKV.
 Figures therefore compare the SQL layers of two releases, and the report says so.
 
-A parameter with a dot or a hyphen in its name (``performance.max-procs``, ``mem-quota-query``)
+A parameter with a dot or a hyphen in its name (``performance.max-procs``, ``token-limit``)
 is a configuration item; any other (``tidb_enable_1pc``) is a global variable.
 """
 

@@ -9,12 +9,17 @@ three only grow while a server runs. TiKV by tag, v3.0.20 to v9.0.0-beta.1:
 ``src/storage/txn/scheduler.rs``. The gauges beside them (``tikv_engine_write_stall`` and its
 reasons, ``tikv_scheduler_discard_ratio``) show one moment only, and are not asked.
 
-RocksDB's counter is brought up to date every 10 s, and first 10 s after a start, so that a stall in
-the last seconds of a run may be missed, and one in the last seconds before it may be counted.
+With ``server.simplify-metrics`` (from v6.2 on) a counter that is 0 is left out, a gauge never
+(``dump_to`` in ``components/tikv_util/src/metrics/mod.rs``).
+
+RocksDB's counter is brought up to date every :data:`LAG_S`, the others at once. Where flow control
+is on, RocksDB's own stalls are off, but for RaftDB's memtables. Elsewhere the counter is read that
+much after a run that writes, so that a stall in its last seconds is counted; one in the last
+seconds before the run, of the warm-up, may be counted as well.
 
 Example:
-    ``read_counters(text)`` is 0.25 after writes have waited for 250 ms; None if the text lacks the
-    counter that every version has.
+    ``read_counters(text)`` is 0.25 after writes have waited for 250 ms; None if the text is not
+    TiKV's.
 """
 
 from __future__ import annotations
@@ -25,14 +30,18 @@ from collections.abc import Mapping, Sequence
 from benchlab.engines.tidb.status import ASK_LIMIT_S, CONNECT_LIMIT_S
 from benchlab.hosts.executor import Executor
 
-ALWAYS_THERE = "tikv_engine_stall_micro_seconds"
+STALLED = "tikv_engine_stall_micro_seconds"
+# A gauge, by which the page is known to be TiKV's where a counter is left out.
+ALWAYS_THERE = "tikv_server_info"
+LAG_S = 10.0
 # What turns a counter into seconds, or into a number of refusals.
 _UNITS = {
-    ALWAYS_THERE: 1e-6,
+    STALLED: 1e-6,
     "tikv_scheduler_throttle_duration_seconds_sum": 1.0,
     "tikv_scheduler_too_busy_total": 1.0,
 }
-_SAMPLE = re.compile(rf"({'|'.join(_UNITS)})(?:\{{[^}}]*\}})? (\S+)")
+_NAMES = "|".join([*_UNITS, ALWAYS_THERE])
+_SAMPLE = re.compile(rf"({_NAMES})(?:\{{[^}}]*\}})? (\S+)")
 # A page has some megabytes, of which a few lines are needed: they are picked on the host.
 _ASK = f"""
 pattern=$1; shift
@@ -51,7 +60,7 @@ def ask(executor: Executor, urls: Sequence[str]) -> Mapping[str, float | None]:
     Raises:
         CommandError: the host cannot be asked.
     """
-    pattern = f"^({'|'.join(_UNITS)})[{{ ]"
+    pattern = f"^({_NAMES})[{{ ]"
     done = executor.run(
         ["sh", "-c", _ASK, "stalls", pattern, *urls], timeout_s=ASK_LIMIT_S * len(urls) + 20
     )
@@ -65,6 +74,6 @@ def read_counters(page: str) -> float | None:
     Only whether it has grown says something. None: the server did not answer, or not as TiKV.
     """
     found = [match.groups() for match in map(_SAMPLE.fullmatch, page.splitlines()) if match]
-    if ALWAYS_THERE not in {name for name, _ in found}:
+    if not {STALLED, ALWAYS_THERE} & {name for name, _ in found}:
         return None
-    return sum(float(value) * _UNITS[name] for name, value in found)
+    return sum(float(value) * _UNITS.get(name, 0.0) for name, value in found)

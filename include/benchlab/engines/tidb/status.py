@@ -15,7 +15,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from benchlab.errors import CommandError, EngineError
 from benchlab.hosts.executor import Executor
@@ -24,6 +24,15 @@ CONNECT_LIMIT_S = 3
 ASK_LIMIT_S = 10
 WRITE_OUT = "\\nbenchlab-http-code %{http_code}\\n"
 MARK = r"\nbenchlab-http-code (\d{3})\n"
+
+Kind = TypeVar("Kind")
+_KINDS: Mapping[type, str] = {
+    str: "a text",
+    int: "a whole number",
+    bool: "true or false",
+    list: "a list",
+    dict: "an object",
+}
 
 
 @dataclass(frozen=True)
@@ -156,26 +165,57 @@ def read_answers(urls: Sequence[str], stdout: str, stderr: str) -> Answers:
     return Answers(found, "; ".join(filter(None, complaints)))
 
 
-def read_tidb(status: Mapping[str, Any], info: Mapping[str, Any] | None) -> Server:
-    """Read TiDB's ``/status`` and ``/info``.
+def field(answer: Any, key: str, kind: type[Kind], where: str, absent: Kind | None = None) -> Kind:
+    """A field of an answer, of the type that it has to have.
+
+    Args:
+        where: the host and the URL, for the error.
+        absent: what it means that the field is not there, which is how proto3 writes zero and
+            empty; None: it has to be there.
+
+    Raises:
+        EngineError: the field is missing or of another type; names it, and where.
+
+    Example:
+        ``field({}, "leader_count", int, "http://10.0.0.1:2379/pd/api/v1/stores", 0)`` is 0.
+    """
+    value = typed(answer, dict, f"{where}: the answer").get(key)
+    if value is None and absent is not None:
+        return absent
+    return typed(value, kind, f"{where}: the field {key}")
+
+
+def typed(value: Any, kind: type[Kind], what: str) -> Kind:
+    """The value, if it is of this type. Raises EngineError as :func:`field`."""
+    if isinstance(value, kind) and not (kind is int and isinstance(value, bool)):
+        return value
+    found = "missing" if value is None else f"{json.dumps(value)[:80]}"
+    raise EngineError(
+        f"{what} has to be {_KINDS[kind]}, and is {found}; no version that Benchlab knows says that"
+    )
+
+
+def read_tidb(where: str, status: Any, info: Any) -> Server:
+    """Read TiDB's ``/status`` and ``/info``; the latter is None where there is no such route.
 
     ``{"connections":0,"version":"5.7.25-TiDB-v6.5.0","git_hash":"706c..."}``; a server has a new
     ``ddl_id`` after every start.
     """
-    identity = (info or {}).get("ddl_id")
-    return Server(status["version"], _commit(status), identity)
+    identity = None if info is None else field(info, "ddl_id", str, where, "") or None
+    return Server(field(status, "version", str, where), _commit(where, status), identity)
 
 
-def read_pd(status: Mapping[str, Any]) -> Server:
+def read_pd(where: str, status: Any) -> Server:
     """PD's ``/status``: ``{"build_ts":"2022-12-23 13:41:24","version":"v6.5.0","git_hash":"...",
     "start_timestamp":1669...}``.
     """
+    version = field(status, "version", str, where)
+    built_at = field(status, "build_ts", str, where, "") or None
     started = _identity(status.get("start_timestamp"))
-    built_at = status.get("build_ts") or None
-    return Server(status["version"], _commit(status), started, built_at)
+    return Server(version, _commit(where, status), started, built_at)
 
 
-def read_stores(answer: Mapping[str, Any]) -> tuple[Store, ...]:
+def read_stores(where: str, answer: Any) -> tuple[Store, ...]:
     """Read PD's ``/stores``; a store that is down has no figures and counts as without leaders.
 
     ``{"count":1,"stores":[{"store":{"id":1,"address":"10.0.0.1:20160","version":"6.5.0",
@@ -183,38 +223,43 @@ def read_stores(answer: Mapping[str, Any]) -> tuple[Store, ...]:
     "status":{"leader_count":10,"region_count":30,"start_ts":"2022-..."}}]}``
     """
     stores = []
-    for entry in answer.get("stores") or ():
-        store, status = entry["store"], entry.get("status") or {}
+    for entry in field(answer, "stores", list, where, []):
+        store, status = field(entry, "store", dict, where), field(entry, "status", dict, where, {})
         started = store.get("start_timestamp") or status.get("start_ts")
         stores.append(
             Store(
-                id=store["id"],
-                address=store["address"],
-                state=store["state_name"],
-                version=store["version"],
-                git_hash=_commit(store),
+                id=field(store, "id", int, where),
+                address=field(store, "address", str, where),
+                state=field(store, "state_name", str, where),
+                version=field(store, "version", str, where),
+                git_hash=_commit(where, store),
                 identity=_identity(started),
-                leaders=int(status.get("leader_count", 0)),
+                leaders=field(status, "leader_count", int, where, 0),
             )
         )
     return tuple(sorted(stores, key=lambda store: store.address))
 
 
-def read_unhealthy(answer: Sequence[Mapping[str, Any]]) -> list[str]:
+def read_unhealthy(where: str, answer: Any) -> list[str]:
     """Names of PD's members that are not healthy, from ``/health``."""
-    return [entry["name"] for entry in answer if not entry["health"]]
+    return [
+        field(entry, "name", str, where)
+        for entry in typed(answer, list, f"{where}: the answer")
+        if not field(entry, "health", bool, where, absent=False)
+    ]
 
 
-def read_table_ids(answer: Sequence[Mapping[str, Any]]) -> list[int]:
+def read_table_ids(where: str, answer: Any) -> list[int]:
     """The numbers of a schema's tables and their partitions, from TiDB's ``/schema/<name>``.
 
     ``[{"id":104,"name":{"O":"sbtest1","L":"sbtest1"},"partition":null,...}]``
     """
-    return [
-        part["id"]
-        for table in answer
-        for part in (table, *((table.get("partition") or {}).get("definitions") or ()))
-    ]
+    found = []
+    for table in typed(answer, list, f"{where}: the answer"):
+        partition = field(table, "partition", dict, where, {})
+        for part in (table, *field(partition, "definitions", list, where, [])):
+            found.append(field(part, "id", int, where))
+    return found
 
 
 def flatten(config: Mapping[str, Any], above: str = "") -> dict[str, str]:
@@ -232,9 +277,9 @@ def flatten(config: Mapping[str, Any], above: str = "") -> dict[str, str]:
     return flat
 
 
-def _commit(answer: Mapping[str, Any]) -> str | None:
+def _commit(where: str, answer: Any) -> str | None:
     """The commit of a server; one that was built outside of git says `None`, TiKV `Unknown ...`."""
-    text = answer.get("git_hash") or ""
+    text = field(answer, "git_hash", str, where, "")
     return text if re.fullmatch("[0-9a-f]+", text) else None
 
 

@@ -76,6 +76,8 @@ class TiDB(Database):
     def background_jobs(self) -> BackgroundJobs | None:
         """DDL and ANALYZE jobs, including automatic ones; None before v6.1.
 
+        A ``CREATE INDEX`` is one DDL job, also where its servers share it (a distributed task, from
+        v8.1 on by default): it is `running` until the last of them has ingested its part.
         Backups by SQL are not counted: Benchlab's are taken by BR, a separate program.
         """
         if versions.parse(self.instance.version).numbers < ANALYZE_JOBS_SINCE:

@@ -88,10 +88,17 @@ class Places:
         """The file with the name of the snapshot's backup; without it there is no snapshot."""
         return self.root / "snapshot.id"
 
+    def deploy_of(self, component: Component) -> Path:
+        """Binary, configuration and log of a server."""
+        return self.deploy / f"{component}-{self.ports.main(component)}"
+
+    def data_of(self, component: Component) -> Path:
+        """The data of a server; a TiDB server has none."""
+        return self.data / f"{component}-{self.ports.main(component)}"
+
     def log(self, component: Component) -> Path:
         """The log file of a server."""
-        name = f"{component}-{self.ports.main(component)}"
-        return self.deploy / name / "log" / f"{component}.log"
+        return self.deploy_of(component) / "log" / f"{component}.log"
 
     def units(self) -> list[str]:
         """The systemd units that TiUP makes for this side."""

@@ -112,8 +112,14 @@ class Build(Frozen):
 
     @property
     def short(self) -> str:
-        """Seven letters that tell it apart for people."""
-        return (self.expected or self.sha256 or _digest(self.identity))[:7]
+        """What tells it apart for people: seven letters of its commit, or of what stands in for it
+        while that is not known: ``sha256-1f0c3aa`` (its file), ``source-77b1e02`` (not fetched).
+        """
+        if self.expected:
+            return self.expected[:7]
+        if self.sha256:
+            return f"sha256-{self.sha256[:7]}"
+        return f"source-{_digest(self.identity)[:7]}"
 
 
 Builds = Mapping[str, Build]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Self
 
 import pydantic
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, WrapValidator
 
 from benchlab.errors import SpecError
 from benchlab.plan import versions
@@ -14,8 +14,22 @@ from benchlab.plan.fields import builds
 from benchlab.plan.fields.builds import Build
 
 ParameterName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")]
+
+
+def _value(found: Any, read: pydantic.ValidatorFunctionWrapHandler) -> Any:
+    """A parameter's value, for a validator; in one sentence what each of its types would say."""
+    try:
+        return read(found)
+    except pydantic.ValidationError:
+        raise ValueError(
+            "must be a text in one line, a finite number, true or false; a list cannot be set, and "
+            "an item below another is written with a dot (`replication.max-replicas: 3`)"
+        ) from None
+
+
 # Written to option files and SQL: one line each, and finite numbers.
-Parameters = dict[ParameterName, Text | int | pydantic.FiniteFloat | bool]
+Value = Annotated[Text | int | pydantic.FiniteFloat | bool, WrapValidator(_value)]
+Parameters = dict[ParameterName, Value]
 Components = dict[Name, Parameters]
 
 

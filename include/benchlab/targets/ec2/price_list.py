@@ -79,7 +79,13 @@ def ask(access: Access, instance_type: str, region: str, today: date) -> Price:
             f"{SOURCE.format(service=service)} (${amount.normalize():f} a GiB-month of "
             f"{HOURS_A_MONTH} hours)",
         )
-    vcpu = int(products[0]["product"]["attributes"]["vcpu"])
+    try:
+        vcpu = int(products[0]["product"]["attributes"]["vcpu"])
+    except (LookupError, TypeError, ValueError) as error:
+        raise TargetError(
+            f"{instance_type} in {region}: AWS's price list does not say how many vCPU it has "
+            "(product.attributes.vcpu); its line in the price list stays as it is"
+        ) from error
     source = SOURCE.format(service=service)
     return Price(instance_type, region, vcpu, amount.normalize(), today, source)
 
@@ -103,8 +109,8 @@ def _products(client: Any, service: str, filters: Mapping[str, str]) -> Iterator
 def _dollars(product: Mapping[str, Any], unit: str) -> Iterator[Decimal]:
     """The prices above 0 of a product's first unit of usage, on demand."""
     for term in product.get("terms", {}).get("OnDemand", {}).values():
-        for dimension in term["priceDimensions"].values():
-            if dimension["unit"] == unit and dimension.get("beginRange", "0") == "0":
+        for dimension in term.get("priceDimensions", {}).values():
+            if dimension.get("unit") == unit and dimension.get("beginRange", "0") == "0":
                 try:
                     amount = Decimal(dimension["pricePerUnit"]["USD"])
                 except (LookupError, InvalidOperation):  # in yuan, in China's regions
