@@ -107,7 +107,7 @@ def test_what_proto3_leaves_out_is_its_zero() -> None:
     assert [store.leaders for store in status.read_stores(URL, answer)] == [0]
 
 
-UP = {"address": "10.0.0.1:20160", "version": "8.5.3", "state_name": "Up"}
+UP = {"id": 1, "address": "10.0.0.1:20160", "version": "8.5.3", "state_name": "Up"}
 
 
 @pytest.mark.parametrize(
