@@ -89,10 +89,12 @@ def show_plan(
     planned = planning.plan(home, spec, engine, spec.report, _basis(home, spec, engine))
     undecided = planning.undecided(home, spec, Access.for_a_person())
     left_open = "; ".join(undecided)
+    arrangements = planning.arrangements(home, spec)
     if as_json:
         found = _sensitivity(home, spec, planned, detect)
         sensitivity = asdict(found) if found else None
         document = {**planned.to_json(), "sensitivity": sensitivity, "undecided": undecided}
+        document["arrangements"] = arrangements
         print(json.dumps(document, indent=2))
     elif commands:
         print(dry_run.render(dry_run.commands_of(home, spec, planned)), end="")
@@ -102,7 +104,14 @@ def show_plan(
         found = _sensitivity(home, spec, planned, detect)
         lines = sensitivity_text.plan_lines(found, spec.report)
         print(
-            plan_text.render(spec, planned, str(reason), not_runnable=left_open, sensitivity=lines)
+            plan_text.render(
+                spec,
+                planned,
+                str(reason),
+                arrangements=arrangements,
+                not_runnable=left_open,
+                sensitivity=lines,
+            )
         )
     _refuse(undecided)
 
