@@ -9,6 +9,7 @@ pid file in their deploy directory.
     tiup cluster show-config|edit-config|reload ...
     tiup br:VERSION backup|restore db ...
     tiup bench --help; tiup --binary bench
+    tiup mirror show
 
 /etc/standin-tiup.json says where MariaDB lies and which versions there are.
 """
@@ -894,6 +895,9 @@ def main(arguments: list[str]) -> int:
     try:
         if "bench" in arguments[:2]:
             bench(arguments)
+            return 0
+        if arguments == ["mirror", "show"]:
+            print(os.environ.get("TIUP_MIRRORS", "https://tiup-mirrors.pingcap.com"))
             return 0
         component, *rest = arguments
         is_br = component.startswith("br:")

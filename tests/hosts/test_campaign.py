@@ -75,6 +75,8 @@ def test_two_campaigns_at_once_keep_apart_while_one_loses_its_ssh_link(rented: R
     assert campaign.state == "complete"
     assert [t.valid for t in trials] == [True, True], [t.reasons for t in trials]
     assert campaign.environment["tikv_hosts"].startswith("2 x i3.4xlarge")
+    assert campaign.environment["tiup_script"].startswith(f"https://{rented.namespaces.gateway}:")
+    assert len(campaign.environment["tiup_script_sha256"]) == 64
     assert (machine.here.reports / "one" / "report.html").exists()
     assert [t.attempt for t in trials] == [1, 1]
     assert_every_host_measured(campaign, trials)

@@ -143,6 +143,17 @@ def undecided(home: Home, spec: ReportSpec, access: Access | None = None) -> lis
     return [*missing, *(f"topology {spec.topology}: {what}" for what in found)]
 
 
+def arrangements(home: Home, spec: ReportSpec) -> list[str]:
+    """How hosts let this machine in and get TiUP, a line each.
+
+    Raises:
+        SpecError: the topology does not validate.
+        TargetError: what this machine knows of TiUP's install script cannot be read.
+    """
+    topology = targets.load_topology(home, spec)
+    return [] if topology is None else targets.by_name()[spec.target].arrangements(home, topology)
+
+
 def _without_login(spec: ReportSpec, access: Access) -> Iterator[str]:
     for connection in spec.connections.values():
         try:

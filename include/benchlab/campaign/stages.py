@@ -39,6 +39,7 @@ from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.steps import minutes_after_trials
 from benchlab.results.records import REPLACED, SPENT, Campaign, Condition
 from benchlab.results.store import Store
+from benchlab.targets import fleet_files
 from benchlab.targets.target import Taken
 from benchlab.workloads import lua_script, sysbench_archive
 from benchlab.workloads import program as client_program
@@ -349,7 +350,9 @@ class CampaignRun(Preparation):
         try:
             self.give_back()
         except (BenchlabError, OSError, KeyboardInterrupt) as another:
-            error.add_note(meaning_of(another) or "giving back was interrupted")
+            why = meaning_of(another) or "giving back was interrupted"
+            if why not in str(error):
+                error.add_note(why)
             error.add_note(self.how_to_give_back)
 
     def end_as_failed(self, error: BaseException) -> None:
@@ -372,7 +375,9 @@ class CampaignRun(Preparation):
 
     def _refuse_to_rent_again(self) -> None:
         state = self.store.campaign(self.campaign.id).state
-        if self.target.rents and state != "running":
+        # Refused when it registered, for want of credentials or a quota: nothing was rented.
+        refused = state == "failed" and fleet_files.rented_nothing(self.directory)
+        if self.target.rents and state != "running" and not refused:
             raise SpecError(
                 f"campaign {self.campaign.id} has ended ({state}), and hosts are not rented for it "
                 "again: start another one. "

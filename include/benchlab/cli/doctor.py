@@ -32,7 +32,7 @@ from benchlab.plan.topology import Ec2Topology
 from benchlab.plan.versions import FINAL
 from benchlab.report.charts import fonts
 from benchlab.report.notifications import notifiers
-from benchlab.targets.ec2 import account, reach
+from benchlab.targets.ec2 import account
 from benchlab.targets.local import TOOLS
 
 app = typer.Typer()
@@ -94,7 +94,7 @@ def examine_aws(home: Home, name: str | None, access: Access) -> Iterator[Check]
     for stem, topology in _rented(home, name).items():
         size = f"{len(topology.host_types())} hosts in {topology.region}"
         yield Check("topology", True, f"{stem}, {size}")
-        for finding in account.examine(access, topology, reach.public_address):
+        for finding in account.examine(home, access, topology):
             good, wrong = finding.good is True, finding.good is False
             yield Check(finding.what, good, finding.detail, blocks=wrong)
         if topology.kind == "ec2":  # a client alone downloads no version

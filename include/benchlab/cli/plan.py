@@ -95,11 +95,12 @@ def show_plan(
     except UnavailableError as error:
         undecided.append(str(error))
     left_open = "; ".join(undecided)
+    arrangements = planning.arrangements(home, spec)
     if as_json:
         found = _sensitivity(home, spec, planned, detect)
         sensitivity = asdict(found) if found else None
         extra = {"client": client, "sensitivity": sensitivity, "undecided": undecided}
-        document = {**planned.to_json(), **extra}
+        document = {**planned.to_json(), **extra, "arrangements": arrangements}
         print(json.dumps(document, indent=2))
     elif commands:
         print(dry_run.render(dry_run.commands_of(home, spec, planned)), end="")
@@ -114,6 +115,7 @@ def show_plan(
                 planned,
                 str(reason),
                 client=client,
+                arrangements=arrangements,
                 not_runnable=left_open,
                 sensitivity=lines,
             )

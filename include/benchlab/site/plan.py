@@ -36,7 +36,7 @@ _LONGEST_FIELD = 200
 # Why a form is refused, and reasons that are parts of it; the first that fits is taken.
 _FAULTS = (
     *("fault-every-engine", "fault-two-engines", "fault-no-version", "fault-not-published"),
-    *("not-on-maven", "not-on-tiup", "fault-topology", "tiup-undecided"),
+    *("not-on-maven", "not-on-tiup", "fault-topology", "cloud-price-undecided"),
     *("fault-no-release", "calendar-newest", "calendar-none", "fault-one-version", "fault-twice"),
     *("fault-rounds", "fault-pairs", "fault-trials", "fault-at-most", "fault-engine"),
     *ENGINE_REASONS,

@@ -180,6 +180,32 @@ def test_for_a_campaign_that_has_ended_nothing_is_rented_again(
     assert bench.state == "running"
 
 
+def test_a_campaign_that_was_refused_before_it_rented_can_be_run_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the same id, once credentials and quota are right; not after hosts were rented."""
+    monkeypatch.setattr(type(bench.run.target), "rents", True)
+    bench.fails("preflight", TargetError("AWS credentials are not accepted"))
+    with pytest.raises(TargetError):
+        stages.run(bench.run)
+    assert bench.state == "failed"
+    bench.fails("", None)
+    bench.create().register()
+    assert bench.state == "running"
+    bench.run.store.finish("c1", "failed")
+    (bench.run.directory / fleet_files.SPENT_FILE).write_text("0.30")
+    with pytest.raises(SpecError, match=r"c1 has ended \(failed\).*start another one"):
+        bench.create()
+
+
+def test_what_giving_back_says_again_is_said_once(bench: Bench) -> None:
+    """Without credentials, AWS refuses that as well."""
+    bench.fails("give_back", TargetError("there are no credentials"))
+    first = TargetError("AWS credentials are not accepted: there are no credentials")
+    bench.run.abandon(first)
+    assert first.__notes__ == [HOW]
+
+
 def test_a_registration_that_failed_may_be_tried_again(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -190,6 +190,25 @@ def test_a_reader_finds_every_role_with_its_hosts() -> None:
     assert set(report.software) == {"sysbench", "haproxy"}
 
 
+@pytest.mark.parametrize("code", ["en", "zh"])
+def test_the_script_that_installed_tiup_stands_among_the_programs_with_its_hash(code: str) -> None:
+    """What the hash covers is said, and that the script has changed; nothing where none was run."""
+    address, sha256, earlier = "https://mirrors.example.org/install.sh", "a" * 64, "b" * 64
+    told = {"tiup_script": address, "tiup_script_sha256": sha256}
+    report = report_of(languages=["en", "zh"], environment=told)
+    report = dataclasses.replace(report, language=language.load(code))
+    title = report.language.say("tool-tiup-script")
+    assert (title, address, sha256) in setting.software(report)
+    covers = report.language.say("software-script")
+    assert setting.script(report) == covers
+    changed = report_of(environment=told | {"tiup_script_before": f"2026-11-20 {earlier}"})
+    changed = dataclasses.replace(changed, language=report.language)
+    assert earlier in str(setting.script(changed))
+    page = markdown_of(changed)
+    assert all(part in page for part in (sha256, earlier, covers))
+    assert setting.script(report_of()) is None
+
+
 def test_what_was_rented_is_compared_with_what_was_wanted() -> None:
     """Other types, another region, spot hosts and lost ones: a sentence each, in any language."""
     other = "3 x i4i.4xlarge: 16 cores, 120.0 GiB, A, Linux, kernel 6, data on xfs"

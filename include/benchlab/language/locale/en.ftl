@@ -340,6 +340,8 @@ machine-memory = memory
 machine-disk = disk
 machine-filesystem = filesystem
 tool-client = client
+tool-tiup-script = TiUP's install script
+tool-tiup-mirror = TiUP's mirror
 
 ## Test plan
 
@@ -598,6 +600,8 @@ software-version = { $asked } (server: { $reported })
 software-alike = On each side, the servers of a component are configured alike: the digests of their effective configurations agree.
 software-odd = Servers of one component are not all configured alike: { $servers }.
 software-untold = { $said } Not reported by: { $servers }.
+software-script = The hash of TiUP's install script covers the script alone, not TiUP's program, which the script downloads.
+software-script-changed = It was another one than this Benchlab saw before (on { $day }, SHA-256 { $sha256 }).
 
 ## Hardware
 
@@ -1131,7 +1135,7 @@ fault-trials = the plan has { $trials } trials, more than { $most }; take fewer 
 fault-at-most = { $field }: must be at most { $most }, found { $found }
 fault-engine = engine: { $engine }: { $why }
 fault-topology = topology { $topology }: { $field }: { $why }
-tiup-undecided = not decided; write the https address of TiUP's install script (its documentation has it), or `image` where the image already has TiUP
+cloud-price-undecided = not known; write what TiDB Cloud's console shows for such a cluster, and the day as `priced_on`
 site-plan-undecided = This cannot be run yet:
 site-plan-duration = Takes about
 site-plan-cost = Costs

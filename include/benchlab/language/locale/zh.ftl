@@ -294,6 +294,8 @@ machine-memory = 内存
 machine-disk = 磁盘
 machine-filesystem = 文件系统
 tool-client = 客户端
+tool-tiup-script = TiUP 安装脚本
+tool-tiup-mirror = TiUP 镜像源
 
 ## 测试方案
 
@@ -653,6 +655,8 @@ software-version = { $asked }（服务器报告：{ $reported }）
 software-alike = 每一方中，同一组件的各台服务器配置一致：其生效配置的摘要相同。
 software-odd = 以下组件的各台服务器配置不完全一致：{ $servers }。
 software-untold = { $said }以下组件未能提供配置：{ $servers }。
+software-script = TiUP 安装脚本的哈希只涵盖脚本本身，不涵盖脚本所下载的 TiUP 程序。
+software-script-changed = 该脚本与此 Benchlab 之前见到的不同（{ $day }，SHA-256 { $sha256 }）。
 
 ## 硬件
 
@@ -1154,7 +1158,7 @@ fault-trials = 计划有 { $trials } 次试验，超过 { $most } 次；请减�
 fault-at-most = { $field }：最多为 { $most }，实际为 { $found }
 fault-engine = engine：{ $engine }：{ $why }
 fault-topology = topology { $topology }：{ $field }：{ $why }
-tiup-undecided = 尚未决定；请写明 TiUP 安装脚本的 https 地址（见其文档），如果镜像中已有 TiUP，则写 `image`
+cloud-price-undecided = 未知；请写明 TiDB Cloud 控制台为此类集群显示的价格，并在 `priced_on` 中写明日期
 site-plan-undecided = 目前还不能运行：
 site-plan-duration = 大约需要
 site-plan-cost = 费用

@@ -23,6 +23,7 @@ def render(
     reason: str,
     *,
     client: str | None = None,
+    arrangements: Sequence[str] = (),
     not_runnable: str = "",
     sensitivity: Sequence[str] = (),
 ) -> str:
@@ -31,6 +32,7 @@ def render(
     Args:
         reason: why this engine was chosen.
         client: which of several clients is used, and why; None: there is no choice here.
+        arrangements: how hosts let this machine in and get TiUP, a line each.
         not_runnable: why a campaign by this plan would be refused; empty: it would not.
         sensitivity: lines on how small a slowdown it finds.
     """
@@ -41,6 +43,7 @@ def render(
         _published(spec.published, plan) if spec.published else iter(()),
         _steps(plan),
         _needs(spec, plan),
+        iter(arrangements),
         iter(sensitivity),
         iter([f"warning: {warning}" for warning in plan.warnings]),
         iter([f"cannot be run: {not_runnable}"] if not_runnable else []),

@@ -35,8 +35,11 @@ from benchlab.report.model import software as software_module
 from benchlab.report.model.series import PairSeries
 from benchlab.results import redaction
 from benchlab.results.records import (
+    HASH_OF,
     PAGE,
     REPLACED,
+    SCRIPT,
+    SCRIPT_BEFORE,
     SPENT,
     SPOT_HOSTS,
     STOPPED,
@@ -55,7 +58,7 @@ _ELSEWHERE = (
     *("benchlab", "engine_title", "engine_caveat", "ignored_errors", "dataset", "zone"),
     *("client_program", "client_version", "client_path", CLOCKS, SPENT, STOPPED),
     *(probes.FIRST, probes.AGAIN),
-    *(SPOT_HOSTS, REPLACED, PAGE),
+    *(SPOT_HOSTS, REPLACED, PAGE, HASH_OF.format(SCRIPT), SCRIPT_BEFORE),
     *(f"{role}_hosts" for role in ROLES),
 )
 
