@@ -363,6 +363,8 @@ def _fleet(
         yield "provision", None, what, PROBE_S * min(spec.rounds, 2)
     for number, known, measured in _deployments(spec, trials, basis):
         prepared = _prepare(spec, topology, kept=known.dataset == "kept")
+        if not loads_at_once(topology):  # the first side is ready before the other one is deployed
+            prepared = iter(sorted(prepared, key=lambda step: step[1] or ""))
         for stage, side, what, seconds in _as_learned(prepared, known):
             yield stage, side, _in_deployment(number, what), seconds
         yield from _measuring(spec, measured, topology, basis)

@@ -459,6 +459,8 @@ def test_both_sides_are_loaded_at_once_on_rented_hosts_only() -> None:
     assert side is None
     assert [side for side, _ in owned] == ["baseline", "candidate"]
     assert owned[0][1] < both < owned[0][1] + owned[1][1]
+    prepared = [step.side for step in on_fleet(weekly(), hosts).steps if step.side]
+    assert prepared == sorted(prepared), "one side is ready before the other one is deployed"
 
 
 def test_a_step_of_both_sides_has_to_be_payable_for_each() -> None:

@@ -309,7 +309,10 @@ step-deploy = { $where ->
     [tiup] 各自为独立的集群，使用各自的目录和端口
     [fleet] 各自为独立的集群，使用各自的目录和端口
    *[machine] 各自使用独立的数据目录，端口相同
-}；同一时刻只运行其中一方。
+}；{ $loaded ->
+    [together] 除同时导入数据外，
+   *[apart] { "" }
+}同一时刻只运行其中一方。
 step-ports = { $deployments ->
     [one] 哪一方使用哪组端口由随机决定。
    *[other] 哪一方使用哪组端口由随机决定，并在每次新的部署时互换。
@@ -319,7 +322,11 @@ dataset-warehouses = { $warehouses } 个 TPC-C warehouse
 dataset-records = { $records } 条 YCSB 记录
 dataset-scale-factor = scale factor 为 { $factor } 的 TPC-H 数据
 step-load = 向每一方导入 { $dataset }。
-step-restore-dataset = 从各版本的数据集快照向每一方恢复 { $dataset }；这些数据由此前的一次测试通过客户端导入。
+step-restore-dataset = { $by ->
+    [this] 用客户端导入 { $dataset }，保存为数据集快照，再从该快照恢复到每一方。
+    [earlier] 从数据集快照向每一方恢复 { $dataset }；这些数据由此前的一次测试通过客户端导入。
+   *[unknown] 从数据集快照向每一方恢复 { $dataset }；这些数据此前已通过客户端导入。
+}
 contents-tpcc = 由校验和可知，两方的数据行类型相同，但内容不同：TPC-C 要求取随机值，且每个订单有 5 至 15 个订单行。
 contents-sysbench = 由校验和可知，两方的数据行数量和类型相同，但内容不同：sysbench 以随机值填充表，且 --rand-seed 不能使 prepare 的结果可复现。
 contents-differ = 由校验和可知，两方的数据行数量和类型相同，但内容不同。
@@ -1346,7 +1353,11 @@ step-deploy-single = { $where ->
    *[machine] 使用独立的数据目录和端口部署
 } { $engine } { $baseline }。
 step-load-single = 导入 { $dataset }。
-step-restore-dataset-single = 从该版本的数据集快照恢复 { $dataset }；这些数据由此前的一次测试通过客户端导入。
+step-restore-dataset-single = { $by ->
+    [this] 用客户端导入 { $dataset }，保存为数据集快照，再从该快照恢复。
+    [earlier] 从数据集快照恢复 { $dataset }；这些数据由此前的一次测试通过客户端导入。
+   *[unknown] 从数据集快照恢复 { $dataset }；这些数据此前已通过客户端导入。
+}
 step-consistency-single = { $moments ->
     [load] 导入数据之后，
     [last-trial] 最后一次试验之后，
