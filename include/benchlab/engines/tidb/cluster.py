@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Self
 
-from benchlab.engines import quantities
+from benchlab.plan import quantities
 from benchlab.engines.cluster import Act, BaseCluster, Executors, Wanted
 from benchlab.engines.database import USER, Deployed, identity_fault
 from benchlab.engines.tidb import login, rules, status, topology
