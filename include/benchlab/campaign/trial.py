@@ -189,6 +189,9 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
         columns |= trial_columns.of_servers(setup, trial, begun.columns)
         hosts = _watched_hosts(setup, trial, begun)
         columns |= hosts.columns()
+        columns["free_space_ratio"] = hosts.space_ratio(
+            setup.deployment.engine(trial.side).least_free
+        )
         columns |= trial_columns.of_setup(setup, trial.side)
         gates = quality.of_campaign(
             setup.gates,

@@ -23,7 +23,7 @@ from pydantic import PlainSerializer, PlainValidator
 
 from benchlab.language import Message, Said, message
 from benchlab.plan.fields.dataset import AnyDataset, Dataset, Records, ScaleFactor, Warehouses
-from benchlab.plan.fields.engines import SideSpec
+from benchlab.plan.fields.engines import Components, SideSpec
 from benchlab.plan.fields.published import Published
 from benchlab.plan.order import PlannedTrial, deployment_of
 from benchlab.plan.quantities import size_bytes
@@ -346,14 +346,15 @@ def disk_bytes(
     if topology is None:
         return len(sides) * 2 * data
     of_side = 2 * (EMPTY_STORE_BYTES + data) + PROGRAM_BYTES
-    return len(sides) * of_side + _reserve_bytes(sides, capacity)
+    reserve = reserve_bytes([side.components for side in sides], capacity)
+    return len(sides) * of_side + reserve * (1 + PLACEHOLDER * len(sides))
 
 
-def _reserve_bytes(sides: Collection[SideSpec], capacity: float) -> float:
-    """What TiKV keeps free on a disk, and the file of each side that it makes beside it."""
-    items = [side.components.get("tikv", {}).get(RESERVE, RESERVE_BYTES) for side in sides]
+def reserve_bytes(sides: Iterable[Components], capacity: float) -> float:
+    """Bytes of a disk of this size that TiKV keeps free: the most of any side, see `RESERVE`."""
+    items = [components.get("tikv", {}).get(RESERVE, RESERVE_BYTES) for components in sides]
     asked = max(size_bytes(item) or 0 for item in items)
-    return max(asked, RESERVE_SHARE * capacity) * (1 + PLACEHOLDER * len(sides)) if asked else 0.0
+    return max(asked, RESERVE_SHARE * capacity) if asked else 0.0
 
 
 _Timed = tuple[Stage, Side | None, Message, float]

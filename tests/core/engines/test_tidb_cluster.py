@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from benchlab.engines.database import LEAST_FREE
 from benchlab.engines.tidb import Engine
 from benchlab.engines.tidb.cluster import Cluster, ClusterInstance
 from benchlab.engines.tidb.status import WRITE_OUT
@@ -263,6 +264,16 @@ def test_a_parameter_is_compared_with_what_its_own_component_says() -> None:
     assert made.ineffective(made.variables() | {"tidb_enable_1pc": "ON"}) == {
         "tikv.log.level": "error"
     }
+
+
+def test_what_has_to_stay_free_on_a_disk_is_what_tikv_says() -> None:
+    """Its reserve on its own hosts, as configured, but at least 5 % of the disk; elsewhere little."""
+    usual = cluster(Log())
+    assert usual.least_free("kv-1", 40 * 2**30) == 5 * 2**30
+    assert usual.least_free("kv-1", 1000 * 2**30) == 50 * 2**30
+    assert usual.least_free("client-1", 1000 * 2**30) == LEAST_FREE
+    off = cluster(Log(), components={"tikv": {"storage.reserve-space": "0KB"}})
+    assert off.least_free("kv-1", 1000 * 2**30) == LEAST_FREE
 
 
 def test_nothing_is_said_about_a_server_that_reports_no_configuration() -> None:

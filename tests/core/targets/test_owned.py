@@ -63,7 +63,9 @@ def test_every_host_has_room_for_programs_and_a_resumed_campaign_has_its_own(
     tmp_path: Path,
 ) -> None:
     """What the campaign has on the disk already is not asked for again."""
-    with pytest.raises(TargetError, match="packages of 2 clusters need about 2.0 GiB, 1.0 GiB are"):
+    with pytest.raises(
+        TargetError, match=r"packages of 2 clusters need about 2\.0 GiB, 1\.0 GiB are"
+    ):
         checked(tmp_path, "tidb", 10, 1)
     checked(tmp_path, "tidb", 10, 2)
     checked(tmp_path, "tikv", capacity=40, free=8, own=4)

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Self
 
-from benchlab.plan import quantities
 from benchlab.engines.cluster import Act, BaseCluster, Executors, Wanted
 from benchlab.engines.database import USER, Deployed, identity_fault
 from benchlab.engines.tidb import login, rules, status, topology
@@ -33,9 +32,10 @@ from benchlab.errors import (
     UnavailableError,
 )
 from benchlab.hosts.fleet import Fleet
+from benchlab.plan import quantities
 from benchlab.plan.fields.builds import Build, Builds, is_nightly
 from benchlab.plan.fields.engines import Components, Parameters
-from benchlab.plan.steps import ANALYZED_AT_ONCE
+from benchlab.plan.steps import ANALYZED_AT_ONCE, reserve_bytes
 from benchlab.plan.versions import NIGHTLY
 from benchlab.results import records
 
@@ -369,6 +369,13 @@ class Cluster(TiDB, BaseCluster):
 
     def write_stalls(self) -> dict[str, float | None]:
         return self._census.write_stalls()
+
+    def least_free(self, host: str, capacity: float) -> float:
+        """See :class:`Database`: where TiKV has less than its reserve, it refuses to write."""
+        least = super().least_free(host, capacity)
+        if host not in [of_tikv.name for of_tikv in self.fleet.with_role("tikv")]:
+            return least
+        return max(least, reserve_bytes([self.instance.components], capacity))
 
     def log_tail(self) -> str:
         (host, *_) = [host for host in self.fleet.hosts if host.address == self.instance.host]
