@@ -362,6 +362,9 @@ def main() -> None:
         database = Database(conf["mariadb"], Path(conf["data_dir"]))
         database.start()
     if conf["component"] == "tidb":
+        for item in ("tmp-storage-path", "socket", "temp-dir"):
+            if made := conf["config"].get(item):
+                Path(made.replace("{Port}", str(conf["port"]))).mkdir(parents=True, exist_ok=True)
         place = (conf["port"], conf["backend"])
         threading.Thread(target=forward, args=place, daemon=True).start()
     serve_http(conf["status_port"], Routes(conf, identity))

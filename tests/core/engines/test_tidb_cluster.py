@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
+import yaml
 
 from benchlab.engines.database import LEAST_FREE
 from benchlab.engines.tidb import Engine
@@ -150,6 +151,23 @@ def test_a_deployment_begins_with_nothing_and_ends_with_an_account() -> None:
     assert statements.endswith("ALTER USER 'root'@'%' IDENTIFIED BY 'hunter2';")
     assert "log.level" not in statements
     assert log.lines.index("root on kv-1") < log.lines.index("tiup deploy")
+
+
+def test_what_tidb_writes_beside_its_log_lies_in_its_side_s_directory() -> None:
+    """Nothing stays in /tmp; it is no setting that was asked for, and a changed one keeps it."""
+    made = cluster(Log(), version="v6.5.0")
+    made.deploy()
+    made.with_components({"tikv": {"log.level": "debug"}}).configure()
+    files = made.executor.files  # type: ignore[attr-defined]  # a fake
+    written = [yaml.safe_load(files[path]) for path in files if path.suffix == ".yaml"]
+    assert len(written) == 2
+    for document in written:
+        tidb = document["server_configs"]["tidb"]
+        assert tidb["log.level"] == "error"
+        assert tidb["temp-dir"].startswith("/d/c1/baseline/")
+        assert tidb["tmp-storage-path"].startswith("/d/c1/baseline/")
+        assert tidb["socket"] == ""
+    assert not {key for key in made.requested() if "tmp" in key or "temp" in key}
 
 
 OTHER = "8.0.11-TiDB-v9.0.0-beta.2.pre-1895-g5c91a2b"

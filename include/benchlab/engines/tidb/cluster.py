@@ -191,7 +191,7 @@ class Cluster(TiDB, BaseCluster):
         self.executor.run(["rm", "-f", str(self._configured)])
         try:
             shown = self._tiup.cluster("show-config", name).stdout
-            self._edit(topology.with_configs(shown, self._configs))
+            self._edit(topology.with_configs(shown, self._rendered))
         except CommandError as error:
             raise EngineError(f"{self._name()}: cannot be configured: {error}") from error
         self._note_configured()
@@ -259,7 +259,7 @@ class Cluster(TiDB, BaseCluster):
                 self._tiup.cluster("stop", name)
                 self._hosts.restore()
             case "configure":
-                changed = topology.with_configs("", self._configs)
+                changed = topology.with_configs("", self._rendered)
                 self._edit(f"# what `tiup cluster show-config {name}` prints, with\n{changed}")
             case "start_for_trial":
                 self._tiup.cluster("start", name)
@@ -402,7 +402,7 @@ class Cluster(TiDB, BaseCluster):
             user=self.instance.user,
             subdirectory=self.instance.subdirectory,
             ports=self.instance.ports,
-            configs=self._configs,
+            configs=self._rendered,
         )
         self.executor.run(["mkdir", "-p", "-m", "700", str(directory)])
         self.executor.put(self.client_config, self._client_options(), private=True)
@@ -418,6 +418,13 @@ class Cluster(TiDB, BaseCluster):
         except BenchlabError as error:
             left = self._clean_up()
             raise EngineError(f"{self._name()}: cannot be deployed: {error}{left}") from error
+
+    @property
+    def _rendered(self) -> dict[topology.Component, Parameters]:
+        """What was asked for, and where TiDB writes; places are no part of what is compared."""
+        root = self._hosts.places(self.fleet.client).root  # the same on all hosts
+        places = rules.out_of_tmp(self.instance.version, root)
+        return {**self._configs, "tidb": {**places, **self._configs["tidb"]}}
 
     @property
     def _name_for_tiup(self) -> str:
@@ -500,6 +507,7 @@ class Cluster(TiDB, BaseCluster):
                 storage=url,
                 database=self.instance.database,
                 region=region,
+                log=self.instance.directory / f"br-{action}.log",
             )
         except CommandError as error:
             raise EngineError(f"{self._name()}: BR's {action} failed: {error}") from error
