@@ -283,6 +283,9 @@ def test_the_probes_of_the_hosts_are_shown() -> None:
     row = "| tikv-1 | tikv, pd | 1,300 / 1,300 | n/a / n/a | n/a / n/a | n/a / n/a |"
     assert f"{row} 1,000 / 1,000 | n/a / n/a |" in page
     assert "Not probed: Round trip to the client (ms) on tikv-1 (ping | not found)." in page
+    varied = "CPU, 1 thread (1,000 lines/s) on tikv-1 900 to 1,400 before the last round"
+    assert f"Repeats that vary by more than a quarter: {varied}. What lies within" in page
+    assert "more than a quarter" not in " ".join(probed.sentences(once.campaign, once.language))
     assert "the repeats at the start / before the last round" in page
     assert not {FIRST, AGAIN} & set(twice.software)
     page = bundle.make(*case_of(twice.campaign))["report.json"].decode()

@@ -646,6 +646,12 @@ probes-table = { $times ->
     [one] Each host was probed once, when nothing else was at work on it, and all at the same time: sorting lines, and 1 MiB reads and writes and synced writes of 4 KiB on the disk of its data directory. A cell is the median of the repeats.
    *[other] Each host was probed twice, when nothing else was at work on it, and all at the same time: sorting lines, and 1 MiB reads and writes and synced writes of 4 KiB on the disk of its data directory. A cell is the median of the repeats at the start / before the last round.
 }
+probes-noisy = Repeats that vary by more than a quarter: { $repeats }. What lies within them counts as no difference, whatever the medians are.
+probes-repeats = { $measure } on { $host } { $least } to { $most }{ $probe ->
+    [only] { "" }
+    [first] { " " }at the start
+   *[again] { " " }before the last round
+}
 probes-missing = Not probed: { $gaps }.
 probes-gap = { $measure } on { $hosts } ({ $reason })
 

@@ -692,6 +692,12 @@ probes-table = { $times ->
     [1] 在没有其他负载时，同时对所有主机各探测一次：对文本行排序，以及在数据目录所在磁盘上进行 1 MiB 的读写和 4 KiB 的同步写入。单元格为多次重复的中位数。
    *[other] 在没有其他负载时，同时对所有主机各探测两次：对文本行排序，以及在数据目录所在磁盘上进行 1 MiB 的读写和 4 KiB 的同步写入。单元格为开始时 / 最后一轮之前多次重复的中位数。
 }
+probes-noisy = 重复之间相差超过四分之一的探测：{ $repeats }。无论中位数如何，落在重复范围之内的差别都不计为差异。
+probes-repeats = { $host } 的{ $measure }{ $probe ->
+    [only] { "" }
+    [first] （开始时）
+   *[again] （最后一轮之前）
+}为 { $least } 至 { $most }
 probes-missing = 未能探测：{ $gaps }。
 probes-gap = { $hosts } 的{ $measure }（{ $reason }）
 
