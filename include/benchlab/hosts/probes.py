@@ -33,9 +33,10 @@ from benchlab.hosts.fleet import ROLES, Fleet, FleetHost, try_on_all
 FIRST, AGAIN = "probe_first", "probe_again"
 MEASURES = ("cpu_one", "cpu_all", "disk_write", "disk_read", "disk_sync")
 ROUND_TRIP = "round_trip"
-# Of 100 fleets of three hosts a role, all alike, by chance less than one has a difference of 3 %, and
-# less than one a change of 10 %, even if synced writes vary by 20 % and other copying by 10 % between
-# repeats (simulated: 0.6 and 0.8 % of 20,000 fleets, also if one repeat in ten is slower still).
+# Of 100 fleets of three hosts a role, all alike, by chance less than one has a difference of 3 %,
+# and less than one a change of 10 %, even if synced writes vary by 20 % and other copying by 10 %
+# between repeats (0.6 and 0.8 % of 20,000 simulated fleets, also if one repeat in ten is slower
+# still).
 REPEATS = 7
 RANK_OF_DIFFERENCE, RANK_OF_CHANGE = 2, 6
 # Repeats that vary by more hide a change that the gates would find in calm ones.

@@ -285,7 +285,7 @@ def test_a_parameter_is_compared_with_what_its_own_component_says() -> None:
 
 
 def test_what_has_to_stay_free_on_a_disk_is_what_tikv_says() -> None:
-    """Its reserve on its own hosts, as configured, but at least 5 % of the disk; elsewhere little."""
+    """Its reserve on its own hosts, as configured, but at least 5 % of the disk."""
     usual = cluster(Log())
     assert usual.least_free("kv-1", 40 * 2**30) == 5 * 2**30
     assert usual.least_free("kv-1", 1000 * 2**30) == 50 * 2**30

@@ -20,12 +20,12 @@ TINY = {"dataset": {"tables": 1, "table_size": 1000}}
 
 
 def checked(
-    folder: Path, role: Role, capacity: float, free: float, own: float = 0, **items: object
+    folder: Path, role: Role, capacity: float, free: float, own: float = 0, reserve: str = "5GiB"
 ) -> None:
-    """The preflight of one host whose disk has so many GiB; ``items`` are TiKV's."""
+    """The preflight of one host whose disk has so many GiB."""
     spec = report_types.load(find().configs / "reports" / "sysbench_hosts.yaml")
     engines = spec.model_dump()["engines"]
-    engines["tidb"]["components"] = {"tikv": items}
+    engines["tidb"]["components"] = {"tikv": {"storage.reserve-space": reserve}}
     spec = spec.with_overrides({**TINY, "engines": engines})
     home = Home(find().project, folder)
     plan = planning.plan(home, spec, "tidb", "c1")
@@ -52,11 +52,10 @@ def test_a_disk_has_room_for_what_tikv_keeps_free(tmp_path: Path) -> None:
 
 def test_a_smaller_reserve_counts(tmp_path: Path) -> None:
     """As configured, but never less than 5 % of the disk, as TiKV has it; without one, nothing."""
-    item = "storage.reserve-space"
-    checked(tmp_path, "tikv", 10, 5, **{item: "64MiB"})
+    checked(tmp_path, "tikv", 10, 5, reserve="64MiB")
     with pytest.raises(TargetError, match="need about 4"):
-        checked(tmp_path, "tikv", 10, 4.5, **{item: "64MiB"})
-    checked(tmp_path, "tikv", 1000, 5, **{item: "0KB"})
+        checked(tmp_path, "tikv", 10, 4.5, reserve="64MiB")
+    checked(tmp_path, "tikv", 1000, 5, reserve="0KB")
 
 
 def test_every_host_has_room_for_programs_and_a_resumed_campaign_has_its_own(
