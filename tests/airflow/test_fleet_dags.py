@@ -144,11 +144,11 @@ def test_only_on_a_fleet_a_trial_waits_without_a_worker(dags: dict[str, Any], re
     assert [t["deferrable"] for t in trials] == [report in ON_A_FLEET] * 3
 
 
-@pytest.mark.parametrize("report", ON_A_FLEET)
+@pytest.mark.parametrize("report", ON_EC2)
 def test_both_sides_are_deployed_before_one_task_loads_them(
     dags: dict[str, Any], report: str
 ) -> None:
-    """At once where the hosts allow; then each side is analyzed and backed up, before any trial."""
+    """At once, as rented hosts allow it; then each is analyzed and backed up, before any trial."""
     tasks = dags[report]["tasks"]
     order = ["provision", "deploy_first", "deploy_second", "load"]
     for place in ("first", "second"):

@@ -480,6 +480,13 @@ def _no_regions() -> dict[str, Any]:
     return {"count": 0, "regions": []}
 
 
+def make_temporary(conf: dict[str, Any]) -> None:
+    """What a TiDB server makes in ``/tmp``, or where its configuration says."""
+    for item in ("tmp-storage-path", "socket", "temp-dir"):
+        if made := conf["config"].get(item):
+            Path(made.replace("{Port}", str(conf["port"]))).mkdir(parents=True, exist_ok=True)
+
+
 def main() -> None:
     """Serve until SIGTERM; or check the configuration."""
     if "--help" in sys.argv:
@@ -501,6 +508,7 @@ def main() -> None:
         database = Database(conf["mariadb"], Path(conf["data_dir"]))
         database.start()
     if conf["component"] == "tidb":
+        make_temporary(conf)
         place = (conf["port"], conf["backend"])
         threading.Thread(target=forward, args=place, daemon=True).start()
     serve_http(conf["status_port"], Routes(conf, identity))

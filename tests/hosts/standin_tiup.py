@@ -62,6 +62,12 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 # What servers of a nightly call themselves: `git describe`, and TiKV's by its Cargo.toml.
+# Where a TiDB writes by default, and which version was the first with that item.
+IN_TMP = {
+    "tmp-storage-path": ((4, 0, 0), "/tmp/1000_tidb"),
+    "socket": ((5, 3, 0), "/tmp/tidb-{Port}.sock"),
+    "temp-dir": ((6, 3, 0), "/tmp/tidb"),
+}
 NIGHTLY = {
     "pd": "v9.0.0-beta.2.pre-201-gb7e5b0c",
     "tikv": "v9.0.0-beta.2",
@@ -513,6 +519,9 @@ def settings_of(
 def config_of(server: Server, meta: Meta) -> dict[str, Any]:
     """Defaults, what the topology sets, and what says where the server lies."""
     config: dict[str, Any] = copy.deepcopy(DEFAULTS[server.component])
+    if server.component == "tidb":
+        version = parsed(meta["tidb_version"])
+        config |= {key: place for key, (since, place) in IN_TMP.items() if version >= since}
     items = meta["topology"].get("server_configs", {}).get(server.component, {})
     for key, value in items.items():
         if key.rpartition(".")[2].startswith("no-such"):
@@ -686,6 +695,7 @@ def list_clusters(options: argparse.Namespace) -> None:
 
 def br(options: argparse.Namespace) -> None:
     """``tiup br``; refuses credentials of a role, hosts and versions as the real BR and TiKV do."""
+    Path(options.log_file).write_text("[INFO] Welcome to Backup & Restore (BR)")
     version = parsed(options.version)
     if options.storage.startswith("s3:") and options.send_credentials and version < (7, 6, 0):
         # Without the session token that a role's have: tidb#39832; tikv#15722 takes one.
@@ -879,6 +889,7 @@ def br_parser() -> Parser:
     parser.add_argument("--s3.endpoint", dest="endpoint")
     parser.add_argument("--s3.region", dest="region")
     parser.add_argument("--checksum", choices=["true", "false"])
+    parser.add_argument("--log-file", default=f"/tmp/br.log.{time.time()}")
     parser.add_argument(
         "--send-credentials-to-tikv",
         dest="send_credentials",

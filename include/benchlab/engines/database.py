@@ -29,6 +29,8 @@ OPEN_USER = "bench_open"
 START_LIMIT_S = 120.0
 # Analyzing TPC-C's largest table takes an hour.
 SQL_LIMIT_S = 4 * 3600.0
+# Bytes. A disk with less free is as good as full: logs and temporary files grow by as much at once.
+LEAST_FREE = 2.0**28
 
 Found = TypeVar("Found")
 
@@ -205,6 +207,15 @@ class Database(ABC):
     def stall_lag_s(self) -> float:
         """After how many seconds :meth:`write_stalls` has what has happened."""
         return 0.0
+
+    def least_free(self, host: str, capacity: float) -> float:
+        """Bytes of a host's disk that have to stay free while it works; of any host.
+
+        Args:
+            host: its name in the fleet.
+            capacity: of its disk, in bytes.
+        """
+        return LEAST_FREE
 
     # What all share
 

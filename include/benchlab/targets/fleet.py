@@ -60,16 +60,19 @@ PROBE_S, PROBE_SHARE = 0.7, 0.01
 TIUP = '$(command -v tiup || echo "${TIUP_HOME:-$HOME/.tiup}/bin/tiup")'
 
 
-# Where a dataset came from, as a campaign's environment says it.
-RESTORED, LOADED = "restored from a dataset snapshot", "loaded by the client"
+# Where a dataset came from, as a campaign's environment says it. Earlier releases did not say which
+# campaign saved a snapshot.
+DATASETS: dict[Source, str] = {
+    "load": "loaded by the client",
+    "snapshot": "restored from a dataset snapshot that an earlier campaign saved",
+    "new snapshot": "restored from a dataset snapshot that this campaign saved",
+}
 # More would only queue up in front of the storage; a guess, as high as published load commands.
 MOST_LOAD_THREADS = 64
 
 
 class FleetTarget(BaseTarget):
     """A fleet, for one campaign."""
-
-    loads_together = True
 
     # What each kind does in its own way
 
@@ -309,10 +312,8 @@ class FleetTarget(BaseTarget):
     def environment(self) -> dict[str, str]:
         engine = engines.by_name()[self.plan.engine]
         cluster = engines.cluster_of(self.plan.engine)
-        restored = self.dataset_source() != "load"
-        facts = self.engine_facts(engine, cluster.caveat) | {
-            "dataset": RESTORED if restored else LOADED
-        }
+        facts = self.engine_facts(engine, cluster.caveat)
+        facts["dataset"] = DATASETS[self.dataset_source()]
         described = on_all(self.fleet.hosts, self._describe)
         for role in ROLES:
             if hosts := self.fleet.with_role(role):

@@ -54,6 +54,7 @@ class Target(FleetTarget):
     topology = "ec2"
     rents = True
     keeps_datasets = True
+    loads_together = True
 
     @classmethod
     def undecided(cls, spec: ReportSpec, topology: Any) -> list[str]:

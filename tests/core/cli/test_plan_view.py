@@ -61,7 +61,7 @@ def test_a_fleet_s_plan_shows_steps_hosts_quota_disk_and_dollars() -> None:
         "on each storage host",
         "at list prices of 20",
         "approval above 20 dollars (a person has to approve it), refused above 60, where it also",
-        "repeats: up to 7.0 h and 55.",
+        "repeats: up to 7.6 h and 60.",
         "at worst: 60.00 dollars, the limit, at which it stops measuring",
         "round 6 · ",
         "restore, warm-up, 60 s",
@@ -282,8 +282,10 @@ def test_an_unknown_value_is_a_name_in_brackets(name: str) -> None:
     assert "<campaign>" in shown
     assert ("<tidb-1>:4000" in shown) == (name == "sysbench_ec2")
     assert ("172.16.30.32:4000" in shown) == (name == "sysbench_hosts")
+    by_cores = {"sysbench_local": "1", "sysbench_ec2": "30"}.get(name, "<cores of client, at most ")
     for line in shown.splitlines():
         assert "IDENTIFIED BY" not in line or "'<password>'" in line
+        assert "nbthread" not in line or line.startswith(f"    nbthread {by_cores}")
 
 
 def test_the_list_begins_with_what_it_leaves_out() -> None:

@@ -38,6 +38,7 @@ from benchlab.report.sentences import method, setting, trust, wording
 from benchlab.results import rows as store_rows
 from benchlab.results.records import Campaign, InstanceFacts, TrialResult
 from benchlab.results.store import Store
+from benchlab.targets.fleet import DATASETS
 from tests.builders import campaigns
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "report"
@@ -301,6 +302,9 @@ def test_the_probes_of_the_hosts_are_shown() -> None:
     row = "| tikv-1 | tikv, pd | 1,300 / 1,300 | n/a / n/a | n/a / n/a | n/a / n/a |"
     assert f"{row} 1,000 / 1,000 | n/a / n/a |" in page
     assert "Not probed: Round trip to the client (ms) on tikv-1 (ping | not found)." in page
+    varied = "CPU, 1 thread (1,000 lines/s) on tikv-1 900 to 1,400 before the last round"
+    assert f"Repeats that vary by more than a quarter: {varied}. What lies within" in page
+    assert "more than a quarter" not in " ".join(probed.sentences(once.campaign, once.language))
     assert "the repeats at the start / before the last round" in page
     assert not {FIRST, AGAIN} & set(twice.software)
     page = bundle.make(*case_of(twice.campaign))["report.json"].decode()
@@ -480,8 +484,15 @@ def test_the_page_says_where_the_dataset_came_from_and_that_rows_differ() -> Non
     assert "but not in content" in method.steps(loaded)[1]
     assert "--rand-seed does not make prepare repeatable" in method.steps(loaded)[1]
     assert not any("dataset snapshot" in note for note in method.notes(loaded))
-    restored = report_of(environment={"dataset": "restored from a dataset snapshot"})
+    restored = report_of(environment={"dataset": DATASETS["snapshot"]})
     assert method.steps(restored)[1].startswith("Restore 16 tables of 10,000,000 rows")
+    assert "an earlier campaign loaded them" in method.steps(restored)[1]
+    saved = report_of(environment={"dataset": DATASETS["new snapshot"]})
+    assert method.steps(saved)[1].startswith("Load 16 tables of 10,000,000 rows with the client, ")
+    assert "earlier" not in method.steps(saved)[1]
+    # An earlier release's word, which leaves open which campaign it was.
+    unsaid = report_of(environment={"dataset": "restored from a dataset snapshot"})
+    assert "they had been loaded with the client" in method.steps(unsaid)[1]
     assert any("a restore writes them to disk in order" in n for n in method.notes(restored))
     assert "deployed and filled with data once" in trust.deployments(restored)
     assert "before their dataset snapshots were taken" in markdown.render(restored)

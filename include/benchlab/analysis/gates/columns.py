@@ -50,11 +50,12 @@ Servers, load balancer, the client's job: ``benchlab.campaign.trial_columns``
 ``backends_down``            backends that the load balancer lost      count   no answer, none
 ``connection_spread``        connections: most - fewest per backend    count   no answer
 ``write_stalls``             storage servers that held writes back     count   one does not say
-Hosts during the run: ``benchlab.hosts.metrics.HostMetrics.columns``
+Hosts during the run: ``columns`` and ``space_ratio`` of ``benchlab.hosts.metrics.HostMetrics``
 -----------------------------------------------------------------------------------------------
 ``harness_cpu_ratio``        CPU used by client or load balancer       ratio   not sampled
 ``cpu_steal_ratio``          CPU stolen, on the worst host             ratio   not sampled
 ``other_work_ratio``         CPU that others used, on the worst host   ratio   not sampled
+``free_space_ratio``         least free disk / what must stay free     ratio   not sampled
 ===========================  ========================================  ======  ================
 """
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Self
 
-from benchlab.engines import quantities
 from benchlab.engines.cluster import Act, BaseCluster, Executors, Wanted
 from benchlab.engines.database import (
     USER,
@@ -40,9 +39,10 @@ from benchlab.errors import (
     UnavailableError,
 )
 from benchlab.hosts.fleet import Fleet
+from benchlab.plan import quantities
 from benchlab.plan.fields.builds import Build, Builds, is_nightly
 from benchlab.plan.fields.engines import Components, Parameters
-from benchlab.plan.steps import ANALYZED_AT_ONCE
+from benchlab.plan.steps import ANALYZED_AT_ONCE, reserve_bytes
 from benchlab.plan.versions import NIGHTLY
 from benchlab.results import records
 
@@ -209,7 +209,7 @@ class Cluster(TiDB, BaseCluster):
         self.executor.run(["rm", "-f", str(self._configured)])
         try:
             shown = self._tiup.cluster("show-config", name).stdout
-            self._edit(topology.with_configs(shown, self._configs))
+            self._edit(topology.with_configs(shown, self._rendered))
         except (CommandError, EngineError) as error:
             raise EngineError(f"{self._name()}: cannot be configured: {error}") from error
         self._note_configured()
@@ -277,7 +277,7 @@ class Cluster(TiDB, BaseCluster):
                 self._tiup.cluster("stop", name)
                 self._hosts.restore()
             case "configure":
-                changed = topology.with_configs("", self._configs)
+                changed = topology.with_configs("", self._rendered)
                 self._edit(f"# what `tiup cluster show-config {name}` prints, with\n{changed}")
             case "start_for_trial":
                 self._tiup.cluster("start", name)
@@ -395,6 +395,13 @@ class Cluster(TiDB, BaseCluster):
         on = str(self._configs["tikv"].get("storage.flow-control.enable", True)).lower()
         return 0.0 if rules.flows(self.instance.version) and on != "false" else stalls.LAG_S
 
+    def least_free(self, host: str, capacity: float) -> float:
+        """See :class:`Database`: where TiKV has less than its reserve, it refuses to write."""
+        least = super().least_free(host, capacity)
+        if host not in [of_tikv.name for of_tikv in self.fleet.with_role("tikv")]:
+            return least
+        return max(least, reserve_bytes([self.instance.components], capacity))
+
     def log_tail(self) -> str:
         (host, *_) = [host for host in self.fleet.hosts if host.address == self.instance.host]
         log = self._hosts.places(host).log("tidb")
@@ -420,7 +427,7 @@ class Cluster(TiDB, BaseCluster):
             user=self.instance.user,
             subdirectory=self.instance.subdirectory,
             ports=self.instance.ports,
-            configs=self._configs,
+            configs=self._rendered,
         )
         self.executor.run(["mkdir", "-p", "-m", "700", str(directory)])
         self.executor.put(self.client_config, self._client_options(), private=True)
@@ -451,6 +458,13 @@ class Cluster(TiDB, BaseCluster):
             )
         if faults:
             raise EngineError("\n".join([*faults, "correct it in the report type"]))
+
+    @property
+    def _rendered(self) -> dict[topology.Component, Parameters]:
+        """What was asked for, and where TiDB writes; places are no part of what is compared."""
+        root = self._hosts.places(self.fleet.client).root  # the same on all hosts
+        places = rules.out_of_tmp(self.instance.version, root)
+        return {**self._configs, "tidb": {**places, **self._configs["tidb"]}}
 
     @property
     def _name_for_tiup(self) -> str:
@@ -534,6 +548,7 @@ class Cluster(TiDB, BaseCluster):
                 storage=url,
                 database=self.instance.database,
                 region=region,
+                log=self.instance.directory / f"br-{action}.log",
             )
         except CommandError as error:
             raise EngineError(f"{self._name()}: BR's {action} failed: {error}") from error

@@ -354,7 +354,10 @@ step-deploy = { $candidate ->
     [tiup] with TiUP on the same hosts, each as a cluster with its own directories and ports
     [fleet] on the same hosts, each as a cluster with its own directories and ports
    *[machine] side by side, each with its own data directory, on the same port
-}; only one runs at a time.
+}; { $loaded ->
+    [together] except while both are loaded, only one runs at a time
+   *[apart] only one runs at a time
+}.
 step-ports = { $deployments ->
     [one] Which side has which ports is drawn.
    *[other] Which side has which ports is drawn, and the sides swap them from one deployment to the next.
@@ -364,7 +367,11 @@ dataset-warehouses = { $warehouses } warehouses of TPC-C
 dataset-records = { $records } records of YCSB
 dataset-scale-factor = TPC-H at scale factor { $factor }
 step-load = Load { $dataset } into each side.
-step-restore-dataset = Restore { $dataset } into each side from the dataset snapshot of its version; an earlier campaign loaded them with the client.
+step-restore-dataset = { $by ->
+    [this] Load { $dataset } with the client, save them as a dataset snapshot, and restore them into each side from that.
+    [earlier] Restore { $dataset } into each side from a dataset snapshot; an earlier campaign loaded them with the client.
+   *[unknown] Restore { $dataset } into each side from a dataset snapshot; they had been loaded with the client.
+}
 contents-tpcc = The rows of the two sides are alike in kind, but not in content, as their checksums show: TPC-C asks for random values, and for 5 to 15 lines in each order.
 contents-sysbench = The rows of the two sides are alike in number and kind, but not in content, as their checksums show: sysbench fills its tables at random, and its --rand-seed does not make prepare repeatable.
 contents-differ = The rows of the two sides are alike in number and kind, but not in content, as their checksums show.
@@ -647,6 +654,12 @@ probes-probe = Everything
 probes-table = { $times ->
     [one] Each host was probed once, when nothing else was at work on it, and all at the same time: sorting lines, and 1 MiB reads and writes and synced writes of 4 KiB on the disk of its data directory. A cell is the median of the repeats.
    *[other] Each host was probed twice, when nothing else was at work on it, and all at the same time: sorting lines, and 1 MiB reads and writes and synced writes of 4 KiB on the disk of its data directory. A cell is the median of the repeats at the start / before the last round.
+}
+probes-noisy = Repeats that vary by more than a quarter: { $repeats }. What lies within them counts as no difference, whatever the medians are.
+probes-repeats = { $measure } on { $host } { $least } to { $most }{ $probe ->
+    [only] { "" }
+    [first] { " " }at the start
+   *[again] { " " }before the last round
 }
 probes-missing = Not probed: { $gaps }.
 probes-gap = { $measure } on { $hosts } ({ $reason })
@@ -1355,7 +1368,11 @@ step-deploy-single = Deploy { $engine } { $baseline } { $where ->
    *[machine] with a data directory and a port of its own
 }.
 step-load-single = Load { $dataset }.
-step-restore-dataset-single = Restore { $dataset } from the dataset snapshot of its version; an earlier campaign loaded them with the client.
+step-restore-dataset-single = { $by ->
+    [this] Load { $dataset } with the client, save them as a dataset snapshot, and restore them from that.
+    [earlier] Restore { $dataset } from a dataset snapshot; an earlier campaign loaded them with the client.
+   *[unknown] Restore { $dataset } from a dataset snapshot; they had been loaded with the client.
+}
 step-consistency-single = Check TPC-C's consistency conditions (clause 3.3.2) { $moments ->
     [load] after the load
     [last-trial] after the last trial

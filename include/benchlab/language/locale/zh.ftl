@@ -312,7 +312,10 @@ step-deploy = { $where ->
     [tiup] 各自为独立的集群，使用各自的目录和端口
     [fleet] 各自为独立的集群，使用各自的目录和端口
    *[machine] 各自使用独立的数据目录，端口相同
-}；同一时刻只运行其中一方。
+}；{ $loaded ->
+    [together] 除同时导入数据外，
+   *[apart] { "" }
+}同一时刻只运行其中一方。
 step-ports = { $deployments ->
     [one] 哪一方使用哪组端口由随机决定。
    *[other] 哪一方使用哪组端口由随机决定，并在每次新的部署时互换。
@@ -322,7 +325,11 @@ dataset-warehouses = { $warehouses } 个 TPC-C warehouse
 dataset-records = { $records } 条 YCSB 记录
 dataset-scale-factor = scale factor 为 { $factor } 的 TPC-H 数据
 step-load = 向每一方导入 { $dataset }。
-step-restore-dataset = 从各版本的数据集快照向每一方恢复 { $dataset }；这些数据由此前的一次测试通过客户端导入。
+step-restore-dataset = { $by ->
+    [this] 用客户端导入 { $dataset }，保存为数据集快照，再从该快照恢复到每一方。
+    [earlier] 从数据集快照向每一方恢复 { $dataset }；这些数据由此前的一次测试通过客户端导入。
+   *[unknown] 从数据集快照向每一方恢复 { $dataset }；这些数据此前已通过客户端导入。
+}
 contents-tpcc = 由校验和可知，两方的数据行类型相同，但内容不同：TPC-C 要求取随机值，且每个订单有 5 至 15 个订单行。
 contents-sysbench = 由校验和可知，两方的数据行数量和类型相同，但内容不同：sysbench 以随机值填充表，且 --rand-seed 不能使 prepare 的结果可复现。
 contents-differ = 由校验和可知，两方的数据行数量和类型相同，但内容不同。
@@ -515,6 +522,8 @@ gate-cpu-steal = 在每台主机上，被虚拟化层占用的 CPU 不超过 { $
     .of = the hypervisor took { $n1 } % of the CPU or less, on every host
 gate-other-work = 在每台主机上，其他程序使用的 CPU 不超过 { $n1 }%
     .of = other programs used { $n1 } % of the CPU or less, on every host
+gate-disk-space = 每个数据目录的可用空间都不少于其服务器所需，包括 TiKV 的预留空间
+    .of = every data directory had as much free space as its servers need, TiKV's reserve among it
 gate-version = 每台服务器均为所要求的版本
     .of = every server is the version that was asked for
 gate-parameters = 所要求的每个参数均已生效
@@ -694,6 +703,12 @@ probes-table = { $times ->
     [1] 在没有其他负载时，同时对所有主机各探测一次：对文本行排序，以及在数据目录所在磁盘上进行 1 MiB 的读写和 4 KiB 的同步写入。单元格为多次重复的中位数。
    *[other] 在没有其他负载时，同时对所有主机各探测两次：对文本行排序，以及在数据目录所在磁盘上进行 1 MiB 的读写和 4 KiB 的同步写入。单元格为开始时 / 最后一轮之前多次重复的中位数。
 }
+probes-noisy = 重复之间相差超过四分之一的探测：{ $repeats }。无论中位数如何，落在重复范围之内的差别都不计为差异。
+probes-repeats = { $host } 的{ $measure }{ $probe ->
+    [only] { "" }
+    [first] （开始时）
+   *[again] （最后一轮之前）
+}为 { $least } 至 { $most }
 probes-missing = 未能探测：{ $gaps }。
 probes-gap = { $hosts } 的{ $measure }（{ $reason }）
 
@@ -1363,7 +1378,11 @@ step-deploy-single = { $where ->
    *[machine] 使用独立的数据目录和端口部署
 } { $engine } { $baseline }。
 step-load-single = 导入 { $dataset }。
-step-restore-dataset-single = 从该版本的数据集快照恢复 { $dataset }；这些数据由此前的一次测试通过客户端导入。
+step-restore-dataset-single = { $by ->
+    [this] 用客户端导入 { $dataset }，保存为数据集快照，再从该快照恢复。
+    [earlier] 从数据集快照恢复 { $dataset }；这些数据由此前的一次测试通过客户端导入。
+   *[unknown] 从数据集快照恢复 { $dataset }；这些数据此前已通过客户端导入。
+}
 step-consistency-single = { $moments ->
     [load] 导入数据之后，
     [last-trial] 最后一次试验之后，

@@ -146,7 +146,8 @@ def _needs(spec: ReportSpec, plan: Plan) -> Iterator[str]:
     yield f"hosts: {_kinds(plan)}"
     if plan.vcpus is not None:
         yield f"vCPUs: {plan.vcpus}, which the account's quota has to allow"
-    yield f"disk: about {plan.disk_gib:g} GiB on each storage host, for data and snapshots"
+    what = "data" if plan.target == "tidb_cloud" else "data, snapshots, programs, TiKV's reserve"
+    yield f"disk: about {plan.disk_gib:g} GiB on each storage host, for {what}"
     if plan.dollars is None:
         yield _unpriced(plan)
     else:

@@ -258,7 +258,17 @@ class Report:
     @property
     def restored_dataset(self) -> bool:
         """Whether the dataset came from a dataset snapshot and was not loaded."""
-        return self.environment.get("dataset", "").startswith("restored")
+        return self._dataset.startswith("restored")
+
+    @property
+    def dataset_saved_by(self) -> str:
+        """Which campaign saved the dataset snapshot, ``this`` or ``earlier``; else ``unknown``."""
+        ends = {"this campaign saved": "this", "an earlier campaign saved": "earlier"}
+        return next((by for end, by in ends.items() if self._dataset.endswith(end)), "unknown")
+
+    @property
+    def _dataset(self) -> str:
+        return self.environment.get("dataset", "")
 
     # ---------------------------------------------------------------- what came out
 

@@ -13,7 +13,7 @@ from benchlab.analysis.verdict.decision import ALPHA
 from benchlab.language import recorded
 from benchlab.language.names import items, plain
 from benchlab.language.numbers import MISSING
-from benchlab.plan.fields.dataset import Records, ScaleFactor, Warehouses
+from benchlab.plan.fields.dataset import AnyDataset, Dataset, Records, ScaleFactor, Warehouses
 from benchlab.plan.fields.load_balancer import HAProxySettings
 from benchlab.report.model.report import Report, ReportSide
 from benchlab.report.sentences import setting, wording
@@ -103,6 +103,7 @@ def _deploy(report: Report) -> str:
         engine=report.engine_title,
         **versions,
         where="tiup" if with_tiup else _where(report),
+        loaded="together" if report.plan.target == "ec2" else "apart",
     )
     if not report.plan.first_ports:
         return deployed
@@ -111,16 +112,25 @@ def _deploy(report: Report) -> str:
 
 
 def _fill(report: Report) -> str:
-    say, whole, loaded = report.language.say, report.numbers.whole, report.spec.dataset
-    step = "step-restore-dataset" if report.restored_dataset else "step-load"
-    if isinstance(loaded, Warehouses):
-        return say(step, dataset=say("dataset-warehouses", warehouses=whole(loaded.warehouses)))
-    if isinstance(loaded, Records):
-        return say(step, dataset=say("dataset-records", records=whole(loaded.records)))
-    if isinstance(loaded, ScaleFactor):
-        return say(step, dataset=say("dataset-scale-factor", factor=whole(loaded.scale_factor)))
-    tables, rows = whole(loaded.tables), whole(loaded.table_size)
-    return say(step, dataset=say("dataset-tables", tables=tables, rows=rows))
+    say, loaded = report.language.say, report.spec.dataset
+    dataset = _dataset(report, loaded)
+    if report.restored_dataset:
+        return say("step-restore-dataset", dataset=dataset, by=report.dataset_saved_by)
+    return say("step-load", dataset=dataset)
+
+
+def _dataset(report: Report, loaded: AnyDataset) -> str:
+    say, whole = report.language.say, report.numbers.whole
+    match loaded:
+        case Warehouses():
+            return say("dataset-warehouses", warehouses=whole(loaded.warehouses))
+        case Records():
+            return say("dataset-records", records=whole(loaded.records))
+        case ScaleFactor():
+            return say("dataset-scale-factor", factor=whole(loaded.scale_factor))
+        case Dataset():
+            tables, rows = whole(loaded.tables), whole(loaded.table_size)
+            return say("dataset-tables", tables=tables, rows=rows)
 
 
 def _consistency(report: Report) -> tuple[str, ...]:
