@@ -102,7 +102,12 @@ ANSWERS: dict[str, Any] = {
     "/stores": {
         "stores": [
             {
-                "store": {"address": "10.0.0.1:20160", "version": "5.2.0", "state_name": "Up"},
+                "store": {
+                    "id": 1,
+                    "address": "10.0.0.1:20160",
+                    "version": "5.2.0",
+                    "state_name": "Up",
+                },
                 "status": {"leader_count": 3},
             }
         ]
