@@ -79,9 +79,9 @@ ON_EC2 = """
 1. Make a user or role with `docs/iam-policy.json` and, in Airflow, the Connection `benchlab_aws`
    (type *Amazon Web Services*) with its keys. Without it the machine's own are taken: environment,
    profile, instance role.
-2. Write your own `configs/topologies/<name>.yaml` after `ec2_published.yaml`: region and subnets,
-   `ssh_from` (the addresses of the machine that runs Airflow), image and user, and `tiup`: the
-   address of TiUP's install script, or `image` where your image has it.
+2. Write your own `configs/topologies/<name>.yaml` after `ec2_published.yaml`: region, subnets,
+   image and user, and where Airflow's workers are on several machines the range of their addresses
+   as `ssh_from`.
 3. In `configs/reports/sysbench_ec2.yaml` name the topology, the versions, and your `budget`.
    `benchlab plan sysbench_ec2` needs no account and shows hours, dollars and vCPUs. The published
    fleet has 144 vCPUs: the quota *Running On-Demand Standard instances* has to allow them, which

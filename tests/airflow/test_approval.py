@@ -61,11 +61,9 @@ def execute():
 
 @pytest.fixture
 def ask(airflow_env: dict[str, str], tmp_path: Path) -> dict[str, str]:
-    """An Airflow whose Benchlab has a home of its own, and a topology with nothing left open."""
+    """An Airflow whose Benchlab has a home of its own."""
     project = tmp_path / "project"
     shutil.copytree(PROJECT / "configs", project / "configs")
-    topology = project / "configs/topologies/ec2_published.yaml"
-    topology.write_text(topology.read_text().replace("tiup: null", "tiup: image"))
     return {
         **airflow_env,
         "BENCHLAB_HOME": str(tmp_path / "benchlab"),
@@ -76,9 +74,9 @@ def ask(airflow_env: dict[str, str], tmp_path: Path) -> dict[str, str]:
 def test_what_a_topology_leaves_open_is_said_before_anybody_is_asked(
     airflow_env: dict[str, str], tmp_path: Path
 ) -> None:
-    """As it is shipped, it does not say how TiUP gets onto the client: the plan is refused."""
+    """As it is shipped, it lacks the host keys of owned hosts: the plan is refused."""
     env = {**airflow_env, "BENCHLAB_HOME": str(tmp_path / "benchlab")}
-    plan = 'stages.plan(str(home.find().configs / "reports" / "sysbench_ec2.yaml"))'
+    plan = 'stages.plan(str(home.find().configs / "reports" / "sysbench_hosts.yaml"))'
     caught = f"""
 try:
     {plan}
@@ -86,7 +84,7 @@ except Exception as error:
     say(type(error).__name__, error)
 """
     (sentence,) = told(ASK.replace("OVERRIDES", "[]").replace(plan, "") + caught, env)
-    assert sentence.startswith("AirflowFailException topology ec2_published: tiup: not decided")
+    assert sentence.startswith("AirflowFailException topology hosts_published: no host_key for")
 
 
 def said(env: dict[str, str], code: str, *overrides: str) -> list[str]:

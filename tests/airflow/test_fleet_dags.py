@@ -144,11 +144,11 @@ def test_only_on_a_fleet_a_trial_waits_without_a_worker(dags: dict[str, Any], re
     assert [t["deferrable"] for t in trials] == [report in ON_A_FLEET] * 3
 
 
-@pytest.mark.parametrize("report", ON_A_FLEET)
+@pytest.mark.parametrize("report", ON_EC2)
 def test_both_sides_are_deployed_before_one_task_loads_them(
     dags: dict[str, Any], report: str
 ) -> None:
-    """At once where the hosts allow; then each side is analyzed and backed up, before any trial."""
+    """At once, as rented hosts allow it; then each is analyzed and backed up, before any trial."""
     tasks = dags[report]["tasks"]
     order = ["provision", "deploy_first", "deploy_second", "load"]
     for place in ("first", "second"):
@@ -322,12 +322,13 @@ def test_the_form_shows_the_versions_of_its_report_type(
 
 @pytest.mark.parametrize("report", REPORTS)
 def test_a_form_has_only_what_its_target_can_do(airflow_env: dict[str, str], report: str) -> None:
-    """Hosts of a fleet, an order of two sides, datasets that are kept on S3."""
+    """Hosts of a fleet, an order of two sides, datasets that are kept on S3, leaders of TiKV."""
     (fields, _, own), target = form(airflow_env, report), TARGETS[report]
     is_fleet = target.topology is not None
     assert ("topology" in fields) == is_fleet
     assert ("placement" in fields) == (is_fleet and own["sides"] != "single")
     assert ("snapshots" in fields) == (target.topology == "ec2")
+    assert ("leaders" in fields) == (is_fleet and target.deploys and not target.one_side)
 
 
 @pytest.mark.parametrize(
@@ -373,11 +374,14 @@ say(first[0], first[1].schema["description_md"].splitlines()[0])
 
 
 def test_the_fields_of_a_fleet_reach_the_plan(airflow_env: dict[str, str]) -> None:
-    """Placement and dataset snapshots."""
-    _, chosen, own = form(
-        airflow_env, "sysbench_ec2", placement="sequential", snapshots="s3://bucket/prefix"
-    )
-    assert chosen == {**own, "placement": "sequential", "snapshots": "s3://bucket/prefix"}
+    """Placement, dataset snapshots, leaders."""
+    asked = {
+        "placement": "sequential",
+        "snapshots": "s3://bucket/prefix",
+        "leaders": "as_placed",
+    }
+    _, chosen, own = form(airflow_env, "sysbench_ec2", **asked)
+    assert chosen == own | asked
 
 
 PLAN = """

@@ -21,6 +21,7 @@ from benchlab.results.records import Campaign, TrialResult
 from tests import machine
 from tests.hosts import standin
 from tests.hosts.cloud import REGION, Cloud
+from tests.hosts.install_script import script_on
 from tests.hosts.namespaces import Namespaces, unused
 from tests.hosts.object_storage import KEYS, bucket_on
 from tests.machine import Machine, machine_in
@@ -31,6 +32,7 @@ SPOT_TOPOLOGY = "test_spot_fleet"
 PUBLISHED_TOPOLOGY = "ec2_published"
 # The published fleet has 3 of each but the client.
 HOSTS = {"pd": 1, "tikv": 2, "tidb": 2}
+AUTHORITY = "etc/install-script.pem"
 SMALL = {
     "topology": TOPOLOGY,
     "baseline": "v5.1.1",
@@ -51,9 +53,11 @@ class RentingCloud(Cloud):
     Attributes:
         granted: environment of every login on instances that boot from now on: what a real one
             is granted by its instance profile.
+        certificate: of the server that has TiUP's install script.
     """
 
     granted: Mapping[str, str] = {}
+    certificate = ""
 
     def _boot(self, address: str, script: str, fail: list[str]) -> str:
         console = super()._boot(address, script, fail)
@@ -67,7 +71,9 @@ class RentingCloud(Cloud):
             and {"Key": "benchlab:role", "Value": "tikv"} in instance["Tags"]
         }
         standin.install(host, imdsv2_only="required" in tokens)
-        lines = [f'{name}="{value}"\n' for name, value in self.granted.items()]
+        (host.root / AUTHORITY).write_text(self.certificate)
+        told = {"CURL_CA_BUNDLE": f"/{AUTHORITY}", **self.granted}
+        lines = [f'{name}="{value}"\n' for name, value in told.items()]
         (host.root / "etc/environment").write_text("".join(lines))
         return console
 
@@ -107,10 +113,12 @@ def rented_in(folder: Path, servers: Path) -> Iterator[Rented]:
     project = project_in(folder)
     with (
         unused(folder / "network") as namespaces,
+        script_on(namespaces.gateway, folder / "install") as (script, certificate),
         RentingCloud(folder / "cloud", namespaces) as cloud,
         machine_in(folder, servers, project, **cloud.environment) as rented,
     ):
-        made = _decided(project, namespaces)
+        cloud.certificate = certificate
+        made = _decided(project, namespaces, script)
         write_topology(project, made, PUBLISHED_TOPOLOGY)
         for role, count in HOSTS.items():
             made["roles"][role]["count"] = count
@@ -183,8 +191,8 @@ def assert_every_host_measured(campaign: Campaign, trials: Sequence[TrialResult]
         )
 
 
-def _decided(project: Path, namespaces: Namespaces) -> dict[str, Any]:
+def _decided(project: Path, namespaces: Namespaces, script: str) -> dict[str, Any]:
     """The published fleet, with what it leaves to whoever rents it."""
     shipped = (project / f"configs/topologies/{PUBLISHED_TOPOLOGY}.yaml").read_text()
-    own = {"ssh_from": f"{namespaces.gateway}/32", "tiup": "image"}
+    own = {"ssh_from": f"{namespaces.gateway}/32", "tiup": script}
     return {**yaml.safe_load(shipped), **own}

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import getpass
+import itertools
 import json
 import os
 import re
@@ -75,6 +76,12 @@ BEGIN
   EXECUTE asked;
 END//
 """
+
+
+# Regions of a side's cluster; each of the dataset's tables is one of them.
+REGIONS = 30
+TABLES = (104, 106, 108, 110)
+OPERATORS = "/pd/api/v1/operators"
 
 
 def check_config(conf: dict[str, Any]) -> tuple[str, int]:
@@ -207,12 +214,45 @@ class Routes:
     def __init__(self, conf: dict[str, Any], identity: str) -> None:
         self.conf, self.identity = conf, identity
         self.since = time.monotonic()
+        # Which store leads a region; elected anew at every start, never evenly.
+        stores = range(1, len(conf["stores"]) + 1)
+        self.leaders = {
+            number: stores[0] if number % 3 else stores[number // 3 % len(stores)]
+            for number in range(1, REGIONS + 1)
+        }
 
     def answer(self, path: str) -> Any:
         return getattr(self, self.conf["component"])(path)
 
+    def post(self, path: str, body: dict[str, Any]) -> tuple[str, Any]:
+        """Status and answer of PD's ``/operators``; what it does not take it refuses."""
+        if self.conf["component"] != "pd" or path != OPERATORS:
+            return "404 Not Found", None
+        if (elsewhere := self.of_leader(path)) is not None:
+            return "200 OK", _get(elsewhere, body)
+        region, store = body.get("region_id", 0), body.get("to_store_id", 0)
+        if body.get("name") != "transfer-leader" or region not in self.leaders:
+            return "400 Bad Request", "unknown operator or region"
+        if store not in range(1, len(self.conf["stores"]) + 1):
+            return "500 Internal Server Error", "target leader is not allowed"
+        if self.leaders[region] == store:
+            return "500 Internal Server Error", "no operator step is built"
+        self.leaders[region] = store
+        return "200 OK", "The operator is created."
+
+    def of_leader(self, path: str) -> str | None:
+        """Where a follower of PD gets its answer: from the first member, while that is there."""
+        first = self.conf["members"][0]["url"]
+        own = first == f"http://{self.conf['host']}:{self.conf['port']}"
+        return None if own or not _get(f"{first}/pd/api/v1/version") else f"{first}{path}"
+
     def tidb(self, path: str) -> Any:
         conf = self.conf
+        if path.startswith("/schema/"):
+            return [
+                {"id": table, "name": {"O": f"sbtest{n}", "L": f"sbtest{n}"}, "partition": None}
+                for n, table in enumerate(TABLES, start=1)
+            ]
         return {
             "/status": {
                 "connections": 0,
@@ -263,6 +303,10 @@ class Routes:
         conf = self.conf
         if path == "/standin/database":  # by which the stand-in's BR finds the data
             return conf["database"]
+        asked = path.removeprefix("/pd/api/v1/")
+        by_leader = ("stores", "regions", "operators", "stats/region")
+        if asked in by_leader and (leader := self.of_leader(path)) is not None:
+            return _get(leader)
         route = {
             "status": lambda: {
                 "version": conf["version"],
@@ -287,10 +331,33 @@ class Routes:
                 ]
             },
             "stores": self.stores,
-        }.get(path.removeprefix("/pd/api/v1/"))
+            "regions": self.regions,
+            "operators": list,
+            "stats/region": lambda: {"count": REGIONS},
+            **{f"regions/check/{kind}-peer": _no_regions for kind in ("miss", "pending", "down")},
+        }.get(asked)
         return None if route is None else route()
 
+    def led(self) -> dict[int, int]:
+        """Right after a start PD knows the leader of one region only."""
+        known = REGIONS if time.monotonic() - self.since > 0.5 else 1
+        return {number: store for number, store in self.leaders.items() if number <= known}
+
+    def regions(self) -> dict[str, Any]:
+        """Three tables of one to many regions among others; what is empty is left out."""
+        led, stores = self.led(), range(1, len(self.conf["stores"]) + 1)
+        keys = [f"7A{number:02X}" for number in range(REGIONS - len(TABLES))]
+        keys = ["", *(_key_of(table) for table in TABLES), *keys[1:], ""]
+        found = []
+        for number, (begin, end) in enumerate(itertools.pairwise(keys), start=1):
+            peers = [{"id": 100 * number + s, "store_id": s, "role_name": "Voter"} for s in stores]
+            about = {"id": number, "start_key": begin, "end_key": end, "peers": peers}
+            leader = {"leader": peers[led[number] - 1]} if number in led else {}
+            found.append(about | leader)
+        return {"count": len(found), "regions": found}
+
     def stores(self) -> dict[str, Any]:
+        led = self.led()
         stores = []
         for number, (address, status) in enumerate(self.conf["stores"], start=1):
             identity = _get(f"http://{status}/standin/identity")
@@ -305,7 +372,10 @@ class Routes:
                         "start_timestamp": identity,
                         "state_name": "Up" if identity else "Disconnected",
                     },
-                    "status": {"leader_count": 10, "region_count": 30},
+                    "status": {
+                        "leader_count": sum(store == number for store in led.values()),
+                        "region_count": REGIONS,
+                    },
                 }
             )
         return {"count": len(stores), "stores": stores}
@@ -316,13 +386,18 @@ def serve_http(port: int, routes: Routes) -> None:
 
     class Handler(StreamRequestHandler):
         def handle(self) -> None:
-            path = self.rfile.readline().decode().split()[1]
-            while self.rfile.readline().strip():
-                pass  # its headers
-            found = routes.answer(path)
+            method, path, _ = self.rfile.readline().decode().split()
+            length = 0
+            while header := self.rfile.readline().strip().lower():
+                if header.startswith(b"content-length:"):
+                    length = int(header.partition(b":")[2])
+            if method == "POST":
+                status, found = routes.post(path, json.loads(self.rfile.read(length)))
+            else:
+                found = routes.answer(path)
+                status = "404 Not Found" if found is None else "200 OK"
             text = found and path == "/metrics"
             body = (found if text else json.dumps(found)).encode()
-            status = "404 Not Found" if found is None else "200 OK"
             head = f"HTTP/1.0 {status}\r\nContent-Length: {len(body)}\r\n\r\n"
             self.wfile.write(head.encode() + body)
 
@@ -384,14 +459,32 @@ def note_start(conf: dict[str, Any], identity: str) -> None:
         (data / PLACEHOLDER).write_bytes(b"\0" * 1_000_000)
 
 
-def _get(url: str) -> Any:
+def _get(url: str, body: dict[str, Any] | None = None) -> Any:
     import urllib.request
 
+    sent = None if body is None else json.dumps(body).encode()
     try:
-        with urllib.request.urlopen(url, timeout=2) as answer:
+        with urllib.request.urlopen(url, data=sent, timeout=2) as answer:
             return json.load(answer)
     except OSError:
         return None
+
+
+def _key_of(table: int) -> str:
+    """A table's key as PD writes it: coded in groups of eight bytes, each with its length."""
+    plain = b"t" + (table + 2**63).to_bytes(8)
+    return (plain[:8] + b"\xff" + plain[8:].ljust(8, b"\0") + b"\xf8").hex().upper()
+
+
+def _no_regions() -> dict[str, Any]:
+    return {"count": 0, "regions": []}
+
+
+def make_temporary(conf: dict[str, Any]) -> None:
+    """What a TiDB server makes in ``/tmp``, or where its configuration says."""
+    for item in ("tmp-storage-path", "socket", "temp-dir"):
+        if made := conf["config"].get(item):
+            Path(made.replace("{Port}", str(conf["port"]))).mkdir(parents=True, exist_ok=True)
 
 
 def main() -> None:
@@ -415,6 +508,7 @@ def main() -> None:
         database = Database(conf["mariadb"], Path(conf["data_dir"]))
         database.start()
     if conf["component"] == "tidb":
+        make_temporary(conf)
         place = (conf["port"], conf["backend"])
         threading.Thread(target=forward, args=place, daemon=True).start()
     serve_http(conf["status_port"], Routes(conf, identity))

@@ -9,6 +9,7 @@ pid file in their deploy directory.
     tiup cluster show-config|edit-config|reload ...
     tiup br:VERSION backup|restore db ...
     tiup bench --help; tiup --binary bench
+    tiup mirror show
 
 /etc/standin-tiup.json says where MariaDB lies and which versions there are.
 """
@@ -52,12 +53,21 @@ FOUND = {"arch": "amd64", "os": "linux"}
 COMMON_KEYS = {"host", "ssh_port", "ignore_exporter", "patched", *FOUND}
 UP = {"pd": "/pd/api/v1/health", "tikv": "/config", "tidb": "/status"}
 DEFAULTS: dict[str, dict[str, Any]] = {
-    "pd": {"schedule": {"leader-schedule-limit": 4}, "replication": {"max-replicas": 3}},
+    "pd": {
+        "schedule": {"leader-schedule-limit": 4, "leader-schedule-policy": "count"},
+        "replication": {"max-replicas": 3},
+    },
     "tikv": {"log-level": "info", "storage": {"scheduler-worker-pool-size": 4}},
     "tidb": {"log": {"level": "info"}, "performance": {"max-procs": 0}, "token-limit": 1000},
 }
 
 # What servers of a nightly call themselves: `git describe`, and TiKV's by its Cargo.toml.
+# Where a TiDB writes by default, and which version was the first with that item.
+IN_TMP = {
+    "tmp-storage-path": ((4, 0, 0), "/tmp/1000_tidb"),
+    "socket": ((5, 3, 0), "/tmp/tidb-{Port}.sock"),
+    "temp-dir": ((6, 3, 0), "/tmp/tidb"),
+}
 NIGHTLY = {
     "pd": "v9.0.0-beta.2.pre-201-gb7e5b0c",
     "tikv": "v9.0.0-beta.2",
@@ -482,6 +492,7 @@ def settings_of(
     database = f"{tikv[0].host}:{tikv[0].port + 5}"
     settings = {
         "component": server.component,
+        "host": server.host,
         "version": version,
         "git_hash": git_hash,
         "tikv_version": about["tikv"][0],
@@ -508,6 +519,9 @@ def settings_of(
 def config_of(server: Server, meta: Meta) -> dict[str, Any]:
     """Defaults, what the topology sets, and what says where the server lies."""
     config: dict[str, Any] = copy.deepcopy(DEFAULTS[server.component])
+    if server.component == "tidb":
+        version = parsed(meta["tidb_version"])
+        config |= {key: place for key, (since, place) in IN_TMP.items() if version >= since}
     items = meta["topology"].get("server_configs", {}).get(server.component, {})
     for key, value in items.items():
         if key.rpartition(".")[2].startswith("no-such"):
@@ -681,6 +695,7 @@ def list_clusters(options: argparse.Namespace) -> None:
 
 def br(options: argparse.Namespace) -> None:
     """``tiup br``; refuses credentials of a role, hosts and versions as the real BR and TiKV do."""
+    Path(options.log_file).write_text("[INFO] Welcome to Backup & Restore (BR)")
     version = parsed(options.version)
     if options.storage.startswith("s3:") and options.send_credentials and version < (7, 6, 0):
         # Without the session token that a role's have: tidb#39832; tikv#15722 takes one.
@@ -798,7 +813,9 @@ def bench(arguments: list[str]) -> None:
     TiUP's cmd/root.go. Beside the component's program lies go-tpc, since v1.12.
     """
     component = HOME / "components" / "bench" / "v1.12.0"
-    if arguments == ["bench", "--help"]:
+    if arguments == ["list", "bench"]:
+        print(f"Available versions for bench:\nVersion  Installed\n-------\n{component.name}")
+    elif arguments == ["bench", "--help"]:
         component.mkdir(parents=True, exist_ok=True)
         shutil.copy(Path(__file__).with_name("go-tpc"), component)
     elif arguments == ["--binary", "bench"] and component.exists():
@@ -872,6 +889,7 @@ def br_parser() -> Parser:
     parser.add_argument("--s3.endpoint", dest="endpoint")
     parser.add_argument("--s3.region", dest="region")
     parser.add_argument("--checksum", choices=["true", "false"])
+    parser.add_argument("--log-file", default=f"/tmp/br.log.{time.time()}")
     parser.add_argument(
         "--send-credentials-to-tikv",
         dest="send_credentials",
@@ -888,6 +906,9 @@ def main(arguments: list[str]) -> int:
     try:
         if "bench" in arguments[:2]:
             bench(arguments)
+            return 0
+        if arguments == ["mirror", "show"]:
+            print(os.environ.get("TIUP_MIRRORS", "https://tiup-mirrors.pingcap.com"))
             return 0
         component, *rest = arguments
         is_br = component.startswith("br:")

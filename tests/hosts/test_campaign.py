@@ -20,6 +20,7 @@ from benchlab.plan.report_type import SIDES
 from benchlab.results.records import rows_of
 from benchlab.targets import fleet_files
 from benchlab.targets.ec2 import rental_file
+from benchlab.targets.fleet import DATASETS
 from tests.hosts import published
 from tests.hosts.cloud import NOTHING
 from tests.hosts.rented import (
@@ -75,6 +76,8 @@ def test_two_campaigns_at_once_keep_apart_while_one_loses_its_ssh_link(rented: R
     assert campaign.state == "complete"
     assert [t.valid for t in trials] == [True, True], [t.reasons for t in trials]
     assert campaign.environment["tikv_hosts"].startswith("2 x i3.4xlarge")
+    assert campaign.environment["tiup_script"].startswith(f"https://{rented.namespaces.gateway}:")
+    assert len(campaign.environment["tiup_script_sha256"]) == 64
     assert (machine.here.reports / "one" / "report.html").exists()
     assert [t.attempt for t in trials] == [1, 1]
     assert_every_host_measured(campaign, trials)
@@ -215,8 +218,8 @@ def test_a_dataset_snapshot_seeds_the_next_fleet(rented: Rented, bucket: Any) ->
     machine.run(CLI, "run", "sysbench_ec2", *settings, "--campaign", "restores")
     seeded, trials = machine.outcome("restores")
     assert [t.valid for t in trials] == [True, True], [t.reasons for t in trials]
-    for found in (first, seeded):
-        assert found.environment["dataset"] == "restored from a dataset snapshot"
+    assert first.environment["dataset"] == DATASETS["new snapshot"]
+    assert seeded.environment["dataset"] == DATASETS["snapshot"]
     sums = {facts.dataset_checksum or "" for c in (first, seeded) for facts in c.facts.values()}
     assert len({rows_of(checksum) for checksum in sums}) == 1
     note = bucket.Object(key)

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from benchlab.engines import builds
+from benchlab.engines.database import Regions
 from benchlab.engines.tidb.cluster import Cluster, ClusterInstance
 from benchlab.engines.tidb.topology import COMPONENTS, Ports
 from benchlab.errors import BenchlabError, EngineError, TargetError
@@ -184,13 +185,41 @@ def test_each_side_is_its_own_version(fleet: TestFleet, sides: dict[Side, Cluste
                 "ended_servers": 0,
                 "wrong_version_servers": 0,
                 "ineffective_parameters": 0,
-                "leader_imbalance": 0,
             }
             assert rows(cluster) == ["1"]
         finally:
             cluster.stop()
         assert not cluster.running()
     assert len(hashes) == 2
+
+
+def test_leaders_are_levelled_for_a_trial(sides: dict[Side, Cluster]) -> None:
+    """They are elected anew at every start, and PD is content with that; a gate is not."""
+    cluster = sides["baseline"]
+    cluster.start()
+    try:
+        cluster._census.wait_until_settled(level=True)
+        elected = cluster.regions()
+        assert elected.unsettled == 0
+        assert elected.leaders == {"kv-1": 25, "kv-2": 5}
+        assert elected.beyond == 9
+        cluster.start_for_trial()
+        assert cluster.regions() == Regions({"kv-1": 15, "kv-2": 15}, 0, 0)
+        assert cluster._census._to_move("sbtest") == {}, "the dataset's tables are as well"
+    finally:
+        cluster.stop()
+
+
+def test_leaders_stay_as_placed_where_that_is_asked(
+    fleet: TestFleet, sides: dict[Side, Cluster]
+) -> None:
+    """As far apart as PD leaves them is no fault then, and further is."""
+    cluster = fleet.cluster("baseline", level=False)
+    cluster.start_for_trial()
+    try:
+        assert cluster.regions() == Regions({"kv-1": 25, "kv-2": 5}, 10, 0)
+    finally:
+        cluster.stop()
 
 
 def test_every_host_of_a_side_can_be_sampled(fleet: TestFleet, running: Cluster) -> None:

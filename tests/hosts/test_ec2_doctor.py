@@ -9,9 +9,11 @@ import boto3
 import pytest
 import yaml
 
+from benchlab import home
 from benchlab.cli import doctor
+from benchlab.hosts import own_address
 from benchlab.hosts.access import Access
-from benchlab.targets.ec2 import account, reach
+from benchlab.targets.ec2 import account
 from benchlab.targets.ec2.permissions import principal
 from benchlab.targets.ec2.preflight import Finding
 from tests.builders.installation import Here
@@ -22,11 +24,16 @@ ROLE = "AWSReservedSSO_bench_0123"
 SESSION = f"arn:aws:sts::123456789012:assumed-role/{ROLE}/me"
 
 
+@pytest.fixture(autouse=True)
+def public(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody on the internet is asked anything."""
+    monkeypatch.setattr(own_address, "public", lambda: HERE)
+
+
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Here:
-    """An installation with one topology; nobody on the internet is asked anything."""
+    """An installation with one topology."""
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)  # it keeps credentials
-    monkeypatch.setattr(reach, "public_address", lambda: HERE)
     made = Here(tmp_path)
     folder = made.home.configs / "topologies"
     for path in folder.glob("*.yaml"):
@@ -41,7 +48,7 @@ def asked(cloud: Cloud, **fields: object) -> dict[str, Finding]:
     """The worst finding about each matter."""
     found: dict[str, Finding] = {}
     wanted = topology(**({"roles": GRANTED} | fields))
-    for one in account.examine(cloud.access(), wanted, lambda: HERE):
+    for one in account.examine(home.find(), cloud.access(), wanted):
         kept = found.get(one.what)
         if kept is None or kept.good or (kept.good is None and one.good is False):
             found[one.what] = one
@@ -131,13 +138,37 @@ def test_ssh_from_is_compared_with_this_machines_address(
     cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As the hosts would see it: by the internet, or from within their network."""
-    assert "`ssh_from: 203.0.113.7/32`" in asked(cloud, ssh_from="198.51.100.0/24")["ssh"].detail
+    wrong = asked(cloud, ssh_from="198.51.100.0/24")["ssh"]
+    assert wrong.good is False
+    assert wrong.detail.startswith(f"this machine would log in from {HERE}, which `ssh_from: 198.")
     assert asked(cloud, ssh_from="0.0.0.0/0")["ssh"].good is None
-    monkeypatch.setattr(reach, "address_towards", lambda network: "172.31.4.9")
+    assert asked(cloud, ssh_from="auto")["ssh"].good
+    monkeypatch.setattr(own_address, "towards", lambda host: "172.31.4.9")
+    assert asked(cloud, ssh_by="private", ssh_from="auto")["ssh"].good
     assert asked(cloud, ssh_by="private", ssh_from="172.31.0.0/16")["ssh"].good
     found = asked(cloud, ssh_by="private")["ssh"]
     assert found.good is False
     assert "or `ssh_by: public` if this machine is not in vpc-" in found.detail
+    monkeypatch.setattr(own_address, "towards", lambda host: "192.168.1.5")
+    found = asked(cloud, ssh_by="private", ssh_from="auto")["ssh"]
+    assert found.good is False
+    assert "192.168.1.5, is in no subnet of vpc-" in found.detail
+    assert "write `ssh_by: public`" in found.detail
+
+
+def test_an_address_that_cannot_be_found_out_is_a_fault_only_where_it_is_needed(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the topology says instead is named."""
+
+    def silent() -> str:
+        raise OSError
+
+    monkeypatch.setattr(own_address, "public", silent)
+    found = asked(cloud, ssh_from="auto")["ssh"]
+    assert found.good is False
+    assert found.detail.endswith("write `ssh_from` into the topology, as 203.0.113.7/32")
+    assert asked(cloud, ssh_from="198.51.100.0/24")["ssh"].good is None
 
 
 def test_a_subnet_without_a_way_out_is_found(cloud: Cloud) -> None:
@@ -196,9 +227,8 @@ def test_a_clock_that_is_wrong_is_said(cloud: Cloud) -> None:
     assert "9 min behind AWS's" in asked(cloud)["clock"].detail
 
 
-def test_how_tiup_gets_there_is_to_be_decided(cloud: Cloud) -> None:
-    """A campaign would be refused; so it is a fault here."""
-    assert "not decided" in asked(cloud, tiup=None)["tiup"].detail
+def test_an_install_script_that_does_not_answer_this_machine_is_a_note(cloud: Cloud) -> None:
+    """The hosts may reach it nevertheless."""
     assert asked(cloud, tiup="https://127.0.0.1:9/install.sh")["tiup"].good is None
 
 

@@ -32,7 +32,7 @@ def test_give_back_may_be_called_at_any_moment(cloud: Cloud, tmp_path: Path) -> 
     cloud.fault("RunInstances", "UnauthorizedOperation", match="tikv-2", times=1)
     with pytest.raises(AwsError):
         launch(cloud.access(), rental(tmp_path), limits=SOON)
-    assert give_back(client, "c1", limits=SOON).startswith("2 instances terminated, 1 key pairs")
+    assert give_back(client, "c1", limits=SOON).startswith("2 instances terminated, 1 key pair and")
     assert give_back(client, "c1", limits=SOON) == nothing
     assert cloud.holdings() == NOTHING
 

@@ -20,6 +20,7 @@ from benchlab.cli.main import app
 from benchlab.cli.run import end_campaign
 from benchlab.errors import SpecError, StoreError, TargetError
 from benchlab.home import Home
+from benchlab.hosts import own_address
 from benchlab.hosts.access import Access
 from benchlab.plan import plan as planning
 from benchlab.plan import pricing
@@ -35,7 +36,7 @@ from benchlab.targets.ec2.regions import known_regions
 from benchlab.targets.ec2.rental_file import RentalFile
 from tests.builders import campaigns
 from tests.hosts.cloud import NOTHING, REGION, Cloud
-from tests.hosts.ec2_fleet import GRANTED, NOW, SOON, living, rental, topology
+from tests.hosts.ec2_fleet import GRANTED, HERE, NOW, SOON, living, rental, topology
 
 FOREIGN = "999988887777"
 ELSEWHERE = "eu-central-1"
@@ -260,6 +261,53 @@ def test_a_topology_edited_since_the_plan_or_the_first_try_is_refused(
     assert renter.target().region == (REGION if rented else ELSEWHERE)
     assert len(renter.cloud.requests("RunInstances")) == asked
     renter.end()
+    assert renter.cloud.holdings() == NOTHING
+
+
+# ---------------------------------------------------------------- who may log in
+
+
+def test_the_address_at_the_beginning_is_let_in_and_not_decided_again(
+    renter: Renter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the security group and in every host's file; the topology does not count as edited."""
+    renter.rent()
+    assert {host.let_in for host in renter.target().fleet.hosts} == {None}, "it may come by NAT"
+    renter.end()
+    renter.write_topology(ssh_from="auto")
+    monkeypatch.setattr(own_address, "public", lambda: HERE)
+    renter.rent()
+    monkeypatch.setattr(own_address, "public", lambda: "198.51.100.9")
+    renter.target().preflight()
+    renter.rent()
+    kept = renter.rental().topology
+    assert kept is not None
+    assert kept.ssh_from == f"{HERE}/32"
+    (group,) = renter.cloud.client("ec2").describe_security_groups(
+        Filters=[{"Name": "tag:benchlab:campaign", "Values": ["c1"]}]
+    )["SecurityGroups"]
+    opened = [one["CidrIp"] for rule in group["IpPermissions"] for one in rule["IpRanges"]]
+    assert opened == [f"{HERE}/32"]
+    assert {host.let_in for host in renter.target().fleet.hosts} == {f"{HERE}/32"}
+    renter.end()
+    renter.rent()
+    kept = renter.rental().topology
+    assert kept is not None
+    assert kept.ssh_from == "198.51.100.9/32", "another fleet lets in the address of today"
+
+
+def test_an_address_that_cannot_be_found_out_is_refused_before_anything_is_rented(
+    renter: Renter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When the campaign registers."""
+
+    def silent() -> str:
+        raise OSError
+
+    monkeypatch.setattr(own_address, "public", silent)
+    renter.write_topology(ssh_from="auto")
+    with pytest.raises(TargetError, match="does not say from which address this machine comes"):
+        renter.target().preflight()
     assert renter.cloud.holdings() == NOTHING
 
 

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from benchlab.errors import TargetError
+from benchlab.home import find
+from benchlab.hosts import own_address
 from benchlab.plan.topology import on_ec2
 from benchlab.plan.topology import valid as load_all
 from benchlab.targets.ec2 import account, permissions, preflight, tags
@@ -89,8 +91,11 @@ def actions(statement: dict[str, Any]) -> set[str]:
     return {listed} if isinstance(listed, str) else set(listed)
 
 
-def test_the_policy_grants_what_is_called_and_no_more(cloud: Cloud, tmp_path: Path) -> None:
+def test_the_policy_grants_what_is_called_and_no_more(
+    cloud: Cloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every action of a life with its troubles, as recorded, is in the policy; and no other."""
+    monkeypatch.setattr(own_address, "public", lambda: HERE)
     cloud.client("iam").create_instance_profile(InstanceProfileName="benchlab-host")
     access, wanted = (
         cloud.access(),
@@ -99,7 +104,7 @@ def test_the_policy_grants_what_is_called_and_no_more(cloud: Cloud, tmp_path: Pa
     role = "arn:aws:sts::123456789012:assumed-role/benchlab/me"
     cloud.client("iam").create_role(RoleName="benchlab", AssumeRolePolicyDocument="{}")
     cloud.caller(role)
-    assert all(found.good for found in account.examine(access, wanted.topology, lambda: HERE))
+    assert all(found.good for found in account.examine(find(), access, wanted.topology))
     preflight.check(access, wanted.topology)
     cloud.fault("RunInstances", "InsufficientInstanceCapacity", zone=ZONES[0], match="tidb-1")
     launch(access, wanted, limits=SOON)

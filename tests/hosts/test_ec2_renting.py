@@ -39,7 +39,7 @@ def test_a_fleet_is_rented_and_given_back(cloud: Cloud, tmp_path: Path) -> None:
         assert key.read_text().startswith(host.host_key)
         assert (host.user, host.data) == ("admin", Path("/data"))
     assert Fleet.from_json(json.loads(json.dumps(fleet.to_json()))) == fleet
-    ended = f"{len(fleet.hosts)} instances terminated, 1 key pairs and 1 security groups deleted"
+    ended = f"{len(fleet.hosts)} instances terminated, 1 key pair and 1 security group deleted"
     assert give_back(cloud.client("ec2"), "c1", limits=SOON) == ended
     assert cloud.holdings() == NOTHING
 

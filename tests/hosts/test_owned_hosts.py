@@ -46,10 +46,12 @@ LOOK = f"""
 ls -d {DATA}/benchlab/* /home/{USER}/.tiup/storage/cluster/clusters/* | grep -v '\\.lock$'
 grep -lsz '^BENCHLAB_CAMPAIGN=' /proc/[0-9]*/environ
 find /proc -mindepth 2 -maxdepth 2 -name cwd -lname '{DATA}/*'
+find /tmp -maxdepth 1 '(' -name '*tidb*' -o -name 'br.log*' ')'
 cat {LOCK}
 """
 # What lets an account in, whatever `AuthorizedKeysFile` holds for all others.
 LET_IN = f"Match User {USER}\\nAuthorizedKeysFile .ssh/authorized_keys /etc/ssh/authorized_keys/%u"
+MIRROR = "https://mirror.example.org/tiup"  # which the stand-in for TiUP never asks
 LOGINS = f"cat /etc/ssh/authorized_keys/{USER} /home/{USER}/.ssh/authorized_keys"
 
 
@@ -141,6 +143,7 @@ def _topology(hosts: dict[str, NamespaceHost]) -> dict[str, object]:
         "ssh": "test_hosts",
         "user": USER,
         "data": DATA,
+        "tiup_mirror": MIRROR,
         "hosts": [
             {
                 "name": name,
@@ -173,12 +176,14 @@ def test_a_campaign_measures_and_leaves_the_hosts_as_they_were(owned: Owned) -> 
     assert [t.valid for t in trials] == [True, True], [t.reasons for t in trials]
     assert campaign.environment["client_hosts"].startswith("1 x ")
     assert campaign.environment["tikv_hosts"].startswith("3 x ")
+    assert campaign.environment["tiup_mirror"] == MIRROR
     for trial in trials:
         assert trial.phases["configure"] > 0
         assert ("parameters", "pass") in [(gate.gate, gate.status) for gate in trial.gates]
     assert (machine.here.reports / "owner" / "report.html").exists()
     page = (machine.here.reports / "owner" / "report.md").read_text()
     assert "while Update Index is measured" in page
+    assert f"| TiUP's mirror | {MIRROR} |" in page.replace("\\", "")
     assert "server.grpc-concurrency: 3" in page
     assert "not set: only TiDB Cloud's support" not in page
     assert machine.outcome("own")[0].state == "failed"

@@ -179,6 +179,19 @@ def test_no_secret_is_in_an_error_or_a_representation(
 # ---------------------------------------------------------------- commands
 
 
+def test_every_command_on_the_client_s_host_has_tiup_s_mirror(
+    make: Callable[..., SSHExecutor],
+) -> None:
+    """TiUP and what installs it take it from there; a job and root's commands are no exception."""
+    show = ["sh", "-c", "echo $TIUP_MIRRORS"]
+    executor = make(tiup_mirror="https://mirror.example.org")
+    for command in (show, ["sudo", "-n", *show]):
+        assert executor.run(command).stdout == "https://mirror.example.org\n"
+    executor.start_job("mirror", show)
+    until(lambda: executor.job_output("mirror") == "https://mirror.example.org\n")
+    assert make().run(show).stdout == "\n"
+
+
 def test_what_sudo_runs_has_the_tag_and_ends_with_its_time_limit(
     executor: SSHExecutor, host: NamespaceHost
 ) -> None:

@@ -51,6 +51,20 @@ def test_a_host_that_is_not_there_is_an_error_that_names_it(
     namespaces.set_link(host.address, True)
 
 
+def test_a_rented_host_that_lets_in_another_address_than_this_one_s_says_so(
+    make: Callable[..., SSHExecutor], namespaces: Namespaces
+) -> None:
+    """Its network drops what this machine sends, and only the address explains it."""
+    with pytest.raises(UnreachableError) as caught:
+        make(ssh_port=1, let_in="203.0.113.7/32").run(["true"])
+    assert f"address is {namespaces.gateway} now, and the hosts let in 203.0.113.7/32" in str(
+        caught.value
+    )
+    with pytest.raises(UnreachableError) as caught:
+        make(ssh_port=1, let_in=f"{namespaces.gateway}/32").run(["true"])
+    assert "let in" not in str(caught.value)
+
+
 def test_a_link_that_is_down_for_a_while_loses_nothing(
     make: Callable[..., SSHExecutor], namespaces: Namespaces, host: NamespaceHost
 ) -> None:

@@ -319,6 +319,7 @@ def test_a_second_campaign_is_refused_and_told_who_holds_the_machine(machine: Ma
     assert "held by campaign first (benchlab run, since " in refused
     assert "benchlab give-back first" in refused
     assert first.poll() is None, "the first goes on"
+    assert "second" not in machine.run("benchlab.cli.main", "campaigns"), "it leaves nothing"
     machine.run("benchlab.cli.main", "give-back", "first")
     assert machine.holder() is None
     first.communicate(timeout=LIMIT_S)

@@ -237,3 +237,27 @@ def test_real_clients_and_load_balancers_are_watched(
     assert set(found.hosts[0].processes) == {"client", "load balancer"}
     assert found.hosts[0].processes["client"] > 10 * found.hosts[0].processes["load balancer"]
     assert found.hosts[0].processes["client"] > 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a file system")
+def test_a_disk_that_is_full_is_seen_though_nothing_can_be_written_on_it(tmp_path: Path) -> None:
+    """Neither can the sampler print there; its last sample has room of its own."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", str(disk)], check=True)
+    full = LocalExecutor(disk, f"test-hosts-{os.getpid()}-full")
+    try:
+        start({"localhost": full}, JOB, 60, "localhost", [])
+        wait_for_samples(full, 2)
+        with contextlib.suppress(OSError), (disk / "filler").open("wb") as filler:
+            while True:
+                filler.write(bytes(4096))
+        printed = len(full.job_output(JOB))
+        found = stop_and_collect({"localhost": full}, JOB, "localhost", [], **SHARED)
+        assert len(full.job_output(JOB)) > printed
+        least, size = found.series["localhost"].space or (-1, -1)
+        assert (0 <= least <= 2**17, size) == (True, 4 * 2**20)
+        assert (found.space_ratio(lambda host, capacity: 2**20) or 0) < 1
+    finally:
+        full.end_processes()
+        subprocess.run(["umount", "-l", str(disk)], check=True)

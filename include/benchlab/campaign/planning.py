@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchlab import engines, targets, workloads
 from benchlab.errors import SpecError, TargetError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
+from benchlab.hosts.executor import LocalExecutor
 from benchlab.language import Message, Said, joined, message
 from benchlab.language.numbers import MISSING
 from benchlab.plan import plan as planning
@@ -20,7 +22,7 @@ from benchlab.plan.pricing import PriceList
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.steps import NOTHING_KNOWN, Basis, sizes
 from benchlab.plan.topology import Ec2Topology, Topology
-from benchlab.workloads import sysbench_faults
+from benchlab.workloads import program, sysbench_faults
 
 if TYPE_CHECKING:
     from benchlab.results.store import Store
@@ -141,6 +143,17 @@ def undecided(home: Home, spec: ReportSpec, access: Access | None = None) -> lis
     return [*missing, *(f"topology {spec.topology}: {what}" for what in found)]
 
 
+def arrangements(home: Home, spec: ReportSpec) -> list[str]:
+    """How hosts let this machine in and get TiUP, a line each.
+
+    Raises:
+        SpecError: the topology does not validate.
+        TargetError: what this machine knows of TiUP's install script cannot be read.
+    """
+    topology = targets.load_topology(home, spec)
+    return [] if topology is None else targets.by_name()[spec.target].arrangements(home, topology)
+
+
 def _without_login(spec: ReportSpec, access: Access) -> Iterator[str]:
     for connection in spec.connections.values():
         try:
@@ -159,7 +172,7 @@ def refuse_undecided(home: Home, spec: ReportSpec, access: Access | None = None)
         raise SpecError("\n".join(left_open))
 
 
-def refuse_unpublished(home: Home, spec: ReportSpec, engine: str) -> None:
+def refuse_unpublished(home: Home, spec: ReportSpec, engine: str) -> tuple[Message, ...]:
     """Refuse versions that do not exist, before anything is stored, taken or rented.
 
     A release of the calendar is there. For any other version, the place that the engine fetches it
@@ -168,26 +181,55 @@ def refuse_unpublished(home: Home, spec: ReportSpec, engine: str) -> None:
     Example:
         ``refuse_unpublished(home, spec, "mariadb")`` refuses MariaDB 99.9.9.
 
+    Returns:
+        Which versions could not be asked for, as warnings.
+
     Raises:
         SpecError: names each side with its version, and the newest release that is known.
     """
     if spec.connections:
-        return  # it is there
+        return ()  # it is there
     owner = engines.by_name()[engine]
     known = calendars.load(home.releases).owned(owner.owns) if home.releases.is_file() else ()
     released = {release.version.text for release in known}
     newest = versions.newest(known)
-    faults = []
+    faults, unchecked = list[str](), list[Message]()
     for side in spec.measured_sides:
         chosen = spec.side(engine, side)
         if chosen.builds or not chosen.is_resolved or chosen.version in released:
             continue
-        if why := owner.not_published(chosen.version, home.servers):
-            which = {"side": side, "version": chosen.version, "why": why}
+        which = {"side": side, "version": chosen.version}
+        try:
+            why = owner.not_published(chosen.version, home.servers)
+        except UnavailableError as error:
+            unchecked.append(message("warning-not-checked", why=error.args[0], **which))
+            continue
+        if why:
             has = newest.version.text if newest else MISSING
-            faults.append(str(message("fault-not-published", newest=has, **which)))
+            faults.append(str(message("fault-not-published", newest=has, why=why, **which)))
     if faults:
         raise SpecError("\n".join(faults))
+    return tuple(unchecked)
+
+
+def client_here(spec: ReportSpec) -> str | None:
+    """Which of several clients a campaign would use that is driven from here, and why.
+
+    Returns:
+        None where there is no choice, or another host is the client's. Nothing is fetched.
+
+    Raises:
+        UnavailableError: none can be used; says what to do.
+
+    Example:
+        ``client_here(spec)`` is ``go-tpc v1.0.12; no tiup``.
+    """
+    workload, client = workloads.workload_of(spec), spec.client
+    if spec.topology is not None or len(workload.PROGRAMS) == 1:
+        return None
+    here, wanted = LocalExecutor(Path(), "client"), client.program
+    at = {"path": client.path, "version": client.version}
+    return program.told(program.choose(here, workload, wanted, **at, look=True)[1])
 
 
 def choose_engine(spec: ReportSpec, home: Home, *, to_run: bool = True) -> tuple[str, Said]:

@@ -23,7 +23,7 @@ from benchlab.plan.report_type import Side
 from benchlab.plan.steps import minutes_with_end
 from benchlab.results.records import Campaign, Condition, Moment
 from benchlab.results.store import Store
-from benchlab.targets.fleet import LOADED
+from benchlab.targets.fleet import DATASETS
 from benchlab.targets.target import LOAD_THREADS, Balancer
 from benchlab.workloads.client import Endpoint, Session, program_of
 from benchlab.workloads.workload import Query
@@ -143,12 +143,13 @@ class Preparation(StoredCampaign):
         except BenchlabError as error:
             self.note("prepare", "load all sides", f"the dataset cannot be kept: {error}")
             self.target.load_instead()
-            self.store.add_to_environment(self.campaign.id, "dataset", LOADED)
+            self.store.add_to_environment(self.campaign.id, "dataset", DATASETS["load"])
             self._load_by_client([side for side in sides if side not in loaded])
             return
         for side in sides:
             self.note("prepare", f"restore the dataset of {side}")
-            self.target.engine(side).start()
+            if side not in loaded:  # else it is deployed anew for that
+                self._start(side, alone=not self.target.loads_at_once)
             self.target.load_dataset(side)
             # Gone where the side had to be deployed anew.
             self.target.balancer(side).configure()
@@ -165,12 +166,8 @@ class Preparation(StoredCampaign):
             for number, balancer in enumerate(balancers[1:], 1):
                 balancers[number] = balancer.beside()
                 balancers[number].configure()
-            for other in self.target.sides:
-                if other not in batch and not self.target.loads_at_once:
-                    self.target.engine(other).stop()  # two may need more memory than there is
             for side in batch:
-                engine = self.target.engine(side)
-                engine.start()
+                engine = self._start(side, alone=not self.target.loads_at_once)
                 engine.create_database()
                 self._open_account(side)
             threads = max(self.target.load_threads // len(batch), LOAD_THREADS)
@@ -186,6 +183,15 @@ class Preparation(StoredCampaign):
         if faults := self.workload.load_faults(done.stdout + done.stderr):
             raise TargetError(f"{side}: the load failed: {'; '.join(faults)}")
         self._loaded(side)
+
+    def _start(self, side: Side, *, alone: bool = True) -> Database:
+        """Start a side; alone: the other one is stopped first, as two may need too much memory."""
+        for other in self.target.sides:
+            if alone and other != side:
+                self.target.engine(other).stop()
+        engine = self.target.engine(side)
+        engine.start()
+        return engine
 
     def _at_once(self, work: Mapping[Side, Callable[[], None]]) -> None:
         """Do something for several sides at the same time; the first failure ends the others."""
@@ -219,8 +225,8 @@ class Preparation(StoredCampaign):
 
     def analyze(self, side: Side) -> None:
         """ANALYZE every table; store the side's facts, with the dataset's checksum."""
-        engine = self._begin("analyze", side)
-        engine.start()
+        self._begin("analyze", side)
+        engine = self._start(side)
         tables = list(self.workload.tables(self.spec.dataset))
         engine.analyze(tables)
         before = self.store.campaign(self.campaign.id).facts.get(side)
@@ -261,11 +267,8 @@ class Preparation(StoredCampaign):
         if moment == "last trial" and not self.sequence.has_measured(side):
             self.note("prepare", f"check after {moment} {side}", "its data are of no trial")
             return ()
-        engine = self._begin(f"check after {moment}", side)
-        for other in self.target.sides:
-            if other != side:
-                self.target.engine(other).stop()
-        engine.start()
+        self._begin(f"check after {moment}", side)
+        engine = self._start(side)
         database = engine.instance.database
         found = check(
             query or (lambda sql: engine.sql(f"USE {database}; {sql}", timeout_s=ASK_LIMIT_S))
@@ -290,8 +293,8 @@ class Preparation(StoredCampaign):
             EngineError: the server did not stop cleanly.
             TargetError: a restored dataset has other rows than the one that was kept.
         """
-        engine = self._begin("back up", side)
-        engine.start()
+        self._begin("back up", side)
+        engine = self._start(side)
         facts = self.store.campaign(self.campaign.id).facts[side]
         # Only after the check: a dataset that is kept is restored by many campaigns.
         if kept := self.target.keep_dataset(side, facts.dataset_checksum or ""):
@@ -300,7 +303,7 @@ class Preparation(StoredCampaign):
         self.sequence.backed_up(side)
         self._clock.ended("back up", side)
 
-    def _begin(self, phase: str, side: Side) -> Database:
+    def _begin(self, phase: str, side: Side) -> None:
         """Begin a stage of a side; first ends what an earlier try that died left running."""
         spending, number = self.target.spending(), self.sequence.current()
         which = f"deployment {number} of {self.plan.deployments}" * (self.plan.deployments > 1)
@@ -317,7 +320,6 @@ class Preparation(StoredCampaign):
         self.target.acquire(self.campaign.origin)
         if not self._clock.starts(phase, side):
             self.target.interrupt()
-        return self.target.engine(side)
 
     def _all_loaded(self, sides: Sequence[Side], step: TimedStep, *, together: bool) -> None:
         """Keep what it took to fill all sides: as one step, or as one for each of them."""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchlab.analysis.gates import columns, gates
 from benchlab.analysis.gates.data_docs import DataDocsError
-from benchlab.campaign import planning, step_times
+from benchlab.campaign import planning, removal, step_times
 from benchlab.campaign.deployment import client_config
 from benchlab.campaign.preparation import Preparation, QueryOn, by_client
 from benchlab.engines import builds
@@ -39,6 +39,7 @@ from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.steps import minutes_after_trials
 from benchlab.results.records import REPLACED, SPENT, Campaign, Condition
 from benchlab.results.store import Store
+from benchlab.targets import fleet_files
 from benchlab.targets.target import Taken
 from benchlab.workloads import lua_script, sysbench_archive
 from benchlab.workloads import program as client_program
@@ -106,10 +107,10 @@ class CampaignRun(Preparation):
                 "them, the first a letter or digit: it names files"
             )
         engine, reason = chosen or planning.choose_engine(spec, home)
-        planning.refuse_unpublished(home, spec, engine)
+        unchecked = planning.refuse_unpublished(home, spec, engine)
         spec = lua_script.pinned(home.project, builds.pinned(home, spec, access))
         sysbench_archive.check(home.project, spec.client)
-        basis = planning.known(home, spec, engine, store, access)
+        basis = planning.known(home, spec, engine, store, access).with_notes(unchecked)
         planned = planning.plan(home, spec, engine, campaign, basis)
         planning.refuse_undecided(home, spec, access)
         gates.load_all(home.configs / "quality")  # not after hours of loading data
@@ -231,7 +232,8 @@ class CampaignRun(Preparation):
         self.target.client_program = facts["client_program"]
         self.target.client_path = facts.get("client_path")
         self.target.check_client()
-        self.note("provision", "client", note=facts["client_version"])
+        self.note("provision", "client", note=client_program.told(facts))
+        facts.pop(client_program.INSTEAD, None)
         if (offset := metrics.clock_offset_ms(self.target.executors())) is not None:
             facts[columns.CLOCKS] = f"{offset:.3f}"
         self._clock.ended("provision")
@@ -348,7 +350,9 @@ class CampaignRun(Preparation):
         try:
             self.give_back()
         except (BenchlabError, OSError, KeyboardInterrupt) as another:
-            error.add_note(meaning_of(another) or "giving back was interrupted")
+            why = meaning_of(another) or "giving back was interrupted"
+            if why not in str(error):
+                error.add_note(why)
             error.add_note(self.how_to_give_back)
 
     def end_as_failed(self, error: BaseException) -> None:
@@ -358,9 +362,22 @@ class CampaignRun(Preparation):
         except (StoreError, KeyboardInterrupt) as another:
             error.add_note(str(another) or "interrupted again")
 
+    def leave_nothing(self, error: BaseException) -> None:
+        """Remove what :meth:`create` wrote, where another campaign holds the target: its id is free
+        again. Where it may hold something after all, it stays as failed, which the error notes.
+        """
+        self.end_as_failed(error)
+        try:
+            removal.refuse(self.home, self.store, self.campaign.id)
+            removal.remove(self.home, self.store, self.campaign.id)
+        except BenchlabError as another:
+            error.add_note(str(another))
+
     def _refuse_to_rent_again(self) -> None:
         state = self.store.campaign(self.campaign.id).state
-        if self.target.rents and state != "running":
+        # Refused when it registered, for want of credentials or a quota: nothing was rented.
+        refused = state == "failed" and fleet_files.rented_nothing(self.directory)
+        if self.target.rents and state != "running" and not refused:
             raise SpecError(
                 f"campaign {self.campaign.id} has ended ({state}), and hosts are not rented for it "
                 "again: start another one. "
@@ -383,13 +400,17 @@ def run(work: CampaignRun, *, wait: bool = False) -> list[Path]:
         The report's files, the Markdown first.
 
     Raises:
-        LockHeldError: another campaign is at work.
+        LockHeldError: another campaign is at work; a new campaign leaves nothing.
         NotMeasuredError: several trials in a row could not be executed.
         PublishError: a destination does not have the report.
         BenchlabError: another stage failed.
     """
     try:
         work.register(wait=wait)
+    except LockHeldError as error:
+        if work.is_new:
+            work.leave_nothing(error)
+        raise
     except BaseException as error:
         if work.is_new:
             work.end_as_failed(error)

@@ -190,6 +190,9 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
         columns |= trial_columns.of_servers(setup, trial, begun.columns)
         hosts = _watched_hosts(setup, trial, begun)
         columns |= hosts.columns()
+        columns["free_space_ratio"] = hosts.space_ratio(
+            setup.deployment.engine(trial.side).least_free
+        )
         columns |= trial_columns.of_setup(setup, trial.side)
         # Last, for it may have to wait.
         columns |= trial_columns.of_storage(setup, trial, begun.columns, ended)
@@ -215,7 +218,7 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
         ended_at=datetime.now(UTC),
         phases={name: round(seconds, 3) for name, seconds in clock.seconds.items()},
         adopted=begun.adopted,
-        host_figures=hosts.hosts,
+        host_figures=trial_columns.with_leaders(hosts.hosts, columns),
     )
     return Collected(result, raw, series_csv(output), hosts.to_csv())
 

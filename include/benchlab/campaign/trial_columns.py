@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from benchlab.analysis.gates.columns import (
@@ -17,17 +18,20 @@ from benchlab.analysis.gates.columns import (
     output_columns,
 )
 from benchlab.campaign.deployment import TrialSetup
-from benchlab.engines.database import BackgroundJobs
+from benchlab.engines.database import BackgroundJobs, Regions
 from benchlab.errors import CommandError, EngineError
 from benchlab.hosts.executor import JobStatus
+from benchlab.hosts.samples import HostFigures
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import Side
 from benchlab.targets import haproxy
 
-# Passed from the first half of a trial to the second; no gate uses them. The second one's names
+# Passed from the first half of a trial to the second; no gate uses them. Names that end in a blank
 # have a storage server's host behind them.
 BACKGROUND_ENDED = "background_jobs_ended_before"
 STALLS_BEFORE = "write_stalls_before "
+LEADERS_BEFORE, LEADERS_AFTER = "leaders_before ", "leaders_after "
+OF_REGIONS = ("leaders_beyond", "unsettled_regions")
 
 
 def dataset_differs(setup: TrialSetup, side: Side) -> float | None:
@@ -42,10 +46,12 @@ def dataset_differs(setup: TrialSetup, side: Side) -> float | None:
 
 def before_run(setup: TrialSetup, side: Side) -> dict[str, float | None]:
     """Counts taken just before the client starts, which :func:`of_servers` compares with."""
-    background = _background_jobs(setup, side)
+    background, regions = _background_jobs(setup, side), _regions(setup, side)
     return {
         BACKGROUND_ENDED: None if background is None else float(background.ended),
         **{f"{STALLS_BEFORE}{host}": known for host, known in _write_stalls(setup, side).items()},
+        **_leaders(LEADERS_BEFORE, regions),
+        **{f"{name}_before": value for name, value in _gated(regions).items()},
     }
 
 
@@ -77,6 +83,14 @@ def of_servers(
     side, engine, balancer = trial.side, setup.engine(trial), setup.deployment.balancer(trial.side)
     columns: dict[str, float | None] = {"ended_servers": 1.0}
     columns["background_jobs"] = _background_work(setup, side, noted.get(BACKGROUND_ENDED))
+    regions = _regions(setup, side)
+    columns |= _leaders(LEADERS_AFTER, regions)
+    for name, after in _gated(regions).items():
+        before = noted.get(f"{name}_before")
+        columns[name] = None if before is None or after is None else max(before, after)
+    if setup.campaign.report_type.leaders == "as_placed":
+        # PD leaves leaders of busy regions where they are, however far apart that is.
+        columns["leaders_beyond"] = noted.get("leaders_beyond_before")
     with contextlib.suppress(CommandError):
         backends = balancer.statistics()
         if backends:  # without a load balancer nothing has been looked at
@@ -90,6 +104,24 @@ def of_servers(
     except EngineError:  # a server that does not answer counts as ended
         columns["ended_servers"] = 1.0
     return columns
+
+
+def with_leaders(
+    hosts: Sequence[HostFigures], columns: Mapping[str, float | None]
+) -> tuple[HostFigures, ...]:
+    """The hosts' figures, with the leaders that their storage servers had before and after."""
+
+    def count(name: str) -> int | None:
+        return None if (known := columns.get(name)) is None else int(known)
+
+    return tuple(
+        replace(
+            host,
+            leaders_before=count(f"{LEADERS_BEFORE}{host.host}"),
+            leaders_after=count(f"{LEADERS_AFTER}{host.host}"),
+        )
+        for host in hosts
+    )
 
 
 def of_storage(
@@ -128,6 +160,21 @@ def _write_stalls(setup: TrialSetup, side: Side) -> Mapping[str, float | None]:
     with contextlib.suppress(CommandError, EngineError):
         return setup.deployment.engine(side).write_stalls()
     return {}
+
+
+def _regions(setup: TrialSetup, side: Side) -> Regions | None:
+    with contextlib.suppress(CommandError, EngineError):
+        return setup.deployment.engine(side).regions()
+    return None
+
+
+def _leaders(prefix: str, regions: Regions | None) -> dict[str, float | None]:
+    return {f"{prefix}{host}": float(n) for host, n in regions.leaders.items()} if regions else {}
+
+
+def _gated(regions: Regions | None) -> dict[str, float | None]:
+    found = (regions.beyond, float(regions.unsettled)) if regions else (None, None)
+    return dict(zip(OF_REGIONS, found, strict=True))
 
 
 def _stalled(after: Mapping[str, float | None], noted: Mapping[str, float | None]) -> float | None:

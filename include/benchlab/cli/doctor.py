@@ -16,7 +16,7 @@ from benchlab import engines, targets
 from benchlab.analysis.gates import gates
 from benchlab.campaign import planning, report_types
 from benchlab.cli import prices
-from benchlab.errors import BenchlabError, SpecError, UnavailableError
+from benchlab.errors import BenchlabError, SpecError, TargetError, UnavailableError
 from benchlab.home import Home, find
 from benchlab.hosts import metrics, steadiness
 from benchlab.hosts.access import Access, aws_credentials
@@ -32,7 +32,7 @@ from benchlab.plan.topology import Ec2Topology
 from benchlab.plan.versions import FINAL
 from benchlab.report.charts import fonts
 from benchlab.report.notifications import notifiers
-from benchlab.targets.ec2 import account, reach
+from benchlab.targets.ec2 import account
 from benchlab.targets.local import TOOLS
 
 app = typer.Typer()
@@ -71,6 +71,7 @@ def examine(home: Home) -> list[Check]:
         _airflow(),
         *map(_tool, TOOLS),
         *_engines(home, specs),
+        *_clients(specs),
         *reports,
         *_aws(specs),
         _notifiers(home),
@@ -93,7 +94,7 @@ def examine_aws(home: Home, name: str | None, access: Access) -> Iterator[Check]
     for stem, topology in _rented(home, name).items():
         size = f"{len(topology.host_types())} hosts in {topology.region}"
         yield Check("topology", True, f"{stem}, {size}")
-        for finding in account.examine(access, topology, reach.public_address):
+        for finding in account.examine(home, access, topology):
             good, wrong = finding.good is True, finding.good is False
             yield Check(finding.what, good, finding.detail, blocks=wrong)
         if topology.kind == "ec2":  # a client alone downloads no version
@@ -157,6 +158,8 @@ def _report_types(home: Home) -> tuple[list[ReportSpec], list[Check]]:
             spec = report_types.resolve(home, written, today, to_run=False).spec
             specs.append(spec)
             checks.append(_report(home, written, spec, planning.choose_engine(spec, home)[0]))
+        except TargetError as error:  # of a server that exists, and campaigns need not be its
+            checks.append(Check(f"report type {path.stem}", False, f"cannot run yet: {error}"))
         except BenchlabError as error:
             checks.append(Check(f"report type {path.stem}", False, str(error), blocks=True))
     return specs, checks
@@ -188,6 +191,17 @@ def _engines(home: Home, specs: list[ReportSpec]) -> Iterator[Check]:
             for version in sorted({side.version for side in sides if not side.builds}):
                 found = engines.by_name()[engine].availability(version, home.servers)
                 yield Check(f"{spec.report}: {engine} {version}", found.available, str(found.how))
+
+
+def _clients(specs: list[ReportSpec]) -> Iterator[Check]:
+    """Which client a campaign would use that is driven from here, where there are several."""
+    for spec in specs:
+        what = f"{spec.report}: client"
+        try:
+            if (chosen := planning.client_here(spec)) is not None:
+                yield Check(what, True, chosen)
+        except UnavailableError as error:
+            yield Check(what, False, str(error))
 
 
 def _aws(specs: list[ReportSpec]) -> Iterator[Check]:

@@ -124,6 +124,9 @@ class _Rehearsed(CampaignRun):
         super().__init__(home, store, record, Access(server=_login))
         self.commands: dict[Command, None] = {}
         self._stage, self._scratch = "", f"{self.directory.parent}/"
+        cores = next((host.vcpu for host in plan.hosts if host.role == "client"), None)
+        fixed = spec.haproxy is not None and spec.haproxy.nbthread is not None
+        self._cores = MAX_THREADS if topology is None or fixed else cores
         tables = self.workload.tables(spec.dataset)
         self._rows = {table: rows or 0 for table, rows in tables.items()}
         self.directory.mkdir()
@@ -197,10 +200,9 @@ class _Rehearsed(CampaignRun):
             self._keep(client, "", shell(trial.run_command(setup, planned, planned.seconds)))
 
     def _host(self, name: str, client: str, backends: Iterable[str]) -> Rehearsal:
-        cores = next((host.vcpu for host in self.plan.hosts if host.role == "client"), None)
         up = [f"sql,{backend},UP,L4OK,0" for backend in backends]
         answers = {
-            "nproc": str(cores or MAX_THREADS),
+            "nproc": str(self._cores or MAX_THREADS),
             "id -u": str(os.geteuid()),
             "command -v tiup": "tiup",
             "SUBSTRING_INDEX(USER()": client,
@@ -213,6 +215,10 @@ class _Rehearsed(CampaignRun):
         return Rehearsal(name, self._keep, answers, job_output=slowdown.AT_WORK)
 
     def _keep(self, host: str, purpose: str, text: str) -> None:
+        if self._cores is None:  # of owned hosts, which are first asked when a campaign runs
+            text = re.sub(r"(?<=nbthread )\d+", f"<cores of client, at most {MAX_THREADS}>", text)
+            if self._stage.startswith("load"):  # 16 at least, else twice the cores, at most 64
+                text = re.sub(r"(?<=--threads=)(1[7-9]|[2-6]\d)\b", "<by cores of client>", text)
         purpose, text = purpose.replace(self._scratch, ""), text.replace(self._scratch, "")
         self.commands.setdefault(Command(self._stage, host, purpose, text))
 
@@ -256,6 +262,7 @@ class _Silent:
             "running": False,
             "configured": given.setdefault(self._side, self._items) == self._items,
             "background_jobs": None,
+            "regions": None,
             "write_stalls": {},
             "start": None,
             "stop": None,

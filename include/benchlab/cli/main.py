@@ -26,7 +26,7 @@ _GIVE_BACK = (
 COMMANDS = {
     "doctor": {"doctor": "Name what is missing on this machine, and how to get it."},
     "validate": {
-        "validate": "Check report types and notifications.yaml; names every fault of every file.",
+        "validate": "Check report types, topologies and notifications.yaml; names all faults.",
     },
     "plan": {
         "plan": "Show what a campaign would do: steps, minutes, hosts, dollars, trials. Starts "

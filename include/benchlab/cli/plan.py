@@ -23,7 +23,7 @@ from benchlab.cli.report_argument import (
     report_type_on,
 )
 from benchlab.engines import builds
-from benchlab.errors import SpecError, StoreError
+from benchlab.errors import SpecError, StoreError, UnavailableError
 from benchlab.home import Home, find
 from benchlab.hosts.access import Access
 from benchlab.plan.plan import Plan
@@ -67,8 +67,8 @@ def show_plan(
 ) -> None:
     """Show what a campaign would do: steps, minutes, hosts, dollars, trials. Starts nothing.
 
-    Exit code 2 if it cannot be run yet: something is missing that only a person can say, which is
-    named at the end.
+    Exit code 2 if it cannot be run yet: something is missing that only a person can say or mend,
+    which is named at the end.
 
     Example: benchlab plan sysbench_local --set rounds=6 --set threads=2,8 --detect 3
     """
@@ -85,14 +85,22 @@ def show_plan(
     spec = report_type_on(home, report, overrides, on, to_run=False)
     spec = builds.pinned(home, spec, Access(), fetch=False)
     engine, reason = planning.choose_engine(spec, home)
-    planning.refuse_unpublished(home, spec, engine)
-    planned = planning.plan(home, spec, engine, spec.report, _basis(home, spec, engine))
+    unchecked = planning.refuse_unpublished(home, spec, engine)
+    basis = _basis(home, spec, engine).with_notes(unchecked)
+    planned = planning.plan(home, spec, engine, spec.report, basis)
     undecided = planning.undecided(home, spec, Access.for_a_person())
+    client = None
+    try:
+        client = planning.client_here(spec)
+    except UnavailableError as error:
+        undecided.append(str(error))
     left_open = "; ".join(undecided)
+    arrangements = planning.arrangements(home, spec)
     if as_json:
         found = _sensitivity(home, spec, planned, detect)
         sensitivity = asdict(found) if found else None
-        document = {**planned.to_json(), "sensitivity": sensitivity, "undecided": undecided}
+        extra = {"client": client, "sensitivity": sensitivity, "undecided": undecided}
+        document = {**planned.to_json(), **extra, "arrangements": arrangements}
         print(json.dumps(document, indent=2))
     elif commands:
         print(dry_run.render(dry_run.commands_of(home, spec, planned)), end="")
@@ -102,7 +110,15 @@ def show_plan(
         found = _sensitivity(home, spec, planned, detect)
         lines = sensitivity_text.plan_lines(found, spec.report)
         print(
-            plan_text.render(spec, planned, str(reason), not_runnable=left_open, sensitivity=lines)
+            plan_text.render(
+                spec,
+                planned,
+                str(reason),
+                client=client,
+                arrangements=arrangements,
+                not_runnable=left_open,
+                sensitivity=lines,
+            )
         )
     _refuse(undecided)
 

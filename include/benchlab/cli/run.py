@@ -37,6 +37,7 @@ from benchlab.report.bundle import PAGES
 from benchlab.report.formats import terminal
 from benchlab.report.model import report as model
 from benchlab.results.store import Store, is_there, open_store
+from benchlab.targets import fleet_files
 from benchlab.targets.cloud import reaper as clusters
 from benchlab.targets.ec2 import reaper
 from benchlab.targets.ec2.calls import AwsError
@@ -97,7 +98,7 @@ def drive(
 
 def _resuming(work: CampaignRun, again: str) -> str:
     """How an interrupted campaign goes on; hosts are rented once for each."""
-    if work.target.rents:
+    if work.target.rents and not fleet_files.rented_nothing(work.directory):
         return "hosts are not rented for it again: start another campaign"
     return f"{again} resumes it, and measures no stored trial again"
 

@@ -7,17 +7,20 @@ from typing import Annotated
 
 import typer
 
+from benchlab import targets
 from benchlab.campaign import report_types
 from benchlab.engines import builds
-from benchlab.errors import BenchlabError
+from benchlab.errors import BenchlabError, SpecError, noting
 from benchlab.home import find
+from benchlab.plan import topology as topologies
+from benchlab.plan.documents import from_yaml, read_text
 
 app = typer.Typer()
 
 
 @app.command()
 def validate(reports: Annotated[list[Path], typer.Argument(help="YAML files")]) -> None:
-    """Check report types and notifications.yaml; names every fault of every file.
+    """Check report types, topologies and notifications.yaml; names all faults.
 
     Example: benchlab validate configs/reports/*.yaml
     """
@@ -34,10 +37,20 @@ def validate(reports: Annotated[list[Path], typer.Argument(help="YAML files")]) 
 
 def _check(path: Path) -> None:
     here = find()
-    if path.name != here.notifications.name or not path.is_file():
-        report_types.check_every_day(here, path)
-        builds.check(here, report_types.load(path))
-        return
-    from benchlab.report.notifications import notifiers
+    if path.name == here.notifications.name and path.is_file():
+        from benchlab.report.notifications import notifiers
 
-    notifiers.load(path, {file.stem for file in report_types.report_files(here)})
+        notifiers.load(path, {file.stem for file in report_types.report_files(here)})
+    elif topologies.called(from_yaml(read_text(path), str(path))):
+        topologies.load(path)
+    else:
+        spec = report_types.load(path)
+        faults = list[str]()
+        with noting(faults):
+            report_types.check_every_day(here, path)
+        with noting(faults):
+            builds.check(here, spec)
+        with noting(faults, f"{path}: "):
+            targets.load_topology(here, spec)
+        if faults:
+            raise SpecError("\n".join(faults))

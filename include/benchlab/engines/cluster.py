@@ -30,6 +30,7 @@ class Wanted:
         max_connections: how many the client opens at most.
         port_set: which of the two sets of ports its servers listen on, 0 or 1.
         database: the schema that holds the dataset.
+        level: whether leaders of regions are spread evenly before each trial.
         password: of the account that the client uses.
         package: gives the package of a component's build on this machine.
     """
@@ -42,6 +43,7 @@ class Wanted:
     max_connections: int = 1
     port_set: int = 0
     database: str = ""
+    level: bool = True
     password: str = field(default="", repr=False)
 
 

@@ -29,6 +29,8 @@ OPEN_USER = "bench_open"
 START_LIMIT_S = 120.0
 # Analyzing TPC-C's largest table takes an hour.
 SQL_LIMIT_S = 4 * 3600.0
+# Bytes. A disk with less free is as good as full: logs and temporary files grow by as much at once.
+LEAST_FREE = 2.0**28
 
 Found = TypeVar("Found")
 
@@ -48,6 +50,21 @@ class BackgroundJobs(NamedTuple):
     begun: int
     ended: int
     of_statements: bool = False
+
+
+class Regions(NamedTuple):
+    """The regions of a cluster's storage servers, at one moment.
+
+    Attributes:
+        leaders: the regions that a store leads, by host.
+        beyond: how many leaders the worst store has too many or too few; None: not known.
+        unsettled: regions without a leader, without one of their peers, or with a peer that is down
+            or behind, and operators with which the cluster moves regions.
+    """
+
+    leaders: Mapping[str, int]
+    beyond: float | None
+    unsettled: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,6 +193,10 @@ class Database(ABC):
         """Statements at work beside the clients'; None where the version does not report them."""
         return None
 
+    def regions(self) -> Regions | None:
+        """The regions of its storage servers; None where it has none of their kind."""
+        return None
+
     def write_stalls(self) -> Mapping[str, float | None]:
         """By storage server, a number that grows whenever it holds writes back; for differences.
 
@@ -186,6 +207,15 @@ class Database(ABC):
     def stall_lag_s(self) -> float:
         """After how many seconds :meth:`write_stalls` has what has happened."""
         return 0.0
+
+    def least_free(self, host: str, capacity: float) -> float:
+        """Bytes of a host's disk that have to stay free while it works; of any host.
+
+        Args:
+            host: its name in the fleet.
+            capacity: of its disk, in bytes.
+        """
+        return LEAST_FREE
 
     # What all share
 

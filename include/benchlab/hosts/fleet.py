@@ -17,6 +17,9 @@ from benchlab.errors import BenchlabError, TargetError, meaning_of
 Role = Literal["pd", "tikv", "tidb", "client"]
 ROLES: tuple[Role, ...] = ("pd", "tikv", "tidb", "client")
 
+MIRRORS = "TIUP_MIRRORS"
+"""The variable from which TiUP takes its mirror."""
+
 Host = TypeVar("Host")
 Result = TypeVar("Result")
 
@@ -34,6 +37,8 @@ class FleetHost:
             shows another key is refused.
         data: directory for data and snapshots, on one file system.
         instance: the id of the EC2 instance; None for an owned host.
+        let_in: the address (CIDR) of this machine that its network lets in; None: not known.
+        tiup_mirror: the mirror that TiUP uses there; None: its own default.
     """
 
     name: str
@@ -45,6 +50,8 @@ class FleetHost:
     data: Path
     ssh_port: int = 22
     instance: str | None = None
+    let_in: str | None = None
+    tiup_mirror: str | None = None
 
 
 @dataclass(frozen=True)

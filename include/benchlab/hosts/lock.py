@@ -3,7 +3,8 @@
 It is held from `register` to `give back`, which are different processes under Airflow, so it cannot
 be a lock that the kernel drops with a process. Instead the file says who holds it. A lock counts as
 left behind when the machine has been rebooted since, when the process that drives the campaign is
-gone, or when its lease has run out. Every stage and trial renews the lease.
+gone, or, where no process of this machine drives it, when its lease has run out. Every stage and
+trial renews the lease.
 
 The file of :class:`MachineLock` lies outside the project, where every checkout on the machine finds
 it. :class:`RemoteLock` is the same lock on the client's host of a fleet; on the same path the two
@@ -160,8 +161,10 @@ class Holder:
         boot, now = there or (_boot_id(), time.time())
         if self.boot != boot:
             return "the machine has been rebooted since"
-        if there is None and self.driver and _started(self.driver) != self.driver_started:
-            return f"its process {self.driver} is gone"
+        if there is None and self.driver:
+            # Whatever the clock says: a suspended machine or a step of NTP ends no campaign.
+            alive = _started(self.driver) == self.driver_started
+            return None if alive else f"its process {self.driver} is gone"
         return "its lease has run out" if now > self.until else None
 
 

@@ -1,7 +1,7 @@
 """What the hosts did while a trial's client ran: CPU, steal, memory, disk and network.
 
 On every host a detached job, the sampler, prints the kernel's counters once a second for as long as
-the client should run, and then ends by itself. It needs a POSIX shell, grep, sed and sleep, and
+the client should run, and then ends by itself. It needs a POSIX shell, grep, sed and coreutils, and
 takes about 8 ms of CPU a second. Any process can collect what it printed, not only the one that
 started it. A host without usable samples has a reason instead of figures, and no trial is lost.
 
@@ -16,7 +16,7 @@ import csv
 import io
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchlab.errors import BenchlabError, CommandError
@@ -44,6 +44,8 @@ COARSEST_CLOCK_S = 0.005
 # On SIGTERM a last sample is taken, so that everything until then is known; `wait` is there because
 # a signal interrupts it, unlike `sleep`. Times are centiseconds of uptime, which clock changes do
 # not affect, and each second is counted from the first, so that the sampler does not drift.
+# On a full disk it cannot print: so it keeps the least free space, and some of its own, which is
+# freed for its last sample. A job's directory is on the data directory's file system.
 _SAMPLER = r"""
 echo "cores $(grep -c '^cpu[0-9]' /proc/stat)"
 echo "ticks $(getconf CLK_TCK)"
@@ -86,10 +88,14 @@ sample() {
         -e "$filters" -e "$kernel" \
         /proc/uptime /proc/stat /proc/meminfo /proc/diskstats /proc/net/dev \
         /proc/[0-9]*/stat 2>/dev/null
+    set -- $(stat -f -c '%a %b %S' . 2>/dev/null)
+    [ $# != 3 ] || { [ "${least:-$1}" -lt "$1" ] || least=$1; echo "space $least $2 $3"; }
     echo end
 }
+last() { rm -f spare; sample; }
 clock() { read -r now rest < /proc/uptime; now=${now%.*}${now#*.}; }
-trap '[ -z "$nap" ] || kill "$nap" 2>/dev/null; sample; exit 0' TERM
+case $PWD in */jobs/*) head -c 65536 /dev/zero > spare ;; esac
+trap '[ -z "$nap" ] || kill "$nap" 2>/dev/null; last; exit 0' TERM
 nap() { sleep "$1" & nap=$!; wait "$nap"; nap=; }
 clock; next=$now; last=$((now + limit))
 while sample; [ "$next" -lt "$last" ]; do
@@ -101,6 +107,7 @@ while sample; [ "$next" -lt "$last" ]; do
         *) nap 1 ;;
     esac
 done
+last
 """
 
 
@@ -155,6 +162,23 @@ class HostMetrics:
             "cpu_steal_ratio": self._worst("cpu_steal", COARSEST_STEAL),
             "other_work_ratio": self._worst("cpu_other", COARSEST_OTHER),
         }
+
+    def space_ratio(self, needed: Callable[[str, float], float]) -> float | None:
+        """The least free space of a data directory, as a multiple of what its servers need free.
+
+        Args:
+            needed: gives that in bytes, from the name of a host and the size of its disk.
+
+        Returns:
+            Of the host where it is smallest; None where a host does not say.
+        """
+        found = [(host.host, self.series.get(host.host)) for host in self.hosts]
+        known = [
+            series.space[0] / needed(host, series.space[1])
+            for host, series in found
+            if series is not None and series.space is not None
+        ]
+        return min(known) if known and len(known) == len(found) else None
 
     def _harness_cpu(self) -> float | None:
         """The largest share that client or load balancer used of the CPU available to it.

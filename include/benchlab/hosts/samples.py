@@ -37,6 +37,7 @@ _DISK = re.compile(rf" *[0-9]+ +[0-9]+ (\S+)((?: +{_DIGITS}){{11,30}})")
 _NET = re.compile(rf" *([^\s:]+):( *{_DIGITS}(?: +{_DIGITS}){{15}})")
 _STAT = re.compile(r"([0-9]{1,9}) \(.*\) \S((?: +-?[0-9]{1,20}){20,60})")
 _SERVICE = re.compile(rf"service [0-9]{{1,9}}((?: {_DIGITS}){{4}})")
+_SPACE = re.compile(rf"space ({_DIGITS}) ({_DIGITS}) ({_DIGITS})")
 _KERNEL = re.compile(rf"kernel ([0-9]{{1,9}}) ({_DIGITS}) (.*)")
 
 # Devices on top of others; counting them would count the same traffic twice.
@@ -63,6 +64,8 @@ class Interval:
         disk_read_bytes_per_s, disk_write_bytes_per_s: over all disks.
         disk_busy: fraction of time in which the busiest disk had requests.
         net_rx_bytes_per_s, net_tx_bytes_per_s: over all network cards, without loopback.
+        disk_used: the largest fraction of the data directory's file system that has been in use
+            since the sampler's start: what it cannot print while the disk is full is known later.
     """
 
     t: float
@@ -80,6 +83,7 @@ class Interval:
     disk_busy: float | None = None
     net_rx_bytes_per_s: float | None = None
     net_tx_bytes_per_s: float | None = None
+    disk_used: float | None = None
 
 
 METRICS = tuple(column.name for column in fields(Interval))[2:]  # without t and seconds
@@ -93,11 +97,14 @@ class HostSeries:
         cores: the host's number of cores; None where it did not report it.
         intervals: in order of time, without gaps except where the host did not run.
         processes: average CPU that each watched job's process used, in cores, by job.
+        space: of the data directory's file system the least that was free, and its size, in bytes;
+            None where the host did not report it.
     """
 
     cores: int | None
     intervals: tuple[Interval, ...]
     processes: Mapping[str, float]
+    space: tuple[int, int] | None = None
 
     @property
     def seconds(self) -> float:
@@ -124,6 +131,8 @@ class HostFigures:
         processes: CPU used by client and load balancer as a fraction of what was available to
             each, by name; only on the host where they run.
         reason: why there are no figures; None where there are.
+        leaders_before, leaders_after: regions that its TiKV server led when the client was started
+            and when it had ended; None where it has none, or that is not known.
     """
 
     host: str
@@ -131,6 +140,8 @@ class HostFigures:
     figures: Mapping[str, Figure] = field(default_factory=dict)
     processes: Mapping[str, float] = field(default_factory=dict)
     reason: str | None = None
+    leaders_before: int | None = None
+    leaders_after: int | None = None
 
 
 @dataclass(frozen=True)
@@ -152,6 +163,8 @@ class _Sample:
     memory: dict[str, int] = field(default_factory=dict)
     disks: dict[str, list[int]] = field(default_factory=dict)
     nets: dict[str, list[int]] = field(default_factory=dict)
+    # The least that was free so far, and the size.
+    space: tuple[int, int] | None = None
     processes: dict[int, _Process] = field(default_factory=dict)
     # pid -> name, ticks of CPU used
     kernel: dict[int, tuple[str, int]] = field(default_factory=dict)
@@ -183,6 +196,7 @@ def parse(output: str) -> HostSeries:
         cores=header.get("cores") or None,
         intervals=tuple(_intervals(samples, header.get("sampler"))),
         processes=_process_use(samples, jobs, header.get("ticks")),
+        space=next((found.space for found in reversed(samples) if found.space), None),
     )
 
 
@@ -213,6 +227,9 @@ def _read(line: str, sample: _Sample) -> None:
         )
     elif match := _KERNEL.fullmatch(line):
         sample.kernel[int(match[1])] = (match[3], int(match[2]))
+    elif match := _SPACE.fullmatch(line):
+        free, size, block = (int(number) for number in match.groups())
+        sample.space = (free * block, size * block) if 0 < size >= free else None
     elif match := _SERVICE.fullmatch(line):
         sample.services += sum(_numbers(match[1]))
     elif match := _NET.fullmatch(line):
@@ -245,6 +262,7 @@ def _intervals(samples: list[_Sample], sampler: int | None) -> Iterator[Interval
             memory_used_bytes=_memory_used(after.memory),
             **_disk(before, after, seconds),
             **_net(before, after, seconds),
+            disk_used=None if after.space is None else 1 - after.space[0] / after.space[1],
         )
 
 

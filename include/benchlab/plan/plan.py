@@ -281,18 +281,19 @@ def make(
         basis = replace(basis, dataset="unknown")
     steps = plan_steps(spec, trials, topology, basis)
     by_hand = page_minutes(spec, spec.published, topology) if spec.published else None
+    sides = {side: spec.side(engine, side) for side in spec.measured_sides}
     made = Plan(
         report=spec.report,
         engine=engine,
         target=spec.target,
-        sides={side: spec.side(engine, side) for side in spec.measured_sides},
+        sides=sides,
         rounds=spec.rounds,
         seed=seed,
         trials=trials,
         hosts=hosts(topology, prices),
         minutes=_minutes(steps),
         dollars=None,
-        disk_gib=round(disk_bytes(spec, topology) / GIB, 2),
+        disk_gib=round(disk_bytes(spec, topology, sides.values()) / GIB, 2),
         placement=spec.placement,
         topology=spec.topology,
         steps=tuple(replace(step, minutes=round(step.minutes, 2)) for step in steps),

@@ -18,6 +18,7 @@ from pydantic import Field, PrivateAttr
 
 from benchlab.errors import SpecError
 from benchlab.language import REFERENCE, message
+from benchlab.plan import topology
 from benchlab.plan.document_tables import Layout
 from benchlab.plan.documents import Frozen, Name, from_yaml, read_text, validated
 from benchlab.plan.fields.budget import Budget
@@ -80,6 +81,8 @@ class ReportSpec(Frozen):
         slowdown_pct: the percentage of the time for which the candidate's server is stopped on
             purpose while it is measured, to see whether Benchlab detects it; 0: never.
         seed: decides the order of the trials; None: derived from the campaign's id.
+        leaders: of TiKV's regions, of clusters that Benchlab deploys: ``level``, moved before each
+            trial until all stores have as many; ``as_placed``, as PD leaves them.
         load_balancer: ``none`` where the client connects to the only server of a side; settings of
             HAProxy where they are not Benchlab's own; see :attr:`haproxy`.
         connections: the Connection by which the server of each side is reached, where the target
@@ -121,6 +124,7 @@ class ReportSpec(Frozen):
     repeat_limit: Annotated[int, Field(ge=0, le=MAX_REPEATS)] = 2
     slowdown_pct: Annotated[float, Field(ge=0, le=90, strict=False), HOW] = 0.0
     seed: Annotated[int, Field(ge=0)] | None = None
+    leaders: Annotated[Literal["level", "as_placed"], HOW] = "level"
     load_balancer: Annotated[LoadBalancer, HOW] = "haproxy"
     connections: Annotated[dict[Side, ConnectionName], HOW] = Field(default={})
     ports: Ports = Ports()
@@ -251,6 +255,11 @@ class ReportSpec(Frozen):
     def restores_by_loading(self) -> bool:
         """Whether there is no snapshot: a restore drops the tables and loads them again."""
         return bool(self.connections) or self.target == "tidb_cloud"
+
+    @property
+    def deploys_clusters(self) -> bool:
+        """Whether Benchlab deploys a cluster for each side, and may move what is in it."""
+        return self.topology is not None and not self.restores_by_loading
 
     @property
     def measured_sides(self) -> tuple[Side, ...]:
@@ -400,5 +409,9 @@ def loads(text: str, where: str = "report type") -> ReportSpec:
     if not isinstance(raw, dict):
         raise SpecError(
             f"{where}: a report type is a mapping of fields, found {type(raw).__name__}"
+        )
+    if what := topology.called(raw):
+        raise SpecError(
+            f"{where}: is a {what} and no report type, which names its topology in `topology`"
         )
     return validated(ReportSpec, raw, where)

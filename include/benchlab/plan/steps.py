@@ -14,7 +14,7 @@ Example:
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Annotated, Literal, get_args
@@ -23,8 +23,10 @@ from pydantic import PlainSerializer, PlainValidator
 
 from benchlab.language import Message, Said, message
 from benchlab.plan.fields.dataset import AnyDataset, Dataset, Records, ScaleFactor, Warehouses
+from benchlab.plan.fields.engines import Components, SideSpec
 from benchlab.plan.fields.published import Published
 from benchlab.plan.order import PlannedTrial, deployment_of
+from benchlab.plan.quantities import size_bytes
 from benchlab.plan.rates import Learned, Size, TimedStep
 from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.topology import CloudTopology, Ec2Topology, HostsTopology, Topology
@@ -57,8 +59,9 @@ CHECK_HOSTS_S = 60.0
 """Owned hosts: logging in and checking programs; nothing is rented or installed."""
 CLOUD_PROVISION_S = 1500.0
 """TiDB Cloud's CREATING to ACTIVE; its documentation says 20 to 30 minutes."""
-DEPLOY_S = 180.0
-"""`tiup cluster deploy` with its downloads, on all hosts at once, and the first start."""
+DEPLOY_S = 90.0
+"""`tiup cluster deploy` and the first start: 30 to 49 s were seen on two and four hosts with the
+packages at hand; the rest is for downloads and for more hosts."""
 LOAD_ROWS_PER_S = 60_000
 """`sysbench prepare` through TiDB with 16 threads, one per table, secondary index included."""
 LOAD_RECORDS_PER_S = 20_000
@@ -76,8 +79,9 @@ SEED_BYTES_PER_S = 150e6
 """Reading a dataset snapshot from object storage, on each storage host, all at once."""
 SAVE_BYTES_PER_S = 50e6
 """Writing one, each region by one of its hosts; TiDB's documentation says 50 to 100 MB/s a host."""
-BR_S = 60.0
-"""What BR does beside copying: tables and regions, and a checksum of each table."""
+BR_S = 40.0
+"""What BR does beside copying: tables and regions, and a checksum of each table; 18 to 34 s were
+seen with small tables, on two cores."""
 ANALYZE_ROWS_PER_S = 400_000
 """`ANALYZE TABLE` of one table, read once."""
 ANALYZED_AT_ONCE = 4
@@ -99,8 +103,9 @@ CUSTOMERS_CHECKED_UP_TO = 10
 """The most warehouses for which each customer is checked as well; it takes time and memory."""
 CUSTOMERS_CHECK_S = 1.5
 """Checking one warehouse's customers, with the index that this needs; seen on one machine."""
-STOP_S = 12.0
-"""`tiup cluster stop`: TiDB, then TiKV, then PD."""
+STOP_S = 35.0
+"""`tiup cluster stop`: TiDB, then TiKV, then PD. 21 to 35 s were seen with one and three TiKVs of
+v9.0.0-beta.2, which hands its leaders over for up to 20 s."""
 REFLINK_S = 5.0
 """Copying or restoring by shared blocks (XFS), all storage hosts at once, and dropping caches."""
 COPY_BYTES_PER_S = 500e6
@@ -132,6 +137,16 @@ TIKV_TPCH_ROW_BYTES = 120
 their key and room for compaction."""
 WAREHOUSE_BYTES = 75 * 2**20
 """A TPC-C warehouse in TiKV, likewise."""
+EMPTY_STORE_BYTES = 2**29
+"""A TiKV without data: 256 MiB of raft log and 13 MB were seen after the first start; and a PD."""
+PROGRAM_BYTES = 2**30
+"""One side's programs and logs on a host: TiKV's is the largest, with 0.3 to 0.6 GB by version."""
+RESERVE, RESERVE_BYTES, RESERVE_SHARE, PLACEHOLDER = "storage.reserve-space", 5 * 2**30, 0.05, 0.2
+"""TiKV refuses to write where less is free than this item says, 5 GiB by default, or than 5 % of
+the disk, if that is more. A fifth of it is a file that every TiKV makes when it starts, and leaves
+behind. With 0 none of this (TiDB's documentation of the item; `init_fs` and
+`init_storage_stats_task` in TiKV's components/server/src; before v6.6 the file is as large as the
+reserve). `reserve-raft-space` is for a raft log on a disk of its own, which no topology has."""
 
 PAGE_COPY_BYTES_PER_S = 1e9
 """`cp` of a data directory on one host's NVMe disk, by hand, one host after another."""
@@ -190,6 +205,10 @@ class Basis:
     def seconds(self, step: TimedStep, assumed: float) -> float:
         """What a step takes: as it was learned, or else as it is assumed."""
         return self.learned[step].seconds if step in self.learned else assumed
+
+    def with_notes(self, notes: Sequence[Message]) -> Basis:
+        """The same, and further notes."""
+        return replace(self, notes=(*self.notes, *notes))
 
 
 NOTHING_KNOWN = Basis()
@@ -314,13 +333,32 @@ def kept_bytes(spec: ReportSpec) -> float:
     return float(spec.dataset.warehouses * WAREHOUSE_BYTES)
 
 
-def disk_bytes(spec: ReportSpec, topology: Topology | None) -> float:
+def disk_bytes(
+    spec: ReportSpec, topology: Topology | None, sides: Collection[SideSpec], capacity: float = 0
+) -> float:
     """Bytes of every side's data and snapshot, on the machine or on each storage host of a fleet.
 
-    Shared blocks take less at first, but compaction rewrites them. TiDB Cloud keeps no snapshot.
+    Shared blocks take less at first, but compaction rewrites them. TiDB Cloud keeps no snapshot. On
+    a fleet also its programs, an empty store, and what TiKV keeps free.
+
+    Args:
+        capacity: of the disk of a storage host, where it is known.
     """
-    copies = 1 if isinstance(topology, CloudTopology) else 2
-    return len(spec.measured_sides) * copies * data_bytes(spec, topology)
+    data = data_bytes(spec, topology)
+    if isinstance(topology, CloudTopology):
+        return len(sides) * data
+    if topology is None:
+        return len(sides) * 2 * data
+    of_side = 2 * (EMPTY_STORE_BYTES + data) + PROGRAM_BYTES
+    reserve = reserve_bytes([side.components for side in sides], capacity)
+    return len(sides) * of_side + reserve * (1 + PLACEHOLDER * len(sides))
+
+
+def reserve_bytes(sides: Iterable[Components], capacity: float) -> float:
+    """Bytes of a disk of this size that TiKV keeps free: the most of any side, see `RESERVE`."""
+    items = [components.get("tikv", {}).get(RESERVE, RESERVE_BYTES) for components in sides]
+    asked = max(size_bytes(item) or 0 for item in items)
+    return max(asked, RESERVE_SHARE * capacity) if asked else 0.0
 
 
 _Timed = tuple[Stage, Side | None, Message, float]
@@ -363,6 +401,8 @@ def _fleet(
         yield "provision", None, what, PROBE_S * min(spec.rounds, 2)
     for number, known, measured in _deployments(spec, trials, basis):
         prepared = _prepare(spec, topology, kept=known.dataset == "kept")
+        if not loads_at_once(topology):  # the first side is ready before the other one is deployed
+            prepared = iter(sorted(prepared, key=lambda step: step[1] or ""))
         for stage, side, what, seconds in _as_learned(prepared, known):
             yield stage, side, _in_deployment(number, what), seconds
         yield from _measuring(spec, measured, topology, basis)

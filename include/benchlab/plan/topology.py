@@ -10,6 +10,8 @@ import contextlib
 import functools
 import ipaddress
 import itertools
+import os
+import re
 from collections.abc import Iterator, Mapping
 from datetime import date
 from pathlib import Path
@@ -19,7 +21,7 @@ import pydantic
 from pydantic import Field
 
 from benchlab.errors import SpecError
-from benchlab.hosts.fleet import ROLES, Fleet, FleetHost, Role
+from benchlab.hosts.fleet import MIRRORS, ROLES, Fleet, FleetHost, Role
 from benchlab.plan.documents import Frozen, from_yaml, read_text, validated
 
 InstanceType = Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")]
@@ -82,8 +84,16 @@ Subnets = Annotated[
 ]
 
 
-# As TEST-NET-1 it is nobody's address (RFC 5737).
-NOBODY = "192.0.2.1/32"
+AUTO = "auto"
+SshFrom = Literal["auto"] | Network
+"""The addresses (CIDR) from which SSH is let in; ``auto``: this machine's, as it is when a campaign
+begins to rent."""
+
+# As https://docs.pingcap.com/tidb/stable/tiup-overview gives it. The script downloads TiUP itself.
+TIUP_INSTALLER = "https://tiup-mirrors.pingcap.com/install.sh"
+_Installer = Annotated[str, Field(pattern=r"^(image|https://[^\s'\"@]+)$")]
+# Without a login, which would be in logs; a directory is one of the client's host.
+Mirror = Annotated[str, Field(pattern=r"^(https?://[^\s'\"@]+|/[A-Za-z0-9/._-]+)$")]
 
 
 class Place(Frozen):
@@ -96,7 +106,7 @@ class Place(Frozen):
     region: Region
     image: Image | None = None
     subnets: Subnets = ()
-    ssh_from: Network | None = None
+    ssh_from: SshFrom | None = None
     ssh_by: Literal["private", "public"] | None = None
 
 
@@ -108,10 +118,12 @@ class Ec2Topology(Frozen):
         user: the image's account that has ``sudo``.
         subnets: ids, in the order in which they are tried when a zone has no capacity; the whole
             fleet is in one subnet. Empty: the default subnets of the region, by zone name.
-        ssh_from: the addresses (CIDR) from which Benchlab logs in.
+        ssh_from: the addresses from which Benchlab logs in.
         ssh_by: which of a host's addresses Benchlab uses.
         tiup: how TiUP gets onto the client's host: the ``https`` address of its install script, or
-            ``image`` where the image has it. None: not decided, so nothing is rented.
+            ``image`` where the image has it.
+        tiup_sha256: the hash that the install script must have; None: any.
+        tiup_mirror: the mirror that TiUP uses there; None: see :func:`mirror_of`.
         instance_profile: lets the hosts read and write dataset snapshots on S3; None: they get no
             permissions at all.
         capacity: of the roles that do not say it.
@@ -124,9 +136,14 @@ class Ec2Topology(Frozen):
     image: Image
     user: Account
     subnets: Subnets = ()
-    ssh_from: Network
+    ssh_from: SshFrom = AUTO
     ssh_by: Literal["private", "public"] = "private"
-    tiup: Annotated[str, Field(pattern=r"^(image|https://[^\s'\"]+)$")] | None
+    # `tiup: null` is what topologies said before there was a default.
+    tiup: Annotated[_Installer, pydantic.BeforeValidator(lambda said: said or TIUP_INSTALLER)] = (
+        TIUP_INSTALLER
+    )
+    tiup_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    tiup_mirror: Mirror | None = None
     instance_profile: str | None = None
     capacity: Capacity = "on_demand"
     elsewhere: Annotated[tuple[Place, ...], Field(max_length=8, strict=False)] = ()
@@ -136,6 +153,8 @@ class Ec2Topology(Frozen):
     def _complete(self) -> Self:
         if self.kind == "ec2":
             _check_roles({role: machines.count for role, machines in self.roles.items()})
+        if self.tiup == "image" and self.tiup_sha256 is not None:
+            raise ValueError("tiup_sha256: is the hash of a script, and `tiup: image` has none")
         if len(set(self.regions)) != len(self.regions):
             raise ValueError("elsewhere: a region is named twice")
         for place in self.elsewhere:
@@ -157,6 +176,19 @@ class Ec2Topology(Frozen):
             said = {field: getattr(place, field) for field in Place.model_fields}
             changes = {field: value for field, value in said.items() if value is not None}
             yield self.model_copy(update={**changes, "elsewhere": ()})
+
+    def letting_in(self, networks: Mapping[str, str]) -> Ec2Topology:
+        """The same with these networks, by region, in place of ``ssh_from: auto``."""
+        decided = [
+            networks.get(place.region, AUTO) if place.ssh_from == AUTO else None
+            for place in self.places()
+        ]
+        elsewhere = tuple(
+            place.model_copy(update={"ssh_from": network or place.ssh_from})
+            for place, network in zip(self.elsewhere, decided[1:], strict=True)
+        )
+        own = decided[0] or self.ssh_from
+        return self.model_copy(update={"ssh_from": own, "elsewhere": elsewhere})
 
     def with_types(self, types: Mapping[Role, str]) -> Ec2Topology:
         """The same with one instance type for each role."""
@@ -202,6 +234,8 @@ class OwnedHost(Frozen):
     """A host that exists already; see :class:`benchlab.hosts.fleet.FleetHost`.
 
     Attributes:
+        address: at which servers listen and the client connects; no IPv6, which clusters could be
+            deployed on since TiDB v6.5.1 only.
         host_key: None where it is not known yet; no campaign can log in then.
     """
 
@@ -212,6 +246,15 @@ class OwnedHost(Frozen):
     ssh_address: Address | None = None
     ssh_port: Annotated[int, Field(ge=1, le=65535)] = 22
 
+    @pydantic.model_validator(mode="after")
+    def _not_ipv6(self) -> Self:
+        if ":" in self.address:
+            raise ValueError(
+                f"{self.name}: address {self.address}: Benchlab deploys no cluster on IPv6 "
+                "addresses; write the host's IPv4 address or its name (ssh_address may be IPv6)"
+            )
+        return self
+
 
 class HostsTopology(Frozen):
     """A fleet of owned hosts.
@@ -221,12 +264,14 @@ class HostsTopology(Frozen):
             named in ``BENCHLAB_SSH_KEY``.
         user: the account that Benchlab logs in as, on every host.
         data: directory for data and snapshots on every host, on one file system.
+        tiup_mirror: the mirror that TiUP uses on the client's host; None: see :func:`mirror_of`.
     """
 
     kind: Literal["hosts"]
     ssh: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")]
     user: Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_-]*$")]
     data: Annotated[str, Field(pattern=r"^/[A-Za-z0-9/._-]+$")]
+    tiup_mirror: Mirror | None = None
     hosts: Annotated[tuple[OwnedHost, ...], Field(min_length=1, strict=False)]
 
     @pydantic.model_validator(mode="after")
@@ -272,19 +317,14 @@ class Nodes(Frozen):
 
 
 class CloudClient(Frozen):
-    """A host on EC2 that is rented to drive the load; see :class:`Machines`, :class:`Ec2Topology`.
-
-    Attributes:
-        ssh_from: the addresses (CIDR) from which Benchlab logs in; None: not decided, so nothing
-            is rented.
-    """
+    """A host on EC2 that is rented to drive the load: see :class:`Machines`, `Ec2Topology`."""
 
     instance_type: InstanceType
     root_gib: Annotated[int, Field(ge=8, le=16_384)] = 50
     image: Image
     user: Account
     subnets: Subnets = ()
-    ssh_from: Network | None = None
+    ssh_from: SshFrom = AUTO
     ssh_by: Literal["private", "public"] = "private"
 
 
@@ -340,13 +380,15 @@ class CloudTopology(Frozen):
             image=client.image,
             user=client.user,
             subnets=client.subnets,
-            ssh_from=client.ssh_from or NOBODY,
+            ssh_from=client.ssh_from,
             ssh_by=client.ssh_by,
             tiup="image",  # nothing is deployed
             roles={"client": machines},
         )
 
 
+#: A file that `tiup cluster deploy` takes: ``pd_servers``, ``tikv_servers``, ...
+OF_TIUP = "topology file of TiUP"
 Topology = Ec2Topology | HostsTopology | CloudTopology
 _KINDS: dict[str, type[Topology]] = {
     "ec2": Ec2Topology,
@@ -362,6 +404,17 @@ def on_ec2(topology: Topology) -> Ec2Topology | None:
     return topology if isinstance(topology, Ec2Topology) else None
 
 
+def mirror_of(topology: Ec2Topology | HostsTopology) -> str | None:
+    """The mirror that TiUP uses on the client's host; None: its own default.
+
+    ``TIUP_MIRRORS`` of this machine counts where the topology names none, if it is an address: a
+    directory is on this machine alone, and a login in an address would be shown.
+    """
+    here = os.environ.get(MIRRORS, "")
+    of_this_machine = here if re.fullmatch(r"https?://[^\s'\"@]+", here) else None
+    return topology.tiup_mirror or of_this_machine
+
+
 def load(path: Path) -> Topology:
     """Read one topology: ``load(home.configs / "topologies" / "ec2_published.yaml").kind``.
 
@@ -374,10 +427,28 @@ def load(path: Path) -> Topology:
 @functools.lru_cache(maxsize=256)  # every trigger form of a fleet offers all of them
 def _read(path: Path, text: str) -> Topology:
     raw = from_yaml(text, str(path))
+    if (what := called(raw)) == OF_TIUP:
+        raise SpecError(
+            f"{path}: is a {what}; Benchlab's says with `kind` and, for each host, `roles` what "
+            "runs where, as configs/topologies/hosts_published.yaml does, and makes TiUP's from it"
+        )
     kind = raw.get("kind") if isinstance(raw, dict) else None
     if not isinstance(kind, str) or kind not in _KINDS:
         raise SpecError(f"{path}: kind: must be one of {', '.join(_KINDS)}, found {kind!r}")
     return validated(_KINDS[kind], raw, str(path))
+
+
+def called(raw: object) -> str | None:
+    """What a document is, if it is a topology and no report type; None: it is none.
+
+    Example:
+        ``called({"pd_servers": []})`` is :data:`OF_TIUP`.
+    """
+    if not isinstance(raw, dict) or "report" in raw:
+        return None
+    if any(str(key).endswith("_servers") for key in raw):
+        return OF_TIUP
+    return "topology" if "kind" in raw else None
 
 
 def valid(directory: Path) -> dict[str, Topology]:

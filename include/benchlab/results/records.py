@@ -30,6 +30,11 @@ STOPPED = "stopped_by"
 SPOT_HOSTS = "spot_hosts"
 REPLACED = "replaced_hosts"
 PAGE = "campaign_page"
+# Which script has installed TiUP on the client's host, its hash (`SCRIPT_sha256`), and if it was
+# another one than before: the day and the hash of that one (`2026-11-20 5e88...`).
+SCRIPT = "tiup_script"
+SCRIPT_BEFORE = "tiup_script_before"
+HASH_OF = "{}_sha256"
 # Of two campaigns that are compared as one: `before, after`.
 TWO_CAMPAIGNS = "two_campaigns"
 Stop = Literal["limit", "lifetime", "lost", "deployment", "changed"]

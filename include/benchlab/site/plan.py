@@ -36,7 +36,7 @@ _LONGEST_FIELD = 200
 # Why a form is refused, and reasons that are parts of it; the first that fits is taken.
 _FAULTS = (
     *("fault-every-engine", "fault-two-engines", "fault-no-version", "fault-not-published"),
-    *("not-on-maven", "not-on-tiup", "fault-topology", "tiup-undecided"),
+    *("not-on-maven", "not-on-tiup", "fault-topology", "cloud-price-undecided"),
     *("fault-no-release", "calendar-newest", "calendar-none", "fault-one-version", "fault-twice"),
     *("fault-rounds", "fault-pairs", "fault-trials", "fault-at-most", "fault-engine"),
     *ENGINE_REASONS,
@@ -253,8 +253,8 @@ def _figures(site: Site, asked: Asked) -> Figures:
         wanted = overrides.override(spec, changes) if changes else spec
         resolved = report_types.resolve(site.home, wanted, site.now.date(), to_run=False)
         engine, reason = planning.choose_engine(resolved.spec, site.home)
-        planning.refuse_unpublished(site.home, resolved.spec, engine)
-        basis = planning.learned(site.home, resolved.spec, engine, site.store)
+        unchecked = planning.refuse_unpublished(site.home, resolved.spec, engine)
+        basis = planning.learned(site.home, resolved.spec, engine, site.store).with_notes(unchecked)
         made = planning.plan(site.home, resolved.spec, engine, spec.report, basis)
         finds = plan_sensitivity(site.home, resolved.spec, made, site.store)
         undecided = planning.undecided(site.home, resolved.spec)

@@ -8,29 +8,32 @@ directory on this machine (see :mod:`benchlab.targets.fleet_files`), so that any
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from benchlab import engines, targets, workloads
 from benchlab.engines import builds
 from benchlab.engines.cluster import BaseCluster, Wanted
 from benchlab.engines.database import Database
 from benchlab.errors import BenchlabError, SpecError, TargetError, UnavailableError
+from benchlab.home import Home
 from benchlab.hosts import probes
 from benchlab.hosts.executor import Executor
-from benchlab.hosts.fleet import ROLES, Fleet, FleetHost, on_all
+from benchlab.hosts.fleet import MIRRORS, ROLES, Fleet, FleetHost, on_all
 from benchlab.hosts.lock import Holder, MachineLock
 from benchlab.hosts.logins import AUTHORISE, mark
 from benchlab.hosts.ssh.executor import SSHExecutor
 from benchlab.plan.fields.builds import Build
 from benchlab.plan.report_type import Side
 from benchlab.plan.steps import loads_at_once
-from benchlab.plan.topology import Topology
+from benchlab.plan.topology import Ec2Topology, HostsTopology, Topology, mirror_of
 from benchlab.results.records import rows_of
 from benchlab.targets import dataset_snapshots, fleet_files
 from benchlab.targets.dataset_snapshots import DatasetSnapshot, Source, age, differences
@@ -54,19 +57,22 @@ STORAGE_TOOLS = {"rsync": "rsync", "setsid": "util-linux"}
 PROBE_S, PROBE_SHARE = 0.7, 0.01
 
 # TiUP's own installer puts it on the PATH of login shells only.
-TIUP_VERSION = '$(command -v tiup || echo "${TIUP_HOME:-$HOME/.tiup}/bin/tiup") --version'
+TIUP = '$(command -v tiup || echo "${TIUP_HOME:-$HOME/.tiup}/bin/tiup")'
 
 
-# Where a dataset came from, as a campaign's environment says it.
-RESTORED, LOADED = "restored from a dataset snapshot", "loaded by the client"
+# Where a dataset came from, as a campaign's environment says it. Earlier releases did not say which
+# campaign saved a snapshot.
+DATASETS: dict[Source, str] = {
+    "load": "loaded by the client",
+    "snapshot": "restored from a dataset snapshot that an earlier campaign saved",
+    "new snapshot": "restored from a dataset snapshot that this campaign saved",
+}
 # More would only queue up in front of the storage; a guess, as high as published load commands.
 MOST_LOAD_THREADS = 64
 
 
 class FleetTarget(BaseTarget):
     """A fleet, for one campaign."""
-
-    loads_together = True
 
     # What each kind does in its own way
 
@@ -96,6 +102,16 @@ class FleetTarget(BaseTarget):
         return None
 
     # What all share
+
+    @classmethod
+    def arrangements(cls, home: Home, topology: Any) -> list[str]:
+        mirror, here = mirror_of(topology), os.environ.get(MIRRORS)
+        if topology.tiup_mirror is not None:
+            return [f"TiUP's mirror: {mirror}, as the topology says"]
+        if here is not None and mirror is None:
+            why = f"{MIRRORS} of this machine is not passed on, because it is no plain http address"
+            return [f"TiUP's mirror: its default; {why}: write `tiup_mirror` into the topology"]
+        return [f"TiUP's mirror: {mirror}, from {MIRRORS} of this machine"] if mirror else []
 
     @classmethod
     def give_back(cls, taken: Taken) -> str:
@@ -192,6 +208,7 @@ class FleetTarget(BaseTarget):
             max_connections=self.most_threads + 50,
             port_set=self.plan.port_set(side, self._deployment()),
             database=workloads.workload_of(self.spec).DATABASE,
+            level=self.spec.leaders == "level",
             password=self.home.password(self.campaign),
         )
         cluster = engines.cluster_of(self.plan.engine)
@@ -295,16 +312,19 @@ class FleetTarget(BaseTarget):
     def environment(self) -> dict[str, str]:
         engine = engines.by_name()[self.plan.engine]
         cluster = engines.cluster_of(self.plan.engine)
-        restored = self.dataset_source() != "load"
-        facts = self.engine_facts(engine, cluster.caveat) | {
-            "dataset": RESTORED if restored else LOADED
-        }
+        facts = self.engine_facts(engine, cluster.caveat)
+        facts["dataset"] = DATASETS[self.dataset_source()]
         described = on_all(self.fleet.hosts, self._describe)
         for role in ROLES:
             if hosts := self.fleet.with_role(role):
                 lines = sorted({described[host.name] for host in hosts})
                 facts[f"{role}_hosts"] = f"{len(hosts)} x {' / '.join(lines)}"
-        asked = {"sysbench": "sysbench --version", "haproxy": "haproxy -v", "tiup": TIUP_VERSION}
+        asked = {
+            "sysbench": "sysbench --version",
+            "haproxy": "haproxy -v",
+            "tiup": f"{TIUP} --version",
+            "tiup_mirror": f"{TIUP} mirror show",
+        }
         if self.spec.load_balancer == "none":
             del asked["haproxy"]
         for tool, command in asked.items():
@@ -396,7 +416,12 @@ class FleetTarget(BaseTarget):
 
     def keep(self, fleet: Fleet) -> None:
         """Write the hosts to ``fleet.json``, for every process of the campaign."""
-        text = json.dumps(fleet.to_json(), indent=1)
+        mirror = mirror_of(cast(HostsTopology | Ec2Topology, self.named_topology))
+        hosts = (
+            replace(host, tiup_mirror=mirror) if "client" in host.roles else host
+            for host in fleet.hosts
+        )
+        text = json.dumps(Fleet(tuple(hosts)).to_json(), indent=1)
         fleet_files.write(self.state / fleet_files.FLEET_FILE, text)
         vars(self).pop("fleet", None)
 

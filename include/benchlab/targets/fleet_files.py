@@ -28,6 +28,7 @@ KEY_FILE = "ssh_key"
 DRIVER_LOCK = "driver.lock"
 OWNER_FILE = "owner"
 RENTAL_FILE = "rental.json"
+CLUSTER_FILE = "cluster.json"
 SPENT_FILE = "spent"
 DISPLACED_FILE = "displaced"
 DEPLOYMENT_FILE = "deployment"
@@ -35,7 +36,7 @@ DEPLOYMENT_FILE = "deployment"
 
 def write(path: Path, text: str) -> None:
     """Replace a file at once: a concurrent reader finds the old text or the new one."""
-    part = path.with_name(f"{path.name}.part")
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
     part.write_text(text, encoding="utf-8")
     part.replace(path)
 
@@ -43,6 +44,12 @@ def write(path: Path, text: str) -> None:
 def directory_on(host: FleetHost, campaign: str) -> Path:
     """The campaign's directory on one host."""
     return Path(PurePosixPath(host.data) / "benchlab" / campaign)
+
+
+def rented_nothing(state: Path) -> bool:
+    """Whether a campaign that was planned on this machine has certainly not begun to rent."""
+    begun = (RENTAL_FILE, CLUSTER_FILE, SPENT_FILE)
+    return (state / "target").exists() and not any((state / name).exists() for name in begun)
 
 
 def read_fleet(state: Path) -> Fleet:

@@ -158,7 +158,7 @@ class HAProxy:
             CommandError: nothing answers at the statistics port, or not HAProxy.
         """
         url = f"http://{self.host}:{self.stats_port}/;csv"
-        command = ["curl", "-sS", "--fail", "--max-time", "5", url]
+        command = ["curl", "-sS", "--fail", "--noproxy", "*", "--max-time", "5", url]
         page = self.executor.run(command).stdout
         if not page.startswith("# pxname,"):
             raise CommandError(

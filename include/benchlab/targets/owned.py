@@ -16,11 +16,17 @@ from benchlab.hosts.fleet import Fleet, FleetHost, on_all
 from benchlab.hosts.lock import Holder
 from benchlab.hosts.ssh.executor import SSHExecutor
 from benchlab.plan.report_type import ReportSpec
-from benchlab.plan.steps import GIB
+from benchlab.plan.steps import GIB, PROGRAM_BYTES, RESERVE, RESERVE_SHARE, disk_bytes
 from benchlab.plan.topology import HostsTopology
 from benchlab.targets import fleet_files, owned_hosts
 from benchlab.targets.fleet import FleetTarget
 from benchlab.targets.target import Say, Taken
+
+# Arguments: a data directory, the campaign's in it. Prints bytes: the disk's, free, the campaign's.
+_DISK = """
+df --output=size,avail -B1 "$1" | tail -n 1
+[ ! -e "$2" ] && echo 0 || du -sB1 "$2" | cut -f1
+"""
 
 
 class Target(FleetTarget):
@@ -160,10 +166,24 @@ class Target(FleetTarget):
         if set(host.roles) != {"client"} and (why := cluster.host_fault(executor, host.user)):
             raise TargetError(f"{executor.host}: {why}")
         executor.run(["sudo", "-n", "mkdir", "-p", str(host.data)])
-        printed = executor.run(["df", "--output=avail", "-B1", str(host.data)]).stdout
-        free_gib = int(printed.split()[-1]) / GIB
-        if "tikv" in host.roles and free_gib < self.plan.disk_gib:
+        self._check_disk(host)
+
+    def _check_disk(self, host: FleetHost) -> None:
+        """Whether there is room for both sides, counting what a resumed campaign has there."""
+        executor, sides = self.executor_of(host), self.plan.sides.values()
+        own = str(fleet_files.directory_on(host, self.campaign))
+        printed = executor.run(["sudo", "-n", "sh", "-c", _DISK, "sh", str(host.data), own]).stdout
+        capacity, free, used = map(int, printed.split())
+        what, needed = "TiUP's packages", float(len(sides) * PROGRAM_BYTES)
+        if "tikv" in host.roles:
+            needed = disk_bytes(self.spec, self._topology, sides, capacity)
+            what = (
+                f"data, snapshots, programs and what TiKV keeps free ({RESERVE}, at least "
+                f"{RESERVE_SHARE:.0%} of the disk)"
+            )
+        if free + used < needed:
             raise TargetError(
-                f"{executor.host}: data and snapshots of both sides need about "
-                f"{self.plan.disk_gib:.0f} GiB in {host.data}, {free_gib:.0f} GiB are free"
+                f"{executor.host}: {host.data}: {what} of {len(sides)} clusters need about "
+                f"{needed / GIB:.1f} GiB, {(free + used) / GIB:.1f} GiB are free; free some, take "
+                "a smaller dataset, or name a larger disk as `data` in the topology"
             )

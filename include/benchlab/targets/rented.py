@@ -8,20 +8,21 @@ terminates it, when its lifetime is over.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, cast
 
 from benchlab import engines
-from benchlab.errors import TargetError, UnreachableError
+from benchlab.errors import CommandError, CommandTimeout, TargetError, UnreachableError
+from benchlab.home import Home
 from benchlab.hosts.fleet import Fleet, FleetHost
-from benchlab.language import message
 from benchlab.plan import pricing
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.spending import Spending
-from benchlab.plan.topology import Ec2Topology
+from benchlab.plan.topology import AUTO, Ec2Topology
 from benchlab.results.records import SPOT_HOSTS
 from benchlab.targets import fleet_files
-from benchlab.targets.ec2 import boot, ending, inventory, rental_file
+from benchlab.targets.ec2 import boot, ending, installer, inventory, reach, rental_file
 from benchlab.targets.ec2 import preflight as preflight_module
 from benchlab.targets.ec2.caller import Caller, identify, time_at
 from benchlab.targets.ec2.console import STATUS_FILE
@@ -39,10 +40,10 @@ from benchlab.workloads.sysbench_archive import TOOLS as BUILDS
 SPARE_MINUTES = 120.0
 PROBE_LIMIT_S = 20.0
 INSTALL_LIMIT_S = 600.0
-# Downloads the whole script before it runs any of it.
-INSTALL_TIUP = (
-    "test -x ~/.tiup/bin/tiup || { set -e; script=$(mktemp); "
-    'curl --proto =https -fsSL --retry 3 -o "$script" "$1"; sh "$script"; rm "$script"; }'
+HAS_TIUP = "test -x ~/.tiup/bin/tiup"
+NO_ACCESS = (
+    "see the way out of its subnet (`benchlab doctor --aws`), or take an image that has TiUP and "
+    "write `tiup: image`"
 )
 
 
@@ -53,13 +54,12 @@ class Target(FleetTarget):
     topology = "ec2"
     rents = True
     keeps_datasets = True
+    loads_together = True
 
     @classmethod
     def undecided(cls, spec: ReportSpec, topology: Any) -> list[str]:
-        """See :class:`BaseTarget`: how to install TiUP, and what lets hosts use snapshots on S3."""
+        """See :class:`BaseTarget`: what lets hosts use snapshots on S3."""
         found = []
-        if topology.tiup is None:
-            found.append(f"tiup: {message('tiup-undecided')}")
         if spec.snapshots is not None and topology.instance_profile is None:
             found.append(
                 "instance_profile: missing; without one its hosts may not use S3, where the "
@@ -67,13 +67,27 @@ class Target(FleetTarget):
             )
         return found
 
+    @classmethod
+    def arrangements(cls, home: Home, topology: Any) -> list[str]:
+        """See :class:`BaseTarget`."""
+        whose = "public address" if topology.ssh_by == "public" else "address in the hosts' network"
+        said = f"{topology.ssh_from}, as the topology says"
+        asked = f"this machine's {whose}, asked at the start"
+        lines = [f"ssh from: {asked if topology.ssh_from == AUTO else said}"]
+        if topology.kind == "ec2":  # nothing is deployed on a client alone
+            lines.append(f"TiUP: {installer.planned(home, topology)}")
+        return [*lines, *super().arrangements(home, topology)]
+
     def preflight(self) -> None:
-        """See :class:`BaseTarget`: credentials, quotas, image, subnets and instance types."""
+        """See :class:`BaseTarget`: credentials, quotas, image, subnets, instance types, address."""
         if self.spec.snapshots is not None:
             # Only to see that they can be read: which ones are used depends on the client.
             self.datasets_are_kept()
         self._refuse_edits()
         preflight_module.check(self.access, self._topology, campaign=self.campaign)
+        # What would fail when hosts are rented already.
+        reach.decided(self.access, self._topology)
+        installer.last_seen(self.home, self._topology.tiup)
 
     @property
     def region(self) -> str | None:
@@ -90,7 +104,7 @@ class Target(FleetTarget):
         rental = self._rental(say)
         fleet_files.private_key(self.state)
         kept = self._kept()
-        return boot.provision(
+        fleet = boot.provision(
             self.access,
             rental,
             probe=self._probe,
@@ -100,6 +114,11 @@ class Target(FleetTarget):
             ),
             course=Course(kept.rented, frozenset(kept.on_demand), self._keep_course),
         )
+        written = {place.region: place.ssh_from for place in self._written.places()}
+        if written.get(self._kept().region) == AUTO:
+            return fleet
+        # Whoever wrote addresses knows a way, such as NAT, that this machine cannot see.
+        return Fleet(tuple(replace(host, let_in=None) for host in fleet.hosts))
 
     def lost(self) -> dict[str, str]:
         """See :class:`BaseTarget`: hosts whose instance is not living any more, by EC2's word."""
@@ -142,12 +161,17 @@ class Target(FleetTarget):
             self._cluster(side).destroy()
 
     def provision(self, say: Say) -> None:
-        """See :class:`FleetTarget`; then installs TiUP on the client's host, if it is missing."""
+        """See :class:`FleetTarget`; then installs TiUP on the client's host, if it is missing.
+
+        Raises:
+            TargetError: also where the install script is not the one that the topology wants.
+            CommandError: it cannot be downloaded, or fails.
+        """
         super().provision(say)
-        address = self._topology.tiup
-        if address is not None and address.startswith("https:"):
-            say("TiUP")
-            self.executor.run(["sh", "-c", INSTALL_TIUP, "sh", address], timeout_s=INSTALL_LIMIT_S)
+        if self._topology.tiup == "image":
+            return
+        if self.executor.run(["sh", "-c", HAS_TIUP], check=False).exit_code != 0:
+            self._install_tiup(self._topology.tiup, say)
 
     def environment(self) -> dict[str, str]:
         """See :class:`FleetTarget`; adds the fleet's availability zone and its spot hosts."""
@@ -160,6 +184,7 @@ class Target(FleetTarget):
         return (
             super().environment()
             | {"zone": ", ".join(found)}
+            | self._kept().installer
             | ({SPOT_HOSTS: ", ".join(spot)} if any(map(rented.is_spot, rented.roles)) else {})
         )
 
@@ -186,20 +211,49 @@ class Target(FleetTarget):
         kept = rental_file.read(self.state)
         return kept.spending(time_at(self.access, kept.region)) if kept is not None else None
 
+    def _install_tiup(self, address: str, say: Say) -> None:
+        """Run TiUP's install script, and note for the report which one that was."""
+        say("TiUP")
+        script = str(self.directory / "install-tiup.sh")
+        fetch = ["curl", "--proto", "=https", "-fsSL", "--retry", "3", "-o", script, address]
+        self._run_to_install(fetch, f"the client's host has to reach {address}: {NO_ACCESS}")
+        sha256 = self.executor.run(["sha256sum", script]).stdout.split()[0]
+        installer.check(self._topology, sha256)
+        before = installer.see(self.home, address, sha256)
+        if before is not None:
+            say(installer.changed(address, before))
+        found = installer.facts(address, sha256, before)
+        rental_file.write(self.state, self._kept().model_copy(update={"installer": found}))
+        self._run_to_install(["sh", script], f"the script downloads TiUP's program: {NO_ACCESS}")
+
+    def _run_to_install(self, command: list[str], hint: str) -> None:
+        try:
+            self.executor.run(command, timeout_s=INSTALL_LIMIT_S)
+        except CommandTimeout:
+            raise
+        except CommandError as error:
+            where, said = (error.host, error.command), error.output
+            raise CommandError(*where, error.exit_code, said, hint) from error
+
     @cached_property
     def _topology(self) -> Ec2Topology:
         """What the campaign rents by; once it has begun to, edits of the file do not count."""
         kept = rental_file.read(self.state)
         if kept is not None and kept.topology is not None:
             return kept.topology
+        return self._written
+
+    @property
+    def _written(self) -> Ec2Topology:
         return cast(Ec2Topology, self.named_topology)
 
     def _refuse_edits(self) -> None:
         """Refuse a topology that was edited since the campaign was planned or began to rent."""
-        now = cast(Ec2Topology, self.named_topology)
+        now = self._written
         kept = rental_file.read_to_rent(self.state)
         if kept is not None and kept.topology is not None:
-            edits = rental_file.differences(kept.topology, now)
+            let_in = {place.region: place.ssh_from for place in kept.topology.places()}
+            edits = rental_file.differences(kept.topology, now.letting_in(let_in))
         else:
             region = kept.region if kept is not None else self.plan.region
             planned = {host.name: host.instance_type for host in self.plan.hosts}
@@ -231,6 +285,7 @@ class Target(FleetTarget):
         if kept is None:
             kept = self._new_rental(caller)
             rental_file.write(self.state, kept)
+            vars(self).pop("_topology", None)  # now it is the one that was kept
         return Rental(
             campaign=self.campaign,
             topology=self._topology,
@@ -304,7 +359,7 @@ class Target(FleetTarget):
             created_at=caller.now,
             lifetime_minutes=min(longest + SPARE_MINUTES, payable),
             account=caller.account,
-            topology=self._topology,
+            topology=reach.decided(self.access, self._topology),
             usd_per_minute=self.plan.usd_per_minute,
             limit=budget.limit,
             earlier=earlier,
@@ -319,7 +374,8 @@ class Target(FleetTarget):
         )
 
     def _probe(self, host: FleetHost) -> str | None:
-        with fleet_files.open_host(self.state, host) as executor:
+        # Hosts that boot are asked again and again, and do not answer at first.
+        with fleet_files.open_host(self.state, replace(host, let_in=None)) as executor:
             try:
                 done = executor.run(["cat", STATUS_FILE], check=False, timeout_s=PROBE_LIMIT_S)
             except UnreachableError:

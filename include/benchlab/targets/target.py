@@ -210,6 +210,11 @@ class BaseTarget(Deployment, ABC):
         """What a campaign needs and the topology leaves open, a sentence for each."""
         return []
 
+    @classmethod
+    def arrangements(cls, home: Home, topology: Topology) -> list[str]:
+        """How hosts let this machine in and get TiUP, for the reader of a plan, a line each."""
+        return []
+
     def check_client(self) -> None:
         """Check that the client, which has just been chosen, can log in to somebody else's servers.
 

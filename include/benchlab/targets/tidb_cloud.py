@@ -17,8 +17,10 @@ from typing import Any, cast
 from benchlab import targets
 from benchlab.engines.given import DeniedError, NotYetError
 from benchlab.errors import CommandError, TargetError, noting
+from benchlab.home import Home
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.server_login import ServerLogin
+from benchlab.language import message
 from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.spending import Spending
 from benchlab.plan.topology import CloudTopology
@@ -67,19 +69,15 @@ class Target(existing.Target):
 
     @classmethod
     def undecided(cls, spec: ReportSpec, topology: Any) -> list[str]:
-        """See :class:`BaseTarget`: what TiDB Cloud cannot do for a campaign, and the price."""
-        found = []
-        if topology.client != "here" and topology.client.ssh_from is None:
-            found.append(
-                "client.ssh_from: not decided; write the addresses from which this machine logs in "
-                "to the client's host, such as 172.31.0.0/16"
-            )
-        if topology.usd_per_hour is None:
-            found.append(
-                "usd_per_hour: not known; write what TiDB Cloud's console shows for such a "
-                "cluster, and the day as `priced_on`"
-            )
-        return found
+        """See :class:`BaseTarget`: the price."""
+        if topology.usd_per_hour is not None:
+            return []
+        return [f"usd_per_hour: {message('cloud-price-undecided')}"]
+
+    @classmethod
+    def arrangements(cls, home: Home, topology: Any) -> list[str]:
+        fleet = topology.fleet
+        return [] if fleet is None else RentedClient.arrangements(home, fleet)
 
     def preflight(self) -> None:
         """See :class:`BaseTarget`: tools, the API key, and the request, which the API checks."""

@@ -14,6 +14,7 @@ from benchlab.hosts.server_login import Tls
 from benchlab.plan.fields.client import Client
 from benchlab.plan.fields.dataset import AnyDataset
 
+_NUMBERS = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
 D = TypeVar("D", bound=BaseModel)
 
 
@@ -69,9 +70,11 @@ class Program:
         takes_password: whether it can read a password from a file. If not, it uses an account
             without a password, and the endpoint's password must be empty.
         locate: a shell script that prints the path of the program to start in place of ``words``,
-            and exits with 127 if the host does not have it; its first argument is the version to
-            start, empty for any. None: ``words`` are on the PATH.
+            and exits with 127 if the host does not have it, with a line that says why if it lacks a
+            part alone. Its first argument is the version to start, empty for any; the second is
+            ``look`` where nothing is to be fetched. None: ``words`` are on the PATH.
         files: files to put beside its option file on the client's host, by name.
+        least: the first version whose output is read; None: every version's is.
     """
 
     name: str
@@ -83,6 +86,7 @@ class Program:
     asked_by: tuple[str, ...] = ()
     locate: str | None = None
     files: Mapping[str, Path] = field(default_factory=dict)
+    least: str | None = None
 
     def called(self, printed: str) -> str:
         """The program with its version, for people; ``printed`` contains the version."""
@@ -92,6 +96,17 @@ class Program:
         """The version in what it printed; None if there is none."""
         found = re.search(self.version_pattern, printed)
         return found[1] if found else None
+
+    def too_old(self, version: str | None) -> str | None:
+        """Why no trial of a version would be valid; None where it is new enough, or not known.
+
+        Example:
+            With ``least`` of ``v1.0.9``, ``too_old("v1.0.12")`` is None.
+        """
+        asked, least = (_NUMBERS.match(text or "") for text in (version, self.least))
+        if asked is None or least is None or _numbers(asked) >= _numbers(least):
+            return None
+        return f"{self.title.format(version)}: Benchlab reads the output of {self.least} and later"
 
     def started(self, command: Sequence[str], path: str | None) -> list[str]:
         """A command with the program's words replaced by the path that ``locate`` printed, if any.
@@ -108,6 +123,10 @@ class Program:
         size = len(self.words)
         at = next(n for n in range(len(command)) if tuple(command[n : n + size]) == self.words)
         return command[:at], command[at:]
+
+
+def _numbers(found: re.Match[str]) -> tuple[int, ...]:
+    return tuple(map(int, found.groups()))
 
 
 def program_of(wanted: str | None, programs: tuple[Program, ...]) -> Program:

@@ -16,6 +16,8 @@ from benchlab.workloads.workload import Workload
 ASK_LIMIT_S = 600.0
 # A shell's exit code for a program that does not exist.
 NOT_FOUND = 127
+# The fact that names the programs before the chosen one, and why none of them is used.
+INSTEAD = "client_instead_of"
 Facts = dict[str, str]
 
 
@@ -26,14 +28,19 @@ def choose(
     *,
     path: str | None = None,
     version: str | None = None,
+    look: bool = False,
 ) -> tuple[Program, Facts]:
     """The program to use, and the facts that :func:`install` returns.
+
+    A program that lacks a part is as one that is missing, and what follows it is used; one that is
+    there and does not work, or is too old, is an error.
 
     Args:
         executor: the client's host.
         wanted: the name in the report type; None: the first program that is installed.
         path: of the program on that host; None: where it is installed.
         version: what it has to report; None: any.
+        look: fetch nothing; the path may then be one that is still to come.
 
     Raises:
         UnavailableError: none is installed, or an installed one cannot be used or is of another
@@ -44,7 +51,7 @@ def choose(
     missing: list[str] = []
     for program in programs if wanted is None else (program_of(wanted, programs),):
         try:
-            facts, found = _facts(executor, program, path, version)
+            facts, found = _facts(executor, program, path, version, look=look)
         except CommandError as error:
             if error.exit_code != NOT_FOUND:
                 # Falling back to another program would silently measure something else.
@@ -52,28 +59,44 @@ def choose(
                     f"client.program: {program.name} is on {executor.host} and cannot be used; "
                     f"fix it or name another client: {error}"
                 ) from error
-            missing.append(program.name if path is None else path)
+            lacks = error.output.strip().splitlines() if program.locate else []
+            missing.append(" ".join([path or program.name, *(f"({why})" for why in lacks[-1:])]))
             continue
+        if why := program.too_old(found):
+            raise UnavailableError(
+                f"client.program: on {executor.host}: {why}; install a later one there, or name "
+                "another client"
+            )
         if version is not None and not _is(found, version):
             raise UnavailableError(
                 f"client.version: {path or program.name} on {executor.host} is "
                 f"{facts['client_version']}, not {version}; install that version there and name it "
                 "in client.path, or change client.version"
             )
-        return program, facts
+        instead = f"no {', no '.join(missing)}" if missing else ""
+        return program, {**facts, **({INSTEAD: instead} if instead else {})}
     raise UnavailableError(
         f"client.program: on {executor.host} there is no {' and no '.join(missing)}, which could "
         f"run {', '.join(workload.NAMES)}; install it there, or name another client"
     )
 
 
+def told(facts: Facts) -> str:
+    """The chosen program with its version, and why none of those before it is used.
+
+    Example:
+        ``go-tpc v1.0.12; no tiup``
+    """
+    return "; ".join(filter(None, (facts["client_version"], facts.get(INSTEAD))))
+
+
 def _facts(
-    executor: Executor, program: Program, path: str | None, version: str | None
+    executor: Executor, program: Program, path: str | None, version: str | None, *, look: bool
 ) -> tuple[Facts, str | None]:
     """The facts of a program, and the version that it reports; None: it reports none."""
     facts, printed = {"client_program": program.name}, path or ""
     if path is None and program.locate is not None:
-        script = ["sh", "-c", program.locate, "sh", version or ""]
+        script = ["sh", "-c", program.locate, "sh", version or "", *(["look"] if look else [])]
         found = executor.run(script, timeout_s=ASK_LIMIT_S)
         path = printed = found.stdout.strip().splitlines()[-1]
     if path is not None:

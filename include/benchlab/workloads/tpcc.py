@@ -49,16 +49,30 @@ CONSISTENCY = tpcc_consistency.check
 
 SCRIPT = Path(__file__).with_name("tpcc.lua")
 # TiUP's installer puts it on the PATH of login shells only. `--help` downloads the component in the
-# wanted version if it is missing. Since v1.12 the component is a program that starts the go-tpc
-# beside it. That go-tpc is started directly: else the CPU of a program that only waits would be
-# measured.
+# wanted version if it is missing; before that the mirror is asked whether it has the component, as
+# one's own need not. Since v1.12 the component is a program that starts the go-tpc beside it. That
+# go-tpc is started directly: else the CPU of a program that only waits would be measured.
 _LOCATE_BENCH = """
-tiup=$(command -v tiup || ls "${TIUP_HOME:-$HOME/.tiup}/bin/tiup" 2> /dev/null) || exit 127
+home=${TIUP_HOME:-$HOME/.tiup}
+tiup=$(command -v tiup || ls "$home/bin/tiup" 2> /dev/null) || exit 127
 component=bench${1:+:$1}
+if ! ls -d "$home/components/bench/"${1:-v*} > /dev/null 2>&1; then
+    if ! listed=$("$tiup" list bench); then
+        "$tiup" list > /dev/null || exit 1
+        echo "neither it nor its mirror has the component bench" >&2
+        exit 127
+    fi
+    if [ "$2" = look ]; then
+        newest=$(printf '%s\n' "$listed" | awk '/^v/ { newest = $1 } END { print newest }')
+        echo "$home/components/bench/${1:-$newest}/tiup-bench"
+        exit
+    fi
+fi
 "$tiup" "$component" --help > /dev/null || exit 1
 bench=$("$tiup" --binary "$component") || exit 1
 ls "$(dirname "$bench")/go-tpc" 2> /dev/null || printf '%s\\n' "$bench"
 """
+# Until go-tpc 1.0.9 (pingcap/go-tpc#143), a summary had no tpmTotal.
 PROGRAMS = (
     Program(
         name="tiup",
@@ -68,6 +82,7 @@ PROGRAMS = (
         version_pattern=r"/bench/(v[^/]+)/",
         title="tiup bench {}",
         takes_password=False,
+        least="v1.12.0",
     ),
     Program(
         name="go-tpc",
@@ -76,6 +91,7 @@ PROGRAMS = (
         version_pattern=r"(?i)release version: *(\S+)",
         title="go-tpc {}",
         takes_password=False,
+        least="v1.0.9",
     ),
     Program(
         name="embedded",

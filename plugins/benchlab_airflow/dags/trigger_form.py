@@ -516,6 +516,18 @@ def _fleet(spec: ReportSpec) -> dict[str, Param | None]:
                 "sequential": "sequential: all of the baseline, then all of the candidate",
             },
         ),
+        "leaders": _own(
+            spec,
+            "leaders",
+            "Leaders of TiKV's regions",
+            "Elected anew at every start; a store with more of them has more work.",
+            values_display={
+                "level": "level: moved before each trial until all stores have as many",
+                "as_placed": "as_placed: as PD leaves them, up to ten apart",
+            },
+        )
+        if spec.deploys_clusters
+        else None,
         "snapshots": Param(
             spec.snapshots,
             title="Dataset snapshots",

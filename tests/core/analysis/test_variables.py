@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchlab.analysis.gates import columns, variables
-from benchlab.engines import quantities
+from benchlab.plan import quantities
 from benchlab.plan.fields.engines import Parameters, SideSpec
 from benchlab.plan.report_type import Side
 from benchlab.results.records import SideFacts

@@ -58,8 +58,16 @@ class Fleet(fakes.FakeDeployment):
         self.source = "load"
 
     def load_dataset(self, side: Side) -> None:
-        """Logged."""
+        """Logged; a side that the client loaded is deployed anew."""
+        if f"save {side}" in self.executor.log:
+            self.engines[side].deploy()
         self.executor.log.append(f"restore from S3 {side}")
+
+    def begin_deployment(self, number: int) -> None:
+        """Nothing is there."""
+
+    def keep_dataset(self, side: Side, checksum: str) -> str | None:
+        """Not in the way."""
 
     def interrupt(self) -> None:
         """Noted."""
@@ -85,6 +93,7 @@ def campaign(
     work.target = fleet  # type: ignore[assignment]  # has what a load asks a target for
     for engine in fleet.engines.values():
         vars(engine)["row_count"] = lambda table: 1
+        vars(engine)["backup"] = engine.stop
     return work, fleet
 
 
@@ -190,3 +199,50 @@ def test_a_lost_link_does_not_change_how_datasets_are_made(store: Store, tmp_pat
     with pytest.raises(UnreachableError):
         work.load(*SIDES)
     assert fleet.source == "new snapshot"
+
+
+@pytest.mark.parametrize(
+    ("together", "source", "starts"),
+    [(False, "load", 2), (True, "load", 4), (True, "new snapshot", 5), (True, "snapshot", 4)],
+)
+def test_a_side_is_started_no_more_often_than_it_has_to_be(
+    store: Store, tmp_path: Path, together: bool, source: Source, starts: int
+) -> None:
+    """Once where only one may run. Rented hosts: once when both are deployed, before an hour of
+    loading, and once more for what follows; a side that saved its dataset is deployed anew.
+    """
+    work, fleet = campaign(store, tmp_path, lambda command, stdin: "")
+    fleet.loads_together = fleet.loads_at_once = together
+    fleet.source, fleet.to_load = source, (*SIDES,) if source == "load" else ()
+    if source == "new snapshot":
+        fleet.to_load = ("baseline",)
+    work.prepare()
+    started = [entry for entry in fleet.executor.log if entry.startswith("start server-")]
+    assert len(started) == starts
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_only_one_side_runs_at_a_time_except_while_both_are_loaded(
+    store: Store, tmp_path: Path, together: bool
+) -> None:
+    """Two storage servers on a host, each with a cache of 45 % of it, need more than it has."""
+    running: set[str] = set()
+
+    def answer(command: Sequence[str], stdin: str) -> str:
+        running.add(",".join(sorted(side for side in SIDES if fleet.engines[side].running())))
+        return ""
+
+    work, fleet = campaign(store, tmp_path, answer)
+    fleet.loads_together = True
+    fleet.loads_at_once = together
+    for side in SIDES:
+        work.deploy(side)
+    running.clear()
+    work.load(*SIDES)
+    assert ("baseline,candidate" in running) == together
+    running.clear()
+    for side in SIDES:
+        work.analyze(side)
+        work.check(side, "load")
+        work.back_up(side)
+    assert running <= {"", *SIDES}

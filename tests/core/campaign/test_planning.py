@@ -11,9 +11,11 @@ import pytest
 from benchlab import engines
 from benchlab.campaign import planning, report_types
 from benchlab.campaign.stages import CampaignRun
-from benchlab.errors import SpecError
+from benchlab.errors import SpecError, UnavailableError
 from benchlab.home import find
+from benchlab.language import message
 from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.steps import NOTHING_KNOWN
 from benchlab.results.store import open_store
 from tests.builders import installation
 
@@ -44,13 +46,29 @@ def test_a_version_that_does_not_exist_is_refused_before_anything_is_stored(
     assert str(caught.value).startswith("candidate: 99.9.9: there is no 99.9.9; the newest in the")
 
 
+def test_a_version_that_could_not_be_asked_for_is_planned_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without a network nobody knows: neither refused nor taken for checked."""
+
+    def nobody_answers(version: str, servers: Path) -> str:
+        raise UnavailableError(message("maven-silent"))
+
+    monkeypatch.setattr(engines.by_name()["mariadb"], "not_published", nobody_answers)
+    spec = report("sysbench_local", **{"engines.mariadb.candidate.version": "10.11.99"})
+    (note,) = planning.refuse_unpublished(find(), spec, "mariadb")
+    said = "candidate: whether there is a version 10.11.99 could not be checked: Maven Central does"
+    assert str(note).startswith(said)
+    basis = NOTHING_KNOWN.with_notes([note])
+    assert note in planning.plan(find(), spec, "mariadb", "c1", basis).warnings
+
+
 def test_what_a_topology_leaves_open_is_known_when_it_is_planned() -> None:
-    """Host keys of owned hosts, and how rented ones get TiUP; this machine needs nothing."""
+    """Host keys of owned hosts; rented ones and this machine need nothing."""
     (owned,) = planning.undecided(find(), report("sysbench_hosts"))
     assert owned.startswith("topology hosts_published: no host_key for host-1")
-    (rented,) = planning.undecided(find(), report("sysbench_ec2"))
-    assert rented.startswith("topology ec2_published: tiup: ")
-    assert planning.undecided(find(), report("sysbench_local")) == []
+    for name in ("sysbench_ec2", "sysbench_ec2_first", "sysbench_local"):
+        assert planning.undecided(find(), report(name)) == []
 
 
 @pytest.mark.parametrize("path", report_types.report_files(find()), ids=lambda path: path.stem)

@@ -17,6 +17,7 @@ from benchlab.plan.spending import Spending
 from benchlab.report.formats import terminal
 from benchlab.report.model import report as model
 from benchlab.results.store import Store
+from benchlab.targets import fleet_files
 from tests.builders import campaigns, fakes
 from tests.builders.installation import Here
 
@@ -87,6 +88,31 @@ def test_a_campaign_that_another_process_may_drive_is_not_ended(bench: Bench) ->
     assert "give_back" not in bench.acts
 
 
+def test_a_run_that_finds_the_machine_held_leaves_nothing(bench: Bench) -> None:
+    """Not even its id, which another plan may have then; a campaign that is resumed stays."""
+    bench.fails("acquire", LockHeldError("held"))
+    with pytest.raises(LockHeldError):
+        stages.run(bench.run)
+    assert "c1" not in bench.run.store.campaign_ids()
+    assert not bench.run.directory.exists()
+    bench.create()  # is new again
+    bench.run = bench.create()
+    bench.fails("acquire", LockHeldError("held"))
+    with pytest.raises(LockHeldError):
+        stages.run(bench.run)
+    assert bench.state == "running"
+
+
+def test_what_may_hold_hosts_stays_though_the_machine_is_held(bench: Bench) -> None:
+    """Hosts were opened, another campaign took their lock, and they could not be given back."""
+    (bench.run.directory / fleet_files.FLEET_FILE).write_text("{}")
+    bench.fails("acquire", LockHeldError("held"))
+    with pytest.raises(LockHeldError) as caught:
+        stages.run(bench.run)
+    assert bench.state == "failed"
+    assert "it may still hold hosts" in caught.value.__notes__[0]
+
+
 @pytest.mark.parametrize(
     ("another", "said"),
     [
@@ -152,6 +178,32 @@ def test_for_a_campaign_that_has_ended_nothing_is_rented_again(
     monkeypatch.setattr(type(bench.run.target), "rents", False)
     bench.run.register()
     assert bench.state == "running"
+
+
+def test_a_campaign_that_was_refused_before_it_rented_can_be_run_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the same id, once credentials and quota are right; not after hosts were rented."""
+    monkeypatch.setattr(type(bench.run.target), "rents", True)
+    bench.fails("preflight", TargetError("AWS credentials are not accepted"))
+    with pytest.raises(TargetError):
+        stages.run(bench.run)
+    assert bench.state == "failed"
+    bench.fails("", None)
+    bench.create().register()
+    assert bench.state == "running"
+    bench.run.store.finish("c1", "failed")
+    (bench.run.directory / fleet_files.SPENT_FILE).write_text("0.30")
+    with pytest.raises(SpecError, match=r"c1 has ended \(failed\).*start another one"):
+        bench.create()
+
+
+def test_what_giving_back_says_again_is_said_once(bench: Bench) -> None:
+    """Without credentials, AWS refuses that as well."""
+    bench.fails("give_back", TargetError("there are no credentials"))
+    first = TargetError("AWS credentials are not accepted: there are no credentials")
+    bench.run.abandon(first)
+    assert first.__notes__ == [HOW]
 
 
 def test_a_registration_that_failed_may_be_tried_again(

@@ -16,7 +16,7 @@ from benchlab.analysis.gates import gates as quality
 from benchlab.campaign import trial
 from benchlab.campaign.deployment import TrialSetup
 from benchlab.campaign.trial import Begun, Collected
-from benchlab.engines.database import BackgroundJobs
+from benchlab.engines.database import BackgroundJobs, Regions
 from benchlab.errors import CommandError, EngineError
 from benchlab.hosts.executor import JobStatus
 from benchlab.plan.order import PlannedTrial
@@ -72,7 +72,11 @@ class Bench:
     ) -> Collected:
         """Measure one trial; options have their usual values by default."""
         fields = {"warmup_seconds": 1, **options}
-        of_spec = {key: fields.pop(key) for key in ("warmup_seconds", "engines") if key in fields}
+        of_spec = {
+            key: fields.pop(key)
+            for key in ("warmup_seconds", "engines", "leaders")
+            if key in fields
+        }
         spec = plans.spec(**of_spec)
         record = dataclasses.replace(
             campaigns.campaign(spec, facts=self.facts),
@@ -264,7 +268,8 @@ def test_every_gate_that_a_local_trial_can_answer_is_evaluated() -> None:
         assert status[gate] == "pass"
     assert {name for name in status if status[name] == "not evaluated"} == {
         # not from a fake
-        *("cpu_steal", "other_work", "client_cpu", "balance", "background_work"),
+        *("cpu_steal", "other_work", "client_cpu", "disk_space"),
+        *("balance", "settled", "background_work"),
         *("hosts_alike", "hosts_probed", "hosts_steady", "clock", "write_stall"),  # only on a fleet
         "drift",  # five intervals are too few
     }
@@ -580,6 +585,72 @@ def test_storage_servers_that_held_writes_back_are_counted(
     assert gate.observed == observed
     assert collected.result.valid, "a symptom"
     assert gate.status == {0: "pass", 1: "fail", None: "not evaluated"}[observed]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "options", "found"),
+    [
+        (Regions({"kv-1": 5, "kv-2": 5}, 0, 0), Regions({"kv-1": 6, "kv-2": 4}, 0, 0), {}, {}),
+        (
+            Regions({"kv-1": 5, "kv-2": 5}, 0, 0),
+            Regions({"kv-1": 8, "kv-2": 2}, 2, 0),
+            {},
+            {"balance"},
+        ),
+        # PD leaves leaders of regions alone that are busy.
+        (
+            Regions({"kv-1": 15, "kv-2": 5}, 0, 0),
+            Regions({"kv-1": 17, "kv-2": 3}, 4, 0),
+            {"leaders": "as_placed"},
+            set(),
+        ),
+        (
+            Regions({"kv-1": 18, "kv-2": 2}, 6, 0),
+            Regions({"kv-1": 15, "kv-2": 5}, 0, 0),
+            {"leaders": "as_placed"},
+            {"balance"},
+        ),
+        (
+            Regions({"kv-1": 5, "kv-2": 5}, 0, 1),
+            Regions({"kv-1": 5, "kv-2": 5}, 0, 0),
+            {},
+            {"settled"},
+        ),
+        (
+            Regions({"kv-1": 5, "kv-2": 5}, 0, 0),
+            Regions({"kv-1": 5, "kv-2": 5}, 0, 3),
+            {},
+            {"settled"},
+        ),
+    ],
+)
+def test_leaders_are_judged_before_the_run_and_after_it(
+    before: Regions, after: Regions, options: dict[str, Any], found: set[str]
+) -> None:
+    """A cluster that was even and did not stay so measured two things; the counts are kept."""
+    bench = Bench()
+    said = iter([before, after])
+    bench.deployment.engine("baseline").regions = lambda: next(said)  # type: ignore[method-assign]
+    collected = bench.measure(**options)
+    assert failed(collected) == set(found)
+    assert collected.result.valid is not bool(found)
+
+
+def test_a_cluster_that_says_nothing_of_its_leaders_is_not_judged_by_them() -> None:
+    """A database without stores; and one that answered before the run only."""
+    assert status_of(Bench().measure(), "balance") == "not evaluated"
+    bench = Bench()
+    said = iter([Regions({"kv-1": 5}, 0, 0)])
+
+    def answers_once() -> Regions:
+        if (found := next(said, None)) is None:
+            raise EngineError("no member of PD answers")
+        return found
+
+    bench.deployment.engine("baseline").regions = answers_once  # type: ignore[method-assign]
+    collected = bench.measure()
+    assert status_of(collected, "balance") == status_of(collected, "settled") == "not evaluated"
+    assert collected.result.valid
 
 
 @pytest.mark.parametrize(("workload", "observed"), [("oltp_read_write", 1), ("oltp_read_only", 0)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
@@ -59,22 +60,17 @@ def decide(here: Here) -> None:
     key = (
         "host_key: ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHlbv0QUGMJSz0nYHlDJ8cWJ7gMFEnmiqXWmDwFCWKzS"
     )
-    for name, before, after in (
-        ("ec2_published", "tiup: null", "tiup: image"),
-        ("hosts_published", ", roles:", f", {key}, roles:"),
-    ):
-        path = here.home.configs / "topologies" / f"{name}.yaml"
-        path.write_text(path.read_text().replace(before, after))
+    path = here.home.configs / "topologies" / "hosts_published.yaml"
+    path.write_text(path.read_text().replace(", roles:", f", {key}, roles:"))
 
 
 def test_a_report_type_that_a_run_would_refuse_is_reported(here: Here) -> None:
     """What is undecided is named; local report types can run nevertheless."""
-    found = said(here, "report type sysbench_ec2")
+    found = said(here, "report type sysbench_hosts")
     assert (found.good, found.blocks) == (False, False)
     assert found.detail.startswith(
-        "cannot run yet: topology ec2_published: tiup: not decided; write the https address"
+        "cannot run yet: topology hosts_published: no host_key for host-1"
     )
-    assert "no host_key for host-1" in said(here, "report type sysbench_hosts").detail
     decide(here)
     found = said(here, "report type sysbench_ec2")
     assert found.good
@@ -83,6 +79,44 @@ def test_a_report_type_that_a_run_would_refuse_is_reported(here: Here) -> None:
     )
     assert "looks at its hosts when" in said(here, "report type sysbench_hosts").detail
     assert said(here, "report type sysbench_local").detail == "can run, with mariadb"
+
+
+def test_a_report_type_of_servers_that_nobody_named_blocks_nothing(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it is shipped it has no Connection; local campaigns can run, and doctor ends with 0."""
+    monkeypatch.delenv("AIRFLOW_CONN_BENCHLAB_CLUSTER", raising=False)
+    found = said(here, "report type sysbench_existing")
+    assert (found.good, found.blocks) == (False, False)
+    assert found.detail.startswith("cannot run yet: connection benchlab_cluster: there is none.")
+    assert [check.what for check in doctor.examine(here.home) if check.blocks] == []
+
+
+def test_the_client_of_tpcc_is_named_with_why_it_is_not_tiup_s(
+    here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TiUP without its component `bench` is no client; doctor and plan say which is used."""
+    for name, script in (
+        ("tiup", '[ "$*" = list ]'),
+        ("go-tpc", "echo Release version: v1.0.12"),
+    ):
+        program = tmp_path / "bin" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    monkeypatch.setenv("TIUP_HOME", str(tmp_path))
+    chosen = "go-tpc v1.0.12; no tiup (neither it nor its mirror has the component bench)"
+    found = said(here, "tpcc_local: client")
+    assert (found.good, found.detail) == (True, chosen)
+    asked = ("plan", "tpcc_local", "--set", "engine=mariadb")
+    programs = {name: os.environ[name] for name in ("PATH", "TIUP_HOME")}
+    assert f"client: {chosen}" in here.run(*asked, **programs).stdout
+    (tmp_path / "bin" / "tiup").write_text("#!/bin/sh\nexit 1\n")
+    found = said(here, "tpcc_local: client")
+    assert (found.good, found.blocks) == (False, False)
+    assert found.detail.startswith("client.program: tiup is on ")
+    assert "cannot be run: client.program: tiup is on " in here.run(*asked, **programs).stdout
 
 
 def test_this_machine_is_not_checked_for_a_fleet_s_servers(here: Here) -> None:

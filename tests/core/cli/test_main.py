@@ -17,6 +17,7 @@ from urllib.error import URLError
 from urllib.parse import quote
 
 import pytest
+import yaml
 
 from benchlab import targets
 from benchlab.cli import main
@@ -32,6 +33,12 @@ CA = '{"ca": "/etc/hostname"}'
 GOLDEN = ROOT / "tests" / "golden" / "sysbench"
 
 # ---------------------------------------------------------------- validate
+
+
+def shipped(name: str, **fields: Any) -> dict[str, Any]:
+    """The fields of a report type of the house, but its name, with other values."""
+    text = (ROOT / "configs" / "reports" / f"{name}.yaml").read_text()
+    return {key: value for key, value in (yaml.safe_load(text) | fields).items() if key != "report"}
 
 
 def test_valid_report_types_are_reported_as_good(here: Here) -> None:
@@ -59,6 +66,14 @@ def test_each_bad_input_is_refused_naming_the_field_and_what_to_do(here: Here) -
             "engines.mariadb.candidate.version: 'new' is not a version; write v6.5.0 for TiDB",
         ),
         "missing": ({"restore": ...}, "restore: missing; it must be set"),
+        "tpcc_old": (
+            shipped("tpcc_local", client={"program": "tiup", "version": "v1.5.1"}),
+            "client.version: tiup bench v1.5.1: Benchlab reads the output of v1.12.0 and later",
+        ),
+        "no_topology": (
+            shipped("sysbench_hosts", topology="nosuch"),
+            "topology: nosuch: there is no ",
+        ),
     }
     paths = [here.report(name, **fields) for name, (fields, _) in bad.items()]
     done = here.program("validate", *paths, here.report("good"), here.path / "nothing.yaml")
@@ -70,6 +85,24 @@ def test_each_bad_input_is_refused_naming_the_field_and_what_to_do(here: Here) -
         ), name
     assert f"{here.path}/nothing.yaml: cannot be read" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_topology_is_told_from_a_report_type(here: Here) -> None:
+    """Benchlab's is checked as what it is; TiUP's is refused in one sentence, wherever it lies."""
+    topologies = here.home.configs / "topologies"
+    assert here.run("validate", *topologies.iterdir()).stdout.count(": good\n") == 5
+    assert "is a topology and no report type, which" in here.refused(
+        "plan", topologies / "hosts_published.yaml"
+    )
+    path = topologies / "of_tiup.yaml"
+    path.write_text("global: {user: tidb}\npd_servers:\n - host: 10.0.0.10\n")
+    for command in (
+        ("validate", path),
+        ("plan", path),
+        ("plan", "sysbench_hosts", "--set", "topology=of_tiup"),
+    ):
+        (said,) = here.refused(*command).splitlines()
+        assert f"{path}: is a topology file of TiUP" in said
 
 
 @pytest.mark.parametrize("text", ["a: [", "", "a: 1\na: 2", "? [a]\n: b", "\x00"])

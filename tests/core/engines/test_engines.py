@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import time
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,8 @@ from benchlab.plan.fields.engines import Parameters, SideSpec
 from benchlab.plan.report_type import Side
 from tests.builders import fakes, plans
 
+NO_SUCH, SILENT = "there is no MariaDB 99.9.9 on Maven Central", "Maven Central does not answer"
+DIAL = "`tiup list tidb` failed: Error: dial tcp: lookup mirror: no such host"
 SAMPLES: dict[str, type[BaseEngine]] = {"10.11.5": mariadb.Engine, "v6.5.0": tidb.Engine}
 names = st.from_regex(r"[a-z][a-z0-9_]{0,5}([.-][a-z][a-z0-9_]{0,5}){0,2}", fullmatch=True)
 values = (
@@ -52,6 +55,16 @@ def instance(version: str, directory: Path, **fields: Any) -> Instance:
         **fields,
     }
     return Instance(**made)
+
+
+def answer_of(
+    not_published: Callable[[str, Path], str | None], version: str, servers: Path
+) -> str | None:
+    """What an engine says of a version, or why it could not be asked for."""
+    try:
+        return not_published(version, servers)
+    except UnavailableError as error:
+        return str(error)
 
 
 def program(path: Path, script: str = "") -> Path:
@@ -443,23 +456,27 @@ def test_a_version_that_maven_does_not_have_is_an_error_that_says_so(
 
 
 @pytest.mark.parametrize(
-    ("script", "is_refused"),
+    ("script", "says"),
     [
-        ("echo '[ERROR] Could not find artifact a:b:pom:99.9.9 in central'; exit 1", True),
-        ("echo '[ERROR] a:b:pom:99.9.9 was not found in central before'; exit 1", True),
-        ("echo '[ERROR] Could not transfer artifact: Unknown host'; exit 1", False),
-        ("true", False),
+        ("echo '[ERROR] Could not find artifact a:b:pom:99.9.9 in central'; exit 1", NO_SUCH),
+        ("echo '[ERROR] a:b:pom:99.9.9 was not found in central before'; exit 1", NO_SUCH),
+        ("echo '[ERROR] Could not transfer artifact: Unknown host'; exit 1", SILENT),
+        ("exec sleep 600", SILENT),
+        ("true", None),
     ],
 )
 def test_only_a_repository_that_answers_says_that_a_version_does_not_exist(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, is_refused: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, says: str | None
 ) -> None:
-    """Without a network nobody knows; what is installed is there whatever Maven says."""
+    """Without a network nobody knows, which is said; what is installed is there whatever Maven
+    says.
+    """
+    if "sleep" in script:
+        monkeypatch.setattr(mariadb, "ASK_LIMIT_S", 0.1)
     program(tmp_path / "bin" / "mvn", script)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
     servers = tmp_path / "servers"
-    said = mariadb.Engine.not_published("99.9.9", servers)
-    assert said == ("there is no MariaDB 99.9.9 on Maven Central" if is_refused else None)
+    assert answer_of(mariadb.Engine.not_published, "99.9.9", servers) == says
     program(servers / "mariadb" / "99.9.9" / "bin" / "mariadbd")
     assert mariadb.Engine.not_published("99.9.9", servers) is None
 
@@ -476,10 +493,11 @@ def test_maven_is_asked_once_while_a_page_is_filled_in(
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
     monkeypatch.setattr(mariadb, "ANSWER_S", float("inf"))
     with ThreadPoolExecutor(3) as pool:
-        said = set(pool.map(lambda _: mariadb.Engine.not_published("11.8.2", tmp_path), range(3)))
+        ask = functools.partial(answer_of, mariadb.Engine.not_published, "11.8.2", tmp_path)
+        said = set(pool.map(lambda _: ask(), range(3)))
     assert (len(said), asked.read_text()) == (1, "again\n")
     monkeypatch.setattr(mariadb, "ANSWER_S", 1e-9)
-    assert mariadb.Engine.not_published("11.8.2", tmp_path) in said
+    assert ask() in said
     assert asked.read_text() == "again\n" * 2
 
 
@@ -498,9 +516,11 @@ def test_only_a_mirror_that_answers_says_that_a_version_does_not_exist(
     monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
     monkeypatch.setenv("TIUP_HOME", str(tmp_path))
     monkeypatch.delenv("BENCHLAB_TIDB_HOME", raising=False)
-    said = tidb.Engine.not_published("v99.9.9", tmp_path)
-    assert said == ("TiUP's mirror has no TiDB v99.9.9" if is_refused else None)
-    assert tidb.Engine.not_published("v6.5.0", tmp_path) is None
+    said = answer_of(tidb.Engine.not_published, "v99.9.9", tmp_path)
+    assert said == ("TiUP's mirror has no TiDB v99.9.9" if is_refused else DIAL)
+    assert answer_of(tidb.Engine.not_published, "v6.5.0", tmp_path) == (
+        None if is_refused else DIAL
+    )
     assert tidb.Engine.not_published("v9.0.0-alpha-nightly", tmp_path) is None
 
 

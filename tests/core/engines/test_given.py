@@ -10,7 +10,15 @@ import pytest
 
 from benchlab.engines import tidb
 from benchlab.engines.database import BackgroundJobs
-from benchlab.engines.given import CLASSES, Given, GivenInstance, engine_of, version_of
+from benchlab.engines.given import (
+    CLASSES,
+    DeniedError,
+    Given,
+    GivenInstance,
+    NotYetError,
+    engine_of,
+    version_of,
+)
 from benchlab.errors import CommandError, EngineError, TargetError
 from benchlab.hosts.server_login import ServerLogin, Tls
 from tests.builders.fakes import FakeExecutor
@@ -155,6 +163,27 @@ def test_a_wrong_password_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(TargetError, match="the server refuses the account or its password"):
         server.check()
     with pytest.raises(EngineError, match="the server refuses the account or its password"):
+        server.start()
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "ERROR 2013 (HY000): Plugin tidb_sm3_password could not be loaded: /usr/lib/x: cannot open",
+        "ERROR 1045 (28000): Plugin tidb_sm3_password could not be loaded: /usr/lib/x: cannot open",
+        "ERROR 2061 (HY000): Couldn't read RSA public key from server",
+    ],
+)
+def test_a_way_to_log_in_that_the_client_lacks_is_neither_a_password_nor_waited_for(
+    monkeypatch: pytest.MonkeyPatch, printed: str
+) -> None:
+    """TiDB Cloud waits for a password that is not known yet, and a trial for a lost connection."""
+    monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail("it waited"))
+    server = given({"": printed})
+    with pytest.raises(TargetError, match="the account logs in by") as refused:
+        server.check()
+    assert not isinstance(refused.value, DeniedError | NotYetError)
+    with pytest.raises(EngineError, match="the account logs in by"):
         server.start()
 
 

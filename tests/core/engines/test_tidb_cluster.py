@@ -10,7 +10,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
+import yaml
 
+from benchlab.engines.database import LEAST_FREE
 from benchlab.engines.tidb import Engine
 from benchlab.engines.tidb.cluster import Cluster, ClusterInstance
 from benchlab.engines.tidb.status import WRITE_OUT
@@ -101,7 +103,12 @@ ANSWERS: dict[str, Any] = {
     "/stores": {
         "stores": [
             {
-                "store": {"address": "10.0.0.1:20160", "version": "5.2.0", "state_name": "Up"},
+                "store": {
+                    "id": 1,
+                    "address": "10.0.0.1:20160",
+                    "version": "5.2.0",
+                    "state_name": "Up",
+                },
                 "status": {"leader_count": 3},
             }
         ]
@@ -244,6 +251,23 @@ def test_an_item_that_no_check_reports_is_found_in_what_the_server_has() -> None
     assert made.ineffective(made.variables()) == {"tikv.raftstore.nonsense": "no such setting"}
 
 
+def test_what_tidb_writes_beside_its_log_lies_in_its_side_s_directory() -> None:
+    """Nothing stays in /tmp; it is no setting that was asked for, and a changed one keeps it."""
+    made = cluster(Log(), version="v6.5.0")
+    made.deploy()
+    made.with_components({"tikv": {"log.level": "debug"}}).configure()
+    files = made.executor.files  # type: ignore[attr-defined]  # a fake
+    written = [yaml.safe_load(files[path]) for path in files if path.suffix == ".yaml"]
+    assert len(written) == 2
+    for document in written:
+        tidb = document["server_configs"]["tidb"]
+        assert tidb["log.level"] == "error"
+        assert tidb["temp-dir"].startswith("/d/c1/baseline/")
+        assert tidb["tmp-storage-path"].startswith("/d/c1/baseline/")
+        assert tidb["socket"] == ""
+    assert not {key for key in made.requested() if "tmp" in key or "temp" in key}
+
+
 OTHER = "8.0.11-TiDB-v9.0.0-beta.2.pre-1895-g5c91a2b"
 
 
@@ -381,6 +405,16 @@ def test_a_parameter_is_compared_with_what_its_own_component_says() -> None:
     assert made.ineffective(made.variables() | {"tidb_enable_1pc": "ON"}) == {
         "tikv.log.level": "error"
     }
+
+
+def test_what_has_to_stay_free_on_a_disk_is_what_tikv_says() -> None:
+    """Its reserve on its own hosts, as configured, but at least 5 % of the disk."""
+    usual = cluster(Log())
+    assert usual.least_free("kv-1", 40 * 2**30) == 5 * 2**30
+    assert usual.least_free("kv-1", 1000 * 2**30) == 50 * 2**30
+    assert usual.least_free("client-1", 1000 * 2**30) == LEAST_FREE
+    off = cluster(Log(), components={"tikv": {"storage.reserve-space": "0KB"}})
+    assert off.least_free("kv-1", 1000 * 2**30) == LEAST_FREE
 
 
 def test_nothing_is_said_about_a_server_that_reports_no_configuration() -> None:

@@ -193,6 +193,18 @@ def test_a_shipped_report_type_suits_every_version_on_its_hosts(report: str) -> 
             fit.check(spec.with_overrides(changes), version)
 
 
+# By pkg/config/config.go of each tag.
+VERSIONS_OF_TMP: dict[str, set[str]] = {
+    "v3.1.2": set(),
+    "v4.0.0": {"tmp-storage-path"},
+    "v5.2.4": {"tmp-storage-path"},
+    "v5.3.0": {"tmp-storage-path", "socket"},
+    "v6.2.0": {"tmp-storage-path", "socket"},
+    "v6.3.0": {"tmp-storage-path", "socket", "temp-dir"},
+    "v9.0.0-beta.2.pre-nightly": {"tmp-storage-path", "socket", "temp-dir"},
+}
+
+
 def test_a_pool_too_large_for_the_hosts_of_the_topology_is_refused() -> None:
     """Found where the report type is read: TiKV would end an hour later, on a rented fleet."""
     spec = report_types.load(find().configs / "reports" / "tpcc_ec2.yaml")
@@ -246,3 +258,14 @@ def test_every_rule_says_what_to_do() -> None:
     assert all(len(rule.sentence) > 20 for rule in table)
     keys = [(rule.component, rule.key, bool(rule.vcpu)) for rule in table]
     assert len(set(keys)) == len(keys)
+
+
+def test_nothing_of_a_server_stays_in_tmp_and_no_version_is_given_what_it_does_not_know() -> None:
+    """Giving back removes the directory of a side; an unknown item is refused."""
+    known = {version: set(rules.out_of_tmp(version, Path("/d"))) for version in VERSIONS_OF_TMP}
+    assert known == VERSIONS_OF_TMP
+    assert rules.out_of_tmp("v8.5.3", Path("/d")) == {
+        "tmp-storage-path": "/d/tmp-storage",
+        "socket": "",
+        "temp-dir": "/d/tmp",
+    }

@@ -74,49 +74,21 @@ def test_stores_are_read() -> None:
     """Where they are, how they stand, what they hold, and since when they run."""
     first, _ = stores(10, 12)
     assert first == status.Store(
-        "5.2.0", "abc", "1669000001", address="10.0.0.1:20160", state="Up", leaders=10
+        "5.2.0", "abc", "1669000001", id=1, address="10.0.0.1:20160", state="Up", leaders=10
     )
 
 
 def test_a_store_that_is_down_has_no_leaders() -> None:
     """PD leaves out its figures."""
     (store,) = status.read_stores(
-        URL, {"stores": [{"store": {"address": "a:1", "version": "5.2.0", "state_name": "Down"}}]}
+        URL,
+        {
+            "stores": [
+                {"store": {"id": 4, "address": "a:1", "version": "5.2.0", "state_name": "Down"}}
+            ]
+        },
     )
     assert (store.state, store.leaders, store.identity) == ("Down", 0, None)
-
-
-@pytest.mark.parametrize(
-    ("leaders", "imbalance"),
-    [
-        ((100, 100, 100), 0.0),
-        ((110, 100, 90), 0.1),
-        ((300, 0, 0), 2.0),
-        ((5,), 0.0),
-        ((0, 0, 0), None),
-        ((), None),
-    ],
-)
-def test_imbalance_is_the_largest_distance_from_the_mean(
-    leaders: tuple[int, ...], imbalance: float | None
-) -> None:
-    """As a part of the mean; unknown while there is no leader."""
-    found = status.leader_imbalance(stores(*leaders))
-    assert found == (None if imbalance is None else pytest.approx(imbalance))
-
-
-def test_leaders_that_no_transfer_can_even_out_are_even() -> None:
-    """Eleven leaders on three stores are."""
-    assert status.leaders_even(stores(4, 4, 3))
-    assert not status.leaders_even(stores(5, 4, 3))
-    assert not status.leaders_even(stores(0, 0, 0))
-
-
-def test_a_store_that_has_left_does_not_count() -> None:
-    """A tombstone has no leaders, and that is no imbalance."""
-    gone = stores(0, state="Tombstone")
-    assert status.leader_imbalance((*stores(10, 10), *gone)) == 0
-    assert status.leaders_even((*stores(10, 10), *gone))
 
 
 def test_pds_unhealthy_members_are_named() -> None:
@@ -135,7 +107,7 @@ def test_what_proto3_leaves_out_is_its_zero() -> None:
     assert [store.leaders for store in status.read_stores(URL, answer)] == [0]
 
 
-UP = {"address": "10.0.0.1:20160", "version": "8.5.3", "state_name": "Up"}
+UP = {"id": 1, "address": "10.0.0.1:20160", "version": "8.5.3", "state_name": "Up"}
 
 
 @pytest.mark.parametrize(

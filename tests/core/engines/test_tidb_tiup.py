@@ -164,12 +164,13 @@ def test_br_is_given_the_region_of_the_bucket() -> None:
     """
     host = Host()
     where = {"pd": "10.0.0.1:2379", "storage": "s3://datasets/a", "database": "sbtest"}
-    tiup(host).br("v5.2.0", "backup", **where, region="us-west-2")
+    tiup(host).br("v5.2.0", "backup", **where, region="us-west-2", log=Path("/d/br.log"))
     assert host.commands == [
         [
             *(PROGRAM, "br:v5.2.0", "backup", "db", "--pd", "10.0.0.1:2379"),
             *("--storage", "s3://datasets/a", "--s3.region", "us-west-2"),
             *("--send-credentials-to-tikv=false", "--checksum=true", "--db", "sbtest"),
+            *("--log-file", "/d/br.log"),  # else it stays in /tmp
         ]
     ]
     assert host.envs == [None]

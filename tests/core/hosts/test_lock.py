@@ -209,14 +209,14 @@ def test_a_machine_whose_driver_died_is_taken(lock: MachineLock, start: Start) -
     ("changed", "why"),
     [
         ({"boot": "another boot"}, "the machine has been rebooted since"),
-        ({"until": 1.0}, "its lease has run out"),
+        ({"until": 1.0, "driver": None}, "its lease has run out"),
         ({"driver_started": 1}, "is gone"),  # a later process has its pid
     ],
 )
 def test_what_else_shows_that_a_holder_is_gone(
     lock: MachineLock, changed: dict[str, Any], why: str
 ) -> None:
-    """A restart of the machine, a lease that ran out, a pid that is another process's now."""
+    """A restart of the machine, a scheduler's lease that ran out, a pid that is another's now."""
     take(lock, "dead", os.getpid())
     rewrite(lock, **changed)
     displaced = take(lock, "next")
@@ -224,6 +224,24 @@ def test_what_else_shows_that_a_holder_is_gone(
     reason = displaced.left_behind()
     assert reason is not None
     assert why in reason
+
+
+def test_a_living_driver_keeps_the_machine_whatever_the_clock_says(
+    lock: MachineLock, start: Start
+) -> None:
+    """After a suspend or a step of the clock its lease has run out, and the campaign is at work."""
+    process = start(TAKE, lock.path, "suspended")
+    tell(process)
+    assert [said(process), said(process)] == ["ready", "taken"]
+    rewrite(lock, until=1.0)
+    with pytest.raises(LockHeldError, match="held by campaign suspended "):
+        take(lock, "next")
+    with pytest.raises(LockHeldError, match="at work on this very campaign"):
+        take(lock, "suspended", os.getpid())
+    process.kill()
+    process.wait()
+    assert (displaced := take(lock, "next")) is not None
+    assert displaced.left_behind() == f"its process {process.pid} is gone"
 
 
 def test_a_later_process_with_the_same_pid_is_not_the_driver(lock: MachineLock) -> None:

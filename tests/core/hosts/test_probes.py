@@ -103,6 +103,17 @@ def test_what_overlaps_is_no_difference() -> None:
     assert difference(to_text(found)) == 0
 
 
+def test_a_host_that_is_three_times_slower_has_changed_though_one_repeat_was_not() -> None:
+    """What hides a change is in the list of repeats that vary, so that a reader sees why."""
+    first = {"kv-1": HostProbe(("tikv",), {"disk_sync": [900, 950, 1000, 1000, 1050, 1100, 1150]})}
+    slow = {"kv-1": HostProbe(("tikv",), {"disk_sync": [290, 300, 310, 320, 330, 340, 980]})}
+    assert change(to_text(first), to_text(slow)) == pytest.approx(1100 / 980 - 1)
+    wild = {"kv-1": HostProbe(("tikv",), {"disk_sync": [100, 150, 250, 320, 900, 1000, 1500]})}
+    assert change(to_text(first), to_text(wild)) == 0
+    assert probes.noisy(first) == [("disk_sync", "kv-1", 900, 1150)]
+    assert probes.noisy(wild) == [("disk_sync", "kv-1", 100, 1500)]
+
+
 def test_a_missing_tool_is_named_and_keeps_the_other_figures() -> None:
     """Of that host only; what it has not is not judged, and nothing is made up."""
     found = probed(kv_1=Host(without="disk_read"))

@@ -446,7 +446,28 @@ def test_the_csv_has_every_host_and_second() -> None:
     lines = collected({"client-1": RECORDED, "tikv-1": bare}).to_csv().splitlines()
     assert lines[0] == ",".join(["host", "t", "seconds", *METRICS])
     assert len(lines) == 1 + 5 + 1
-    assert lines[-1] == "tikv-1,1.0,1.0,0.5000,0.0000,0.0000,0.0000,0.5000,0.5000,,,,,,,"
+    assert lines[-1] == "tikv-1,1.0,1.0,0.5000,0.0000,0.0000,0.0000,0.5000,0.5000,,,,,,,,"
+
+
+def test_the_least_free_space_counts_on_the_host_where_it_is_scarcest() -> None:
+    """As a multiple of what has to stay free there; a host that does not say is not passed over."""
+    roomy = printed([IDLE, "space 500 1000 4096"], [HALF, "space 400 1000 4096"])
+    # What was least stays: a file that was there for some seconds has filled this one.
+    filled = printed([IDLE, "space 500 1000 4096"], [HALF, "space 3 1000 4096"])
+    found = collected({"client-1": roomy, "tikv-1": filled})
+    assert found.series["tikv-1"].space == (3 * 4096, 1000 * 4096)
+    assert found.series["tikv-1"].intervals[0].disk_used == pytest.approx(0.997)
+    asked: dict[str, float] = {}
+
+    def needed(host: str, capacity: float) -> float:
+        asked[host] = capacity
+        return 6 * 4096.0
+
+    assert found.space_ratio(needed) == 0.5
+    assert asked == dict.fromkeys(("client-1", "tikv-1"), 1000 * 4096.0)
+    bare = printed([IDLE], [HALF])
+    assert collected({"client-1": roomy, "tikv-1": bare}).space_ratio(needed) is None
+    assert collected({"client-1": roomy, "tikv-1": ""}).space_ratio(needed) is None
 
 
 def test_a_host_that_does_not_say_how_busy_it_is_is_not_calm() -> None:

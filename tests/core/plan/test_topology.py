@@ -78,10 +78,17 @@ def test_every_report_type_and_published_plan_has_its_topology() -> None:
         ("ec2_published", {"roles.pd.count": 0}, "roles.pd.count"),
         ("ec2_published", {"image.id": "ami-0abc"}, "either `id` or `ssm_parameter`"),
         ("ec2_published", {"ssh_from": "anywhere"}, "ssh_from"),
+        ("ec2_published", {"tiup": "http://example.org/install.sh"}, "tiup"),
+        ("ec2_published", {"tiup": "image", "tiup_sha256": "0" * 64}, "`tiup: image` has none"),
+        ("ec2_published", {"tiup_mirror": "https://me:secret@example.org"}, "tiup_mirror"),
         ("hosts_published", {"hosts.1.name": "host-1"}, "two have the same name"),
         ("hosts_published", {"hosts.1.address": "172.16.30.31"}, "two have the same address"),
         ("hosts_published", {"hosts.0.roles": ["tidb"]}, "no host has the role client"),
         ("hosts_published", {"hosts.0.host_key": "secret"}, "host_key"),
+        (
+            *("hosts_published", {"hosts.1.address": "2001:db8:7::11"}),
+            "hosts.1: host-2: address 2001:db8:7::11: Benchlab deploys no cluster on IPv6",
+        ),
         ("hosts_published", {"data": "relative"}, "data"),
         ("tidb_cloud_published", {"tidb.size": "large"}, "tidb.size"),
         ("tidb_cloud_published", {"tikv": None}, "tikv"),
@@ -183,3 +190,63 @@ def test_a_further_region_that_cannot_be_rented_in_is_refused(
     path = changed(tmp_path, "ec2_published", {"image": image, "elsewhere": elsewhere})
     with pytest.raises(SpecError, match=rf"changed\.yaml: .*{said}"):
         topology.load(path)
+
+
+@pytest.mark.parametrize("name", ["ec2_first", "ec2_published"])
+def test_a_shipped_fleet_can_be_rented_as_it_is(name: str) -> None:
+    """With credentials and nothing else: TiUP's own script, this machine's address."""
+    found = topology.load(HOME.configs / "topologies" / f"{name}.yaml")
+    assert isinstance(found, Ec2Topology)
+    assert (found.ssh_from, found.tiup) == ("auto", "https://tiup-mirrors.pingcap.com/install.sh")
+
+
+def test_a_topology_that_left_tiup_open_gets_the_default(tmp_path: Path) -> None:
+    """`tiup: null` is what the shipped ones said, and their copies say."""
+    path = changed(tmp_path, "ec2_first", {})
+    path.write_text(f"{path.read_text()}\ntiup: null\n")
+    found = topology.load(path)
+    assert isinstance(found, Ec2Topology)
+    assert found.tiup == topology.TIUP_INSTALLER
+
+
+def test_this_machine_s_address_takes_the_place_of_auto_in_every_region() -> None:
+    """And of nothing else."""
+    raw = plans.ec2_topology().model_dump() | {
+        "image": {"ssm_parameter": "/debian"},
+        "ssh_from": "auto",
+        "elsewhere": (
+            {"region": "us-east-1"},
+            {"region": "eu-west-1", "ssh_from": "198.51.100.0/24"},
+        ),
+    }
+    found = Ec2Topology.model_validate(raw)
+    decided = found.letting_in({"us-west-2": "172.31.5.1/32", "us-east-1": "172.30.5.1/32"})
+    assert [place.ssh_from for place in decided.places()] == [
+        *("172.31.5.1/32", "172.30.5.1/32", "198.51.100.0/24")
+    ]
+    assert decided.letting_in({}) == decided
+
+
+@pytest.mark.parametrize(
+    ("written", "here", "used"),
+    [
+        (None, None, None),
+        (None, "https://mirror.example.org", "https://mirror.example.org"),
+        ("https://vpc.internal", "https://mirror.example.org", "https://vpc.internal"),
+        (None, "/srv/mirror", None),  # a directory of this machine
+        (None, "https://me:secret@mirror.example.org", None),
+    ],
+)
+def test_tiup_s_mirror_is_the_topology_s_or_this_machine_s(
+    written: str | None, here: str | None, used: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What cannot be passed on is said in the plan; a password is never shown."""
+    monkeypatch.delenv("TIUP_MIRRORS", raising=False)
+    if here is not None:
+        monkeypatch.setenv("TIUP_MIRRORS", here)
+    found = plans.ec2_topology().model_copy(update={"tiup_mirror": written})
+    assert topology.mirror_of(found) == used
+    lines = targets.by_name()["ec2"].arrangements(HOME, found)[2:]
+    assert all("secret" not in line for line in lines)
+    assert bool(lines) == (here is not None)
+    assert used is None or used in lines[0]

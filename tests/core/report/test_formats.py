@@ -431,6 +431,35 @@ def test_an_inconclusive_card_leads_with_what_could_have_been_seen() -> None:
     assert unseen == [wording.reach(report, s.figures) for s in inconclusive]
 
 
+OF_SEVERAL = (
+    "the estimate is outside the noise of this workload alone (-24% to +31%), but not once it is "
+    "counted how many workloads were tested"
+)
+
+
+@pytest.mark.parametrize(
+    ("estimate", "interval", "p", "said"),
+    [
+        (6.2, (-0.4, 13.3), 0.12, "any change between -6.2% and +6.7% is within the noise"),
+        (1.5, (0.5, 2.51), 0.01, "any change between -0.99% and +1.00% is within the noise"),
+        (-33.0, (-49.0, -12.0), 0.08, OF_SEVERAL),
+    ],
+)
+def test_an_inconclusive_estimate_never_contradicts_the_noise_beside_it(
+    estimate: float, interval: tuple[float, float], p: float, said: str
+) -> None:
+    """An estimate of -33% is not called noise of at most -24%: it is one of several workloads."""
+    report = model.build(*golden_case())
+    found = dataclasses.replace(
+        report.sections[0].figures,
+        verdict="inconclusive",
+        estimate_pct=estimate,
+        ci95_pct=interval,
+        p_adjusted=p,
+    )
+    assert wording.reach(report, found) == said
+
+
 def test_publishing_twice_leaves_the_same_files_and_nothing_beside(tmp_path: Path) -> None:
     """Publishing is idempotent, readable by others, and keeps what else is in the directory."""
     small = {"report.md": b"one", "charts/a.svg": b"two"}

@@ -31,13 +31,14 @@ from benchlab.plan.report_type import SIDES
 from benchlab.plan.topology import HostsTopology
 from benchlab.report import bundle
 from benchlab.report.formats import markdown
-from benchlab.report.model import hardware, probed, software
+from benchlab.report.model import hardware, hosts, probed, software
 from benchlab.report.model import report as model
 from benchlab.report.model.report import Report
 from benchlab.report.sentences import method, setting, trust, wording
 from benchlab.results import rows as store_rows
 from benchlab.results.records import Campaign, InstanceFacts, TrialResult
 from benchlab.results.store import Store
+from benchlab.targets.fleet import DATASETS
 from tests.builders import campaigns
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "report"
@@ -190,6 +191,25 @@ def test_a_reader_finds_every_role_with_its_hosts() -> None:
     assert set(report.software) == {"sysbench", "haproxy"}
 
 
+@pytest.mark.parametrize("code", ["en", "zh"])
+def test_the_script_that_installed_tiup_stands_among_the_programs_with_its_hash(code: str) -> None:
+    """What the hash covers is said, and that the script has changed; nothing where none was run."""
+    address, sha256, earlier = "https://mirrors.example.org/install.sh", "a" * 64, "b" * 64
+    told = {"tiup_script": address, "tiup_script_sha256": sha256}
+    report = report_of(languages=["en", "zh"], environment=told)
+    report = dataclasses.replace(report, language=language.load(code))
+    title = report.language.say("tool-tiup-script")
+    assert (title, address, sha256) in setting.software(report)
+    covers = report.language.say("software-script")
+    assert setting.script(report) == covers
+    changed = report_of(environment=told | {"tiup_script_before": f"2026-11-20 {earlier}"})
+    changed = dataclasses.replace(changed, language=report.language)
+    assert earlier in str(setting.script(changed))
+    page = markdown_of(changed)
+    assert all(part in page for part in (sha256, earlier, covers))
+    assert setting.script(report_of()) is None
+
+
 def test_what_was_rented_is_compared_with_what_was_wanted() -> None:
     """Other types, another region, spot hosts and lost ones: a sentence each, in any language."""
     other = "3 x i4i.4xlarge: 16 cores, 120.0 GiB, A, Linux, kernel 6, data on xfs"
@@ -282,11 +302,46 @@ def test_the_probes_of_the_hosts_are_shown() -> None:
     row = "| tikv-1 | tikv, pd | 1,300 / 1,300 | n/a / n/a | n/a / n/a | n/a / n/a |"
     assert f"{row} 1,000 / 1,000 | n/a / n/a |" in page
     assert "Not probed: Round trip to the client (ms) on tikv-1 (ping | not found)." in page
+    varied = "CPU, 1 thread (1,000 lines/s) on tikv-1 900 to 1,400 before the last round"
+    assert f"Repeats that vary by more than a quarter: {varied}. What lies within" in page
+    assert "more than a quarter" not in " ".join(probed.sentences(once.campaign, once.language))
     assert "the repeats at the start / before the last round" in page
     assert not {FIRST, AGAIN} & set(twice.software)
     page = bundle.make(*case_of(twice.campaign))["report.json"].decode()
     assert json.loads(page)["probes"]["again"]["tikv-1"]["figures"]["cpu_one"][0] == 9e5
     assert "Round trip" not in markdown_of(report_of()), "of campaigns of earlier releases"
+
+
+def test_both_sides_leaders_stand_side_by_side() -> None:
+    """Of each TiKV server, over the trials in which they are known; where none are, no table."""
+    campaign, outcome, results = case_of(campaigns.fleet_campaign())
+    counts = {"baseline": iter((37, 38, 37)), "candidate": iter((37, 36, 37))}
+
+    def with_leaders(result: TrialResult) -> TrialResult:
+        first = next(counts[result.trial.side], None)
+        after = None if first is None else first + 1
+        figures = tuple(
+            dataclasses.replace(host, leaders_before=first, leaders_after=after)
+            if host.host.startswith("tikv-")
+            else host
+            for host in result.host_figures
+        )
+        return dataclasses.replace(result, host_figures=figures)
+
+    report = model.build(campaign, outcome, [with_leaders(result) for result in results])
+    header, *rows = hosts.leaders_table(report.hosts, report.language)
+    assert header == [
+        "TiKV host",
+        "baseline, before the run",
+        "baseline, after the run",
+        "candidate, before the run",
+        "candidate, after the run",
+    ]
+    assert rows == [
+        [name, "37.3 (37–38)", "38.3 (38–39)", "36.7 (36–37)", "37.7 (37–38)"]
+        for name in ("tikv-1", "tikv-2", "tikv-3")
+    ]
+    assert "TiKV host" not in markdown_of(report_of())
 
 
 def own_hosts() -> Campaign:
@@ -429,8 +484,15 @@ def test_the_page_says_where_the_dataset_came_from_and_that_rows_differ() -> Non
     assert "but not in content" in method.steps(loaded)[1]
     assert "--rand-seed does not make prepare repeatable" in method.steps(loaded)[1]
     assert not any("dataset snapshot" in note for note in method.notes(loaded))
-    restored = report_of(environment={"dataset": "restored from a dataset snapshot"})
+    restored = report_of(environment={"dataset": DATASETS["snapshot"]})
     assert method.steps(restored)[1].startswith("Restore 16 tables of 10,000,000 rows")
+    assert "an earlier campaign loaded them" in method.steps(restored)[1]
+    saved = report_of(environment={"dataset": DATASETS["new snapshot"]})
+    assert method.steps(saved)[1].startswith("Load 16 tables of 10,000,000 rows with the client, ")
+    assert "earlier" not in method.steps(saved)[1]
+    # An earlier release's word, which leaves open which campaign it was.
+    unsaid = report_of(environment={"dataset": "restored from a dataset snapshot"})
+    assert "they had been loaded with the client" in method.steps(unsaid)[1]
     assert any("a restore writes them to disk in order" in n for n in method.notes(restored))
     assert "deployed and filled with data once" in trust.deployments(restored)
     assert "before their dataset snapshots were taken" in markdown.render(restored)

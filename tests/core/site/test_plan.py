@@ -121,7 +121,7 @@ def test_why_a_form_is_refused_is_in_the_reader_s_language(
             "次试验，超过 100000 次",
         ),
         ({"report": ["sysbench_existing"], "deployments": ["2"]}, "deployments：2：两方成对部署"),
-        ({"report": ["tpcc_ec2"]}, "topology ec2_published：tiup：尚未决定"),
+        ({"report": ["sysbench_cloud"]}, "topology tidb_cloud_first：usd_per_hour：未知"),
         ({"report": ["none"]}, "report：'none'：没有此报告类型"),
     ):
         assert said in figures(zh, **{"report": ["sysbench_local"], **asked})
@@ -142,13 +142,13 @@ def test_what_a_run_would_refuse_is_not_planned(
 
 
 def test_what_is_undecided_is_planned_and_cannot_be_started(site: Site) -> None:
-    """So that hours and dollars are known before somebody decides it; a command says it alike."""
+    """So that its hours are known before somebody decides it; a command says it alike."""
     reader = changing(site)
-    read = figures(reader, report=["tpcc_ec2"])
-    spec = report_types.load(report_types.find_report(site.home, "tpcc_ec2"))
+    read = figures(reader, report=["sysbench_hosts"])
+    spec = report_types.load(report_types.find_report(site.home, "sysbench_hosts"))
     (left_open,) = planning.undecided(site.home, spec)
     assert f"This cannot be run yet: {left_open}" in read
-    assert "dollars" in read
+    assert "Takes about" in read
     assert "Start this campaign" not in read
     assert "cannot be run yet" not in figures(reader, report=["tpcc_local"])
 
@@ -174,7 +174,6 @@ def test_a_published_plan_fills_the_form_and_is_what_is_run(
     spec, changes = plan.chosen(site, asked)
     assert (spec.report, changes) == ("tpcc_ec2", {"rounds": 3})
     assert plan.report_of(site, asked) == "tpcc_ec2"
-    monkeypatch.setattr(planning, "undecided", lambda *asked: [])
     page = plan.plan(changing(site), asked).values
     assert (page["form"].own, page["form"].text["seconds"]) == (
         {"baseline": "v5.1.1", "candidate": "v5.2.0"}, "300",

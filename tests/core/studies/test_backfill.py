@@ -296,15 +296,8 @@ def test_the_page_begins_with_the_total_and_ends_with_the_command(here: Here) ->
     )
 
 
-def decide(here: Here) -> None:
-    """What the house's topology leaves open."""
-    path = here.home.configs / "topologies" / "ec2_published.yaml"
-    path.write_text(path.read_text().replace("tiup: null", "tiup: image"))
-
-
 def test_what_a_person_has_to_approve_is_said(here: Here) -> None:
     """Each campaign of its own, with the limit; a note on the page, and the number in JSON."""
-    decide(here)
     found = planned(here, spec_of(here, "sysbench_ec2", **NEW_SERIES), HISTORY)
     assert found.asked == found.campaigns
     document = backfill_text.to_json(found)
@@ -320,7 +313,6 @@ def test_what_a_person_has_to_approve_is_said(here: Here) -> None:
 
 def test_what_is_rented_without_being_asked_is_said(here: Here) -> None:
     """As the house's weekly report type does; moments without a campaign do not count."""
-    decide(here)
     found = planned(here, weekly(here), SUMMER)
     assert found.unasked == found.campaigns != found.moments
     document = backfill_text.to_json(found)
@@ -348,9 +340,10 @@ def test_of_campaigns_some_may_have_to_be_approved() -> None:
 
 def test_an_open_decision_is_named(here: Here) -> None:
     """A run would be refused for it; a plan and a local report type are not."""
-    found = planned(here, spec_of(here, "sysbench_ec2"), HISTORY)
+    owned = {"target": "hosts", "topology": "hosts_published"}
+    found = planned(here, spec_of(here, "sysbench_ec2", **owned), HISTORY)
     (open_,) = backfill_text.to_json(found)["undecided"]
-    assert open_.startswith("topology ec2_published: tiup: not decided; ")
+    assert open_.startswith("topology hosts_published: no host_key for ")
     page = backfill_text.render(found, 400, False)
     assert f"note: every run is refused until this is decided: {open_}\n" in page
     local = planned(here, spec_of(here, "sysbench_local_releases"), LOCAL)

@@ -165,6 +165,24 @@ def test_what_mysql_refuses_is_said_in_plain_words(printed: str, said: str) -> N
     assert refusal(printed).endswith(said)
 
 
+@pytest.mark.parametrize("number", ["ERROR 1045 (28000)", "ERROR 2013 (HY000)", "error 2013"])
+def test_a_plugin_that_the_client_lacks_is_named(number: str) -> None:
+    """As MariaDB's client and sysbench print it; it is neither the password nor the network."""
+    printed = (
+        f"{number}: Plugin tidb_sm3_password could not be loaded: "
+        "/usr/lib/x86_64-linux-gnu/libmariadb3/plugin/tidb_sm3_password.so: cannot open"
+    )
+    assert refusal(printed).startswith("the account logs in by tidb_sm3_password, and MariaDB's")
+
+
+def test_a_password_that_needs_tls_says_so() -> None:
+    """TiDB has no RSA key for `caching_sha2_password`; as the client and sysbench print it."""
+    for number in ("ERROR 2061 (HY000)", "FATAL: error 2061"):
+        said = refusal(f"{number}: Couldn't read RSA public key from server")
+        assert "caching_sha2_password" in said
+        assert said.endswith("over an encrypted connection only: set extra.ssl_mode")
+
+
 def test_an_unknown_refusal_is_said_without_the_librarys_text() -> None:
     """Its number is enough to look it up."""
     assert refusal("ERROR 1040 (HY000): Too many") == "the server answers with error 1040"

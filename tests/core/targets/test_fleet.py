@@ -69,7 +69,7 @@ def clusters(monkeypatch: pytest.MonkeyPatch) -> Clusters:
 
 def target(folder: Path, plan: Plan, spec: Any) -> Owned:
     """The campaign's target, as another process of the campaign makes it."""
-    made = Owned(Home(folder, folder), "c1", plan, spec, Access())
+    made = Owned(Home(find().project, folder), "c1", plan, spec, Access())
     made.state.mkdir(parents=True, exist_ok=True)
     made.keep(Fleet((HOST,)))
     return made

@@ -216,8 +216,16 @@ def test_the_spread_of_connections(sessions: list[int | None], spread: float | N
 
 
 @needs_haproxy
-def test_it_is_ready_once_every_server_is_up(executor: LocalExecutor, tmp_path: Path) -> None:
-    """A connection to the entry port reaches the server; after a stop the port is free."""
+def test_it_is_ready_once_every_server_is_up(
+    executor: LocalExecutor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connection to the entry port reaches the server, whatever proxy the environment names;
+    after a stop the port is free.
+    """
+    for name in ("http_proxy", "all_proxy"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{free_ports(1)[0]}")
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
     entry, stats, server = free_ports(3)
     made = balancer(
         executor,

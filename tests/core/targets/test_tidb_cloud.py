@@ -369,7 +369,7 @@ def test_a_rented_client_is_given_back_even_if_the_cluster_is_not(
 
 
 def test_a_rented_client_is_in_the_price_and_is_asked_for(home: Home) -> None:
-    """The list prices of host and volume beside the cluster's; without `ssh_from` nothing runs."""
+    """The list prices of host and volume beside the cluster's; it lets this machine in."""
     path = home.configs / "topologies/tidb_cloud_published.yaml"
     path.write_text(path.read_text() + PRICE)
     plan = report_types.load(home.configs / "published/sysbench_v713_cloud.yaml")
@@ -379,8 +379,9 @@ def test_a_rented_client_is_in_the_price_and_is_asked_for(home: Home) -> None:
     assert (made.vcpus, made.region) == (8, "us-west-2")
     planning.refuse_undecided(home, plan)
     path.write_text(path.read_text().replace("  ssh_from: 172.31.0.0/16\n", ""))
-    with pytest.raises(SpecError, match=r"client\.ssh_from: not decided; write the addresses"):
-        planning.refuse_undecided(home, plan)
+    planning.refuse_undecided(home, plan)
+    (line,) = planning.arrangements(home, plan)
+    assert line.startswith("ssh from: this machine's address in the hosts' network, asked at")
 
 
 def test_the_reaper_deletes_what_is_past_its_expiry_and_nothing_else(
@@ -462,6 +463,7 @@ def test_nobody_is_asked_where_no_cluster_can_be(tmp_path: Path) -> None:
     [
         ({"load_balancer": "haproxy"}, "load_balancer: haproxy"),
         ({"deployments": 2}, "deployments: 2"),
+        ({"leaders": "as_placed"}, "leaders: as_placed"),
         ({"snapshots": "s3://bucket/prefix"}, "snapshots"),
         ({"engines.tidb.baseline.parameters.tidb_mem_quota_query": 1}, "parameters"),
     ],

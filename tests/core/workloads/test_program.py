@@ -29,7 +29,8 @@ def host(*there: str, code: int = 127) -> fakes.FakeExecutor:
     def answer(command: Sequence[str], stdin: str) -> str:
         name = "tiup" if command[0] == "sh" else command[0]
         if name not in there:
-            raise CommandError("client-1", " ".join(command), code, "no such program")
+            said = "" if name == "tiup" else "no such program"  # as the script is silent there
+            raise CommandError("client-1", " ".join(command), code, said)
         return f"{BENCH}\n" if command[0] == "sh" else SAID[command[0]]
 
     return fakes.FakeExecutor(answer)
@@ -107,12 +108,12 @@ def test_tiup_s_component_is_started_by_its_path() -> None:
     assert started == [BENCH, *shown[2:]]
 
 
-def located(home: Path, version: str = "") -> subprocess.CompletedProcess[str]:
-    """What a host's shell prints for TiUP's client, of a version."""
+def located(home: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """What a host's shell prints for TiUP's client, of a version if one is wanted."""
     script = program_of("tiup", tpcc.PROGRAMS).locate
     assert script is not None
     return subprocess.run(
-        ["sh", "-c", script, "sh", version],
+        ["sh", "-c", script, "sh", *(arguments or [""])],
         env={"PATH": "/usr/bin:/bin", "HOME": str(home)},
         capture_output=True,
         text=True,
@@ -120,22 +121,32 @@ def located(home: Path, version: str = "") -> subprocess.CompletedProcess[str]:
     )
 
 
-def install_tiup(home: Path, help_code: int = 0) -> Path:
+def install_tiup(
+    home: Path, help_code: int = 0, *, installed: bool = True, mirror: str = "bench"
+) -> Path:
     """Install TiUP outside the PATH, as its installer does; returns its component's folder.
 
-    Its mirror has v1.5.1 as well, which it downloads when it is started.
+    Its mirror has v1.13.0 as well, which it downloads when it is started, if it has ``bench``; the
+    empty one does not answer.
     """
     component = home / ".tiup/components/bench/v1.12.0"
-    component.mkdir(parents=True)
+    component.parent.mkdir(parents=True)
+    if installed:
+        component.mkdir()
     tiup = home / ".tiup/bin/tiup"
     tiup.parent.mkdir()
     tiup.write_text(f"""#!/bin/sh
         cd {component.parent}
         case "$*" in
-        "bench --help") exit {help_code} ;;
-        "bench:v1.5.1 --help") mkdir -p v1.5.1 ;;
+        "list bench")
+            [ "{mirror}" = bench ] || {{ echo "Error: unknown component" >&2; exit 1; }}
+            printf 'Available versions for bench:\nVersion  Installed\n-------  ---------\n'
+            printf 'v1.12.0\nv1.13.0\n' ;;
+        "list") [ -n "{mirror}" ] || {{ echo "Error: no such host" >&2; exit 1; }} ;;
+        "bench --help") mkdir -p v1.12.0; exit {help_code} ;;
+        "bench:v1.13.0 --help") mkdir -p v1.13.0 ;;
         "--binary bench") echo "$PWD/v1.12.0/tiup-bench" ;;
-        "--binary bench:v1.5.1") cd v1.5.1 && echo "$PWD/tiup-bench" ;;
+        "--binary bench:v1.13.0") cd v1.13.0 && echo "$PWD/tiup-bench" ;;
         *) echo "component not installed" >&2; exit 1 ;;
         esac
     """)
@@ -154,17 +165,18 @@ def test_tiup_s_client_is_the_go_tpc_beside_its_component(tmp_path: Path) -> Non
 def test_tiup_s_client_is_the_one_of_the_wanted_version(tmp_path: Path) -> None:
     """TiUP gets it if it is not there; the version that is run is the one that is recorded."""
     component = install_tiup(tmp_path)
-    assert located(tmp_path, "v1.5.1").stdout == f"{component.parent}/v1.5.1/tiup-bench\n"
+    assert located(tmp_path, "v1.13.0").stdout == f"{component.parent}/v1.13.0/tiup-bench\n"
+    assert not (component.parent / "v9.9.9").exists()
     failed = located(tmp_path, "v9.9.9")
     assert (failed.returncode, failed.stderr) == (1, "component not installed\n")
 
     def answer(command: Sequence[str], stdin: str) -> str:
-        assert command[-1] == "v1.5.1"
-        return f"{component.parent}/v1.5.1/tiup-bench\n"
+        assert command[-1] == "v1.13.0"
+        return f"{component.parent}/v1.13.0/tiup-bench\n"
 
-    _, facts = program.choose(fakes.FakeExecutor(answer), TPCC, "tiup", version="v1.5.1")
-    assert facts["client_version"] == "tiup bench v1.5.1"
-    assert facts["client_path"].endswith("/v1.5.1/tiup-bench")
+    _, facts = program.choose(fakes.FakeExecutor(answer), TPCC, "tiup", version="v1.13.0")
+    assert facts["client_version"] == "tiup bench v1.13.0"
+    assert facts["client_path"].endswith("/v1.13.0/tiup-bench")
 
 
 def test_a_missing_tiup_is_distinguished_from_one_that_cannot_download(tmp_path: Path) -> None:
@@ -173,6 +185,41 @@ def test_a_missing_tiup_is_distinguished_from_one_that_cannot_download(tmp_path:
     assert (missing.returncode, missing.stdout) == (127, "")
     install_tiup(tmp_path, help_code=1)
     assert located(tmp_path).returncode == 1
+
+
+def test_a_tiup_whose_mirror_has_no_bench_is_passed_over_and_named(tmp_path: Path) -> None:
+    """One's own mirror need not have it; one that does not answer may have it, and is an error."""
+    component = install_tiup(tmp_path, installed=False, mirror="tidb")
+    lacking = located(tmp_path)
+    assert lacking.returncode == 127
+    why = "neither it nor its mirror has the component bench"
+    assert lacking.stderr.splitlines()[-1] == why
+
+    def answer(command: Sequence[str], stdin: str) -> str:
+        if command[0] == "sh":
+            raise CommandError("fake", "sh", lacking.returncode, lacking.stderr)
+        return SAID[command[0]]
+
+    chosen, facts = program.choose(fakes.FakeExecutor(answer), TPCC, None)
+    assert chosen.name == "go-tpc"
+    assert program.told(facts) == f"go-tpc v1.0.12; no tiup ({why})"
+    with pytest.raises(UnavailableError, match=rf"there is no tiup \({why}\), which could"):
+        program.choose(fakes.FakeExecutor(answer), TPCC, "tiup")
+    (tmp_path / ".tiup/bin/tiup").unlink()
+    (tmp_path / ".tiup/bin").rmdir()
+    component.parent.rmdir()
+    install_tiup(tmp_path, installed=False, mirror="")
+    assert located(tmp_path).returncode == 1
+
+
+def test_a_look_at_the_clients_fetches_nothing(tmp_path: Path) -> None:
+    """A plan names the version that TiUP would fetch; a campaign fetches it."""
+    component = install_tiup(tmp_path, installed=False)
+    newest = f"{component.parent}/v1.13.0/tiup-bench\n"
+    assert located(tmp_path, "", "look").stdout == newest
+    assert list(component.parent.iterdir()) == []
+    assert located(tmp_path).returncode == 0
+    assert component.exists()
 
 
 def test_a_client_of_another_version_is_refused() -> None:
@@ -187,6 +234,32 @@ def test_a_client_of_another_version_is_refused() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("workload", "printed", "least"),
+    [
+        ("tpcc", "Release version: v1.0.8", "v1.0.9"),
+        ("tpch_q1", "Release version: v1.0.9", "v1.0.10"),
+    ],
+)
+def test_a_client_whose_output_is_not_read_is_refused_before_anything_is_loaded(
+    workload: str, printed: str, least: str
+) -> None:
+    """Every trial would be invalid, after hours of loading; one that names no version is taken."""
+    said = {"go-tpc": printed}
+
+    def answer(command: Sequence[str], stdin: str) -> str:
+        return said[command[0]]
+
+    wanted = (
+        f"on fake: go-tpc {printed.split()[-1]}: Benchlab reads the output of {least} and later"
+    )
+    with pytest.raises(UnavailableError, match=wanted):
+        program.choose(fakes.FakeExecutor(answer), by_name()[workload], "go-tpc")
+    said["go-tpc"] = "Release version: None"
+    chosen, _ = program.choose(fakes.FakeExecutor(answer), by_name()[workload], "go-tpc")
+    assert chosen.name == "go-tpc"
+
+
 def test_a_program_is_started_by_its_path() -> None:
     """With its version; a commit behind the version is not asked for unless it is named."""
 
@@ -196,7 +269,7 @@ def test_a_program_is_started_by_its_path() -> None:
 
     path = "/opt/sysbench/bin/sysbench"
     for version in ("1.1.0", "1.1.0-ead2689"):
-        at = {"path": path, "version": version}
-        chosen, facts = program.choose(fakes.FakeExecutor(answer), SYSBENCH, None, **at)
+        executor = fakes.FakeExecutor(answer)
+        chosen, facts = program.choose(executor, SYSBENCH, None, path=path, version=version)
         assert facts["client_path"] == path
     assert chosen.started(["sysbench", "oltp_insert"], path) == [path, "oltp_insert"]

@@ -45,15 +45,17 @@ Servers, load balancer, the client's job: ``benchlab.campaign.trial_columns``
 ``ended_servers``            servers that ended or restarted           count   never
 ``wrong_version_servers``    servers of another version                count   no answer, commit
 ``ineffective_parameters``   parameters that did not take effect       count   no answer
-``leader_imbalance``         a TiKV store's leaders, off the mean      ratio   no cluster
+``leaders_beyond``           leaders a store has too many or too few   count   no cluster, v3.0
+``unsettled_regions``        regions that PD has yet to move           count   no cluster
 ``backends_down``            backends that the load balancer lost      count   no answer, none
 ``connection_spread``        connections: most - fewest per backend    count   no answer
 ``write_stalls``             storage servers that held writes back     count   one does not say
-Hosts during the run: ``benchlab.hosts.metrics.HostMetrics.columns``
+Hosts during the run: ``columns`` and ``space_ratio`` of ``benchlab.hosts.metrics.HostMetrics``
 -----------------------------------------------------------------------------------------------
 ``harness_cpu_ratio``        CPU used by client or load balancer       ratio   not sampled
 ``cpu_steal_ratio``          CPU stolen, on the worst host             ratio   not sampled
 ``other_work_ratio``         CPU that others used, on the worst host   ratio   not sampled
+``free_space_ratio``         least free disk / what must stay free     ratio   not sampled
 ===========================  ========================================  ======  ================
 """
 

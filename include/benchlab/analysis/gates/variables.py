@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchlab.engines import quantities
+from benchlab.plan import quantities
 from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.records import SideFacts

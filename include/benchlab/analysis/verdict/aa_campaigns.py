@@ -15,7 +15,7 @@ Differences = dict[str, tuple[Any, Any]]
 
 # What two campaigns must have in common for their deployments to be alike.
 # Versions, rounds and seconds may differ: they change no deployment.
-ALIKE = ("target", "topology", "dataset", "placement", "load_balancer")
+ALIKE = ("target", "topology", "dataset", "placement", "leaders", "load_balancer")
 # Facts of the machine where there is no fleet. One that a campaign did not record does not count as
 # a difference.
 MACHINE = ("cpu", "cores", "memory")

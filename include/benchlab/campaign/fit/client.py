@@ -30,7 +30,9 @@ def faults(spec: ReportSpec) -> Iterator[str]:
         wanted = ", ".join(first.DATASET.model_fields)
         yield f"dataset: {spec.workloads[0]} needs {wanted}, found {spec.dataset}"
     try:
-        program_of(spec.client.program, first.PROGRAMS)
+        program = program_of(spec.client.program, first.PROGRAMS)
+        if why := program.too_old(spec.client.version):
+            yield f"client.version: {why}"
     except ValueError as fault:
         yield str(fault)
     yield from _client(spec, first)

@@ -18,6 +18,7 @@ def faults(spec: ReportSpec) -> Iterator[str]:
     yield from _by_workload(spec)
     yield from existing.faults(spec)
     yield from _slowdown(spec)
+    yield from _leaders(spec)
 
 
 def _target(spec: ReportSpec) -> Iterator[str]:
@@ -113,6 +114,14 @@ def _sql_servers(spec: ReportSpec) -> int:
         if isinstance(topology, Ec2Topology):
             return topology.roles["tidb"].count
     return 0
+
+
+def _leaders(spec: ReportSpec) -> Iterator[str]:
+    if spec.leaders == "as_placed" and not spec.deploys_clusters:
+        yield (
+            "leaders: as_placed: only clusters that Benchlab deploys have leaders that it moves, "
+            f"and the target {spec.target} deploys none; leave it out"
+        )
 
 
 def _slowdown(spec: ReportSpec) -> Iterator[str]:

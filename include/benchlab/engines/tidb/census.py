@@ -6,13 +6,15 @@ Example:
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from benchlab.engines.tidb import stalls, status
+from benchlab.engines.database import Regions
+from benchlab.engines.tidb import leaders, stalls, status
 from benchlab.engines.tidb.facts import InstanceFacts, without_places
 from benchlab.engines.tidb.status import Answers, Server, Store
 from benchlab.engines.tidb.topology import COMPONENTS, Component, Places, Ports
@@ -22,12 +24,14 @@ from benchlab.hosts.fleet import Fleet, FleetHost
 
 UP_LIMIT_S = 300.0
 BALANCE_LIMIT_S = 300.0
-BALANCED = 0.05
-# PD schedules every second: leaders that have not moved for this long are as even as they get.
+# PD schedules every second: leaders that have not moved for this long stay where they are.
 SETTLED_S = 10.0
+LEVEL_LIMIT_S, LEVEL_POLL_S = 60.0, 0.3
 POLL_S = 1.0
 API = "/pd/api/v1"
 UP_ROUTES: dict[Component, str] = {"pd": f"{API}/health", "tikv": "/config", "tidb": "/status"}
+MISSING_PEERS = "/regions/check/miss-peer"
+PEER_ROUTES = (MISSING_PEERS, "/regions/check/pending-peer", "/regions/check/down-peer")
 # The routes of the configuration, and of the version; PD reports that of TiKV.
 CONFIG_ROUTES: dict[Component, str] = {"pd": f"{API}/config", "tikv": "/config", "tidb": "/config"}
 VERSION_ROUTES: dict[Component, tuple[str, ...]] = {
@@ -92,31 +96,91 @@ class Census:
             time.sleep(POLL_S)
         return waiting
 
-    def wait_until_balanced(self) -> None:
-        """Wait until PD has spread the leaders evenly or has stopped, for five minutes at most."""
+    def wait_until_settled(self, *, level: bool) -> None:
+        """Wait until PD has nothing left to move, for five minutes at most.
+
+        Args:
+            level: whether the leaders are levelled afterwards; else they also have to stay where
+                they are for a while, since PD begins to move them some seconds after a start.
+        """
         deadline = time.monotonic() + BALANCE_LIMIT_S
-        seen: list[int] = []
+        seen: Mapping[str, int] = {}
         since = time.monotonic()
         while (now := time.monotonic()) < deadline:
-            stores = self.stores()
-            imbalance = status.leader_imbalance(stores)
-            if imbalance is not None and (imbalance <= BALANCED or status.leaders_even(stores)):
-                return
-            counts = [store.leaders for store in stores]
-            if counts != seen:
-                seen, since = counts, now
-            elif imbalance is not None and now - since > SETTLED_S:
-                return
+            with contextlib.suppress(EngineError):  # a PD that has just started has no leader yet
+                found = self.regions(level=level)
+                if found.leaders != seen or found.unsettled:
+                    seen, since = found.leaders, now
+                if not found.unsettled and (level or now - since > SETTLED_S):
+                    return
             time.sleep(POLL_S)
 
-    def stores(self) -> tuple[Store, ...]:
-        """The TiKV servers as PD sees them.
+    def level(self, database: str) -> None:
+        """Spread the leaders evenly over the stores, and within that those of a schema's tables.
+
+        Until they are, for a minute at most: PD refuses transfers to a peer that is not ready yet,
+        and makes those that it accepts one after another.
+
+        Raises:
+            EngineError: a server does not answer.
+        """
+        deadline = time.monotonic() + LEVEL_LIMIT_S
+        while (asked := self._to_move(database)) and time.monotonic() < deadline:
+            transfers = [
+                {"name": "transfer-leader", "region_id": region, "to_store_id": store}
+                for region, store in asked.items()
+            ]
+            status.post(self.executor, self._pd_urls("/operators")[0], transfers)
+            time.sleep(LEVEL_POLL_S)
+
+    def _to_move(self, database: str) -> dict[int, int]:
+        regions, stores = self._pd_urls("/regions"), self._pd_urls("/stores")
+        servers = self.fleet.with_role("tidb")
+        tables = [self._url("tidb", host.address, f"/schema/{database}") for host in servers]
+        answers = status.ask(self.executor, [*regions, *stores, *tables])
+        up = [
+            store.id
+            for store in status.read_stores(*self._first(stores, answers))
+            if store.state == "Up"
+        ]
+        known = leaders.read_regions(*self._first(regions, answers))
+        return leaders.moves(known, up, status.read_table_ids(*self._first(tables, answers)))
+
+    def regions(self, *, level: bool) -> Regions:
+        """How the leaders are spread, and what PD still has to move.
+
+        Right after a start PD says that one store leads one region and no other any, which is even:
+        a region that nobody leads is as unsettled as one without a peer.
+
+        Args:
+            level: whether they are levelled; else as far apart as PD leaves them.
 
         Raises:
             EngineError: PD does not answer.
         """
-        urls = self._pd_urls("/stores")
-        return status.read_stores(*self._first(urls, status.ask(self.executor, urls)))
+        routes = ("/stores", "/config", "/operators", "/stats/region", *PEER_ROUTES)
+        answers = status.ask(self.executor, [url for path in routes for url in self._pd_urls(path)])
+        found = {path: self._first(self._pd_urls(path), answers) for path in routes}
+        stores = [s for s in status.read_stores(*found["/stores"]) if s.state != "Tombstone"]
+        counts = [store.leaders for store in stores]
+        lacking = {
+            path: status.field(found[path][1], "count", int, found[path][0], 0)
+            for path in ("/stats/region", *PEER_ROUTES)
+        }
+        where, config = found["/config"]
+        replication = status.field(config, "replication", dict, where)
+        if len(stores) < status.field(replication, "max-replicas", int, where):
+            lacking[MISSING_PEERS] = 0  # there is no store on which PD could make them
+        lacking["/stats/region"] -= sum(counts)
+        operators = status.typed(found["/operators"][1], list, f"{found['/operators'][0]}: it")
+        hosts = {f"{h.address}:{self.ports.tikv}": h.name for h in self.fleet.with_role("tikv")}
+        return Regions(
+            {hosts.get(store.address, store.address): store.leaders for store in stores},
+            leaders.beyond_level(counts)
+            if level
+            else leaders.beyond_pd(counts, status.field(config, "schedule", dict, where)),
+            len(operators) + sum(map(abs, lacking.values())),
+        )
 
     def write_stalls(self) -> dict[str, float | None]:
         """:func:`benchlab.engines.tidb.stalls.read_counters` of every TiKV server, by host."""

@@ -15,10 +15,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Self
 
-from benchlab.engines import quantities
 from benchlab.engines.cluster import Act, BaseCluster, Executors, Wanted
-from benchlab.engines.database import USER, Deployed, identity_fault, is_comparable, written
-from benchlab.engines.tidb import login, rules, stalls, status, topology
+from benchlab.engines.database import (
+    USER,
+    Deployed,
+    Regions,
+    identity_fault,
+    is_comparable,
+    written,
+)
+from benchlab.engines.tidb import login, rules, stalls, topology
 from benchlab.engines.tidb.census import Census
 from benchlab.engines.tidb.facts import InstanceFacts, misfits
 from benchlab.engines.tidb.hosts import SideOnHosts
@@ -33,9 +39,10 @@ from benchlab.errors import (
     UnavailableError,
 )
 from benchlab.hosts.fleet import Fleet
+from benchlab.plan import quantities
 from benchlab.plan.fields.builds import Build, Builds, is_nightly
 from benchlab.plan.fields.engines import Components, Parameters
-from benchlab.plan.steps import ANALYZED_AT_ONCE
+from benchlab.plan.steps import ANALYZED_AT_ONCE, reserve_bytes
 from benchlab.plan.versions import NIGHTLY
 from benchlab.results import records
 
@@ -51,6 +58,7 @@ class ClusterInstance(Deployed):
         tiup_key: path of the private key, on the client's host, with which TiUP logs in as
             ``user``.
         builds: of components.
+        level: whether the leaders are levelled before each trial.
         package: gives the package of a component's build on this machine.
     """
 
@@ -61,6 +69,7 @@ class ClusterInstance(Deployed):
     tiup_key: Path
     user: str
     builds: Builds = field(default_factory=dict)
+    level: bool = True
     package: Callable[[str], Path] = Path
 
 
@@ -115,6 +124,7 @@ class Cluster(TiDB, BaseCluster):
             user=fleet.client.user,
             hashes={component: build.expected for component, build in wanted.of.builds.items()},
             builds=wanted.of.builds,
+            level=wanted.level,
             package=wanted.package,
         )
         return cls(fleet, executors, instance)
@@ -140,9 +150,7 @@ class Cluster(TiDB, BaseCluster):
         self.wait_until_ready()
 
     def start(self) -> None:
-        """See :class:`Database`; also waits until PD has balanced the leaders.
-
-        That wait is bounded; :meth:`columns` has the imbalance that is left.
+        """See :class:`Database`.
 
         Raises:
             EngineError: a server does not come up, or the data are only partly restored.
@@ -155,7 +163,16 @@ class Cluster(TiDB, BaseCluster):
         if not self.running():
             self._launch()
         self.wait_until_ready()
-        self._census.wait_until_balanced()
+
+    def start_for_trial(self) -> None:
+        """See :class:`Database`; also waits until PD has settled, and levels the leaders.
+
+        That is bounded; :meth:`regions` has what is left.
+        """
+        self.start()
+        self._census.wait_until_settled(level=self.instance.level)
+        if self.instance.level:
+            self._census.level(self.instance.database)
 
     def stop(self) -> None:
         if not self._hosts.at_work():
@@ -192,7 +209,7 @@ class Cluster(TiDB, BaseCluster):
         self.executor.run(["rm", "-f", str(self._configured)])
         try:
             shown = self._tiup.cluster("show-config", name).stdout
-            self._edit(topology.with_configs(shown, self._configs))
+            self._edit(topology.with_configs(shown, self._rendered))
         except (CommandError, EngineError) as error:
             raise EngineError(f"{self._name()}: cannot be configured: {error}") from error
         self._note_configured()
@@ -260,7 +277,7 @@ class Cluster(TiDB, BaseCluster):
                 self._tiup.cluster("stop", name)
                 self._hosts.restore()
             case "configure":
-                changed = topology.with_configs("", self._configs)
+                changed = topology.with_configs("", self._rendered)
                 self._edit(f"# what `tiup cluster show-config {name}` prints, with\n{changed}")
             case "start_for_trial":
                 self._tiup.cluster("start", name)
@@ -349,9 +366,9 @@ class Cluster(TiDB, BaseCluster):
         }
 
     def columns(self) -> dict[str, float | None]:
-        """See :class:`Database`; also how many servers ended, and the imbalance of leaders."""
+        """See :class:`Database`; also how many servers ended."""
         if silent := self._census.silent():
-            others = ("wrong_version_servers", "ineffective_parameters", "leader_imbalance")
+            others = ("wrong_version_servers", "ineffective_parameters")
             return {"ended_servers": float(len(silent)), **dict.fromkeys(others)}
         instances, started = self._census.instances(), self._noted()
         ended = [one for one in instances if started.get(_id(one), one.identity) != one.identity]
@@ -366,8 +383,10 @@ class Cluster(TiDB, BaseCluster):
             "ended_servers": float(len(ended)),
             "wrong_version_servers": float(len(wrong)) if wrong or compared else None,
             "ineffective_parameters": float(len(self.ineffective(self._settings(instances)))),
-            "leader_imbalance": status.leader_imbalance(self._census.stores()),
         }
+
+    def regions(self) -> Regions:
+        return self._census.regions(level=self.instance.level)
 
     def write_stalls(self) -> dict[str, float | None]:
         return self._census.write_stalls()
@@ -375,6 +394,13 @@ class Cluster(TiDB, BaseCluster):
     def stall_lag_s(self) -> float:
         on = str(self._configs["tikv"].get("storage.flow-control.enable", True)).lower()
         return 0.0 if rules.flows(self.instance.version) and on != "false" else stalls.LAG_S
+
+    def least_free(self, host: str, capacity: float) -> float:
+        """See :class:`Database`: where TiKV has less than its reserve, it refuses to write."""
+        least = super().least_free(host, capacity)
+        if host not in [of_tikv.name for of_tikv in self.fleet.with_role("tikv")]:
+            return least
+        return max(least, reserve_bytes([self.instance.components], capacity))
 
     def log_tail(self) -> str:
         (host, *_) = [host for host in self.fleet.hosts if host.address == self.instance.host]
@@ -401,7 +427,7 @@ class Cluster(TiDB, BaseCluster):
             user=self.instance.user,
             subdirectory=self.instance.subdirectory,
             ports=self.instance.ports,
-            configs=self._configs,
+            configs=self._rendered,
         )
         self.executor.run(["mkdir", "-p", "-m", "700", str(directory)])
         self.executor.put(self.client_config, self._client_options(), private=True)
@@ -432,6 +458,13 @@ class Cluster(TiDB, BaseCluster):
             )
         if faults:
             raise EngineError("\n".join([*faults, "correct it in the report type"]))
+
+    @property
+    def _rendered(self) -> dict[topology.Component, Parameters]:
+        """What was asked for, and where TiDB writes; places are no part of what is compared."""
+        root = self._hosts.places(self.fleet.client).root  # the same on all hosts
+        places = rules.out_of_tmp(self.instance.version, root)
+        return {**self._configs, "tidb": {**places, **self._configs["tidb"]}}
 
     @property
     def _name_for_tiup(self) -> str:
@@ -515,6 +548,7 @@ class Cluster(TiDB, BaseCluster):
                 storage=url,
                 database=self.instance.database,
                 region=region,
+                log=self.instance.directory / f"br-{action}.log",
             )
         except CommandError as error:
             raise EngineError(f"{self._name()}: BR's {action} failed: {error}") from error

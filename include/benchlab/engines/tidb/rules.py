@@ -189,6 +189,22 @@ def flows(version: str) -> bool:
     return not _before(version, FIRST_OF_FLOW_CONTROL)
 
 
+def out_of_tmp(version: str, root: Path) -> Parameters:
+    """Items by which a TiDB server writes below a directory what it would leave in ``/tmp``.
+
+    By default it also makes a socket there, which nobody uses. (`pkg/config/config.go` in TiDB.)
+
+    Example:
+        ``out_of_tmp("v3.0.0", root)`` is empty: that version writes nothing there.
+    """
+    items: dict[str, tuple[str, str]] = {
+        "tmp-storage-path": ("v4.0.0", str(root / "tmp-storage")),
+        "socket": ("v5.3.0", ""),
+        "temp-dir": ("v6.3.0", str(root / "tmp")),
+    }
+    return {key: value for key, (since, value) in items.items() if not _before(version, since)}
+
+
 def rules() -> tuple[Rule, ...]:
     """The rules of this installation.
 

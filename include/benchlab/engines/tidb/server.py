@@ -105,7 +105,9 @@ class Engine(TiDB, BaseEngine):
         if _program(version) is not None or is_nightly(version) or (tiup := _tiup()) is None:
             return None
         offered = _on_mirror(tiup)
-        if isinstance(offered, str) or version in offered:
+        if isinstance(offered, str):
+            raise UnavailableError(offered)
+        if version in offered:
             return None
         return str(message("not-on-tiup", version=version))
 

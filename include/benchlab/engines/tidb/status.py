@@ -1,7 +1,8 @@
 """What a cluster's servers report over HTTP, asked with ``curl`` on the client's host.
 
-Routes: TiDB's status port ``/status``, ``/info`` and ``/config``; PD's API ``/pd/api/v1/stores``,
-``/health``, ``/status`` and ``/config``; TiKV's status port ``/config``. Sizes and durations are
+Routes: TiDB's status port ``/status``, ``/info``, ``/config`` and ``/schema/<name>``; PD's API
+``/pd/api/v1/stores``, ``/health``, ``/status``, ``/config``, ``/regions``, ``/stats/region``,
+``/regions/check/...`` and ``/operators``; TiKV's status port ``/config``. Sizes and durations are
 text there (``1GiB``, ``10s``). What a version does not report is None.
 
 Example:
@@ -54,10 +55,12 @@ class Store(Server):
     """A TiKV server as PD sees it; its version is without a leading ``v``, as TiKV writes it.
 
     Attributes:
+        id: its number.
         address: ``10.0.0.1:20160``.
         state: ``Up``, ``Disconnected``, ``Down``, ``Offline``, ``Tombstone``.
     """
 
+    id: int
     address: str
     state: str
     leaders: int
@@ -113,6 +116,26 @@ def ask(executor: Executor, urls: Sequence[str]) -> Answers:
     except CommandError as error:
         raise EngineError(f"the servers cannot be asked over HTTP: {error}") from error
     return read_answers(urls, done.stdout, done.stderr)
+
+
+def post(executor: Executor, url: str, bodies: Sequence[Mapping[str, Any]]) -> None:
+    """Send JSON to one URL, several times, with one command on one host.
+
+    What the server refuses is not reported: it has to be looked at whether it was done.
+
+    Raises:
+        EngineError: ``curl`` itself cannot be run, or the server does not answer.
+    """
+    shared = f'noproxy = "*"\nconnect-timeout = {CONNECT_LIMIT_S}\nmax-time = {ASK_LIMIT_S}'
+    each = [
+        f'{shared}\noutput = "/dev/null"\nurl = "{url}"\ndata = {json.dumps(json.dumps(body))}'
+        for body in bodies
+    ]
+    command, config = ["curl", "--silent", "--show-error", "--config", "-"], "\nnext\n".join(each)
+    try:
+        executor.run(command, stdin=config, timeout_s=ASK_LIMIT_S * len(bodies) + 20)
+    except CommandError as error:
+        raise EngineError(f"{url} cannot be reached: {error}") from error
 
 
 def read_answers(urls: Sequence[str], stdout: str, stderr: str) -> Answers:
@@ -205,6 +228,7 @@ def read_stores(where: str, answer: Any) -> tuple[Store, ...]:
         started = store.get("start_timestamp") or status.get("start_ts")
         stores.append(
             Store(
+                id=field(store, "id", int, where),
                 address=field(store, "address", str, where),
                 state=field(store, "state_name", str, where),
                 version=field(store, "version", str, where),
@@ -225,20 +249,17 @@ def read_unhealthy(where: str, answer: Any) -> list[str]:
     ]
 
 
-def leader_imbalance(stores: Sequence[Store]) -> float | None:
-    """The largest distance of a store's number of leaders from the mean, as a fraction of the mean.
+def read_table_ids(where: str, answer: Any) -> list[int]:
+    """The numbers of a schema's tables and their partitions, from TiDB's ``/schema/<name>``.
 
-    None while no store has a leader.
+    ``[{"id":104,"name":{"O":"sbtest1","L":"sbtest1"},"partition":null,...}]``
     """
-    counts = [store.leaders for store in stores if store.state != "Tombstone"]
-    mean = sum(counts) / len(counts) if counts else 0.0
-    return max(abs(count - mean) for count in counts) / mean if mean else None
-
-
-def leaders_even(stores: Sequence[Store]) -> bool:
-    """Whether no transfer of a leader could make the stores' numbers more even."""
-    counts = [store.leaders for store in stores if store.state != "Tombstone"]
-    return sum(counts) > 0 and max(counts) - min(counts) <= 1
+    found = []
+    for table in typed(answer, list, f"{where}: the answer"):
+        partition = field(table, "partition", dict, where, {})
+        for part in (table, *field(partition, "definitions", list, where, [])):
+            found.append(field(part, "id", int, where))
+    return found
 
 
 def flatten(config: Mapping[str, Any], above: str = "") -> dict[str, str]:

@@ -183,6 +183,7 @@ class TiUP:
         storage: str,
         database: str,
         region: str,
+        log: Path,
     ) -> None:
         """Copy one database to object storage (``backup``) or back (``restore``).
 
@@ -194,6 +195,7 @@ class TiUP:
             storage: ``s3://bucket/prefix``; every TiKV server reads and writes it itself, with
                 its host's permissions (an instance profile).
             region: of the bucket; BR's default is ``us-east-1``.
+            log: where it writes its log, which by default stays in ``/tmp``.
         """
         command = [self.program, f"br:{version}", action, "db", "--pd", pd, "--storage", storage]
         # By default BR hands its own credentials on, and those of a role are refused without their
@@ -202,7 +204,7 @@ class TiUP:
         # A backup keeps the checksum of each table, a restore compares its own with it, whatever
         # numbers the tables have now; by default some versions do neither.
         own.append("--checksum=true")
-        options = ["--s3.region", region, *own, "--db", database]
+        options = ["--s3.region", region, *own, "--db", database, "--log-file", str(log)]
         self._run([*command, *options], timeout_s=COPY_LIMIT_S)
 
     def _run(self, command: Sequence[str], *, timeout_s: float) -> Completed:

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from benchlab.errors import CommandError, CommandTimeout, TargetError, UnreachableError
 from benchlab.hosts.executor import JOB_TAG, JOB_WRAPPER, START_LIMIT_S, TAG, Completed, JobStatus
-from benchlab.hosts.fleet import FleetHost
+from benchlab.hosts.fleet import MIRRORS, FleetHost
+from benchlab.hosts.own_address import shut_out
 from benchlab.hosts.ssh import scripts
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class SSHExecutor(contextlib.AbstractContextManager["SSHExecutor"]):
         self.host = f"{host.name} ({host.ssh_address})"
         self._to, self._key, self._limits = host, key, limits
         self._campaign = campaign
+        self._own = {"PATH": PATH} | ({MIRRORS: host.tiup_mirror} if host.tiup_mirror else {})
         self._jobs = directory / "jobs"
         self._links: dict[int, Link] = {}
 
@@ -92,7 +94,7 @@ class SSHExecutor(contextlib.AbstractContextManager["SSHExecutor"]):
         return self._run(
             shlex.join(command),
             command,
-            {"PATH": PATH, **(env or {}), TAG: self._campaign},
+            {**self._own, **(env or {}), TAG: self._campaign},
             stdin=stdin,
             timeout_s=timeout_s,
             check=check,
@@ -102,7 +104,7 @@ class SSHExecutor(contextlib.AbstractContextManager["SSHExecutor"]):
         self, job: str, command: Sequence[str], *, env: Mapping[str, str] | None = None
     ) -> bool:
         shown = shlex.join(command)
-        variables = {"PATH": PATH, **(env or {}), TAG: self._campaign, JOB_TAG: job}
+        variables = {**self._own, **(env or {}), TAG: self._campaign, JOB_TAG: job}
         arguments = (str(self._jobs), job, f"{START_LIMIT_S:.0f}", JOB_WRAPPER, shown)
         done = self._run(
             shown,
@@ -208,7 +210,8 @@ class SSHExecutor(contextlib.AbstractContextManager["SSHExecutor"]):
             sent = stdin.encode() if isinstance(stdin, str) else stdin
             ended = self._link().execute(program, sent, timeout_s)
         except UnreachableError as error:
-            raise UnreachableError(f"{error}\nwhile running `{shown}`") from error
+            why = shut_out(self._to, self._campaign)
+            raise UnreachableError(f"{error}{why}\nwhile running `{shown}`") from error
         except TimeoutError as error:
             raise CommandTimeout(self.host, shown, timeout_s) from error
         stdout, stderr = _text(ended.stdout), _text(ended.stderr)

@@ -180,7 +180,8 @@ outcome-unstable = { $workload } is unstable and no conclusion is drawn: { $beca
 outcome-inconclusive = { $workload } is inconclusive. No change of { $limit } or more was shown, and none was ruled out ({ $because }); { $figures }.
 note = Note: { $because }.
 note-label = Note:
-reach = changes between { $low } and { $high } could not be told from chance
+reach = any change between { $low } and { $high } is within the noise
+reach-of-several = the estimate is outside the noise of this workload alone ({ $low } to { $high }), but not once it is counted how many workloads were tested
 why-sequential = the sides were measured one after the other, so a drift of the hosts cannot be told apart from the version
 rounds-used = The estimate uses the { $used } of { $rounds } rounds that are complete; each row of the table uses the rounds in which both sides have a valid trial for it.
 latency-unknown = { $reasons ->
@@ -339,6 +340,8 @@ machine-memory = memory
 machine-disk = disk
 machine-filesystem = filesystem
 tool-client = client
+tool-tiup-script = TiUP's install script
+tool-tiup-mirror = TiUP's mirror
 
 ## Test plan
 
@@ -351,7 +354,10 @@ step-deploy = { $candidate ->
     [tiup] with TiUP on the same hosts, each as a cluster with its own directories and ports
     [fleet] on the same hosts, each as a cluster with its own directories and ports
    *[machine] side by side, each with its own data directory, on the same port
-}; only one runs at a time.
+}; { $loaded ->
+    [together] except while both are loaded, only one runs at a time
+   *[apart] only one runs at a time
+}.
 step-ports = { $deployments ->
     [one] Which side has which ports is drawn.
    *[other] Which side has which ports is drawn, and the sides swap them from one deployment to the next.
@@ -361,7 +367,11 @@ dataset-warehouses = { $warehouses } warehouses of TPC-C
 dataset-records = { $records } records of YCSB
 dataset-scale-factor = TPC-H at scale factor { $factor }
 step-load = Load { $dataset } into each side.
-step-restore-dataset = Restore { $dataset } into each side from the dataset snapshot of its version; an earlier campaign loaded them with the client.
+step-restore-dataset = { $by ->
+    [this] Load { $dataset } with the client, save them as a dataset snapshot, and restore them into each side from that.
+    [earlier] Restore { $dataset } into each side from a dataset snapshot; an earlier campaign loaded them with the client.
+   *[unknown] Restore { $dataset } into each side from a dataset snapshot; they had been loaded with the client.
+}
 contents-tpcc = The rows of the two sides are alike in kind, but not in content, as their checksums show: TPC-C asks for random values, and for 5 to 15 lines in each order.
 contents-sysbench = The rows of the two sides are alike in number and kind, but not in content, as their checksums show: sysbench fills its tables at random, and its --rand-seed does not make prepare repeatable.
 contents-differ = The rows of the two sides are alike in number and kind, but not in content, as their checksums show.
@@ -393,7 +403,11 @@ restore-every-trial = Before every trial the side's data are { restored-from }.
 restore-after-writes = Before a trial the side's data are { restored-from } if anything was written since the last restore.
 restore-per-workload = Before each block the side's data are { restored-from }; each later trial of the block runs on what the one before it left.
 restore-never = The data are never restored: each trial runs on what the trials before it left.
-after-restore = After a restore the hosts' caches are empty; the trial waits until the region leaders are spread evenly or have stopped moving, or until a time limit has passed.
+after-restore = After a restore the hosts' caches are empty.
+step-leaders = Before the client starts, wait until every region has its leader and all its peers and PD moves none{ $leaders ->
+    [as-placed] {""}; the leaders stay where PD leaves them.
+   *[level] {""}; then move leaders until all stores lead the same number of regions, to within one, and the same number of the dataset's.
+}
 step-trial = { $where ->
     [existing] For each trial: wait until the server answers,
     [fleet] For each trial: start the cluster, wait until every server answers{ $balancer ->
@@ -593,6 +607,8 @@ software-version = { $asked } (server: { $reported })
 software-alike = On each side, the servers of a component are configured alike: the digests of their effective configurations agree.
 software-odd = Servers of one component are not all configured alike: { $servers }.
 software-untold = { $said } Not reported by: { $servers }.
+software-script = The hash of TiUP's install script covers the script alone, not TiUP's program, which the script downloads.
+software-script-changed = It was another one than this Benchlab saw before (on { $day }, SHA-256 { $sha256 }).
 
 ## Hardware
 
@@ -639,6 +655,12 @@ probes-table = { $times ->
     [one] Each host was probed once, when nothing else was at work on it, and all at the same time: sorting lines, and 1 MiB reads and writes and synced writes of 4 KiB on the disk of its data directory. A cell is the median of the repeats.
    *[other] Each host was probed twice, when nothing else was at work on it, and all at the same time: sorting lines, and 1 MiB reads and writes and synced writes of 4 KiB on the disk of its data directory. A cell is the median of the repeats at the start / before the last round.
 }
+probes-noisy = Repeats that vary by more than a quarter: { $repeats }. What lies within them counts as no difference, whatever the medians are.
+probes-repeats = { $measure } on { $host } { $least } to { $most }{ $probe ->
+    [only] { "" }
+    [first] { " " }at the start
+   *[again] { " " }before the last round
+}
 probes-missing = Not probed: { $gaps }.
 probes-gap = { $measure } on { $hosts } ({ $reason })
 
@@ -668,6 +690,10 @@ hosts-disk-read-bytes-per-s = Disk read (MB/s)
 hosts-disk-write-bytes-per-s = Disk write (MB/s)
 hosts-net-rx-bytes-per-s = Network in (MB/s)
 hosts-net-tx-bytes-per-s = Network out (MB/s)
+hosts-store = TiKV host
+hosts-leaders-of = { $side }, before the run
+hosts-leaders-after-of = { $side }, after the run
+hosts-leaders = How many regions each TiKV server led: mean over the used trials, fewest to most in brackets.
 hosts-of-role = { $role } ({ $count } hosts)
 hosts-table = Every host was sampled once a second while the client ran. A cell is the mean / the largest second of any host, over the { $sampled } of { $used } used trials that have figures; loopback traffic is not counted as network.
 hosts-processes = CPU used, as a share of what was granted (a core per thread, at most all): { $each }.
@@ -1122,7 +1148,7 @@ fault-trials = the plan has { $trials } trials, more than { $most }; take fewer 
 fault-at-most = { $field }: must be at most { $most }, found { $found }
 fault-engine = engine: { $engine }: { $why }
 fault-topology = topology { $topology }: { $field }: { $why }
-tiup-undecided = not decided; write the https address of TiUP's install script (its documentation has it), or `image` where the image already has TiUP
+cloud-price-undecided = not known; write what TiDB Cloud's console shows for such a cluster, and the day as `priced_on`
 site-plan-undecided = This cannot be run yet:
 site-plan-duration = Takes about
 site-plan-cost = Costs
@@ -1225,6 +1251,8 @@ warning-records = dataset.records: { $records }: before its first operation ycsb
 warning-deletes = dataset: oltp_delete deletes a row once. From { $rate } deletes a second on, more than a third of those in { $seconds } s find none of the { $rows } rows, and finding none is what is measured; take more rows or fewer seconds
 warning-not-set = engines.{ $engine }.by_workload: recorded as asked for and not set: only TiDB Cloud's support can change TiKV's parameters, on a cluster that is there; have it done on a cluster of your own, and measure that with the target existing
 warning-dataset-unknown = planned as if the dataset had to be loaded, because S3 cannot be asked: { $why }
+warning-not-checked = { $side }: whether there is a version { $version } could not be checked: { $why }
+maven-silent = Maven Central does not answer
 
 ## Stages and phases of a campaign, as its progress has them
 
@@ -1340,7 +1368,11 @@ step-deploy-single = Deploy { $engine } { $baseline } { $where ->
    *[machine] with a data directory and a port of its own
 }.
 step-load-single = Load { $dataset }.
-step-restore-dataset-single = Restore { $dataset } from the dataset snapshot of its version; an earlier campaign loaded them with the client.
+step-restore-dataset-single = { $by ->
+    [this] Load { $dataset } with the client, save them as a dataset snapshot, and restore them from that.
+    [earlier] Restore { $dataset } from a dataset snapshot; an earlier campaign loaded them with the client.
+   *[unknown] Restore { $dataset } from a dataset snapshot; they had been loaded with the client.
+}
 step-consistency-single = Check TPC-C's consistency conditions (clause 3.3.2) { $moments ->
     [load] after the load
     [last-trial] after the last trial

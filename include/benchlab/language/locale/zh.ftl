@@ -138,7 +138,8 @@ outcome-unstable = { $workload } 结果不稳定，不作结论，原因是{ $be
 outcome-inconclusive = { $workload } 无法判定：既未证实、也未排除 { $limit } 或更大的变化（{ $because }）；{ $figures }。
 note = 注意：{ $because }。
 note-label = 注意：
-reach = { $low } 与 { $high } 之间的变化无法与偶然波动区分
+reach = { $low } 与 { $high } 之间的任何变化都在噪声范围之内
+reach-of-several = 单看该负载，估计值超出了噪声范围（{ $low } 至 { $high }），但计入所检验的负载数量后则不然
 why-sequential = 两方先后测试，因此无法区分主机状态的漂移与版本带来的差异
 rounds-used = 估计值来自 { $rounds } 个轮次中完整的 { $used } 个；表中每一行来自该行两方均有有效试验的轮次。
 latency-unknown = { $reasons ->
@@ -293,6 +294,8 @@ machine-memory = 内存
 machine-disk = 磁盘
 machine-filesystem = 文件系统
 tool-client = 客户端
+tool-tiup-script = TiUP 安装脚本
+tool-tiup-mirror = TiUP 镜像源
 
 ## 测试方案
 
@@ -309,7 +312,10 @@ step-deploy = { $where ->
     [tiup] 各自为独立的集群，使用各自的目录和端口
     [fleet] 各自为独立的集群，使用各自的目录和端口
    *[machine] 各自使用独立的数据目录，端口相同
-}；同一时刻只运行其中一方。
+}；{ $loaded ->
+    [together] 除同时导入数据外，
+   *[apart] { "" }
+}同一时刻只运行其中一方。
 step-ports = { $deployments ->
     [one] 哪一方使用哪组端口由随机决定。
    *[other] 哪一方使用哪组端口由随机决定，并在每次新的部署时互换。
@@ -319,7 +325,11 @@ dataset-warehouses = { $warehouses } 个 TPC-C warehouse
 dataset-records = { $records } 条 YCSB 记录
 dataset-scale-factor = scale factor 为 { $factor } 的 TPC-H 数据
 step-load = 向每一方导入 { $dataset }。
-step-restore-dataset = 从各版本的数据集快照向每一方恢复 { $dataset }；这些数据由此前的一次测试通过客户端导入。
+step-restore-dataset = { $by ->
+    [this] 用客户端导入 { $dataset }，保存为数据集快照，再从该快照恢复到每一方。
+    [earlier] 从数据集快照向每一方恢复 { $dataset }；这些数据由此前的一次测试通过客户端导入。
+   *[unknown] 从数据集快照向每一方恢复 { $dataset }；这些数据此前已通过客户端导入。
+}
 contents-tpcc = 由校验和可知，两方的数据行类型相同，但内容不同：TPC-C 要求取随机值，且每个订单有 5 至 15 个订单行。
 contents-sysbench = 由校验和可知，两方的数据行数量和类型相同，但内容不同：sysbench 以随机值填充表，且 --rand-seed 不能使 prepare 的结果可复现。
 contents-differ = 由校验和可知，两方的数据行数量和类型相同，但内容不同。
@@ -345,7 +355,11 @@ restore-every-trial = 每个试验之前，均{ restored-from }该方的数据�
 restore-after-writes = 如果上次恢复之后写入过数据，则在试验之前{ restored-from }该方的数据。
 restore-per-workload = 每个测试块之前，{ restored-from }该方的数据；同一测试块内的试验依次使用前一个试验留下的数据。
 restore-never = 不恢复数据：每个试验都在之前的试验留下的数据上运行。
-after-restore = 恢复之后，主机的缓存中没有任何数据，试验会一直等待，直到 Region 的 leader 分布均匀且不再迁移，或超过时限。
+after-restore = 恢复之后，主机的缓存中没有任何数据。
+step-leaders = 客户端启动之前，等到每个 Region 都有 leader 和全部副本，且 PD 不再迁移 Region{ $leaders ->
+    [as-placed] ；leader 保持 PD 调度后的分布。
+   *[level] ；然后迁移 leader，使各 TiKV 上的 leader 数量相差不超过一个，数据集的 leader 数量也是如此。
+}
 step-trial = { $where ->
     [existing] 对于每个试验：等待服务器响应，
     [fleet] 对于每个试验：启动集群，等待所有服务器响应{ $balancer ->
@@ -508,6 +522,8 @@ gate-cpu-steal = 在每台主机上，被虚拟化层占用的 CPU 不超过 { $
     .of = the hypervisor took { $n1 } % of the CPU or less, on every host
 gate-other-work = 在每台主机上，其他程序使用的 CPU 不超过 { $n1 }%
     .of = other programs used { $n1 } % of the CPU or less, on every host
+gate-disk-space = 每个数据目录的可用空间都不少于其服务器所需，包括 TiKV 的预留空间
+    .of = every data directory had as much free space as its servers need, TiKV's reserve among it
 gate-version = 每台服务器均为所要求的版本
     .of = every server is the version that was asked for
 gate-parameters = 所要求的每个参数均已生效
@@ -518,8 +534,10 @@ gate-dataset = 在某一方的首个试验之前，数据集与快照中的一�
     .of = the dataset equals the snapshot's before a side's first trial
 gate-server-alive = 为该试验启动的服务器一直运行到试验结束
     .of = the server that was started for the trial ran to its end
-gate-balance = 试验开始时，leader 和 Region 分布均衡
-    .of = leaders and regions are balanced at the start
+gate-balance = 各 TiKV 上的 leader 数量符合要求
+    .of = TiKV's stores led as many regions as they should
+gate-settled = 运行前后，每个 Region 都有 leader 和全部副本，且 PD 没有迁移任何 Region
+    .of = every region had its leader and its peers and PD moved none, before and after the run
 gate-background-work = 试验期间没有运行 ANALYZE、DDL 或备份
     .of = no analyze, DDL or backup ran during the trial
 gate-load-balancer = 试验前后，负载均衡器的每个后端均为 UP 状态
@@ -646,6 +664,8 @@ software-version = { $asked }（服务器报告：{ $reported }）
 software-alike = 每一方中，同一组件的各台服务器配置一致：其生效配置的摘要相同。
 software-odd = 以下组件的各台服务器配置不完全一致：{ $servers }。
 software-untold = { $said }以下组件未能提供配置：{ $servers }。
+software-script = TiUP 安装脚本的哈希只涵盖脚本本身，不涵盖脚本所下载的 TiUP 程序。
+software-script-changed = 该脚本与此 Benchlab 之前见到的不同（{ $day }，SHA-256 { $sha256 }）。
 
 ## 硬件
 
@@ -683,6 +703,12 @@ probes-table = { $times ->
     [1] 在没有其他负载时，同时对所有主机各探测一次：对文本行排序，以及在数据目录所在磁盘上进行 1 MiB 的读写和 4 KiB 的同步写入。单元格为多次重复的中位数。
    *[other] 在没有其他负载时，同时对所有主机各探测两次：对文本行排序，以及在数据目录所在磁盘上进行 1 MiB 的读写和 4 KiB 的同步写入。单元格为开始时 / 最后一轮之前多次重复的中位数。
 }
+probes-noisy = 重复之间相差超过四分之一的探测：{ $repeats }。无论中位数如何，落在重复范围之内的差别都不计为差异。
+probes-repeats = { $host } 的{ $measure }{ $probe ->
+    [only] { "" }
+    [first] （开始时）
+   *[again] （最后一轮之前）
+}为 { $least } 至 { $most }
 probes-missing = 未能探测：{ $gaps }。
 probes-gap = { $hosts } 的{ $measure }（{ $reason }）
 
@@ -712,6 +738,10 @@ hosts-disk-read-bytes-per-s = 磁盘读取 (MB/s)
 hosts-disk-write-bytes-per-s = 磁盘写入 (MB/s)
 hosts-net-rx-bytes-per-s = 网络接收 (MB/s)
 hosts-net-tx-bytes-per-s = 网络发送 (MB/s)
+hosts-store = TiKV 主机
+hosts-leaders-of = { $side }，运行开始时
+hosts-leaders-after-of = { $side }，运行结束时
+hosts-leaders = 各 TiKV 所承担的 Region leader 数量，为所采用试验的平均值，括号内为最小值至最大值。
 hosts-of-role = { $role }（{ $count } 台主机）
 hosts-table = 客户端运行期间，每秒对每台主机采样一次。单元格中的数值为平均值 / 任一主机的单秒最大值，统计范围为 { $used } 个被采用的试验中有主机数据的 { $sampled } 个；环回流量不计入网络流量。
 hosts-processes = 在分配给客户端和负载均衡器的 CPU（每线程一核，最多为全部核数）中，实际使用：{ $each }。
@@ -1143,7 +1173,7 @@ fault-trials = 计划有 { $trials } 次试验，超过 { $most } 次；请减�
 fault-at-most = { $field }：最多为 { $most }，实际为 { $found }
 fault-engine = engine：{ $engine }：{ $why }
 fault-topology = topology { $topology }：{ $field }：{ $why }
-tiup-undecided = 尚未决定；请写明 TiUP 安装脚本的 https 地址（见其文档），如果镜像中已有 TiUP，则写 `image`
+cloud-price-undecided = 未知；请写明 TiDB Cloud 控制台为此类集群显示的价格，并在 `priced_on` 中写明日期
 site-plan-undecided = 目前还不能运行：
 site-plan-duration = 大约需要
 site-plan-cost = 费用
@@ -1238,6 +1268,8 @@ warning-records = dataset.records：{ $records }。ycsb_d 主要读取最新的�
 warning-deletes = dataset：oltp_delete 对每一行只能删除一次。若每秒删除 { $rate } 次或更多，{ $seconds } 秒内将有超过三分之一的删除在 { $rows } 行中找不到要删除的行，测得的将是空删除；请增加行数或缩短时间
 warning-not-set = engines.{ $engine }.by_workload：仅记录，不会生效。TiKV 的参数只能由 TiDB Cloud 的技术支持在已有的集群上修改；请在自己的集群上让其修改，再以 target: existing 测量该集群
 warning-dataset-unknown = 无法访问 S3，因此按需要导入数据集制定计划：{ $why }
+warning-not-checked = { $side }：无法核实是否存在版本 { $version }：{ $why }
+maven-silent = Maven Central 没有响应
 
 ## 测试活动的阶段，如其进度所记
 
@@ -1346,7 +1378,11 @@ step-deploy-single = { $where ->
    *[machine] 使用独立的数据目录和端口部署
 } { $engine } { $baseline }。
 step-load-single = 导入 { $dataset }。
-step-restore-dataset-single = 从该版本的数据集快照恢复 { $dataset }；这些数据由此前的一次测试通过客户端导入。
+step-restore-dataset-single = { $by ->
+    [this] 用客户端导入 { $dataset }，保存为数据集快照，再从该快照恢复。
+    [earlier] 从数据集快照恢复 { $dataset }；这些数据由此前的一次测试通过客户端导入。
+   *[unknown] 从数据集快照恢复 { $dataset }；这些数据此前已通过客户端导入。
+}
 step-consistency-single = { $moments ->
     [load] 导入数据之后，
     [last-trial] 最后一次试验之后，

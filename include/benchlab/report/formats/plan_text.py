@@ -22,6 +22,8 @@ def render(
     plan: Plan,
     reason: str,
     *,
+    client: str | None = None,
+    arrangements: Sequence[str] = (),
     not_runnable: str = "",
     sensitivity: Sequence[str] = (),
 ) -> str:
@@ -29,16 +31,19 @@ def render(
 
     Args:
         reason: why this engine was chosen.
+        client: which of several clients is used, and why; None: there is no choice here.
+        arrangements: how hosts let this machine in and get TiUP, a line each.
         not_runnable: why a campaign by this plan would be refused; empty: it would not.
         sensitivity: lines on how small a slowdown it finds.
     """
     parts = [
-        _head(plan, reason),
+        _head(plan, reason, client),
         _trials(spec, plan),
         # What a reader looks for comes last, where a long list of trials ends.
         _published(spec.published, plan) if spec.published else iter(()),
         _steps(plan),
         _needs(spec, plan),
+        iter(arrangements),
         iter(sensitivity),
         iter([f"warning: {warning}" for warning in plan.warnings]),
         iter([f"cannot be run: {not_runnable}"] if not_runnable else []),
@@ -105,10 +110,12 @@ def rounds(plan: Plan) -> str:
     return f"{plan.deployments} deployments of each side, {each} round{plural} each"
 
 
-def _head(plan: Plan, reason: str) -> Iterator[str]:
+def _head(plan: Plan, reason: str, client: str | None) -> Iterator[str]:
     versions = ", ".join(f"{side} {spec.label}" for side, spec in plan.sides.items())
     where = plan.target if plan.topology is None else f"{plan.target} ({plan.topology})"
     yield f"{plan.report} on {where} with {plan.engine} ({reason})"
+    if client is not None:
+        yield f"client: {client}"
     order = f"{plan.placement}, {rounds(plan)}"
     yield f"{versions}; {order}, {len(plan.trials)} trials, seed {plan.seed}"
     if plan.interleave_minutes is not None:
@@ -139,7 +146,8 @@ def _needs(spec: ReportSpec, plan: Plan) -> Iterator[str]:
     yield f"hosts: {_kinds(plan)}"
     if plan.vcpus is not None:
         yield f"vCPUs: {plan.vcpus}, which the account's quota has to allow"
-    yield f"disk: about {plan.disk_gib:g} GiB on each storage host, for data and snapshots"
+    what = "data" if plan.target == "tidb_cloud" else "data, snapshots, programs, TiKV's reserve"
+    yield f"disk: about {plan.disk_gib:g} GiB on each storage host, for {what}"
     if plan.dollars is None:
         yield _unpriced(plan)
     else:

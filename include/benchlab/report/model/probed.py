@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from statistics import median
 
-from benchlab.hosts.probes import AGAIN, FIRST, MEASURES, ROUND_TRIP, HostProbe, from_text
+from benchlab.hosts.probes import (
+    AGAIN,
+    FIRST,
+    MEASURES,
+    ROUND_TRIP,
+    HostProbe,
+    from_text,
+    noisy,
+)
 from benchlab.language import Language
 from benchlab.language.names import clauses, items, plain
 from benchlab.language.numbers import Numbers
@@ -47,6 +55,21 @@ def sentences(campaign: Campaign, language: Language) -> list[str]:
     if not there:
         return []
     said = [language.say("probes-table", times=len(there))]
+    numbers = Numbers(language)
+    spread = [
+        language.say(
+            "probes-repeats",
+            measure=language.say(f"probes-{measure.replace('_', '-')}"),
+            host=plain(name),
+            least=_figure(least, measure, numbers),
+            most=_figure(most, measure, numbers),
+            probe="only" if len(there) == 1 else "first" if key == FIRST else "again",
+        )
+        for key in there
+        for measure, name, least, most in noisy(from_text(campaign.environment[key]))
+    ]
+    if spread:
+        said.append(language.say("probes-noisy", repeats=clauses(spread, language)))
     reasons: dict[tuple[str, str], dict[str, None]] = {}
     for key in there:
         for name, host in from_text(campaign.environment[key]).items():
@@ -68,5 +91,9 @@ def _there(campaign: Campaign) -> list[str]:
 
 def _cell(host: HostProbe | None, measure: str, numbers: Numbers) -> str:
     figures = host.figures.get(measure) if host is not None else None
+    return _figure(median(figures) if figures else None, measure, numbers)
+
+
+def _figure(value: float | None, measure: str, numbers: Numbers) -> str:
     decimals, unit = _UNITS.get(measure, (0, 1.0))
-    return numbers.rate(median(figures) / unit if figures else None, decimals)
+    return numbers.rate(None if value is None else value / unit, decimals)

@@ -35,8 +35,11 @@ from benchlab.report.model import software as software_module
 from benchlab.report.model.series import PairSeries
 from benchlab.results import redaction
 from benchlab.results.records import (
+    HASH_OF,
     PAGE,
     REPLACED,
+    SCRIPT,
+    SCRIPT_BEFORE,
     SPENT,
     SPOT_HOSTS,
     STOPPED,
@@ -55,7 +58,7 @@ _ELSEWHERE = (
     *("benchlab", "engine_title", "engine_caveat", "ignored_errors", "dataset", "zone"),
     *("client_program", "client_version", "client_path", CLOCKS, SPENT, STOPPED),
     *(probes.FIRST, probes.AGAIN),
-    *(SPOT_HOSTS, REPLACED, PAGE),
+    *(SPOT_HOSTS, REPLACED, PAGE, HASH_OF.format(SCRIPT), SCRIPT_BEFORE),
     *(f"{role}_hosts" for role in ROLES),
 )
 
@@ -255,7 +258,17 @@ class Report:
     @property
     def restored_dataset(self) -> bool:
         """Whether the dataset came from a dataset snapshot and was not loaded."""
-        return self.environment.get("dataset", "").startswith("restored")
+        return self._dataset.startswith("restored")
+
+    @property
+    def dataset_saved_by(self) -> str:
+        """Which campaign saved the dataset snapshot, ``this`` or ``earlier``; else ``unknown``."""
+        ends = {"this campaign saved": "this", "an earlier campaign saved": "earlier"}
+        return next((by for end, by in ends.items() if self._dataset.endswith(end)), "unknown")
+
+    @property
+    def _dataset(self) -> str:
+        return self.environment.get("dataset", "")
 
     # ---------------------------------------------------------------- what came out
 

@@ -13,7 +13,7 @@ from benchlab.analysis.verdict.decision import ALPHA
 from benchlab.language import recorded
 from benchlab.language.names import items, plain
 from benchlab.language.numbers import MISSING
-from benchlab.plan.fields.dataset import Records, ScaleFactor, Warehouses
+from benchlab.plan.fields.dataset import AnyDataset, Dataset, Records, ScaleFactor, Warehouses
 from benchlab.plan.fields.load_balancer import HAProxySettings
 from benchlab.report.model.report import Report, ReportSide
 from benchlab.report.sentences import setting, wording
@@ -62,6 +62,7 @@ def steps(report: Report) -> tuple[str, ...]:
         *_slowdown(report),
         _order(report),
         _restore(report),
+        *_leaders(report),
         _trial(report),
         say("step-repeat", limit=report.spec.repeat_limit),
     )
@@ -102,6 +103,7 @@ def _deploy(report: Report) -> str:
         engine=report.engine_title,
         **versions,
         where="tiup" if with_tiup else _where(report),
+        loaded="together" if report.plan.target == "ec2" else "apart",
     )
     if not report.plan.first_ports:
         return deployed
@@ -110,16 +112,25 @@ def _deploy(report: Report) -> str:
 
 
 def _fill(report: Report) -> str:
-    say, whole, loaded = report.language.say, report.numbers.whole, report.spec.dataset
-    step = "step-restore-dataset" if report.restored_dataset else "step-load"
-    if isinstance(loaded, Warehouses):
-        return say(step, dataset=say("dataset-warehouses", warehouses=whole(loaded.warehouses)))
-    if isinstance(loaded, Records):
-        return say(step, dataset=say("dataset-records", records=whole(loaded.records)))
-    if isinstance(loaded, ScaleFactor):
-        return say(step, dataset=say("dataset-scale-factor", factor=whole(loaded.scale_factor)))
-    tables, rows = whole(loaded.tables), whole(loaded.table_size)
-    return say(step, dataset=say("dataset-tables", tables=tables, rows=rows))
+    say, loaded = report.language.say, report.spec.dataset
+    dataset = _dataset(report, loaded)
+    if report.restored_dataset:
+        return say("step-restore-dataset", dataset=dataset, by=report.dataset_saved_by)
+    return say("step-load", dataset=dataset)
+
+
+def _dataset(report: Report, loaded: AnyDataset) -> str:
+    say, whole = report.language.say, report.numbers.whole
+    match loaded:
+        case Warehouses():
+            return say("dataset-warehouses", warehouses=whole(loaded.warehouses))
+        case Records():
+            return say("dataset-records", records=whole(loaded.records))
+        case ScaleFactor():
+            return say("dataset-scale-factor", factor=whole(loaded.scale_factor))
+        case Dataset():
+            tables, rows = whole(loaded.tables), whole(loaded.table_size)
+            return say("dataset-tables", tables=tables, rows=rows)
 
 
 def _consistency(report: Report) -> tuple[str, ...]:
@@ -164,6 +175,12 @@ def _restore(report: Report) -> str:
     if report.fleet is None or source == "client" or report.spec.restore == "never":
         return said
     return wording.sentences((said, say("after-restore")), report)
+
+
+def _leaders(report: Report) -> tuple[str, ...]:
+    if not report.spec.deploys_clusters:
+        return ()
+    return (report.language.say("step-leaders", leaders=report.spec.leaders.replace("_", "-")),)
 
 
 def _trial(report: Report) -> str:

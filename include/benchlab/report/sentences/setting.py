@@ -13,6 +13,7 @@ from benchlab.report.model.hardware import FleetHardware
 from benchlab.report.model.parameters import same
 from benchlab.report.model.report import Report, ReportSide
 from benchlab.report.model.software import Row
+from benchlab.results.records import HASH_OF, SCRIPT, SCRIPT_BEFORE
 
 
 def notes(report: Report, fleet: FleetHardware) -> tuple[str, ...]:
@@ -95,11 +96,29 @@ def machine(report: Report) -> list[tuple[str, str]]:
 
 def software(report: Report) -> list[Row]:
     """The rows of the software table."""
-    tools = report.software.items()
+    tools, hashes = report.software.items(), report.environment
     return [
         *(report.servers or [_server(report, side) for side in report.sides.values()]),
-        *((_name(report, f"tool-{name}", name), tool(report, name, v), None) for name, v in tools),
+        *(
+            (
+                _name(report, f"tool-{name}", name),
+                tool(report, name, version),
+                hashes.get(HASH_OF.format(name)),
+            )
+            for name, version in tools
+        ),
     ]
+
+
+def script(report: Report) -> str | None:
+    """What the hash of TiUP's install script covers, and if it has changed; None: no script."""
+    if SCRIPT not in report.environment:
+        return None
+    day, _, sha256 = report.environment.get(SCRIPT_BEFORE, "").partition(" ")
+    said = [report.language.say("software-script")]
+    if sha256:
+        said.append(report.language.say("software-script-changed", day=day, sha256=sha256))
+    return report.language.say("between-sentences").join(said)
 
 
 def _server(report: Report, side: ReportSide) -> Row:
@@ -125,4 +144,5 @@ def tool(report: Report, name: str, value: str) -> str:
 
 def _name(report: Report, known: str, name: str) -> str:
     """A recorded name in the report's language, where it has a message for it."""
+    known = known.replace("_", "-")
     return report.language.say(known) if report.language.has(known) else name

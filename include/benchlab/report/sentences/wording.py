@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import get_args
 
 from benchlab.analysis.verdict.compare import WorkloadComparison
-from benchlab.analysis.verdict.decision import Decision
+from benchlab.analysis.verdict.decision import ALPHA, Decision
 from benchlab.language import Language, Value
 from benchlab.language.names import clauses, items
 from benchlab.language.numbers import MISSING, Numbers
@@ -92,7 +92,8 @@ def reach(report: Report, found: Decision) -> str | None:
     """What an inconclusive metric could not have shown; None for another, or without an interval.
 
     A change is told from chance where the interval around it leaves zero out, so what is smaller
-    than half of the interval, as a ratio, cannot be.
+    than half of the interval, as a ratio, cannot be. An estimate beyond that is inconclusive where
+    its p value does not outlast the adjustment for several workloads.
     """
     if found.verdict != "inconclusive" or found.ci95_pct is None:
         return None
@@ -102,7 +103,9 @@ def reach(report: Report, found: Decision) -> str | None:
     low_text, high_text = (
         report.numbers.estimate(bound, report.spec.threshold_pct, unseen) for bound in unseen
     )
-    return report.language.say("reach", low=low_text, high=high_text)
+    alone = (low > 0 or high < 0) and found.p_adjusted is not None and found.p_adjusted >= ALPHA
+    which = "reach-of-several" if alone else "reach"
+    return report.language.say(which, low=low_text, high=high_text)
 
 
 def _mean(report: Report, section: Section) -> str:

@@ -15,7 +15,7 @@ from benchlab.plan.documents import Frozen
 from benchlab.targets import fleet_files
 from benchlab.targets.ec2.rental_file import RentalFile
 
-FILE = "cluster.json"
+FILE = fleet_files.CLUSTER_FILE
 
 
 class LeaseFile(Frozen):

@@ -15,6 +15,7 @@ from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.topology import CloudTopology, Ec2Topology, Topology
 from benchlab.targets import rented
 from benchlab.targets.cloud import lease_file
+from benchlab.targets.ec2 import reach
 from benchlab.targets.ec2.caller import Caller
 from benchlab.targets.ec2.rental_file import RentalFile
 
@@ -50,7 +51,7 @@ class RentedClient(rented.Target):
             created_at=caller.now,
             lifetime_minutes=lease.rental.lifetime_minutes,
             account=caller.account,
-            topology=self._topology,
+            topology=reach.decided(self.access, self._topology),
         )
 
     def _usd_per_minute(self, choice: Any) -> float:

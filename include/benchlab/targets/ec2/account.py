@@ -5,33 +5,25 @@ A campaign's preflight refuses what cannot work; this says more, for the person 
 
 from __future__ import annotations
 
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from http.client import HTTPException
 
 from benchlab.errors import TargetError
+from benchlab.home import Home
 from benchlab.hosts.access import Access
-from benchlab.language import message
 from benchlab.plan.topology import Ec2Topology
-from benchlab.targets.ec2 import permissions, preflight, reach
+from benchlab.targets.ec2 import installer, permissions, preflight, reach
 from benchlab.targets.ec2.caller import Caller
 from benchlab.targets.ec2.preflight import Finding
 
-ANSWER_LIMIT_S = 10.0
 
-
-def examine(access: Access, topology: Ec2Topology, public: Callable[[], str]) -> Iterator[Finding]:
+def examine(home: Home, access: Access, topology: Ec2Topology) -> Iterator[Finding]:
     """Ask about credentials, image, subnets, types, quotas, network, permissions and TiUP.
 
     Example:
-        ``any(found.good is False for found in examine(access, topology, public_address))``
-
-    Args:
-        public: see :func:`reach.look`.
+        ``any(found.good is False for found in examine(home, access, topology))``
     """
-    yield _installer(topology.tiup)
+    yield installer.look(home, topology)
     try:
         caller = preflight.accepted(access, topology.region)
     except TargetError as error:  # AWS would say the same to every other question
@@ -42,29 +34,10 @@ def examine(access: Access, topology: Ec2Topology, public: Callable[[], str]) ->
         yield Finding("clock", None, caller.clock)
     yield from preflight.look_everywhere(access, topology)
     for place in topology.places():
-        found = preflight.findings_or_fault("network", partial(reach.look, access, place, public))
+        found = preflight.findings_or_fault("network", partial(reach.look, access, place))
         found += preflight.findings_or_fault("policy", partial(_permitted, access, place, caller))
         yield from preflight.in_region(place, topology, found)
 
 
 def _permitted(access: Access, topology: Ec2Topology, caller: Caller) -> list[Finding]:
     return [permissions.look(access, topology, caller)]
-
-
-def _installer(address: str | None) -> Finding:
-    """How TiUP gets onto the client's host."""
-    if address is None:
-        return Finding("tiup", False, str(message("tiup-undecided")))
-    if not address.startswith("https:"):
-        return Finding("tiup", True, "the image has it, says the topology; only its host can show")
-    try:
-        with urllib.request.urlopen(address, timeout=ANSWER_LIMIT_S) as answer:
-            is_script = answer.read(2) == b"#!"
-    except urllib.error.HTTPError as error:
-        return Finding("tiup", False, f"{address} answers {error.code}; is the address right?")
-    except (OSError, ValueError, HTTPException):
-        why = f"{address} does not answer this machine; see its network, or correct the address"
-        return Finding("tiup", None, why)
-    if not is_script:
-        return Finding("tiup", False, f"{address} is not a script; is the address right?")
-    return Finding("tiup", True, f"{address} is a script")

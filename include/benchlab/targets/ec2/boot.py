@@ -132,6 +132,7 @@ def _look(
         host_key=heard.host_key,
         data=DATA,
         instance=host.instance,
+        let_in=rental.topology.ssh_from,
     )
     if not heard.ready and heard.failed is None and probe is not None:
         status = probe(made)

@@ -185,9 +185,15 @@ def give_back(client: Any, campaign: str, *, limits: Limits = PATIENT) -> str:
     if faults:
         named = "\n".join(faults)
         raise TargetError(f"campaign {campaign}: not everything was given back:\n{named}")
-    also = f"; {volumes} volumes that had outlived their instances deleted" if volumes else ""
-    deleted = f"{pairs} key pairs and {groups} security groups deleted"
-    return f"{ended} instances terminated, {deleted}{also}"
+    deleted = f"{_counted(pairs, 'key pair')} and {_counted(groups, 'security group')} deleted"
+    also = (
+        f"; {_counted(volumes, 'volume')} deleted that had outlived an instance" if volumes else ""
+    )
+    return f"{_counted(ended, 'instance')} terminated, {deleted}{also}"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"
 
 
 def _end_instances(client: Any, campaign: str, limits: Limits, faults: list[str]) -> int:

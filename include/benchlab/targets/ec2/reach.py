@@ -7,89 +7,97 @@ through its subnet's default route: an internet gateway, which takes a public ad
 
 from __future__ import annotations
 
-import ipaddress
-import socket
-import urllib.request
-from collections.abc import Callable
-from http.client import HTTPException
+from ipaddress import ip_network
 from typing import Any
 
+from benchlab.errors import TargetError
+from benchlab.hosts import own_address
 from benchlab.hosts.access import Access
-from benchlab.plan.topology import Ec2Topology
+from benchlab.plan.topology import AUTO, Ec2Topology
 from benchlab.targets.ec2.calls import filters, pages
 from benchlab.targets.ec2.places import Subnet, find_subnets
 from benchlab.targets.ec2.preflight import Finding
 
-# AWS's own service, which answers with the address that a request came from.
-WHO_AM_I = "https://checkip.amazonaws.com"
-ANSWER_LIMIT_S = 10.0
 ANYWHERE = "0.0.0.0/0"
+UNKNOWN_ADDRESS = "; write `ssh_from` into the topology, as 203.0.113.7/32"
 
 
-def public_address() -> str:
-    """The address by which this machine appears on the internet.
-
-    Raises:
-        OSError: it cannot be asked.
-        ValueError: the answer is no address.
-    """
-    with urllib.request.urlopen(WHO_AM_I, timeout=ANSWER_LIMIT_S) as answer:
-        return str(ipaddress.ip_address(answer.read(64).decode("ascii").strip()))
-
-
-def address_towards(network: str) -> str:
-    """The address of this machine from which it would call a host of a network; sends nothing.
-
-    Example:
-        ``address_towards("172.31.0.0/20")`` is ``"172.31.5.1"`` on a machine of that network.
+def decided(access: Access, topology: Ec2Topology) -> Ec2Topology:
+    """The topology with this machine's address wherever it says ``ssh_from: auto``.
 
     Raises:
-        OSError: there is no route to it.
+        TargetError: the address cannot be found out, or hosts would not be reached from it; or AWS
+            refuses.
     """
-    host = ipaddress.ip_network(network)[4]  # the first four are AWS's own
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.connect((str(host), 22))
-        return str(probe.getsockname()[0])
+    networks = {}
+    for place in topology.places():
+        if place.ssh_from == AUTO:
+            client = access.aws("ec2", place.region)
+            mine = _own_address(client, place, find_subnets(client, place))
+            networks[place.region] = str(ip_network(mine))
+    return topology.letting_in(networks)
 
 
-def look(access: Access, topology: Ec2Topology, public: Callable[[], str]) -> list[Finding]:
+def look(access: Access, topology: Ec2Topology) -> list[Finding]:
     """Compare ``ssh_from`` with this machine's address, and look for each subnet's way out.
-
-    Args:
-        public: :func:`public_address`, or what stands for it in a test.
 
     Raises:
         TargetError: there are no such subnets, or AWS refuses.
     """
     client = access.aws("ec2", topology.region)
     subnets = find_subnets(client, topology)
-    return [_login(topology, subnets, public), *_ways_out(client, topology, subnets)]
+    return [_login(client, topology, subnets), *_ways_out(client, topology, subnets)]
 
 
-def _login(
-    topology: Ec2Topology, subnets: tuple[Subnet, ...], public: Callable[[], str]
-) -> Finding:
-    by_public = topology.ssh_by == "public"
+def _login(client: Any, topology: Ec2Topology, subnets: tuple[Subnet, ...]) -> Finding:
+    written = topology.ssh_from
     try:
-        mine = public() if by_public else address_towards(subnets[0].network)
-    except (OSError, ValueError, HTTPException):
-        if by_public:
-            why = f"{WHO_AM_I} does not say from which address this machine comes"
-            return Finding("ssh", None, f"{why}, so ssh_from {topology.ssh_from} is not checked")
-        why = f"this machine has no route to {subnets[0].network}, where the hosts would be"
-        return Finding("ssh", False, f"{why}; write `ssh_by: public`, or run Benchlab in that VPC")
-    if ipaddress.ip_address(mine) not in ipaddress.ip_network(topology.ssh_from, strict=False):
-        detail = (
-            f"this machine would log in from {mine}, which ssh_from {topology.ssh_from} does not "
-            f"let in; write `ssh_from: {mine}/32` into the topology"
-        )
-        if not by_public:
+        mine = _own_address(client, topology, subnets)
+    except TargetError as error:
+        if written == AUTO or topology.ssh_by == "private":
+            return Finding("ssh", False, str(error))
+        return Finding("ssh", None, f"{error}, so ssh_from {written} is not checked")
+    detail = f"this machine would log in from {mine}, which `ssh_from: {written}`"
+    if written == AUTO:
+        return Finding("ssh", True, f"{detail} lets in")
+    if not own_address.is_in(mine, written):
+        detail += " does not let in; write `ssh_from: auto` into the topology"
+        if topology.ssh_by == "private":
             detail += f", or `ssh_by: public` if this machine is not in {subnets[0].vpc}"
         return Finding("ssh", False, detail)
-    detail = f"this machine would log in from {mine}, which ssh_from {topology.ssh_from} lets in"
-    if topology.ssh_from == ANYWHERE:
-        return Finding("ssh", None, f"{detail}, as everybody else; write `{mine}/32`")
-    return Finding("ssh", True, detail)
+    if written == ANYWHERE:
+        return Finding("ssh", None, f"{detail} lets in, as everybody else; write `auto`")
+    return Finding("ssh", True, f"{detail} lets in")
+
+
+def _own_address(client: Any, topology: Ec2Topology, subnets: tuple[Subnet, ...]) -> str:
+    """The address from which this machine would log in to hosts in these subnets."""
+    if topology.ssh_by == "public":
+        try:
+            return own_address.public()
+        except own_address.UNKNOWN:
+            raise TargetError(
+                f"{own_address.WHO_AM_I} does not say from which address this machine comes"
+                + (UNKNOWN_ADDRESS if topology.ssh_from == AUTO else "")
+            ) from None
+    network = subnets[0].network
+    try:
+        mine = own_address.towards(str(ip_network(network)[4]))  # the first four are AWS's own
+    except own_address.UNKNOWN:
+        raise TargetError(
+            f"this machine has no route to {network}, where the hosts would be; write `ssh_by: "
+            "public`, or run Benchlab in that VPC"
+        ) from None
+    if topology.ssh_from == AUTO:
+        vpc = subnets[0].vpc
+        there = pages(client, "describe_subnets", "Subnets", Filters=filters(vpc_id=vpc))
+        if not any(own_address.is_in(mine, subnet["CidrBlock"]) for subnet in there):
+            raise TargetError(
+                f"ssh_by: private: this machine's address, {mine}, is in no subnet of {vpc}, where "
+                "the hosts would be: write `ssh_by: public` into the topology; or where a VPN, a "
+                "peering or NAT leads there, the addresses that the hosts see as `ssh_from`"
+            )
+    return mine
 
 
 def _ways_out(client: Any, topology: Ec2Topology, subnets: tuple[Subnet, ...]) -> list[Finding]:

@@ -30,6 +30,7 @@ class RentalFile(Frozen):
         created_at: when the campaign began to rent, by AWS's clock.
         account: id of the AWS account that pays; None in a file of an earlier Benchlab, like
             ``topology``.
+        topology: what it rents by, with this machine's address in place of ``ssh_from: auto``.
         instances: the ids of all instances launched so far.
         usd_per_minute: of the whole fleet; None in a file of an earlier Benchlab, like ``limit``.
         limit: the campaign's ``budget.limit``, in dollars.
@@ -39,6 +40,7 @@ class RentalFile(Frozen):
         on_demand: the hosts that are not asked for as spot hosts any more.
         priced_since: from when on ``usd_per_minute`` counts; None: from ``created_at``.
         replacements: how often lost hosts have been replaced.
+        installer: which script has installed TiUP, as the report says it.
     """
 
     region: str
@@ -55,6 +57,7 @@ class RentalFile(Frozen):
     on_demand: Annotated[tuple[str, ...], Field(strict=False)] = ()
     priced_since: datetime | None = None
     replacements: int = 0
+    installer: dict[str, str] = Field(default_factory=dict)
 
     @property
     def lifetime(self) -> timedelta:

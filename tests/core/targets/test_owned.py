@@ -1,0 +1,70 @@
+"""Owned hosts are refused before anything is deployed where their disks are too small."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from benchlab.campaign import planning, report_types
+from benchlab.errors import TargetError
+from benchlab.home import Home, find
+from benchlab.hosts.access import Access
+from benchlab.hosts.fleet import Fleet, FleetHost, Role
+from benchlab.targets.owned import Target
+from tests.builders import fakes
+
+GIB = 2**30
+TINY = {"dataset": {"tables": 1, "table_size": 1000}}
+
+
+def checked(
+    folder: Path, role: Role, capacity: float, free: float, own: float = 0, reserve: str = "5GiB"
+) -> None:
+    """The preflight of one host whose disk has so many GiB."""
+    spec = report_types.load(find().configs / "reports" / "sysbench_hosts.yaml")
+    engines = spec.model_dump()["engines"]
+    engines["tidb"]["components"] = {"tikv": {"storage.reserve-space": reserve}}
+    spec = spec.with_overrides({**TINY, "engines": engines})
+    home = Home(find().project, folder)
+    plan = planning.plan(home, spec, "tidb", "c1")
+    target = Target(home, "c1", plan, spec, Access())
+
+    def answer(command: Sequence[str], stdin: str) -> str:
+        told = " ".join(str(int(gib * GIB)) for gib in (capacity, free, own))
+        return told if "df --output" in " ".join(command) else ""
+
+    host = FleetHost("h1", (role,), "10.0.0.1", "", "admin", "", Path("/data"))
+    target.rehearse_on({"h1": fakes.FakeExecutor(answer)}, Fleet((host,)))
+    target.preflight()
+
+
+def test_a_disk_has_room_for_what_tikv_keeps_free(tmp_path: Path) -> None:
+    """Else TiKV starts and refuses to write, and TiDB on another host never answers."""
+    with pytest.raises(TargetError, match=r"/data: .* need about 11\.\d GiB, 1\.2 GiB are free"):
+        checked(tmp_path, "tikv", capacity=40, free=1.2)
+    checked(tmp_path, "tikv", capacity=40, free=12)
+    with pytest.raises(TargetError, match=r"at least 5% of the disk\) .* about 74\.\d GiB"):
+        checked(tmp_path, "tikv", capacity=1000, free=12)
+    checked(tmp_path, "tikv", capacity=1000, free=75)
+
+
+def test_a_smaller_reserve_counts(tmp_path: Path) -> None:
+    """As configured, but never less than 5 % of the disk, as TiKV has it; without one, nothing."""
+    checked(tmp_path, "tikv", 10, 5, reserve="64MiB")
+    with pytest.raises(TargetError, match="need about 4"):
+        checked(tmp_path, "tikv", 10, 4.5, reserve="64MiB")
+    checked(tmp_path, "tikv", 1000, 5, reserve="0KB")
+
+
+def test_every_host_has_room_for_programs_and_a_resumed_campaign_has_its_own(
+    tmp_path: Path,
+) -> None:
+    """What the campaign has on the disk already is not asked for again."""
+    with pytest.raises(
+        TargetError, match=r"packages of 2 clusters need about 2\.0 GiB, 1\.0 GiB are"
+    ):
+        checked(tmp_path, "tidb", 10, 1)
+    checked(tmp_path, "tidb", 10, 2)
+    checked(tmp_path, "tikv", capacity=40, free=8, own=4)
