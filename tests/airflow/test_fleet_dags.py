@@ -159,6 +159,16 @@ def test_both_sides_are_deployed_before_one_task_loads_them(
         assert tasks[later]["rule"] == "all_success"
 
 
+def test_on_owned_hosts_a_side_is_ready_before_the_other_one_is_deployed(
+    dags: dict[str, Any],
+) -> None:
+    """Servers may share a host there, and each side is started once."""
+    steps = ("deploy", "load", "analyze", "back_up")
+    order = [f"prepare_{place}.{step}" for place in ("first", "second") for step in steps]
+    for earlier, later in zip(order, [*order[1:], "trials"], strict=True):
+        assert later in downstream(dags["sysbench_hosts"], earlier)
+
+
 def test_a_report_type_that_cannot_be_run_shows_why(
     airflow_env: dict[str, str], tmp_path: Path
 ) -> None:

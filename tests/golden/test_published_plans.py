@@ -21,6 +21,7 @@ from benchlab import targets
 from benchlab.analysis.verdict.compare import compare
 from benchlab.campaign import planning, report_types
 from benchlab.cli import dry_run
+from benchlab.engines.tidb import rules
 from benchlab.home import find
 from benchlab.plan import report_type
 from benchlab.plan.plan import Plan
@@ -227,7 +228,9 @@ def test_what_tiup_is_told_is_what_the_document_deployed(name: str) -> None:
         rendered = yaml.safe_load(file.text)
         configs = rendered.get("server_configs", {})
         assert configs.get("tikv", {}) == said_so["tikv"]
-        assert configs.get("tidb", {}) == said_so["tidb"]
+        places = rules.out_of_tmp("v9.0.0", Path())  # where TiDB writes is none of the document's
+        tidb = {key: value for key, value in configs["tidb"].items() if key not in places}
+        assert tidb == said_so["tidb"]
         for role in ("pd", "tikv", "tidb"):
             number, _ = said_so["hosts"][role]
             assert len(rendered[f"{role}_servers"]) == number

@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from benchlab.engines.tidb import rules
 from benchlab.plan.report_type import SIDES
 from benchlab.results.records import Campaign, Moment
 from benchlab.targets import fleet_files
@@ -68,7 +69,9 @@ def assert_given(rented: Rented, plan: str, campaign: str) -> None:
         known = f"/home/{USER}/.tiup/storage/cluster/clusters/{campaign}-{side}/meta.yaml"
         cluster = yaml.safe_load(client.run(f"cat {known}").stdout)
         assert cluster["tidb_version"] == version
-        assert cluster["topology"]["server_configs"] == {c: facts[c] for c in ("tidb", "tikv")}
+        places = rules.out_of_tmp(version, Path("/data/benchlab") / campaign / side)
+        items = {"tikv": facts["tikv"], "tidb": {**places, **facts["tidb"]}}
+        assert cluster["topology"]["server_configs"] == items
         servers = {role: len(cluster["topology"][f"{role}_servers"]) for role in SERVERS}
         assert servers == {role: facts["hosts"][role][0] for role in SERVERS}
     printed = facts.get("haproxy", {})
