@@ -35,7 +35,7 @@ from benchlab.hosts.lock import Holder
 from benchlab.language import Said
 from benchlab.plan.fields.client import Client
 from benchlab.plan.fields.publish import Destination
-from benchlab.plan.report_type import ReportSpec, Side
+from benchlab.plan.report_type import JUDGED, ReportSpec, Side
 from benchlab.plan.steps import minutes_after_trials
 from benchlab.results.records import REPLACED, SPENT, Campaign, Condition
 from benchlab.results.store import Store
@@ -135,6 +135,10 @@ class CampaignRun(Preparation):
         (run.directory / "target").write_text(spec.target, encoding="utf-8")
         lua_script.keep(home.project, spec, run.directory)
         run.note("plan", "planned", note=f"{len(planned.trials)} trials, {planned.minutes} min")
+        kept = [name for name in JUDGED if getattr(run.spec, name) != getattr(spec, name)]
+        if kept:
+            note = f"resumed with what it began with, which is otherwise now: {', '.join(kept)}"
+            run.note("plan", "warning", note=note)
         for warning in planned.warnings:
             run.note("plan", "warning", note=str(warning))
         return run

@@ -188,6 +188,16 @@ def worded(fault: ErrorDetails) -> str:
     return fault["msg"].removeprefix("Value error, ")
 
 
+def flat(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """A document's values by their path: ``{"dataset": {"tables": 4}}`` has ``dataset.tables``."""
+    found: dict[str, Any] = {}
+    for key, value in document.items():
+        found |= (
+            flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+        )
+    return found
+
+
 def read_csv(path: Path) -> str:
     """The text of a CSV file, for :func:`csv_rows`.
 

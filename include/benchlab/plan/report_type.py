@@ -20,7 +20,7 @@ from benchlab.errors import SpecError
 from benchlab.language import REFERENCE, message
 from benchlab.plan import topology
 from benchlab.plan.document_tables import Layout
-from benchlab.plan.documents import Frozen, Name, from_yaml, read_text, validated
+from benchlab.plan.documents import Frozen, Name, flat, from_yaml, read_text, validated
 from benchlab.plan.fields.budget import Budget
 from benchlab.plan.fields.client import Client
 from benchlab.plan.fields.dataset import AnyDataset
@@ -231,6 +231,17 @@ class ReportSpec(Frozen):
             return {}
         return self.engines[engine].by_workload.get(workload, {})
 
+    def measured_otherwise(self, other: ReportSpec) -> list[str]:
+        """What another says differently of how is measured: ``["warmup_seconds 1, not 60"]``."""
+        ours, others = (
+            flat(one.model_dump(mode="json", include=set(MEASURED))) for one in (self, other)
+        )
+        return [
+            f"{name} {ours.get(name)}, not {others.get(name)}"
+            for name in dict.fromkeys((*ours, *others))
+            if ours.get(name) != others.get(name)
+        ]
+
     def leaves_unset(self, engine: str) -> bool:
         """Whether items of workloads are recorded only: the servers are somebody else's."""
         return self.restores_by_loading and bool(self.engines[engine].by_workload)
@@ -329,6 +340,8 @@ class ReportSpec(Frozen):
 
 MEASURED = tuple(name for name, field in ReportSpec.model_fields.items() if HOW in field.metadata)
 """The fields in which two report types have to agree for their campaigns to be measured alike."""
+JUDGED = ("title", "threshold_pct", "repeat_limit", "languages", "publish")
+"""What a campaign that is resumed keeps, though the report type says otherwise by now."""
 
 
 def _names(overrides: Mapping[str, Any], field: str) -> bool:

@@ -111,7 +111,7 @@ class Store:
             Whether it is new.
 
         Raises:
-            StoreError: a campaign with another plan is stored under this id.
+            StoreError: a campaign with another plan is stored under this id; names the fields.
         """
         with contextlib.suppress(sa.exc.IntegrityError), self.transaction() as connection:
             # Fails where it is stored already, perhaps just now by another process.
@@ -123,9 +123,10 @@ class Store:
             return True
         found = self.campaign(campaign.id)
         # What has become known of its dataset, its steps or its price meanwhile is no other plan.
-        alike = found.report_type.restore == campaign.report_type.restore
-        if not alike or not found.plan.measures_as(campaign.plan):
-            raise StoreError(f"campaign {campaign.id} is there already, with another plan")
+        differing = found.report_type.measured_otherwise(campaign.report_type)
+        if differing or not found.plan.measures_as(campaign.plan):
+            what = f": {'; '.join(differing)}" if differing else ""
+            raise StoreError(f"campaign {campaign.id} is there already, with another plan{what}")
         return False
 
     def campaign(self, campaign: str) -> Campaign:

@@ -103,6 +103,17 @@ def test_a_run_that_finds_the_machine_held_leaves_nothing(bench: Bench) -> None:
     assert bench.state == "running"
 
 
+def test_a_resumed_campaign_says_which_values_it_keeps(bench: Bench) -> None:
+    """Nothing that was measured depends on them, and the report follows those it began with."""
+    store, home = bench.run.store, bench.run.home
+    spec = bench.run.spec.with_overrides({"threshold_pct": 5.0, "languages": ["zh"]})
+    CampaignRun.create(home, store, spec, "c1", "test")
+    notes = [note.note for note in bench.run.progress.read()[0] if note.phase == "warning"]
+    said = "resumed with what it began with, which is otherwise now: threshold_pct, languages"
+    assert notes == [said]
+    assert store.campaign("c1").report_type.threshold_pct != 5.0
+
+
 def test_what_may_hold_hosts_stays_though_the_machine_is_held(bench: Bench) -> None:
     """Hosts were opened, another campaign took their lock, and they could not be given back."""
     (bench.run.directory / fleet_files.FLEET_FILE).write_text("{}")

@@ -146,6 +146,20 @@ def test_another_plan_under_the_same_id_is_refused(store: Store) -> None:
         store.add_campaign(campaigns.campaign(rounds=2))
 
 
+def test_fields_that_are_measured_otherwise_are_named(store: Store) -> None:
+    """A campaign is not resumed by other fields than those with which it began."""
+    other = campaigns.campaign(warmup_seconds=60, dataset={"tables": 4, "table_size": 100_000})
+    with pytest.raises(StoreError) as refused:
+        store.add_campaign(other)
+    spec = CAMPAIGN.report_type
+    for name, was, now in (
+        ("warmup_seconds", spec.warmup_seconds, 60),
+        ("dataset.table_size", spec.dataset.model_dump()["table_size"], 100_000),
+    ):
+        assert f"{name} {was}, not {now}" in str(refused.value)
+    assert "dataset.tables" not in str(refused.value)
+
+
 def test_another_estimate_of_the_same_plan_is_no_other_plan(store: Store) -> None:
     """A campaign is resumed though by now its steps are expected to take longer."""
     plan = dataclasses.replace(CAMPAIGN.plan, minutes=99.0, steps=())

@@ -10,13 +10,13 @@ import contextlib
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import pydantic
 from pydantic import Field
 
 from benchlab.errors import TargetError
-from benchlab.plan.documents import Frozen
+from benchlab.plan.documents import Frozen, flat
 from benchlab.plan.spending import Spending
 from benchlab.plan.topology import Ec2Topology
 from benchlab.targets import fleet_files
@@ -150,7 +150,7 @@ def add_instances(state: Path, instances: Iterable[str]) -> None:
 
 def differences(kept: Ec2Topology, now: Ec2Topology) -> list[str]:
     """The fields in which two topologies differ, for people: ``region: a, now b``."""
-    return changes(_flat(kept.model_dump(mode="json")), _flat(now.model_dump(mode="json")))
+    return changes(flat(kept.model_dump(mode="json")), flat(now.model_dump(mode="json")))
 
 
 def changes(before: Mapping[str, object], after: Mapping[str, object]) -> list[str]:
@@ -160,15 +160,6 @@ def changes(before: Mapping[str, object], after: Mapping[str, object]) -> list[s
         for field in sorted(before.keys() | after.keys())
         if before.get(field) != after.get(field)
     ]
-
-
-def _flat(document: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in document.items():
-        found |= (
-            _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
-        )
-    return found
 
 
 def dollars_so_far(state: Path, now: datetime) -> float | None:
