@@ -190,6 +190,10 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
         hosts = _watched_hosts(setup, trial, begun)
         columns |= hosts.columns()
         columns |= trial_columns.of_setup(setup, trial.side)
+        ended: tuple[str, ...] = ()
+        if counted := columns["ended_servers"]:
+            ended = trial_columns.how_servers_ended(setup, trial)
+            columns["ended_servers"] = max(counted, float(len(ended)))
         gates = quality.of_campaign(
             setup.gates,
             setup.workload.METRIC,
@@ -199,6 +203,7 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
         valid = quality.is_valid(results)
         reasons = (
             *quality.reasons(gates, results),
+            *ended,
             *client_reasons(output, status.exit_code),
         )
     result = TrialResult(

@@ -33,7 +33,7 @@ from benchlab.report.model import parameters as parameters_module
 from benchlab.report.model import quality as result_quality
 from benchlab.report.model import software as software_module
 from benchlab.report.model.series import PairSeries
-from benchlab.results import redaction
+from benchlab.results import ended_servers, redaction
 from benchlab.results.records import (
     PAGE,
     REPLACED,
@@ -55,7 +55,7 @@ _ELSEWHERE = (
     *("benchlab", "engine_title", "engine_caveat", "ignored_errors", "dataset", "zone"),
     *("client_program", "client_version", "client_path", CLOCKS, SPENT, STOPPED),
     *(probes.FIRST, probes.AGAIN),
-    *(SPOT_HOSTS, REPLACED, PAGE),
+    *(SPOT_HOSTS, REPLACED, PAGE, ended_servers.KEY),
     *(f"{role}_hosts" for role in ROLES),
 )
 
