@@ -254,7 +254,7 @@ repeats-many = Pairs of blocks measured again ({ $count }): { $each }. The reaso
 repeats-of = { $workload } { $count }
 repeat = { $workload } in round { $round }, measured { $attempts } times
 repeat-because = { repeat } ({ $because })
-servers-ended = Servers that ended while the sides were prepared ({ $count }): { $each }. The stage's own checks held, so that it went on; its time is not used for later estimates.
+servers-ended = Servers that ended while the databases were prepared ({ $count }): { $each }. The stage's own checks held, so that it went on; its time is not used for later estimates.
 missing-none = Planned trials without a valid result: none.
 missing-trials = Planned trials without a valid result ({ $count }): { $trials }.
 stopped-by-limit = Measuring ended before the plan did: with another trial the hosts would have cost more than the budget's limit of ${ $limit }.
@@ -1339,6 +1339,7 @@ shared-machine-single = { $balancer ->
    *[haproxy] Client, load balancer and server share
 } one machine (cores: { $cores }): the figures say what this version reaches here, and cannot be compared with anything measured elsewhere.
 fleet-restored-dataset-single = The dataset was restored from a dataset snapshot. It has the rows that were loaded once, but a restore writes them to disk in order and without the traces of loading: throughput may differ from that of a campaign that loads its dataset.
+ended-in-stage-single = { $phase }: { $said }
 hardware-replaced-single = After { $after ->
     [one] one trial
    *[other] { $after } trials

@@ -211,7 +211,7 @@ repeats-many = 重新测试的测试块对（{ $count }）：{ $each }。原因�
 repeats-of = { $workload } { $count } 对
 repeat = 第 { $round } 轮的 { $workload }，共测试 { $attempts } 次
 repeat-because = { repeat }（{ $because }）
-servers-ended = 准备两方期间终止的服务器（{ $count }）：{ $each }。该阶段自身的检查全部通过，因此继续进行；其用时不用于以后的估算。
+servers-ended = 准备数据库期间终止的服务器（{ $count }）：{ $each }。该阶段自身的检查全部通过，因此继续进行；其用时不用于以后的估算。
 missing-none = 计划内但没有有效结果的试验：无。
 missing-trials = 计划内但没有有效结果的试验（{ $count }）：{ $trials }。
 stopped-by-limit = 测试提前结束：若再执行一个试验，主机费用将超过预算上限 ${ $limit }。
@@ -1351,6 +1351,7 @@ shared-machine-single = { $balancer ->
    *[haproxy] 客户端、负载均衡器和服务器共用
 }一台机器（核数：{ $cores }）：所得数据说明该版本在此处的表现，不能与其他环境测得的数据比较。
 fleet-restored-dataset-single = 数据集从数据集快照恢复。其中的数据行与当初导入时相同，但在磁盘上按恢复时的写入顺序存放，没有导入过程留下的痕迹：吞吐可能与重新导入数据集的测试不同。
+ended-in-stage-single = { $phase }：{ $said }
 hardware-replaced-single = 执行 { $after } 个试验之后有 { $count } 台主机丢失并被替换：{ $hosts }。之后重新部署并重新导入数据，因此此前与此后的试验属于两次部署。
 step-deploy-single = { $where ->
     [tiup] 通过 TiUP 部署
