@@ -55,6 +55,9 @@ mount --bind "$FOLDER/boot_id" proc/sys/kernel/random/boot_id
 # The machine's caches are no host's: emptied for one, all others would read everything anew.
 : > "$root/drop_caches"
 mount --bind "$root/drop_caches" proc/sys/vm/drop_caches
+# A host's own systemd may open as many files as the kernel allows; this machine may allow less.
+echo 'Max open files 1048576 1048576 files' > "$root/limits"
+mount --bind "$root/limits" proc/1/limits
 mount -t sysfs sysfs sys
 mount --rbind /dev dev
 for directory in run tmp dev/shm; do

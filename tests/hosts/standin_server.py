@@ -487,8 +487,17 @@ def make_temporary(conf: dict[str, Any]) -> None:
             Path(made.replace("{Port}", str(conf["port"]))).mkdir(parents=True, exist_ok=True)
 
 
+def log(level: str, said: str) -> None:
+    """A line as PD, TiKV and TiDB write it; the unit sends what is printed to the log."""
+    now = time.strftime("%Y/%m/%d %H:%M:%S", time.gmtime())
+    print(f'[{now}.000 +00:00] [{level}] [standin_server.py:1] ["{said}"]', flush=True)
+
+
 def main() -> None:
-    """Serve until SIGTERM; or check the configuration."""
+    """Serve until SIGTERM; or check the configuration.
+
+    A server whose settings have ``fatal`` ends with that message.
+    """
     if "--help" in sys.argv:
         return print("  -config-check\n    \tcheck config file validity and exit")
     if "--config-check" in sys.argv:
@@ -497,6 +506,11 @@ def main() -> None:
         print(said)
         sys.exit(exit_code)
     conf = json.loads(Path("conf/standin.json").read_text())
+    names = {"pd": "Placement Driver (PD)", "tikv": "TiKV", "tidb": "TiDB."}
+    log("INFO", f"Welcome to {names[conf['component']]}")
+    if "fatal" in conf:
+        log("FATAL", conf["fatal"])
+        sys.exit(1)
     identity = os.urandom(16).hex()
     Path("pid").write_text(str(os.getpid()))
     ended = threading.Event()
@@ -512,6 +526,7 @@ def main() -> None:
         place = (conf["port"], conf["backend"])
         threading.Thread(target=forward, args=place, daemon=True).start()
     serve_http(conf["status_port"], Routes(conf, identity))
+    log("INFO", "server is ready to serve")
     while not ended.wait(1):
         if database and database.process.poll() is not None:
             sys.exit("MariaDB ended")

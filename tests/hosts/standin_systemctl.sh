@@ -9,6 +9,7 @@ value() { sed -n "s/^$1=//p" "$file"; }
 server() {
     pid=$(cat "$(value WorkingDirectory)/pid" 2> /dev/null) && kill -0 "$pid" 2> /dev/null
 }
+stamp() { TZ=UTC date '+%a %Y-%m-%d %H:%M:%S UTC' > "$keeper.$1"; }
 halt() {
     [ -e "$file" ] || return 0
     if [ -e "$keeper" ]; then
@@ -19,6 +20,7 @@ halt() {
         kill "$pid"
         while kill -0 "$pid" 2> /dev/null; do sleep 0.05; done
         rm -f "$(value WorkingDirectory)/pid"
+        stamp exit
     fi
 }
 case $1 in
@@ -35,12 +37,26 @@ keep)
         # As under systemd: a child of process 1, in a session of its own.
         USER=$user LOGNAME=$user setsid -f setpriv --reuid "$user" --regid "$user" --init-groups \
             sh -c "cd $home && echo \$\$ > pid && $(value ExecStart)" < /dev/null > /dev/null 2>&1
+        stamp enter
+        rm -f "$keeper.ended"
         sleep 1
         while pid=$(cat "$home/pid") && kill -0 "$pid"; do sleep 1; done 2> /dev/null
+        stamp exit
+        : > "$keeper.ended"
         sleep "$after"
     done
     ;;
 stop) halt ;;
 disable) case " $* " in *" --now "*) halt ;; esac ;;
-show) if [ ! -e "$keeper" ]; then echo inactive; elif server; then echo active; else echo activating; fi ;;
+show)
+    if [ ! -e "$keeper" ]; then state=inactive; elif server; then state=active; else state=activating; fi
+    case " $* " in *" --value "*) echo "$state"; exit ;; esac
+    # systemd knows at once that a server ended; the keeper looks every second.
+    while [ "$state" = activating ] && [ ! -e "$keeper.ended" ]; do sleep 0.1; done
+    echo "ActiveState=$state"
+    for moment in Enter Exit; do
+        file=$keeper.$(echo "$moment" | tr EX ex)
+        echo "Active${moment}Timestamp=$(cat "$file" 2> /dev/null)"
+    done
+    ;;
 esac

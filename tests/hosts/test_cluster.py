@@ -18,8 +18,9 @@ import pytest
 
 from benchlab.engines import builds
 from benchlab.engines.database import Regions
+from benchlab.engines.tidb import tiup
 from benchlab.engines.tidb.cluster import Cluster, ClusterInstance
-from benchlab.engines.tidb.topology import COMPONENTS, Ports
+from benchlab.engines.tidb.topology import COMPONENTS, Component, Ports
 from benchlab.errors import BenchlabError, EngineError, TargetError
 from benchlab.home import Home
 from benchlab.hosts import metrics
@@ -285,16 +286,71 @@ def test_stopping_and_destroying_again_does_no_harm(sides: dict[Side, Cluster]) 
     assert not sides["candidate"].running()
 
 
-def test_a_server_that_ended_is_counted(fleet: TestFleet, running: Cluster) -> None:
-    """Also where it has been started again since."""
-    pid_file = DATA / "c1/baseline/deploy/tidb-4000/pid"
-    fleet.hosts["tidb-1"].run(f"kill -9 $(cat {pid_file})")
+@pytest.mark.parametrize(
+    ("component", "host"), [("tidb", "tidb-1"), ("tikv", "kv-2"), ("pd", "kv-1")]
+)
+def test_a_server_that_ended_is_counted_and_named(
+    fleet: TestFleet, running: Cluster, component: Component, host: str
+) -> None:
+    """With its host, when it ended, whether systemd has started it again, and what its log said
+    before; once the campaign has gone on with it, it has been said.
+    """
+    assert [*running.ended_servers()] == []
+    port = Ports.of_set(0).main(component)
+    deployed = DATA / f"c1/baseline/deploy/{component}-{port}"
+    unit = f"/etc/systemd/system/{component}-{port}.service"
+    fleet.hosts[host].run(f"kill -9 $(cat {deployed}/pid)")
     assert running.columns()["ended_servers"] == 1
+    (said,) = map(str, running.ended_servers())
+    moment = r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC"
+    named, before = rf"{component} on {host}", r"; before that its log said: .*ready to serve"
+    waits = f"{named} ended at {moment}, and systemd had not started it again when it was asked"
+    assert re.match(waits + before, said), said
     assert not running.running()
-    # As systemd would: not Benchlab's doing, so that the new server is not the noted one.
+    fleet.hosts[host].run(f"systemctl stop {unit.rpartition('/')[2]}")
+    (said,) = map(str, running.ended_servers())
+    assert re.match(f"{named} ended at {moment}, and systemd does not start it again", said), said
+    # Not Benchlab's doing, so that the new server is not the noted one.
     running._tiup.cluster("start", running.instance.cluster_name)
+    running.wait_until_ready()
     assert running.columns()["ended_servers"] == 1
-    assert running.running()
+    (said,) = map(str, running.ended_servers())
+    again = f"{named} ended at {moment} and was started again by systemd at {moment}"
+    assert re.match(again + before, said), said
+    assert "Welcome" not in said.rpartition("ready to serve")[2], "the new server's"
+    running.go_on()
+    assert [*running.ended_servers()] == []
+    running.stop()
+    assert [*running.ended_servers()] == [], "it was stopped"
+
+
+def test_why_a_side_does_not_start_is_kept_before_its_logs_are_gone(
+    fleet: TestFleet, running: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server to blame is quoted; what all of them complained of is on this machine."""
+    running.stop()
+    monkeypatch.setattr(tiup, "WAIT_S", 3)
+    conf = DATA / "c1/baseline/deploy/tikv-20160/conf/standin.json"
+    why = "the maximum number of open file descriptors is too small, got 20000"
+    fleet.hosts["kv-2"].run(f'cp -p {conf} {conf}.good; sed -i \'1a "fatal": "{why}",\' {conf}')
+    made = fleet.cluster("baseline", logs=tmp_path / "logs")
+    try:
+        with pytest.raises(EngineError) as caught:
+            made.start()
+    finally:
+        fleet.hosts["kv-2"].run(f"mv {conf}.good {conf}")
+        made.stop()
+    (kept,) = (tmp_path / "logs").iterdir()
+    said = str(caught.value)
+    assert "tikv on kv-2 wrote:\n" in said
+    assert f'[FATAL] [standin_server.py:1] ["{why}"]' in said
+    assert said.endswith(f"the last warnings and errors of all servers are in {kept}")
+    text = kept.read_text()
+    assert why in text
+    servers = re.findall("^== (.*)$", text, re.MULTILINE)
+    assert servers == [
+        *("tikv on kv-1", "tikv on kv-2", "pd on kv-1", "tidb on kv-1", "tidb on tidb-1")
+    ]
 
 
 def test_servers_that_died_do_not_come_back_on_data_that_are_restored(

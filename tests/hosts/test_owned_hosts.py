@@ -9,6 +9,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -17,7 +18,7 @@ import pytest
 from benchlab import targets
 from benchlab.campaign import overrides, report_types
 from benchlab.campaign.stages import CampaignRun
-from benchlab.errors import LockHeldError, TargetError
+from benchlab.errors import LockHeldError, TargetError, UnavailableError
 from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import FleetHost, Role
 from benchlab.hosts.lock import Holder
@@ -69,10 +70,10 @@ class Owned:
         own = settings(engines__tidb__parameters=NONE, **changed)
         return [CLI, "run", "sysbench_hosts", *own, "--campaign", campaign]
 
-    def target(self, campaign: str) -> Target:
+    def target(self, campaign: str, **changed: object) -> Target:
         """A campaign that is planned and has taken nothing yet."""
         here = self.machine.here
-        own = settings(engines__tidb__parameters=NONE)
+        own = settings(engines__tidb__parameters=NONE, **changed)
         changes = overrides.parse_assignments(own[1::2])
         spec = overrides.override(
             report_types.load(report_types.find_report(here, "sysbench_hosts")), changes
@@ -330,4 +331,32 @@ def test_a_host_where_tiup_would_misplace_its_key_is_named_before_anything_is_de
     owned.end("c1")
     assert str(caught.value).startswith("host-3 (")
     assert "TiUP would put its key into" in str(caught.value)
+    assert owned.left() == {}
+
+
+@pytest.mark.parametrize("lacks", ["files", "caches", "ping"])
+def test_a_host_on_which_a_campaign_would_fail_later_is_refused_before_anything_is_deployed(
+    owned: Owned, lacks: str
+) -> None:
+    """Where TiKV would not start, a restore would fail after the load, or a program is missing."""
+    files = "{tikv: {rocksdb.max-open-files: 2000000}}"
+    changed = {"engines__tidb__components": files} if lacks == "files" else {}
+    if lacks == "caches":
+        owned.hosts["host-3"].run("mount -o remount,bind,ro /proc/sys/vm/drop_caches")
+    if lacks == "ping":
+        owned.hosts["host-1"].run("rm -f /usr/bin/ping")
+    expected = {
+        "files": r"host-[234] \(.*can open 1,0\d\d,\d{3} files here, .*open \d,0\d\d,\d{3} ",
+        "caches": r"host-3 \(.*/proc/sys/vm/drop_caches cannot be written",
+        "ping": r"host-1 \(.*missing: ping; on Debian: `apt-get install iputils-ping`",
+    }
+    target = owned.target("c1", **changed)
+    target.acquire("test")
+    if lacks == "ping":
+        target.preflight()
+    stage = target.preflight if lacks != "ping" else partial(target.provision, print)
+    with pytest.raises((TargetError, UnavailableError), match=expected[lacks]):
+        stage()
+    target.close()
+    owned.end("c1")
     assert owned.left() == {}

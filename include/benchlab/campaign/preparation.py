@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from benchlab import targets
@@ -21,6 +22,7 @@ from benchlab.hosts.lock import fence
 from benchlab.plan.rates import TimedStep
 from benchlab.plan.report_type import Side
 from benchlab.plan.steps import minutes_with_end
+from benchlab.results import ended_servers
 from benchlab.results.records import Campaign, Condition, Moment
 from benchlab.results.store import Store
 from benchlab.targets.fleet import DATASETS
@@ -97,7 +99,8 @@ class Preparation(StoredCampaign):
             self.target.engine(deployed).stop()
         self.target.begin_deployment(self.sequence.current())
         engine = self.target.engine(side)
-        engine.deploy()
+        with self._watched("deploy", side):
+            engine.deploy()
         # Before data are loaded, which takes an hour.
         if misfits := engine.misfits():
             raise TargetError("\n".join(f"{side}: {misfit}" for misfit in misfits))
@@ -148,13 +151,14 @@ class Preparation(StoredCampaign):
             return
         for side in sides:
             self.note("prepare", f"restore the dataset of {side}")
-            if side not in loaded:  # else it is deployed anew for that
-                self._start(side, alone=not self.target.loads_at_once)
-            self.target.load_dataset(side)
-            # Gone where the side had to be deployed anew.
-            self.target.balancer(side).configure()
-            self._open_account(side)
-            self._loaded(side)
+            with self._watched("load", side):
+                if side not in loaded:  # else it is deployed anew for that
+                    self._start(side, alone=not self.target.loads_at_once)
+                self.target.load_dataset(side)
+                # Gone where the side had to be deployed anew.
+                self.target.balancer(side).configure()
+                self._open_account(side)
+                self._loaded(side)
         if not loaded:
             self._all_loaded(sides, "restore dataset", together=True)
 
@@ -166,13 +170,14 @@ class Preparation(StoredCampaign):
             for number, balancer in enumerate(balancers[1:], 1):
                 balancers[number] = balancer.beside()
                 balancers[number].configure()
-            for side in batch:
-                engine = self._start(side, alone=not self.target.loads_at_once)
-                engine.create_database()
-                self._open_account(side)
-            threads = max(self.target.load_threads // len(batch), LOAD_THREADS)
-            work = zip(batch, balancers, strict=True)
-            self._at_once({side: partial(self._fill, side, by, threads) for side, by in work})
+            with self._watched("load", *batch):
+                for side in batch:
+                    engine = self._start(side, alone=not self.target.loads_at_once)
+                    engine.create_database()
+                    self._open_account(side)
+                threads = max(self.target.load_threads // len(batch), LOAD_THREADS)
+                work = zip(batch, balancers, strict=True)
+                self._at_once({side: partial(self._fill, side, by, threads) for side, by in work})
 
     def _fill(self, side: Side, balancer: Balancer, threads: int) -> None:
         """Run the client that loads a side, through this load balancer, and count the rows."""
@@ -226,15 +231,17 @@ class Preparation(StoredCampaign):
     def analyze(self, side: Side) -> None:
         """ANALYZE every table; store the side's facts, with the dataset's checksum."""
         self._begin("analyze", side)
-        engine = self._start(side)
         tables = list(self.workload.tables(self.spec.dataset))
-        engine.analyze(tables)
+        with self._watched("analyze", side):
+            engine = self._start(side)
+            engine.analyze(tables)
+            checksum, rows = engine.checksum(tables), engine.row_counts(tables)
         before = self.store.campaign(self.campaign.id).facts.get(side)
         checked = before.consistency if before else {}
         facts = dataclasses.replace(
             engine.facts(),
-            dataset_checksum=engine.checksum(tables),
-            rows=engine.row_counts(tables),
+            dataset_checksum=checksum,
+            rows=rows,
             # Only trials can change what was found after the last trial.
             consistency={key: checked[key] for key in checked if key == "last trial"},
         )
@@ -268,11 +275,12 @@ class Preparation(StoredCampaign):
             self.note("prepare", f"check after {moment} {side}", "its data are of no trial")
             return ()
         self._begin(f"check after {moment}", side)
-        engine = self._start(side)
-        database = engine.instance.database
-        found = check(
-            query or (lambda sql: engine.sql(f"USE {database}; {sql}", timeout_s=ASK_LIMIT_S))
-        )
+        with self._watched(f"check after {moment}", side):
+            engine = self._start(side)
+            database = engine.instance.database
+            found = check(
+                query or (lambda sql: engine.sql(f"USE {database}; {sql}", timeout_s=ASK_LIMIT_S))
+            )
         if (facts := self.store.campaign(self.campaign.id).facts.get(side)) is None:
             raise TargetError(f"{side}: it has not been analyzed; do that first")
         facts = dataclasses.replace(facts, consistency={**facts.consistency, moment: found})
@@ -294,11 +302,12 @@ class Preparation(StoredCampaign):
             TargetError: a restored dataset has other rows than the one that was kept.
         """
         self._begin("back up", side)
-        engine = self._start(side)
-        facts = self.store.campaign(self.campaign.id).facts[side]
-        # Only after the check: a dataset that is kept is restored by many campaigns.
-        if kept := self.target.keep_dataset(side, facts.dataset_checksum or ""):
-            self.note("prepare", f"back up {side}", note=kept)
+        with self._watched("back up", side):  # then it is stopped
+            engine = self._start(side)
+            facts = self.store.campaign(self.campaign.id).facts[side]
+            # Only after the check: a dataset that is kept is restored by many campaigns.
+            if kept := self.target.keep_dataset(side, facts.dataset_checksum or ""):
+                self.note("prepare", f"back up {side}", note=kept)
         engine.backup()
         self.sequence.backed_up(side)
         self._clock.ended("back up", side)
@@ -320,6 +329,37 @@ class Preparation(StoredCampaign):
         self.target.acquire(self.campaign.origin)
         if not self._clock.starts(phase, side):
             self.target.interrupt()
+
+    @contextlib.contextmanager
+    def _watched(self, phase: str, *sides: Side) -> Iterator[None]:
+        """Name the servers that end by themselves while a stage is at work on these sides.
+
+        A stage that fails has them as notes of its error. Else its own checks held (rows, analyses,
+        consistency conditions): it goes on with servers that run again, the campaign says so, and
+        later plans do not learn from the time that it took.
+        """
+        try:
+            yield
+        except UnreachableError:
+            raise  # the hosts cannot be asked
+        except BenchlabError as error:
+            for side in sides:
+                with contextlib.suppress(BenchlabError):  # the error itself is what matters
+                    for ended in self.target.engine(side).ended_servers():
+                        error.add_note(f"{side}: {ended}")
+            raise
+        found = {side: [*self.target.engine(side).ended_servers()] for side in sides}
+        if not any(found.values()):
+            return
+        self._clock.forget()
+        for side in (side for side in sides if found[side]):
+            self.target.engine(side).go_on()
+            for ended in found[side]:
+                self.note("prepare", f"{phase} {side}", note=str(ended))
+                said = str(ended_servers.in_stage(phase, side, ended))
+                noted = self.store.campaign(self.campaign.id).environment.get(ended_servers.KEY)
+                lines = "\n".join(filter(None, (noted, said)))
+                self.store.add_to_environment(self.campaign.id, ended_servers.KEY, lines)
 
     def _all_loaded(self, sides: Sequence[Side], step: TimedStep, *, together: bool) -> None:
         """Keep what it took to fill all sides: as one step, or as one for each of them."""

@@ -37,6 +37,7 @@ from benchlab.plan.fields.client import Client
 from benchlab.plan.fields.publish import Destination
 from benchlab.plan.report_type import JUDGED, ReportSpec, Side
 from benchlab.plan.steps import minutes_after_trials
+from benchlab.results import ended_servers
 from benchlab.results.records import REPLACED, SPENT, Campaign, Condition
 from benchlab.results.store import Store
 from benchlab.targets import fleet_files
@@ -242,7 +243,7 @@ class CampaignRun(Preparation):
             facts[columns.CLOCKS] = f"{offset:.3f}"
         self._clock.ended("provision")
         before = self.store.campaign(self.campaign.id).environment
-        kept = (probes.FIRST, probes.AGAIN, REPLACED)
+        kept = (probes.FIRST, probes.AGAIN, REPLACED, ended_servers.KEY)
         facts |= {name: before[name] for name in kept if name in before}
         environment = {**self.target.environment(), **facts}
         if self.workload.TOOL in environment:  # else the one on the PATH would be reported

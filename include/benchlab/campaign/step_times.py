@@ -92,6 +92,11 @@ class StepClock:
         if (took := self.took(phase, side)) is not None:
             self.keep((step or cast(TimedStep, phase), side, took))
 
+    def forget(self) -> None:
+        """What the stages that have begun and not ended yet take is no example for later plans."""
+        for mark in self._directory.glob("*.begun"):
+            mark.write_text("", encoding="ascii")
+
     def took(self, phase: str, side: Side | None) -> float | None:
         """Seconds since a stage began; None if it was begun more than once."""
         begun = self._mark(phase, side).read_text(encoding="ascii")

@@ -181,7 +181,7 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
     executor = setup.deployment.executor
     clock = _Clock(on_phase, dict(begun.phases))
     status = _wait(executor, begun.job, begun.until)
-    ended = time.monotonic()
+    client_ended = time.monotonic()
     clock.seconds["run"] = max(time.time() - begun.running_since, 0.0)
     with clock.phase("collect"):
         raw = executor.job_output(begun.job)
@@ -194,8 +194,12 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
             setup.deployment.engine(trial.side).least_free
         )
         columns |= trial_columns.of_setup(setup, trial.side)
+        ended: tuple[str, ...] = ()
+        if counted := columns["ended_servers"]:
+            ended = trial_columns.how_servers_ended(setup, trial)
+            columns["ended_servers"] = max(counted, float(len(ended)))
         # Last, for it may have to wait.
-        columns |= trial_columns.of_storage(setup, trial, begun.columns, ended)
+        columns |= trial_columns.of_storage(setup, trial, begun.columns, client_ended)
         gates = quality.of_campaign(
             setup.gates,
             setup.workload.METRIC,
@@ -205,6 +209,7 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
         valid = quality.is_valid(results)
         reasons = (
             *quality.reasons(gates, results),
+            *ended,
             *client_reasons(output, status.exit_code),
         )
     result = TrialResult(

@@ -138,6 +138,13 @@ def of_storage(
     return {"write_stalls": _stalled(_write_stalls(setup, trial.side), noted)}
 
 
+def how_servers_ended(setup: TrialSetup, trial: PlannedTrial) -> tuple[str, ...]:
+    """What is known of the servers that ended during the run, as reasons; none of who refuses."""
+    with contextlib.suppress(CommandError, EngineError):
+        return tuple(map(str, setup.engine(trial).ended_servers()))
+    return ()
+
+
 def of_setup(setup: TrialSetup, side: Side) -> dict[str, float | None]:
     """Columns that were found before the first trial and hold for all trials."""
     campaign = setup.campaign

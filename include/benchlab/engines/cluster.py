@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Self
@@ -32,6 +32,7 @@ class Wanted:
         database: the schema that holds the dataset.
         level: whether leaders of regions are spread evenly before each trial.
         password: of the account that the client uses.
+        logs: the directory on this machine that keeps what servers complained of.
         package: gives the package of a component's build on this machine.
     """
 
@@ -45,6 +46,7 @@ class Wanted:
     database: str = ""
     level: bool = True
     password: str = field(default="", repr=False)
+    logs: Path | None = None
 
 
 class BaseCluster(Database):
@@ -106,12 +108,16 @@ class BaseCluster(Database):
         """
 
     @classmethod
-    def host_fault(cls, executor: Executor, user: str) -> str | None:
+    def host_fault(
+        cls, executor: Executor, user: str, stores: Sequence[SideSpec], *, restores: bool
+    ) -> str | None:
         """Why servers cannot be deployed on a host as it is set up, as a sentence; None: they can.
 
         Args:
             executor: of a host that shall have servers.
             user: the account that it logs in as.
+            stores: the sides whose storage servers it shall have.
+            restores: whether data on it are restored.
         """
         return None
 

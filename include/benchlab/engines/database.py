@@ -17,6 +17,7 @@ from typing import ClassVar, NamedTuple, TypeVar
 
 from benchlab.errors import CommandError, EngineError
 from benchlab.hosts.executor import Executor
+from benchlab.language import Message
 from benchlab.plan.fields.builds import has_commit, is_nightly
 from benchlab.plan.fields.engines import Components, Parameters
 from benchlab.plan.report_type import Side
@@ -188,6 +189,20 @@ class Database(ABC):
             "wrong_version_servers": self._wrong_versions(),
             "ineffective_parameters": float(len(self.ineffective(self.variables()))),
         }
+
+    def ended_servers(self) -> Sequence[Message]:
+        """The servers that ended by themselves since they were started here, and what is known of
+        each (:mod:`benchlab.results.ended_servers`); also those that run again.
+
+        None of a side that was stopped.
+        """
+        return []
+
+    def go_on(self) -> None:
+        """Wait until servers that ended by themselves run again; from then on they count as started
+        here.
+        """
+        self.start()
 
     def background_jobs(self) -> BackgroundJobs | None:
         """Statements at work beside the clients'; None where the version does not report them."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -20,10 +20,11 @@ from benchlab.engines.database import Database, Deployed
 from benchlab.errors import CommandError, EngineError, SpecError
 from benchlab.hosts import snapshot as snapshot_module
 from benchlab.hosts.executor import Executor
-from benchlab.language import Said
+from benchlab.language import Message, Said
 from benchlab.plan.fields.builds import Nightly
 from benchlab.plan.fields.engines import Parameters
 from benchlab.plan.report_type import SIDES, Side
+from benchlab.results import ended_servers
 
 STOP_LIMIT_S = 120.0
 SLOWDOWN_LIMIT_S = 10.0
@@ -299,6 +300,14 @@ class BaseEngine(Database):
         if self.instance.slowdown_pct and slowdown_job.state != "running":
             raise EngineError(f"{self._name()}: {self._slowdown_failed('ended in the trial')}")
         return super().columns()
+
+    def ended_servers(self) -> Sequence[Message]:
+        status = self.executor.job_status(self.job)
+        if status.state in ("absent", "running"):
+            return []
+        how = ended_servers.by_exit_code(status.exit_code)
+        log = self.log_tail().splitlines()
+        return [ended_servers.ended(self.name, self.executor.host, how, log)]
 
     @property
     def _slowdown_job(self) -> str:

@@ -66,6 +66,17 @@ class Redacted:
         return f"(redacted {number})"
 
 
+def line(text: str, secrets: Iterable[str]) -> str:
+    """A line of a log without these secrets, and without passwords in addresses.
+
+    Example:
+        ``line("dial http://a:hunter2@pd", [])`` is ``dial http://a:(redacted)@pd``.
+    """
+    for secret in filter(None, secrets):
+        text = text.replace(secret, "(redacted)")
+    return _ADDRESS.sub(r"\1:(redacted)", text)
+
+
 def of_campaign(campaign: Campaign) -> Campaign:
     """A campaign without its secrets; the same campaign where it has none."""
     found = Redacted()

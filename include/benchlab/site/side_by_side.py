@@ -20,6 +20,7 @@ from benchlab.language.numbers import MISSING
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.report.model.report import Report, build
 from benchlab.report.sentences import answer, wording
+from benchlab.results import ended_servers
 from benchlab.results.listing import Chosen
 from benchlab.results.records import PAGE, REPLACED, SPENT, STOPPED, Campaign
 from benchlab.site.charts import Change, Forest, forest
@@ -144,7 +145,11 @@ def _environment(report: Report) -> dict[str, str]:
     return {
         name: text
         for name, text in report.environment.items()
-        if name not in (PAGE, SPENT, STOPPED, REPLACED, CLOCKS, probes.FIRST, probes.AGAIN)
+        if name
+        not in (
+            *(PAGE, SPENT, STOPPED, REPLACED, ended_servers.KEY),
+            *(CLOCKS, probes.FIRST, probes.AGAIN),
+        )
     }
 
 

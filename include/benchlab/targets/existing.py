@@ -31,7 +31,7 @@ from benchlab.workloads.client import Endpoint, Session, program_of
 from benchlab.workloads.program import choose
 from benchlab.workloads.sysbench_options import connection
 
-TOOLS = ("mariadb", "setsid")
+TOOLS = ("mariadb", "setsid", "prlimit")
 FILL_LIMIT_S = 24 * 3600.0
 # Logs in as a trial's client does, with its options, and prints the cipher of the connection.
 _LOGIN_SCRIPT = """

@@ -40,18 +40,21 @@ from benchlab.targets.dataset_snapshots import DatasetSnapshot, Source, age, dif
 from benchlab.targets.haproxy import even_threads
 from benchlab.targets.target import LOAD_THREADS, Balancer, BaseTarget, Say, Taken
 
-# Program -> the Debian package that has it.
-CLIENT_TOOLS = {
+# Program -> the Debian package that has it. On every host, beside coreutils, grep and sed: jobs,
+# locks, keys, and what a host says of itself.
+HOST_TOOLS = {"awk": "mawk", "find": "findutils", "flock": "util-linux", "setsid": "util-linux"}
+CLIENT_TOOLS = HOST_TOOLS | {
     "sysbench": "sysbench",
     "haproxy": "haproxy",
     "mariadb": "mariadb-client",
     "curl": "curl",
     "ssh-keygen": "openssh-client",
-    "setsid": "util-linux",
+    "prlimit": "util-linux",
+    "ping": "iputils-ping",
 }
-# TiUP copies with scp, and asks ss which ports are open.
-SERVER_TOOLS = {"scp": "openssh-client", "ss": "iproute2"}
-STORAGE_TOOLS = {"rsync": "rsync", "setsid": "util-linux"}
+# TiUP copies with scp, unpacks with tar, and asks ss which ports are open.
+SERVER_TOOLS = HOST_TOOLS | {"scp": "openssh-client", "tar": "tar", "ss": "iproute2"}
+STORAGE_TOOLS = {"rsync": "rsync"}
 
 # Seconds of a repeat of a probe, and as a share of a trial, which it is not to outlast by far.
 PROBE_S, PROBE_SHARE = 0.7, 0.01
@@ -210,6 +213,7 @@ class FleetTarget(BaseTarget):
             database=workloads.workload_of(self.spec).DATABASE,
             level=self.spec.leaders == "level",
             password=self.home.password(self.campaign),
+            logs=self.state / "server-logs",
         )
         cluster = engines.cluster_of(self.plan.engine)
         return cluster.on_fleet(self.fleet, self.executor_of, wanted)

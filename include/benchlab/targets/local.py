@@ -31,6 +31,7 @@ TOOLS = {
     "curl": "curl",
     "unzip": "unzip",
     "setsid": "util-linux",
+    "prlimit": "util-linux",
 }
 
 

@@ -36,7 +36,7 @@ class Target(FleetTarget):
     topology = "hosts"
 
     def preflight(self) -> None:
-        """See :class:`BaseTarget`: sudo, disk and file of logins of every host."""
+        """See :class:`BaseTarget`: of every host sudo, disk, and whether it can have servers."""
         on_all(self.fleet.hosts, self._check_host)
 
     def acquire(self, origin: str) -> Holder | None:
@@ -162,8 +162,12 @@ class Target(FleetTarget):
                 f"{executor.host}: {host.user} has no sudo without a password "
                 f"({sudo.stderr.strip() or sudo.exit_code}); TiUP and restores need it"
             )
-        cluster = engines.cluster_of(self.plan.engine)
-        if set(host.roles) != {"client"} and (why := cluster.host_fault(executor, host.user)):
+        cluster, roles = engines.cluster_of(self.plan.engine), {*host.roles}
+        stores = [*self.plan.sides.values()] if "tikv" in roles else []
+        restores = bool(roles & {"pd", "tikv"}) and any(t.restore for t in self.plan.trials)
+        if roles != {"client"} and (
+            why := cluster.host_fault(executor, host.user, stores, restores=restores)
+        ):
             raise TargetError(f"{executor.host}: {why}")
         executor.run(["sudo", "-n", "mkdir", "-p", str(host.data)])
         self._check_disk(host)

@@ -16,8 +16,9 @@ from benchlab.analysis.gates import columns as columns_module
 from benchlab.analysis.gates import gates as gates_module
 from benchlab.analysis.gates.gates import Gate
 from benchlab.errors import SpecError
-from benchlab.language import load
+from benchlab.language import load, message
 from benchlab.plan.fields.dataset import Dataset
+from benchlab.results import ended_servers
 from benchlab.results.records import GateResult
 from benchlab.workloads.output import Latency, Status
 from benchlab.workloads.sysbench_output import parse
@@ -194,7 +195,38 @@ def test_a_failed_gate_is_explained() -> None:
     duration, threads = gates_module.reasons(GATES, results)
     for part in ("effective_threads", "at work 97 %", "found 50 %", "at least 97 %"):
         assert part in threads
-    assert "found 2, allowed -1 to 1" in duration
+    assert "found 2 s, allowed -1 s to 1 s" in duration
+
+
+def test_a_figure_of_a_reason_has_its_unit() -> None:
+    """Seconds, milliseconds, per cent; an earlier Benchlab recorded it without, and is read too."""
+    columns = {"clock_offset_ms": 12, "rate_excess": 0.03, "leader_imbalance": 0.071}
+    failed = gates_module.evaluate(GATES, columns)
+    said = gates_module.reasons(GATES, failed)
+    for figure in ("found 12 ms, allowed at most 10 ms", "found 3 %, allowed at most 1 %"):
+        assert any(figure in reason for reason in said)
+    assert any("found 7.1 %, allowed at most 5 %" in reason for reason in said)
+    earlier = gates_module.reasons(GATES, failed, units=False)
+    assert any("found 12, allowed at most 10 (" in reason for reason in earlier)
+    assert all(str(gates_module.reason(reason)) == reason for reason in (*said, *earlier))
+
+
+def test_how_a_server_ended_is_said_in_chinese_too() -> None:
+    """Component, host and times stand as they were recorded."""
+    at, again = "2026-11-26 18:53:04 UTC", "2026-11-26 18:53:19 UTC"
+    how = message("ended-again", at=at, again=again)
+    said = str(ended_servers.ended("tikv", "kv-2", how, ["[INFO] last", "x" * 300]))
+    assert said.startswith(
+        f"tikv on kv-2 ended at {at} and was started again by systemd at {again}"
+    )
+    assert said.endswith(f"said: [INFO] last | {'x' * 200}...")
+    chinese = load("zh").text(gates_module.reason(said))
+    assert chinese.startswith(f"kv-2 上的 tikv 于 {at} 终止，systemd 于 {again} 将其重新启动")
+    gone = str(ended_servers.ended("mariadb", "localhost", ended_servers.by_exit_code(137), []))
+    assert gone == (
+        "mariadb on localhost was ended by signal SIGKILL; before that its log said: nothing"
+    )
+    assert "被信号 SIGKILL 终止；此前其日志为：无" in load("zh").text(gates_module.reason(gone))
 
 
 @pytest.mark.parametrize("found", [0.5, -3, float("nan"), 1e9])

@@ -12,7 +12,9 @@ from upath import UPath
 from benchlab.campaign.stages import CampaignRun
 from benchlab.errors import CommandError, EngineError, TargetError, UnreachableError
 from benchlab.home import Home
+from benchlab.language import message
 from benchlab.plan.report_type import SIDES, Side
+from benchlab.results import ended_servers
 from benchlab.results.store import Store
 from benchlab.targets.dataset_snapshots import Source
 from tests.builders import campaigns, fakes, plans
@@ -189,6 +191,57 @@ def test_a_dataset_that_cannot_be_kept_is_loaded_on_the_other_side_as_well(
     assert store.campaign(work.campaign.id).environment["dataset"] == "loaded by the client"
     notes = [step.note for step in work.progress.read()[0]]
     assert "the dataset cannot be kept: no such bucket" in notes
+
+
+def died(fleet: Fleet, side: Side) -> list[str]:
+    """A server of a side has ended and runs again; returns what the side was asked to do then."""
+    how = message("ended-again", at="2026-11-26 18:53:04 UTC", again="2026-11-26 18:53:19 UTC")
+    said, acts = [ended_servers.ended("tikv", "kv-1", how, ["[INFO] last"])], list[str]()
+
+    def go_on() -> None:
+        acts.append("went on")
+        said.clear()
+
+    vars(fleet.engines[side]).update(ended_servers=lambda: [*said], go_on=go_on)
+    return acts
+
+
+def test_a_server_that_ended_in_the_load_is_said_and_the_time_not_learned(
+    store: Store, tmp_path: Path
+) -> None:
+    """Where all rows are there the campaign goes on; its progress and report say which server."""
+    work, fleet = campaign(store, tmp_path, lambda command, stdin: "")
+    acts = died(fleet, "candidate")
+    work.load(*SIDES)
+    assert acts == ["went on"]
+    assert store.step_times("local", "mariadb") == []
+    (noted,) = (step for step in work.progress.read()[0] if step.note.startswith("tikv"))
+    assert noted.phase == "load candidate"
+    told = (
+        "load (candidate): tikv on kv-1 ended at 2026-11-26 18:53:04 UTC and was started again by "
+        "systemd at 2026-11-26 18:53:19 UTC; before that its log said: [INFO] last"
+    )
+    environment = store.campaign(work.campaign.id).environment
+    assert environment[ended_servers.KEY] == told
+    work.analyze("candidate")
+    assert store.campaign(work.campaign.id).environment == environment, "said once"
+    assert [time.step for _, time in store.step_times("local", "mariadb")] == ["analyze"]
+
+
+def test_a_load_that_fails_names_the_server_that_ended(store: Store, tmp_path: Path) -> None:
+    """Beside the client's error, which is only what follows from it."""
+
+    def answer(command: Sequence[str], stdin: str) -> str:
+        raise CommandError("fake", "sysbench", 1, "Region is unavailable")
+
+    work, fleet = campaign(store, tmp_path, answer)
+    died(fleet, "baseline")
+    with pytest.raises(CommandError, match="Region is unavailable") as caught:
+        work.load(*SIDES)
+    (note,) = caught.value.__notes__
+    assert note.startswith(
+        "baseline: tikv on kv-1 ended at 2026-11-26 18:53:04 UTC and was started"
+    )
 
 
 def test_a_lost_link_does_not_change_how_datasets_are_made(store: Store, tmp_path: Path) -> None:

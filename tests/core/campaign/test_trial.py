@@ -19,8 +19,10 @@ from benchlab.campaign.trial import Begun, Collected
 from benchlab.engines.database import BackgroundJobs, Regions
 from benchlab.errors import CommandError, EngineError
 from benchlab.hosts.executor import JobStatus
+from benchlab.language import load
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import Side
+from benchlab.results import ended_servers
 from benchlab.targets.direct import Direct
 from benchlab.targets.haproxy import Backend
 from benchlab.workloads import sysbench, workload_of
@@ -550,6 +552,35 @@ def test_a_fault_around_a_good_client_makes_its_trial_invalid(gate: str) -> None
     assert failed(collected) == {gate}
     assert not collected.result.valid
     assert any(f"gate {gate} failed: " in reason for reason in collected.result.reasons)
+
+
+def test_a_server_that_was_killed_is_named_with_what_it_said_last() -> None:
+    """Which, where, by what; not only how many."""
+    bench = Bench()
+    broken(bench, "server_alive")
+    engine = bench.deployment.engine("baseline")
+    bench.deployment.engine("baseline").log_tail = lambda: "ready for connections"  # type: ignore[method-assign]
+    collected = bench.measure()
+    gate, *others = collected.result.reasons
+    assert "gate server_alive failed: found 1, allowed at most 0" in gate
+    assert f"{engine.name} on {engine.executor.host} was ended by signal SIGKILL; " in others[0]
+    assert others[0].endswith("before that its log said: ready for connections")
+    assert str(quality.reason(others[0])) == others[0], "as recorded"
+    assert "终止" in load("zh").text(quality.reason(others[0]))
+
+
+def test_as_many_servers_are_counted_as_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A side of which several do not answer is not one server."""
+    bench = Bench()
+    broken(bench, "server_alive")
+    how = ended_servers.by_exit_code(1)
+    two = [ended_servers.ended("tikv", host, how, []) for host in ("kv-1", "kv-2")]
+    monkeypatch.setattr(FakeEngine, "ended_servers", lambda engine: two)
+    reasons = bench.measure().result.reasons
+    assert "gate server_alive failed: found 2," in reasons[0]
+    assert [reason.partition(" ended")[0] for reason in reasons[1:]] == [
+        *("tikv on kv-1", "tikv on kv-2")
+    ]
 
 
 def test_hosts_that_differ_are_reported_without_failing_the_trial() -> None:

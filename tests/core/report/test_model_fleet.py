@@ -23,7 +23,7 @@ from benchlab.analysis.verdict.compare import Comparison, compare
 from benchlab.home import find
 from benchlab.hosts.probes import AGAIN, FIRST, HostProbe, to_text
 from benchlab.hosts.samples import Figure, HostFigures
-from benchlab.language import english
+from benchlab.language import english, message
 from benchlab.plan import report_type
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.plan import Plan
@@ -35,6 +35,7 @@ from benchlab.report.model import hardware, hosts, probed, software
 from benchlab.report.model import report as model
 from benchlab.report.model.report import Report
 from benchlab.report.sentences import method, setting, trust, wording
+from benchlab.results import ended_servers
 from benchlab.results import rows as store_rows
 from benchlab.results.records import Campaign, InstanceFacts, TrialResult
 from benchlab.results.store import Store
@@ -240,6 +241,26 @@ def test_what_was_rented_is_compared_with_what_was_wanted() -> None:
     assert len(chinese) == 6
     assert "竞价实例" in chinese[3]
     assert not set(report.software) & {"spot_hosts", "replaced_hosts"}
+
+
+def test_servers_that_ended_while_sides_were_prepared_are_in_the_report() -> None:
+    """In each of its languages, though it was recorded in English; and among no machine's facts."""
+    how = message("ended-again", at="2026-11-26 18:53:04 UTC", again="2026-11-26 18:53:19 UTC")
+    ended = ended_servers.ended("tikv", "tikv-2", how, [])
+    lines = [
+        str(ended_servers.in_stage(p, "baseline", ended)) for p in ("load", "check after load")
+    ]
+    report = report_of(languages=["en", "zh"], environment={ended_servers.KEY: "\n".join(lines)})
+    (said,) = (one for one in wording.quality(report) if one.startswith("Servers that ended"))
+    assert said.startswith(
+        "Servers that ended while the databases were prepared (2): load (baseline): tikv on tikv-2 "
+        "ended at 2026-11-26 18:53:04 UTC and was started again by systemd at "
+    )
+    assert not set(report.software) & {ended_servers.KEY}
+    chinese = dataclasses.replace(report, language=language.load("zh"))
+    (said,) = (one for one in wording.quality(chinese) if "期间终止的服务器（2）" in one)
+    assert "（基线）：tikv-2 上的 tikv 于 2026-11-26 18:53:04 UTC 终止" in said
+    assert "started" not in said
 
 
 @pytest.mark.parametrize(

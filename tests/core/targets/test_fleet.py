@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,7 +17,7 @@ from benchlab.plan import plan as planning
 from benchlab.plan import pricing
 from benchlab.plan.plan import Plan
 from benchlab.targets import fleet_files
-from benchlab.targets.fleet import FleetTarget
+from benchlab.targets.fleet import CLIENT_TOOLS, SERVER_TOOLS, STORAGE_TOOLS, FleetTarget
 from benchlab.targets.target import Say, Taken
 from tests.builders import plans
 
@@ -98,6 +99,20 @@ def test_sides_swap_ports_once_both_clusters_are_gone(tmp_path: Path, clusters: 
     assert sorted(clusters.removed) == sorted(first.items()), "each once, from the ports it had"
     second = port_sets(target(tmp_path, plan, spec), clusters)
     assert second == {side: 1 - number for side, number in first.items()}
+
+
+def test_every_program_that_hosts_need_is_in_the_lists_that_people_install_from() -> None:
+    """What every Debian has is not: those packages are essential, or needed by such."""
+    everywhere = {"findutils", "mawk", "tar", "util-linux"}
+    wanted = {*(CLIENT_TOOLS | SERVER_TOOLS | STORAGE_TOOLS).values()} - everywhere
+    assert {"iputils-ping", "iproute2", "openssh-client", "rsync"} <= wanted
+    project = Path(__file__).parents[3]
+    listed = re.findall(
+        r"^\??([a-z0-9-]+)", (project / "requirements-debian.txt").read_text(), re.M
+    )
+    assert wanted <= {*listed}
+    guide = (project / "docs/GUIDE.md").read_text().partition("## On hosts you own")[2]
+    assert wanted <= {*re.findall(r"`([a-z0-9-]+)`", guide.partition("**Topology**")[0])}
 
 
 def test_hosts_that_are_given_back_have_no_deployment(tmp_path: Path, clusters: Clusters) -> None:

@@ -27,18 +27,24 @@ from benchlab.analysis.gates.columns import Columns
 from benchlab.errors import SpecError
 from benchlab.language import Message, Said, gate_sentence, message
 from benchlab.plan.documents import faults, from_yaml, read_text
+from benchlab.results import ended_servers
 from benchlab.results.records import GateKind, GateResult, GateStatus
 
 Table = Literal["trials", "cells", "workloads", "calibration"]
 OF_CAMPAIGN: tuple[Table, ...] = ("workloads", "calibration")
 """The tables of what no trial can show by itself, which Great Expectations evaluates."""
 Consequence = Literal["unstable", "not equivalent", "note"]
-_FIGURE = r"\S+(?: %)?"
+_FIGURE = r"\S+(?: (?:%|s|ms))?"
 _REASON = re.compile(
     rf"gate (\S+) failed: found (no number|{_FIGURE}), "
     rf"allowed (?:at most ({_FIGURE})|at least ({_FIGURE})|({_FIGURE}) to ({_FIGURE})) \((.*)\)",
     re.DOTALL,
 )
+
+
+# Columns that are shares beside those whose name says so, and units by the end of a name.
+_SHARES = ("rate_error", "rate_excess", "leader_imbalance")
+_UNITS = {"_s": " s", "_ms": " ms", "_pct": " %"}
 
 
 class Gate(BaseModel):
@@ -85,21 +91,23 @@ class Gate(BaseModel):
         finite = observed if math.isfinite(observed) else None
         return GateResult(self.id, status, finite, self.sentence, self.kind)
 
-    def bounds(self) -> Message:
+    def bounds(self, *, units: bool = True) -> Message:
         """The bounds, for people."""
-        least, most = (None if it is None else self.figure(it) for it in (self.min, self.max))
-        return _bounds(least, most)
+        both = (self.min, self.max)
+        return _bounds(*(None if it is None else self.figure(it, units=units) for it in both))
 
-    def failure(self, observed: float | None) -> str:
+    def failure(self, observed: float | None, *, units: bool = True) -> str:
         """What failed it, and what it allows, in English; :func:`reason` reads it."""
-        found = "no number" if observed is None else self.figure(observed)
-        return f"gate {self.id} failed: found {found}, allowed {self.bounds()} ({self.sentence})"
+        found = "no number" if observed is None else self.figure(observed, units=units)
+        allowed = self.bounds(units=units)
+        return f"gate {self.id} failed: found {found}, allowed {allowed} ({self.sentence})"
 
-    def figure(self, value: float) -> str:
-        """A figure of its column, for people: what is a share, in percent."""
-        if self.column.endswith(("_ratio", "_cv")):
+    def figure(self, value: float, *, units: bool = True) -> str:
+        """A figure of its column, for people: with its unit, and what is a share in percent."""
+        if self.column.endswith(("_ratio", "_cv")) or (units and self.column in _SHARES):
             return f"{100 * value:.4g} %"
-        return f"{value:.6g}"
+        unit = next((unit for end, unit in _UNITS.items() if self.column.endswith(end)), "")
+        return f"{value:.6g}{unit if units else ''}"
 
     def fault(self) -> str | None:
         """What is wrong with its definition as a whole; None where nothing is."""
@@ -212,31 +220,35 @@ def is_valid(results: Sequence[GateResult]) -> bool:
     return not any(result.kind == "validity" and result.status == "fail" for result in results)
 
 
-def reasons(gates: Sequence[Gate], results: Sequence[GateResult]) -> tuple[str, ...]:
+def reasons(
+    gates: Sequence[Gate], results: Sequence[GateResult], *, units: bool = True
+) -> tuple[str, ...]:
     """Why a trial is invalid: what every failed gate of validity found, and what it allows.
 
     In English, as it is recorded; :func:`reason` is its inverse.
 
     Args:
         gates: those by which it was judged, from :func:`of_campaign`.
+        units: False: as an earlier Benchlab recorded it, without the units of figures.
     """
     by_id = {gate.id: gate for gate in gates}
     return tuple(
-        by_id[result.gate].failure(result.observed)
+        by_id[result.gate].failure(result.observed, units=units)
         for result in results
         if result.status == "fail" and result.kind == "validity"
     )
 
 
 def reason(recorded: str) -> Said:
-    """Why a trial is invalid, for any language where a gate found it; other texts are as recorded.
+    """Why a trial is invalid, for any language where a gate found it, or where it is what an engine
+    knew of a server that ended; other texts are as recorded.
 
     Example:
         ``reason("gate drift failed: found 9 %, allowed at most 5 % (it is steady)")``
     """
     read = _REASON.fullmatch(recorded)
     if read is None:
-        return recorded
+        return ended_servers.read(recorded)
     gate, found, only_most, only_least, least, most, sentence = read.groups()
     return message(
         "reason-invalid",

@@ -41,6 +41,11 @@ VERSION_ROUTES: dict[Component, tuple[str, ...]] = {
 }
 
 
+def server_name(component: str, host: str) -> str:
+    """A server of a side by which its identity is noted: ``tikv kv-1``."""
+    return f"{component} {host}"
+
+
 @dataclass(frozen=True)
 class Census:
     """The servers of one side.
@@ -204,17 +209,42 @@ class Census:
         Raises:
             EngineError: one does not answer, or PD does not know a store.
         """
-        urls = self._pd_urls("/stores")
-        for component, host in self.servers():
-            for path in (CONFIG_ROUTES[component], *VERSION_ROUTES[component]):
-                urls.append(self._url(component, host.address, path))
-        answers = status.ask(self.executor, urls)
+        answers = status.ask(self.executor, self._urls())
         known = status.read_stores(*self._first(self._pd_urls("/stores"), answers))
         stores = {store.address: store for store in known}
         return tuple(
             self._instance(component, host, self._server(component, host, stores, answers), answers)
             for component, host in self.servers()
         )
+
+    def ended(self, started: Mapping[str, str | None]) -> list[tuple[Component, FleetHost]]:
+        """The servers that do not answer, or have another identity than when they were started.
+
+        Args:
+            started: the identity of every server that was started, by :func:`server_name`.
+        """
+        pd = self._pd_urls("/stores")
+        answers = status.ask(self.executor, self._urls())
+        known = any(answers.found.get(url) is not None for url in pd)
+        stores = status.read_stores(*self._first(pd, answers)) if known else ()
+        by_address = {store.address: store for store in stores}
+
+        def has_ended(component: Component, host: FleetHost) -> bool:
+            if self._url(component, host.address, CONFIG_ROUTES[component]) not in answers.found:
+                return True
+            if component == "tikv" and not known:  # only PD would know when it was started
+                return False
+            try:
+                identity = self._server(component, host, by_address, answers).identity
+            except EngineError:
+                return True
+            return identity != started[server_name(component, host.name)]
+
+        return [
+            (component, host)
+            for component, host in self.servers()
+            if server_name(component, host.name) in started and has_ended(component, host)
+        ]
 
     def _server(
         self,
@@ -258,6 +288,14 @@ class Census:
             root=f"/{self.places(host).root.relative_to(host.data)}",
             ports=vars(self.ports).values(),
         )
+
+    def _urls(self) -> list[str]:
+        """What has to be asked for the facts of every server."""
+        return self._pd_urls("/stores") + [
+            self._url(component, host.address, path)
+            for component, host in self.servers()
+            for path in (CONFIG_ROUTES[component], *VERSION_ROUTES[component])
+        ]
 
     def _silent_among(
         self, routes: Mapping[str, tuple[Component, FleetHost]], answers: Answers

@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Self
@@ -24,8 +25,8 @@ from benchlab.engines.database import (
     is_comparable,
     written,
 )
-from benchlab.engines.tidb import login, rules, stalls, topology
-from benchlab.engines.tidb.census import Census
+from benchlab.engines.tidb import complaints, fitness, rules, stalls, topology
+from benchlab.engines.tidb.census import Census, server_name
 from benchlab.engines.tidb.facts import InstanceFacts, misfits
 from benchlab.engines.tidb.hosts import SideOnHosts
 from benchlab.engines.tidb.tidb import TiDB
@@ -39,6 +40,7 @@ from benchlab.errors import (
     UnavailableError,
 )
 from benchlab.hosts.fleet import Fleet
+from benchlab.language import Message
 from benchlab.plan import quantities
 from benchlab.plan.fields.builds import Build, Builds, is_nightly
 from benchlab.plan.fields.engines import Components, Parameters
@@ -60,6 +62,7 @@ class ClusterInstance(Deployed):
         builds: of components.
         level: whether the leaders are levelled before each trial.
         package: gives the package of a component's build on this machine.
+        logs: the directory on this machine that keeps what servers complained of; None: none does.
     """
 
     components: dict[str, Parameters]
@@ -71,6 +74,7 @@ class ClusterInstance(Deployed):
     builds: Builds = field(default_factory=dict)
     level: bool = True
     package: Callable[[str], Path] = Path
+    logs: Path | None = None
 
 
 class Cluster(TiDB, BaseCluster):
@@ -88,7 +92,7 @@ class Cluster(TiDB, BaseCluster):
     # A table is read by all storage servers; several at once keep them busy until the last one.
     tables_at_once = ANALYZED_AT_ONCE
     needs_imdsv1 = staticmethod(rules.needs_imdsv1)
-    host_fault = staticmethod(login.misplaced)
+    host_fault = staticmethod(fitness.fault)
 
     def __init__(self, fleet: Fleet, executors: Executors, instance: ClusterInstance) -> None:
         self.executor = executors(fleet.client)
@@ -126,6 +130,7 @@ class Cluster(TiDB, BaseCluster):
             builds=wanted.of.builds,
             level=wanted.level,
             package=wanted.package,
+            logs=wanted.logs,
         )
         return cls(fleet, executors, instance)
 
@@ -181,6 +186,7 @@ class Cluster(TiDB, BaseCluster):
             self._tiup.cluster("stop", self.instance.cluster_name)
         except CommandError as error:
             raise EngineError(f"{self._name()}: cannot be stopped: {error}") from error
+        self.executor.run(["rm", "-f", str(self._started)])
 
     def running(self) -> bool:
         return not self._census.silent()
@@ -232,9 +238,10 @@ class Cluster(TiDB, BaseCluster):
         Raises:
             EngineError: names the servers that do not.
         """
-        super().wait_until_ready(user=user)
-        if waiting := self._census.wait_until_up():
-            raise EngineError(f"{self._name()}: not up in time: {', '.join(waiting)}")
+        with self._complaints_told():
+            super().wait_until_ready(user=user)
+            if waiting := self._census.wait_until_up():
+                raise EngineError(f"{self._name()}: not up in time: {', '.join(waiting)}")
 
     # Snapshot and dataset
 
@@ -388,6 +395,15 @@ class Cluster(TiDB, BaseCluster):
     def regions(self) -> Regions:
         return self._census.regions(level=self.instance.level)
 
+    def ended_servers(self) -> Sequence[Message]:
+        """See :class:`Database`; how each ended is asked of its host's systemd, and of its log."""
+        started = self._noted()
+        return self._hosts.how_ended(self._census.ended(started)) if started else []
+
+    def go_on(self) -> None:
+        self.start()
+        self._note_started()
+
     def write_stalls(self) -> dict[str, float | None]:
         return self._census.write_stalls()
 
@@ -504,11 +520,25 @@ class Cluster(TiDB, BaseCluster):
         return json.dumps(self._configs, sort_keys=True)
 
     def _launch(self) -> None:
-        try:
-            self._tiup.cluster("start", self.instance.cluster_name)
-        except CommandError as error:
-            raise EngineError(f"{self._name()}: cannot be started: {error}") from error
+        with self._complaints_told():
+            try:
+                self._tiup.cluster("start", self.instance.cluster_name)
+            except CommandError as error:
+                raise EngineError(f"{self._name()}: cannot be started: {error}") from error
         self._note_started()
+
+    @contextmanager
+    def _complaints_told(self) -> Iterator[None]:
+        """Where the servers do not start: which one is to blame, before its log is given back."""
+        try:
+            yield
+        except EngineError as error:
+            if self.instance.logs is None:
+                raise
+            file = complaints.file_in(self.instance.logs, self.instance.side)
+            found = self._hosts.complaints()
+            told = complaints.told_of(found, file, [self.instance.password])
+            raise EngineError(f"{error}\n{told}") from error
 
     def _note_started(self) -> None:
         """Record the identity of every server; one with another identity later was restarted."""
@@ -562,4 +592,4 @@ class Cluster(TiDB, BaseCluster):
 
 
 def _id(one: InstanceFacts) -> str:
-    return f"{one.component} {one.host}"
+    return server_name(one.component, one.host)

@@ -7,7 +7,7 @@ removes what TiUP no longer knows of.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -17,7 +17,11 @@ from benchlab.errors import BenchlabError, EngineError, TargetError
 from benchlab.hosts import snapshot
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.fleet import Fleet, FleetHost, on_all, try_on_all
+from benchlab.language import Message, message
+from benchlab.results.ended_servers import LINES, ended
 
+# All others depend on TiKV, and TiDB on both.
+BLAMED: tuple[Component, ...] = ("tikv", "pd", "tidb")
 CLEAN_LIMIT_S = 1800.0
 DROP_LIMIT_S = 600.0
 
@@ -43,6 +47,25 @@ for unit in $(our_units "$1"); do
 done
 """
 )
+# Arguments: unit, log, lines. Where systemd started the server again, its log goes on: what it
+# wrote before ends with its greeting (`Welcome to TiKV`, `["Welcome to TiDB."]`).
+_HOW_ENDED = """
+about=$(TZ=UTC systemctl show \
+    --property=ActiveState,ActiveEnterTimestamp,ActiveExitTimestamp "$1") || exit 1
+echo "$about"
+[ -r "$2" ] || exit 0
+last=$(grep -n 'Welcome to' "$2" | tail -n 1 | cut -d: -f1)
+case $about in *ActiveState=active*) ;; *) last= ;; esac
+if [ -n "$last" ]; then head -n "$((last - 1))" "$2"; else cat "$2"; fi |
+    tail -n "$3" | sed 's/^/log=/'
+"""
+# Arguments: log, lines. TiUP's units send what a server prints, such as a refused configuration, to
+# a file beside its log.
+_COMPLAINTS = """
+[ ! -r "$1" ] || grep -aE '\\[(WARN|ERROR|FATAL)\\]' "$1" | tail -n "$2"
+printed=${1%.log}_stderr.log
+[ ! -r "$printed" ] || tail -n 5 "$printed"
+"""
 # If this is interrupted, or the disk is full, the owner must not be locked out. The lock is the one
 # that hosts/logins.py takes: a key that is let in meanwhile is not lost.
 FORGET_LOGIN = """
@@ -214,6 +237,50 @@ class SideOnHosts:
 
         return any(on_all(self.all, work).values())
 
+    def how_ended(self, servers: Sequence[tuple[Component, FleetHost]]) -> list[Message]:
+        """What is known of servers that ended by themselves: when, what came then, and their logs.
+
+        Args:
+            servers: those that ended, from :meth:`Census.ended`.
+        """
+
+        def ask(server: tuple[Component, FleetHost]) -> Message:
+            component, host = server
+            places = self.places(host)
+            arguments = (places.unit(component), str(places.log(component)), str(LINES))
+            executor = self.executors(host)
+            done = executor.run(["sh", "-c", _HOW_ENDED, "sh", *arguments], check=False)
+            lines = [line.partition("=")[::2] for line in done.stdout.splitlines()]
+            log = [line for name, line in lines if name == "log"]
+            return ended(component, host.name, _how(dict(lines)), log)
+
+        named = {f"{component} on {host.name}": (component, host) for component, host in servers}
+        found, failed = try_on_all(named, ask)
+        for name, why in failed.items():
+            component, host = named[name]
+            silent = message("ended-host-silent", why=why)
+            found[name] = ended(component, host.name, silent, [])
+        return [found[name] for name in named]
+
+    def complaints(self) -> dict[str, list[str]]:
+        """The last warnings and errors that each server wrote, by server: ``tikv on kv-1``.
+
+        Which server is to blame first comes first.
+        """
+
+        def ask(server: tuple[Component, FleetHost]) -> list[str]:
+            component, host = server
+            command = ["sh", "-c", _COMPLAINTS, "sh", str(self.places(host).log(component)), "40"]
+            return self.executors(host).run(command, check=False).stdout.splitlines()
+
+        servers = {
+            f"{component} on {host.name}": (component, host)
+            for component in BLAMED
+            for host in self.fleet.with_role(component)
+        }
+        found, failed = try_on_all(servers, ask)
+        return {name: found[name] if name in found else [failed[name]] for name in servers}
+
     def clean(self, public_key: str) -> dict[str, str]:
         """Remove this side's processes, units, files and TiUP's login from every host.
 
@@ -307,6 +374,21 @@ class SideOnHosts:
         command = ["sudo", "-n", "sh", "-s", "--", *arguments]
         done = self.executors(host).run(command, stdin=script, timeout_s=timeout_s)
         return done.stdout
+
+
+def _how(unit: Mapping[str, str]) -> Message:
+    """How a server ended, from the properties of its systemd unit."""
+    at, again = (
+        # `Thu 2026-11-26 18:53:04 UTC`
+        unit.get(f"Active{moment}Timestamp", "").partition(" ")[2]
+        for moment in ("Exit", "Enter")
+    )
+    state = unit.get("ActiveState")
+    if not at or (state == "active" and again < at):
+        return message("ended-unseen")
+    if state == "active":
+        return message("ended-again", at=at, again=again)
+    return message("ended-waiting" if state == "activating" else "ended-stays", at=at)
 
 
 @contextmanager

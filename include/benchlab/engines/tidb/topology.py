@@ -102,7 +102,11 @@ class Places:
 
     def units(self) -> list[str]:
         """The systemd units that TiUP makes for this side."""
-        return [f"{name}-{self.ports.main(name)}.service" for name in COMPONENTS]
+        return [self.unit(name) for name in COMPONENTS]
+
+    def unit(self, component: Component) -> str:
+        """The systemd unit of a server."""
+        return f"{component}-{self.ports.main(component)}.service"
 
 
 def configuration(

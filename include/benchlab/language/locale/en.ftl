@@ -40,6 +40,17 @@ reason-lost-p95 = { $count } planned trials have no p95 latency ({ $baseline } o
 reason-again = its pair of blocks was measured again
 reason-invalid = gate { $gate } failed: found { $found }, allowed { $bounds } ({ $sentence })
 no-number = no number
+ended-server = { $server } on { $host } { $how }; before that its log said: { $log }
+ended-again = ended at { $at } and was started again by systemd at { $again }
+ended-waiting = ended at { $at }, and systemd had not started it again when it was asked
+ended-stays = ended at { $at }, and systemd does not start it again
+ended-unseen = ended or was started again, at a time that its host's systemd does not say
+ended-host-silent = does not answer, and neither does its host ({ $why })
+ended-code = ended with exit code { $code }
+ended-signal = was ended by signal { $signal }
+ended-unknown = ended, and its exit code is not known
+ended-no-log = nothing
+ended-in-stage = { $phase } ({ $side }): { $said }
 bounds-most = at most { $most }
 bounds-least = at least { $least }
 bounds-both = { $least } to { $most }
@@ -244,6 +255,7 @@ repeats-many = Pairs of blocks measured again ({ $count }): { $each }. The reaso
 repeats-of = { $workload } { $count }
 repeat = { $workload } in round { $round }, measured { $attempts } times
 repeat-because = { repeat } ({ $because })
+servers-ended = Servers that ended while the databases were prepared ({ $count }): { $each }. The stage's own checks held, so that it went on; its time is not used for later estimates.
 missing-none = Planned trials without a valid result: none.
 missing-trials = Planned trials without a valid result ({ $count }): { $trials }.
 stopped-by-limit = Measuring ended before the plan did: with another trial the hosts would have cost more than the budget's limit of ${ $limit }.
@@ -1355,6 +1367,7 @@ shared-machine-single = { $balancer ->
    *[haproxy] Client, load balancer and server share
 } one machine (cores: { $cores }): the figures say what this version reaches here, and cannot be compared with anything measured elsewhere.
 fleet-restored-dataset-single = The dataset was restored from a dataset snapshot. It has the rows that were loaded once, but a restore writes them to disk in order and without the traces of loading: throughput may differ from that of a campaign that loads its dataset.
+ended-in-stage-single = { $phase }: { $said }
 hardware-replaced-single = After { $after ->
     [one] one trial
    *[other] { $after } trials

@@ -31,6 +31,17 @@ reason-lost-p95 = 有 { $count } 个计划内的试验没有 p95 延迟（基线
 reason-again = 其所在的测试块对已重新测试
 reason-invalid = 检查项 { $gate } 未通过：实际为 { $found }，允许范围：{ $bounds }（预期：{ $sentence }）
 no-number = 非数值
+ended-server = { $host } 上的 { $server } { $how }；此前其日志为：{ $log }
+ended-again = 于 { $at } 终止，systemd 于 { $again } 将其重新启动
+ended-waiting = 于 { $at } 终止，查询时 systemd 尚未将其重新启动
+ended-stays = 于 { $at } 终止，systemd 不会将其重新启动
+ended-unseen = 曾经终止或重新启动，其主机的 systemd 没有给出时间
+ended-host-silent = 没有应答，其主机也没有应答（{ $why }）
+ended-code = 以退出码 { $code } 终止
+ended-signal = 被信号 { $signal } 终止
+ended-unknown = 已经终止，退出码未知
+ended-no-log = 无
+ended-in-stage = { $phase }（{ $side }）：{ $said }
 bounds-most = 不超过 { $most }
 bounds-least = 不低于 { $least }
 bounds-both = { $least } 到 { $most }
@@ -201,6 +212,7 @@ repeats-many = 重新测试的测试块对（{ $count }）：{ $each }。原因�
 repeats-of = { $workload } { $count } 对
 repeat = 第 { $round } 轮的 { $workload }，共测试 { $attempts } 次
 repeat-because = { repeat }（{ $because }）
+servers-ended = 准备数据库期间终止的服务器（{ $count }）：{ $each }。该阶段自身的检查全部通过，因此继续进行；其用时不用于以后的估算。
 missing-none = 计划内但没有有效结果的试验：无。
 missing-trials = 计划内但没有有效结果的试验（{ $count }）：{ $trials }。
 stopped-by-limit = 测试提前结束：若再执行一个试验，主机费用将超过预算上限 ${ $limit }。
@@ -1371,6 +1383,7 @@ shared-machine-single = { $balancer ->
    *[haproxy] 客户端、负载均衡器和服务器共用
 }一台机器（核数：{ $cores }）：所得数据说明该版本在此处的表现，不能与其他环境测得的数据比较。
 fleet-restored-dataset-single = 数据集从数据集快照恢复。其中的数据行与当初导入时相同，但在磁盘上按恢复时的写入顺序存放，没有导入过程留下的痕迹：吞吐可能与重新导入数据集的测试不同。
+ended-in-stage-single = { $phase }：{ $said }
 hardware-replaced-single = 执行 { $after } 个试验之后有 { $count } 台主机丢失并被替换：{ $hosts }。之后重新部署并重新导入数据，因此此前与此后的试验属于两次部署。
 step-deploy-single = { $where ->
     [tiup] 通过 TiUP 部署

@@ -18,6 +18,7 @@ from benchlab.analysis.verdict.rounds import PERCENTILES
 from benchlab.hosts.samples import METRICS, Figure, HostSeries, Interval, figures
 from benchlab.report.evidence.contents import RAW, TRIALS, Bundle
 from benchlab.report.evidence.verification import RELATIVE, Findings
+from benchlab.results import ended_servers
 from benchlab.results.records import Campaign, GateResult, TrialResult
 from benchlab.workloads.output import client_reasons, samples_of, series_csv
 from benchlab.workloads.workload import Workload
@@ -213,10 +214,17 @@ class Recomputation:
             chosen = self._definitions(module)
             ids = {gate.id for gate in chosen}
             judged = [gate for gate in again.gates if gate.gate in ids]
-            reasons = (*gates_module.reasons(chosen, judged), *client_reasons)
+            reasons, earlier = (
+                (*gates_module.reasons(chosen, judged, units=units), *client_reasons)
+                for units in (True, False)
+            )
+            # How a server ended was known to its host alone.
+            kept = tuple(one for one in stored.reasons if ended_servers.read(one) == one)
             if stored.valid:
                 self._differs(name, "valid", "; ".join(reasons))
-            elif stored.reasons != reasons and not self._otherwise_defined:
+            elif kept in (reasons, earlier):
+                reasons = stored.reasons
+            elif not self._otherwise_defined:
                 self._differs(f"{name}: reasons", "; ".join(stored.reasons), "; ".join(reasons))
             return dataclasses.replace(again, valid=False, reasons=reasons)
         if not stored.valid:

@@ -33,7 +33,7 @@ from benchlab.report.model import parameters as parameters_module
 from benchlab.report.model import quality as result_quality
 from benchlab.report.model import software as software_module
 from benchlab.report.model.series import PairSeries
-from benchlab.results import redaction
+from benchlab.results import ended_servers, redaction
 from benchlab.results.records import (
     HASH_OF,
     PAGE,
@@ -58,7 +58,7 @@ _ELSEWHERE = (
     *("benchlab", "engine_title", "engine_caveat", "ignored_errors", "dataset", "zone"),
     *("client_program", "client_version", "client_path", CLOCKS, SPENT, STOPPED),
     *(probes.FIRST, probes.AGAIN),
-    *(SPOT_HOSTS, REPLACED, PAGE, HASH_OF.format(SCRIPT), SCRIPT_BEFORE),
+    *(SPOT_HOSTS, REPLACED, PAGE, HASH_OF.format(SCRIPT), SCRIPT_BEFORE, ended_servers.KEY),
     *(f"{role}_hosts" for role in ROLES),
 )
 

@@ -14,11 +14,12 @@ from typing import get_args
 from benchlab.analysis.verdict.compare import WorkloadComparison
 from benchlab.analysis.verdict.decision import ALPHA, Decision
 from benchlab.language import Language, Value
-from benchlab.language.names import clauses, items
+from benchlab.language.names import clauses, items, plain
 from benchlab.language.numbers import MISSING, Numbers
 from benchlab.report.model import figures as tables_of
 from benchlab.report.model.quality import Quality, Tally
 from benchlab.report.model.report import Report, Section
+from benchlab.results import ended_servers
 from benchlab.results.records import STOPPED, Campaign, GateKind, Stop
 
 PLACE = "\N{OBJECT REPLACEMENT CHARACTER}"
@@ -210,6 +211,7 @@ def quality(report: Report) -> tuple[str, ...]:
         _missing(report, found),
         _client_count(report, "errors", found.errors),
         *([_client_count(report, "reconnects", found.reconnects)] if found.reconnects else ()),
+        *_servers_ended(report),
         *(report.consistency.sentences if report.consistency else ()),
     )  # fmt: skip
 
@@ -279,6 +281,17 @@ def _missing(report: Report, found: Quality) -> str:
     trials = items(found.missing, report.language)
     missing = report.language.say("missing-trials", count=len(found.missing), trials=trials)
     return sentences((missing, *stopped(report.campaign, report.language)), report)
+
+
+def _servers_ended(report: Report) -> tuple[str, ...]:
+    """The servers that ended while the sides were prepared; empty if none did."""
+    recorded = report.campaign.environment.get(ended_servers.KEY, "").splitlines()
+    if not recorded:
+        return ()
+    language = report.language
+    each = [plain(language.text(ended_servers.read(line))) for line in recorded]
+    said = language.say("servers-ended", count=len(each), each=clauses(each, language))
+    return (said,)
 
 
 def stopped(campaign: Campaign, language: Language) -> list[str]:

@@ -76,6 +76,34 @@ def test_a_gate_that_was_turned_round_is_found(
     assert places == [f"{name}: gate duration", f"{name}: gate server_alive", name]
 
 
+@pytest.mark.parametrize("figure", ["12 ms, allowed at most 10 ms", "12, allowed at most 10"])
+def test_what_only_a_host_knew_of_an_invalid_trial_is_no_difference(
+    good: bytes, verified: Callable[..., Verification], figure: str
+) -> None:
+    """How a server ended; and an earlier Benchlab recorded figures without their units."""
+    trials, one = the_trial(files_of(good), side="baseline", round=1)
+    by_name = {gate["gate"]: gate for gate in one["gates"]}
+    by_name["server_alive"] |= {"observed": 1.0, "status": "fail"}
+    by_name["clock"] |= {"observed": 12.0, "status": "fail"}
+    alive, clock = (by_name[name]["sentence"] for name in ("server_alive", "clock"))
+    one["valid"], one["reasons"] = (
+        False,
+        [
+            f"gate server_alive failed: found 1, allowed at most 0 ({alive})",
+            f"gate clock failed: found {figure} ({clock})",
+            "tikv on kv-1 was ended by signal SIGKILL; before that its log said: nothing",
+        ],
+    )
+
+    def differing() -> list[str | None]:
+        found = verified(forged(good, {"trials.json": as_json(trials)}))
+        return [each.where for each in found.differences if each.file == "trials.json"]
+
+    assert differing() == []
+    one["reasons"][-1] = "the server was tired"
+    assert differing() == ["r1-baseline-oltp_read_write-t4 (attempt 1): reasons"]
+
+
 def test_a_trial_that_nobody_planned_is_found(
     good: bytes, verified: Callable[..., Verification]
 ) -> None:

@@ -1,0 +1,74 @@
+"""What a side's servers complained of where one of them did not start.
+
+The server that TiUP waited for in vain is seldom the one to blame: a TiDB does not start while
+TiKV's disk is full. So all of them are read, and giving back removes their logs.
+
+Example:
+    ``culprit({"tikv on kv-1": ['[WARN] ["disk usage Normal->AlreadyFull"]'], "tidb on db-1": []})``
+    is that TiKV and its line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from benchlab.errors import told
+from benchlab.results import redaction
+
+QUOTED_LINES, QUOTED_LENGTH = 3, 400
+# What a line is worth: a known cause, whatever its level, before any other; a server in a container
+# complains of its cgroup at level ERROR and is well.
+_WORTH = (
+    re.compile(
+        r"disk (is )?full|AlreadyFull|enough disk space|No space left|open file descriptors"
+        r"|Too many open files|address already in use|Cannot allocate memory|permission denied",
+        re.IGNORECASE,
+    ),
+    re.compile(r"\[FATAL\]|panic"),
+    re.compile(r"\[ERROR\]"),
+    re.compile(""),
+)
+
+
+def culprit(found: Mapping[str, Sequence[str]]) -> tuple[str, list[str]] | None:
+    """The server that is most likely to blame, and its lines that say so; None: none complained.
+
+    Args:
+        found: what each server complained of; of two alike the first one is blamed.
+    """
+    for worth in _WORTH:
+        for server, lines in found.items():
+            if telling := [line for line in lines if worth.search(line)]:
+                return server, [line[:QUOTED_LENGTH] for line in telling[-QUOTED_LINES:]]
+    return None
+
+
+def told_of(found: Mapping[str, Sequence[str]], into: Path, secrets: Sequence[str]) -> str:
+    """Keep what the servers complained of; returns what to say of it, and where it is.
+
+    Args:
+        into: the file on this machine.
+        secrets: what must not be in it.
+    """
+    clean = {
+        server: [redaction.line(line, secrets) for line in lines] for server, lines in found.items()
+    }
+    blamed = culprit(clean)
+    said = "no server wrote a warning or an error"
+    if blamed is not None:
+        said = "\n".join([f"{blamed[0]} wrote:", *blamed[1]])
+    text = "".join("\n".join([f"== {server}", *lines, ""]) for server, lines in clean.items())
+    try:
+        into.parent.mkdir(parents=True, exist_ok=True)
+        into.write_text(text, encoding="utf-8")
+    except OSError as error:  # what failed before is what matters
+        return f"{said}\nwhat the other servers wrote could not be kept: {told(error)}"
+    return f"{said}\nthe last warnings and errors of all servers are in {into}"
+
+
+def file_in(folder: Path, side: str) -> Path:
+    """Where the complaints of a side are kept now; earlier ones stay."""
+    return folder / f"{side}-{datetime.now(UTC):%Y%m%dT%H%M%S}.log"

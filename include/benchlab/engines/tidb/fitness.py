@@ -1,0 +1,74 @@
+"""Whether a host, as it is set up, can have a side's servers; asked before anything is deployed.
+
+Example:
+    ``fault(executor, "admin", [SideSpec(version="v8.5.0")], restores=True)`` is None on a Debian
+    that is no container.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchlab.engines.tidb import login
+from benchlab.hosts.executor import Executor
+from benchlab.plan import versions
+from benchlab.plan.fields.engines import SideSpec
+
+# What TiUP's units ask systemd for (LimitNOFILE in its embed/templates/systemd/system.service.tpl).
+# Where the kernel refuses that, systemd gives a service what process 1 may have at most
+# (setrlimit_closest in its src/basic/rlimit-util.c).
+_WANTED_FILES = 1_000_000
+_FILES_OF_SERVICE = """
+ulimit -n "$1" 2> /dev/null && echo "$1" || awk '/^Max open files/ { print $5 }' /proc/1/limits
+"""
+# TiKV starts only with as many (`check_system_config` in its components/server/src/server.rs).
+_RESERVED_FILES, _FILES_OF_ENGINE = 1000, 40_960
+# From then on it has Titan, which opens as many files once more, unless it is switched off.
+_FIRST_OF_TITAN = "v7.6.0"
+CACHES = "/proc/sys/vm/drop_caches"
+
+
+def fault(
+    executor: Executor, user: str, stores: Sequence[SideSpec], *, restores: bool
+) -> str | None:
+    """Why a host cannot have servers; see :meth:`BaseCluster.host_fault`."""
+    if why := login.misplaced(executor, user):
+        return why
+    needed = max(map(open_files, stores), default=0)
+    if needed and (found := _files_of_service(executor)) < needed:
+        return (
+            f"a service of systemd can open {found:,} files here, and TiKV starts only where it can"
+            f" open {needed:,} (rocksdb.max-open-files, raftdb.max-open-files, and"
+            f" {_RESERVED_FILES:,} more): raise the limit of process 1 (of a container: `--ulimit"
+            " nofile=1000000`, or LimitNOFILE of the service that starts it), or set these items"
+            " lower"
+        )
+    if restores and executor.run(["sudo", "-n", "test", "-w", CACHES], check=False).exit_code != 0:
+        return (
+            f"{CACHES} cannot be written, as in most containers, and every restore empties the "
+            "cache of files, lest a trial reads from it what another one left: use a host where it "
+            "can be written, or `restore: never`"
+        )
+    return None
+
+
+def open_files(side: SideSpec) -> int:
+    """How many files a side's TiKV has to be able to open, lest it refuses to start.
+
+    Example:
+        ``open_files(SideSpec(version="v6.5.0"))`` is 82,920.
+    """
+    items = side.components.get("tikv", {})
+    titan_by_default = versions.order(side.version) >= versions.order(_FIRST_OF_TITAN)
+    has_titan = items.get("rocksdb.titan.enabled", titan_by_default)
+    of_rocksdb, of_raftdb = (
+        value if isinstance(value := items.get(f"{name}.max-open-files"), int) else _FILES_OF_ENGINE
+        for name in ("rocksdb", "raftdb")
+    )
+    return _RESERVED_FILES + of_rocksdb * (2 if has_titan else 1) + of_raftdb
+
+
+def _files_of_service(executor: Executor) -> int:
+    command = ["sudo", "-n", "sh", "-c", _FILES_OF_SERVICE, "sh", str(_WANTED_FILES)]
+    found = executor.run(command).stdout.strip()
+    return _WANTED_FILES if found == "unlimited" else int(found)
