@@ -35,7 +35,7 @@ def _held(home: Home, store: Store, campaign: str) -> Iterator[str]:
     if store.target_and_state(campaign)[1] == "running":
         yield "it is running"
     holder = MachineLock().holder()
-    if holder is not None and holder.campaign == campaign:
+    if holder is not None and (holder.campaign, holder.home) == (campaign, str(home.root)):
         yield "it holds this machine"
     if any(tagged(f"{TAG}={campaign}")):
         yield "processes of it run on this machine"
