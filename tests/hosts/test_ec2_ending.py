@@ -94,7 +94,7 @@ def test_volumes_that_outlived_their_instances_are_deleted(cloud: Cloud, by_reap
         [done] = reap(cloud.access(), [REGION], now=NOW, limits=SOON)
         assert done.kind == "volume"
     else:
-        assert "1 volumes" in give_back(client, "c1", limits=SOON)
+        assert "1 volume deleted" in give_back(client, "c1", limits=SOON)
     assert len(cloud.holdings()["volumes"]) == 1
 
 
