@@ -101,15 +101,15 @@ class Preparation(StoredCampaign):
         engine = self.target.engine(side)
         with self._watched("deploy", side):
             engine.deploy()
-        # Before data are loaded, which takes an hour.
-        if misfits := engine.misfits():
-            raise TargetError("\n".join(f"{side}: {misfit}" for misfit in misfits))
-        reported = engine.version()
-        if ignored := engine.ineffective(engine.variables()):
-            raise SpecError(
-                f"{side}: parameters without effect in {reported}: "
-                + ", ".join(f"{key} (is {value})" for key, value in ignored.items())
-            )
+            # Before data are loaded, which takes an hour.
+            if misfits := engine.misfits():
+                raise TargetError("\n".join(f"{side}: {misfit}" for misfit in misfits))
+            reported = engine.version()
+            if ignored := engine.ineffective(engine.variables()):
+                raise SpecError(
+                    f"{side}: parameters without effect in {reported}: "
+                    + ", ".join(f"{key} (is {value})" for key, value in ignored.items())
+                )
         self.target.balancer(side).configure()
         self._clock.ended("deploy", side)
 

@@ -525,7 +525,7 @@ class Cluster(TiDB, BaseCluster):
                 self._tiup.cluster("start", self.instance.cluster_name)
             except CommandError as error:
                 raise EngineError(f"{self._name()}: cannot be started: {error}") from error
-        self._note_started()
+            self._note_started()
 
     @contextmanager
     def _complaints_told(self) -> Iterator[None]:
