@@ -6,7 +6,9 @@ One host has every server role, as in the mixed topology of the published v2.1 v
 from __future__ import annotations
 
 import os
+import re
 import signal
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -22,12 +24,13 @@ from benchlab.errors import LockHeldError, TargetError, UnavailableError
 from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import FleetHost, Role
 from benchlab.hosts.lock import Holder
+from benchlab.results import ended_servers
 from benchlab.targets.owned import Target
 from benchlab.targets.owned_hosts import lock_of
 from tests.hosts import standin
 from tests.hosts.namespaces import USER, NamespaceHost, Namespaces, new_key, unused
-from tests.hosts.rented import project_in, settings, write_topology
-from tests.machine import LIMIT_S, Machine, machine_in, servers
+from tests.hosts.rented import TOPOLOGY, project_in, settings, write_topology
+from tests.machine import LIMIT_S, LOOK_AGAIN_S, Machine, machine_in, servers
 
 __all__ = ["servers"]  # a fixture
 
@@ -192,6 +195,41 @@ def test_a_campaign_measures_and_leaves_the_hosts_as_they_were(owned: Owned) -> 
     for name in ("owner", "own"):
         for secret in ("ssh_key", "password", "fleet.json"):
             assert not (machine.here.campaign(name) / secret).exists()
+
+
+def test_a_tikv_that_is_killed_is_named_in_the_load_and_in_a_trial(owned: Owned) -> None:
+    """With its host, when it ended, and whether systemd has started it again. The load goes on, as
+    its rows are all there, and the report says so; the trial is measured again.
+    """
+    machine = owned.machine
+    run = machine.start(*owned.start("named", seconds=5, dataset__table_size=50_000))
+    for act in ("prepare", "run"):
+        at_work = f"grep -lszxF {act} /proc/[0-9]*/cmdline"  # the client's
+        while not owned.hosts["host-1"].run(at_work, check=False).stdout:
+            assert run.poll() is None, run.communicate()[0]
+            time.sleep(LOOK_AGAIN_S)
+        owned.hosts["host-4"].run(f"kill -9 $(cat {DATA}/benchlab/named/*/deploy/tikv-*/pid)")
+    output, _ = run.communicate(timeout=LIMIT_S)
+    assert run.returncode == 0, output
+    campaign, trials = machine.outcome("named")
+    ended = r"tikv on host-4 ended at 20[-0-9]+ [:0-9]+ UTC"
+    noted = campaign.environment[ended_servers.KEY]
+    assert re.match(rf"load \((baseline|candidate)\): {ended}", noted), noted
+    bad = [trial for trial in trials if not trial.valid]
+    assert bad, "one was killed in a trial"
+    gate, named, *_ = bad[0].reasons
+    assert gate.startswith("gate server_alive failed: found 1, allowed at most 0")
+    waits = r", and systemd had not started it again when it was asked; before that its log said: "
+    assert re.match(ended + waits + ".*server is ready to serve", named), named
+    page = (machine.here.reports / "named" / "report.md").read_text().replace("\\", "")
+    assert "Servers that ended while the databases were prepared (1): " in page
+    assert page.count("tikv on host-4 ended at") >= 2, "and the trial's"
+    assert machine.verified("named").outcome == "holds"
+    with machine.store() as store:
+        learned = {time.step for _, time in store.step_times(TOPOLOGY, "tidb")}
+    assert "analyze" in learned
+    assert "load" not in learned
+    assert owned.left() == {}
 
 
 def test_a_killed_campaign_is_given_back_and_leaves_nothing(owned: Owned) -> None:

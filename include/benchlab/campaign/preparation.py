@@ -99,9 +99,8 @@ class Preparation(StoredCampaign):
             self.target.engine(deployed).stop()
         self.target.begin_deployment(self.sequence.current())
         engine = self.target.engine(side)
-        with self._watched("deploy", side):
-            engine.deploy()
-            # Before data are loaded, which takes an hour.
+        engine.deploy()
+        with self._watched("deploy", side):  # before data are loaded, which takes an hour
             if misfits := engine.misfits():
                 raise TargetError("\n".join(f"{side}: {misfit}" for misfit in misfits))
             reported = engine.version()
@@ -338,6 +337,7 @@ class Preparation(StoredCampaign):
         consistency conditions): it goes on with servers that run again, the campaign says so, and
         later plans do not learn from the time that it took.
         """
+        self._go_on(phase, sides)  # what ended since the stage before, and would be started unsaid
         try:
             yield
         except UnreachableError:
@@ -348,13 +348,17 @@ class Preparation(StoredCampaign):
                     for ended in self.target.engine(side).ended_servers():
                         error.add_note(f"{side}: {ended}")
             raise
-        found = {side: [*self.target.engine(side).ended_servers()] for side in sides}
-        if not any(found.values()):
-            return
-        self._clock.forget()
-        for side in (side for side in sides if found[side]):
-            self.target.engine(side).go_on()
-            for ended in found[side]:
+        self._go_on(phase, sides)
+
+    def _go_on(self, phase: str, sides: Sequence[Side]) -> None:
+        """Say which servers of these sides ended by themselves, and wait until they run again."""
+        for side in sides:
+            engine = self.target.engine(side)
+            if not (found := [*engine.ended_servers()]):
+                continue
+            self._clock.forget()
+            engine.go_on()
+            for ended in found:
                 self.note("prepare", f"{phase} {side}", note=str(ended))
                 said = str(ended_servers.in_stage(phase, side, ended))
                 noted = self.store.campaign(self.campaign.id).environment.get(ended_servers.KEY)

@@ -70,7 +70,7 @@ def line(text: str, secrets: Iterable[str]) -> str:
     """A line of a log without these secrets, and without passwords in addresses.
 
     Example:
-        ``line("dial http://a:hunter2@pd", [])`` is ``dial http://a:(redacted)@pd``.
+        ``line("IDENTIFIED BY 'abc'", ["abc"])`` is ``IDENTIFIED BY '(redacted)'``.
     """
     for secret in filter(None, secrets):
         text = text.replace(secret, "(redacted)")

@@ -12,7 +12,7 @@ from upath import UPath
 from benchlab.campaign.stages import CampaignRun
 from benchlab.errors import CommandError, EngineError, TargetError, UnreachableError
 from benchlab.home import Home
-from benchlab.language import message
+from benchlab.language import Message, message
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.results import ended_servers
 from benchlab.results.store import Store
@@ -193,15 +193,22 @@ def test_a_dataset_that_cannot_be_kept_is_loaded_on_the_other_side_as_well(
     assert "the dataset cannot be kept: no such bucket" in notes
 
 
-def died(fleet: Fleet, side: Side) -> list[str]:
-    """A server of a side has ended and runs again; returns what the side was asked to do then."""
+def dies(fleet: Fleet, side: Side) -> list[str]:
+    """A server of a side ends in its load and runs again; returns what the side is asked to do."""
     how = message("ended-again", at="2026-11-26 18:53:04 UTC", again="2026-11-26 18:53:19 UTC")
-    said, acts = [ended_servers.ended("tikv", "kv-1", how, ["[INFO] last"])], list[str]()
+    said, acts = list[Message](), list[str]()
+    answer, port = fleet.executor.answer, {side: port for port, side in PORTS.items()}[side]
+
+    def load(command: Sequence[str], stdin: str) -> str:
+        if f"--mysql-port={port}" in command:
+            said.append(ended_servers.ended("tikv", "kv-1", how, ["[INFO] last"]))
+        return answer(command, stdin)
 
     def go_on() -> None:
         acts.append("went on")
         said.clear()
 
+    fleet.executor.answer = load
     vars(fleet.engines[side]).update(ended_servers=lambda: [*said], go_on=go_on)
     return acts
 
@@ -211,7 +218,7 @@ def test_a_server_that_ended_in_the_load_is_said_and_the_time_not_learned(
 ) -> None:
     """Where all rows are there the campaign goes on; its progress and report say which server."""
     work, fleet = campaign(store, tmp_path, lambda command, stdin: "")
-    acts = died(fleet, "candidate")
+    acts = dies(fleet, "candidate")
     work.load(*SIDES)
     assert acts == ["went on"]
     assert store.step_times("local", "mariadb") == []
@@ -235,7 +242,7 @@ def test_a_load_that_fails_names_the_server_that_ended(store: Store, tmp_path: P
         raise CommandError("fake", "sysbench", 1, "Region is unavailable")
 
     work, fleet = campaign(store, tmp_path, answer)
-    died(fleet, "baseline")
+    dies(fleet, "baseline")
     with pytest.raises(CommandError, match="Region is unavailable") as caught:
         work.load(*SIDES)
     (note,) = caught.value.__notes__

@@ -57,6 +57,15 @@ def test_a_stage_that_ends_keeps_what_it_took(here: Here, store: Store) -> None:
     assert time.seconds >= 0
 
 
+def test_a_deployment_is_tried_again_whatever_the_try_before_left(here: Here, store: Store) -> None:
+    """What ended then is not started: it is removed."""
+    run = begun(here, store)
+    run.register()
+    run.deploy("baseline")
+    asked = [call[0] for call in run.target.engine("baseline").mock_calls]  # type: ignore[attr-defined]
+    assert asked.index("deploy") < asked.index("ended_servers")
+
+
 def test_a_stage_that_failed_or_was_begun_twice_does_not_count(here: Here, store: Store) -> None:
     """Nor does any after a campaign was resumed: it meets what an earlier try has left."""
     run = begun(here, store)
