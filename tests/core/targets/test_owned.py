@@ -33,7 +33,8 @@ def checked(
 
     def answer(command: Sequence[str], stdin: str) -> str:
         told = " ".join(str(int(gib * GIB)) for gib in (capacity, free, own))
-        return told if "df --output" in " ".join(command) else ""
+        asked = " ".join(command)
+        return told if "df --output" in asked else "1000000" if "ulimit" in asked else ""
 
     host = FleetHost("h1", (role,), "10.0.0.1", "", "admin", "", Path("/data"))
     target.rehearse_on({"h1": fakes.FakeExecutor(answer)}, Fleet((host,)))

@@ -43,7 +43,7 @@ _REASON = re.compile(
 
 
 # Columns that are shares beside those whose name says so, and units by the end of a name.
-_SHARES = ("rate_error", "rate_excess", "leader_imbalance")
+_SHARES = ("rate_error", "rate_excess")
 _UNITS = {"_s": " s", "_ms": " ms", "_pct": " %"}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from benchlab.engines.tidb import login
+from benchlab.errors import EngineError
 from benchlab.hosts.executor import Executor
 from benchlab.plan import versions
 from benchlab.plan.fields.engines import SideSpec
@@ -71,4 +72,8 @@ def open_files(side: SideSpec) -> int:
 def _files_of_service(executor: Executor) -> int:
     command = ["sudo", "-n", "sh", "-c", _FILES_OF_SERVICE, "sh", str(_WANTED_FILES)]
     found = executor.run(command).stdout.strip()
-    return _WANTED_FILES if found == "unlimited" else int(found)
+    if found == "unlimited":
+        return _WANTED_FILES
+    if not found.isdigit():
+        raise EngineError(f"how many files a service can open is not said by /proc/1: {found!r}")
+    return int(found)
