@@ -150,6 +150,12 @@ class UnreachableError(TargetError):
     """A host cannot be reached over SSH, or the connection was lost; the text names the host."""
 
 
+def first_line(command: str) -> str:
+    """A command for people: of a script, whose text is the program's own, its first line."""
+    first, more, _ = command.partition("\n")
+    return f"{first} ..." if more else first
+
+
 class CommandError(BenchlabError):
     """A command failed on a host.
 
@@ -173,7 +179,7 @@ class CommandError(BenchlabError):
         self.host, self.command, self.exit_code = host, command, exit_code
         self.output = output = _ESCAPE_CODE.sub("", output)
         ended = "was ended" if exit_code is None else f"ended with exit code {exit_code}"
-        message = f"on {host}: `{command}` {ended}"
+        message = f"on {host}: `{first_line(command)}` {ended}"
         if tail := "\n".join(output.strip().splitlines()[-TAIL_LINES:]):
             message += f"; its last output:\n{tail}"
         if hint:

@@ -457,6 +457,9 @@ def note_start(conf: dict[str, Any], identity: str) -> None:
         file.write(f"{identity}\n")
     if conf["component"] == "tikv":
         (data / PLACEHOLDER).write_bytes(b"\0" * 1_000_000)
+        locks = Path(f"/tmp/{os.getuid()}_TIKV_LOCK_FILES")
+        locks.mkdir(exist_ok=True)
+        (locks / f"0.0.0.0_{conf['port']}").touch()
 
 
 def _get(url: str, body: dict[str, Any] | None = None) -> Any:

@@ -50,7 +50,7 @@ LOOK = f"""
 ls -d {DATA}/benchlab/* /home/{USER}/.tiup/storage/cluster/clusters/* | grep -v '\\.lock$'
 grep -lsz '^BENCHLAB_CAMPAIGN=' /proc/[0-9]*/environ
 find /proc -mindepth 2 -maxdepth 2 -name cwd -lname '{DATA}/*'
-find /tmp -maxdepth 1 '(' -name '*tidb*' -o -name 'br.log*' ')'
+find /tmp -maxdepth 1 '(' -name '*tidb*' -o -name '*_TIKV_*' -o -name 'br.log*' ')'
 cat {LOCK}
 """
 # What lets an account in, whatever `AuthorizedKeysFile` holds for all others.

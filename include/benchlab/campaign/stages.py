@@ -138,7 +138,9 @@ class CampaignRun(Preparation):
         run.note("plan", "planned", note=f"{len(planned.trials)} trials, {planned.minutes} min")
         kept = [name for name in JUDGED if getattr(run.spec, name) != getattr(spec, name)]
         if kept:
-            note = f"resumed with what it began with, which is otherwise now: {', '.join(kept)}"
+            note = (
+                f"it keeps what it began with; the report type has changed since: {', '.join(kept)}"
+            )
             run.note("plan", "warning", note=note)
         for warning in planned.warnings:
             run.note("plan", "warning", note=str(warning))

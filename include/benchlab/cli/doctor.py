@@ -158,7 +158,7 @@ def _report_types(home: Home) -> tuple[list[ReportSpec], list[Check]]:
             spec = report_types.resolve(home, written, today, to_run=False).spec
             specs.append(spec)
             checks.append(_report(home, written, spec, planning.choose_engine(spec, home)[0]))
-        except TargetError as error:  # of a server that exists, and campaigns need not be its
+        except TargetError as error:  # perhaps nobody uses this report type
             checks.append(Check(f"report type {path.stem}", False, f"cannot run yet: {error}"))
         except BenchlabError as error:
             checks.append(Check(f"report type {path.stem}", False, str(error), blocks=True))

@@ -82,7 +82,7 @@ class ReportSpec(Frozen):
             purpose while it is measured, to see whether Benchlab detects it; 0: never.
         seed: decides the order of the trials; None: derived from the campaign's id.
         leaders: of TiKV's regions, of clusters that Benchlab deploys: ``level``, moved before each
-            trial until all stores have as many; ``as_placed``, as PD leaves them.
+            trial until all servers lead equally many; ``as_placed``, as PD leaves them.
         load_balancer: ``none`` where the client connects to the only server of a side; settings of
             HAProxy where they are not Benchlab's own; see :attr:`haproxy`.
         connections: the Connection by which the server of each side is reached, where the target

@@ -520,9 +520,9 @@ def _fleet(spec: ReportSpec) -> dict[str, Param | None]:
             spec,
             "leaders",
             "Leaders of TiKV's regions",
-            "Elected anew at every start; a store with more of them has more work.",
+            "Elected anew at every start; a TiKV server with more of them has more work.",
             values_display={
-                "level": "level: moved before each trial until all stores have as many",
+                "level": "level: moved before each trial until all servers have equally many",
                 "as_placed": "as_placed: as PD leaves them, up to ten apart",
             },
         )

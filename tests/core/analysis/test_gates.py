@@ -205,7 +205,7 @@ def test_a_figure_of_a_reason_has_its_unit() -> None:
     said = gates_module.reasons(GATES, failed)
     for figure in ("found 12 ms, allowed at most 10 ms", "found 3 %, allowed at most 1 %"):
         assert any(figure in reason for reason in said)
-    assert any("found 3.6, allowed at most 0 (TiKV's stores" in reason for reason in said)
+    assert any("found 3.6, allowed at most 0 (no TiKV server" in reason for reason in said)
     earlier = gates_module.reasons(GATES, failed, units=False)
     assert any("found 12, allowed at most 10 (" in reason for reason in earlier)
     assert all(str(gates_module.reason(reason)) == reason for reason in (*said, *earlier))

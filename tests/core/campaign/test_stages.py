@@ -109,7 +109,9 @@ def test_a_resumed_campaign_says_which_values_it_keeps(bench: Bench) -> None:
     spec = bench.run.spec.with_overrides({"threshold_pct": 5.0, "languages": ["zh"]})
     CampaignRun.create(home, store, spec, "c1", "test")
     notes = [note.note for note in bench.run.progress.read()[0] if note.phase == "warning"]
-    said = "resumed with what it began with, which is otherwise now: threshold_pct, languages"
+    said = (
+        "it keeps what it began with; the report type has changed since: threshold_pct, languages"
+    )
     assert notes == [said]
     assert store.campaign("c1").report_type.threshold_pct != 5.0
 

@@ -509,7 +509,7 @@ def test_what_cannot_be_read_of_a_cluster_is_an_error() -> None:
     """PD is there and does not report the stores: neither a good nor a missing figure."""
     made = cluster(Log(), answers={**ANSWERS, "/stores": SICK})
     assert made.running()
-    with pytest.raises(EngineError, match=r"no member of PD answers .*/stores: .*HTTP 503"):
+    with pytest.raises(EngineError, match=r"nothing answers .*/stores: .*HTTP 503"):
         made.columns()
 
 

@@ -532,3 +532,13 @@ def test_a_secret_is_not_written_through_a_planted_link(
     executor.put(path, "hunter2", private=True)
     assert target.read_text() == ""
     assert not path.is_symlink()
+
+
+def test_of_a_script_that_fails_a_person_sees_the_first_line() -> None:
+    """The rest is Benchlab's own program; the whole command is there for those who look."""
+    error = CommandError("h1", "sh -c 'set -eu\ndo this\ndo that'", 1, "no room")
+    assert (
+        str(error)
+        == "on h1: `sh -c 'set -eu ...` ended with exit code 1; its last output:\nno room"
+    )
+    assert error.command.endswith("do that'")

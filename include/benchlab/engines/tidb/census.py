@@ -139,16 +139,12 @@ class Census:
             time.sleep(LEVEL_POLL_S)
 
     def _to_move(self, database: str) -> dict[int, int]:
-        regions, stores = self._pd_urls("/regions"), self._pd_urls("/stores")
+        of_pd = self._ask_pd("/regions", "/stores")
         servers = self.fleet.with_role("tidb")
         tables = [self._url("tidb", host.address, f"/schema/{database}") for host in servers]
-        answers = status.ask(self.executor, [*regions, *stores, *tables])
-        up = [
-            store.id
-            for store in status.read_stores(*self._first(stores, answers))
-            if store.state == "Up"
-        ]
-        known = leaders.read_regions(*self._first(regions, answers))
+        answers = status.ask(self.executor, tables)
+        up = [store.id for store in status.read_stores(*of_pd["/stores"]) if store.state == "Up"]
+        known = leaders.read_regions(*of_pd["/regions"])
         return leaders.moves(known, up, status.read_table_ids(*self._first(tables, answers)))
 
     def regions(self, *, level: bool) -> Regions:
@@ -164,8 +160,7 @@ class Census:
             EngineError: PD does not answer.
         """
         routes = ("/stores", "/config", "/operators", "/stats/region", *PEER_ROUTES)
-        answers = status.ask(self.executor, [url for path in routes for url in self._pd_urls(path)])
-        found = {path: self._first(self._pd_urls(path), answers) for path in routes}
+        found = self._ask_pd(*routes)
         stores = [s for s in status.read_stores(*found["/stores"]) if s.state != "Tombstone"]
         counts = [store.leaders for store in stores]
         lacking = {
@@ -307,13 +302,27 @@ class Census:
         ]
 
     def _first(self, urls: Sequence[str], answers: Answers) -> tuple[str, Any]:
-        """The first answer of a member of PD, and where it is from, for errors; followers forward
-        the question to the leader.
+        """The first of several answers, and where it is from, for errors; members of PD that do not
+        lead it forward the question.
         """
         found = [url for url in urls if answers.found.get(url) is not None]
         if not found:
-            raise EngineError(f"no member of PD answers {', '.join(urls)}: {answers.complaint}")
+            raise EngineError(f"nothing answers {', '.join(urls)}: {answers.complaint}")
         return self._where(found[0]), answers.found[found[0]]
+
+    def _ask_pd(self, *paths: str) -> dict[str, tuple[str, Any]]:
+        """What PD answers, and where, by path: of the first member that answers all of them, since
+        regions of a large dataset are megabytes.
+        """
+        silent = []
+        for host in self.fleet.with_role("pd"):
+            urls = {path: self._url("pd", host.address, f"{API}{path}") for path in paths}
+            answers = status.ask(self.executor, [*urls.values()])
+            found = {path: answers.found.get(url) for path, url in urls.items()}
+            if None not in found.values():
+                return {path: (self._where(urls[path]), found[path]) for path in paths}
+            silent.append(answers.complaint)
+        raise EngineError(f"no member of PD answers {', '.join(paths)}: {'; '.join(silent)}")
 
     def _where(self, url: str) -> str:
         """A URL with the names of its host, for people."""

@@ -91,7 +91,7 @@ _CLEAN = (
     + FORGET_LOGIN
     + """
 set -eu
-root=$1 account=$2 key=$3
+root=$1 account=$2 key=$3 port=$4
 for unit in $(our_units "$root"); do
     systemctl disable --now "$unit" || true
     rm -f "/etc/systemd/system/$unit"
@@ -106,6 +106,10 @@ while pids=$(ours "$root") || exit 1; [ -n "$pids" ]; do
     sleep 0.1
 done
 rm -rf "$root"
+# TiKV leaves a file by its address there (`acquire_lock` in its components/server/src/common.rs).
+locks=/tmp/$(id -u "$account")_TIKV_LOCK_FILES
+rm -f "$locks"/*_"$port"
+if [ -d "$locks" ]; then rmdir --ignore-fail-on-non-empty "$locks"; fi
 if [ -n "$key" ]; then
     home=$(getent passwd "$account" | cut -d: -f6)
     for keys in $(sshd -T 2>/dev/null | sed -n 's/^authorizedkeysfile //p') .ssh/authorized_keys; do
@@ -292,7 +296,7 @@ class SideOnHosts:
         """
 
         def work(host: FleetHost) -> None:
-            arguments = [str(self.places(host).root), host.user, public_key]
+            arguments = [str(self.places(host).root), host.user, public_key, str(self.ports.tikv)]
             self._root(host, _CLEAN, arguments, timeout_s=CLEAN_LIMIT_S)
 
         return try_on_all({host.name: host for host in self.all}, work)[1]

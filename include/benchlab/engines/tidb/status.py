@@ -191,7 +191,8 @@ def typed(value: Any, kind: type[Kind], what: str) -> Kind:
         return value
     found = "missing" if value is None else f"{json.dumps(value)[:80]}"
     raise EngineError(
-        f"{what} has to be {_KINDS[kind]}, and is {found}; no version that Benchlab knows says that"
+        f"{what} has to be {_KINDS[kind]}, and is {found}; check what answers there, and which "
+        "version it is"
     )
 
 

@@ -19,7 +19,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
-from benchlab.errors import CommandError, CommandTimeout, TargetError, UnreachableError
+from benchlab.errors import (
+    CommandError,
+    CommandTimeout,
+    TargetError,
+    UnreachableError,
+    first_line,
+)
 from benchlab.hosts.executor import JOB_TAG, JOB_WRAPPER, START_LIMIT_S, TAG, Completed, JobStatus
 from benchlab.hosts.fleet import MIRRORS, FleetHost
 from benchlab.hosts.own_address import shut_out
@@ -211,7 +217,7 @@ class SSHExecutor(contextlib.AbstractContextManager["SSHExecutor"]):
             ended = self._link().execute(program, sent, timeout_s)
         except UnreachableError as error:
             why = shut_out(self._to, self._campaign)
-            raise UnreachableError(f"{error}{why}\nwhile running `{shown}`") from error
+            raise UnreachableError(f"{error}{why}\nwhile running `{first_line(shown)}`") from error
         except TimeoutError as error:
             raise CommandTimeout(self.host, shown, timeout_s) from error
         stdout, stderr = _text(ended.stdout), _text(ended.stderr)

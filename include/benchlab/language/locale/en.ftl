@@ -192,7 +192,7 @@ outcome-inconclusive = { $workload } is inconclusive. No change of { $limit } or
 note = Note: { $because }.
 note-label = Note:
 reach = any change between { $low } and { $high } is within the noise
-reach-of-several = the estimate is outside the noise of this workload alone ({ $low } to { $high }), but not once it is counted how many workloads were tested
+reach-of-several = taken alone, this workload's estimate is outside the noise ({ $low } to { $high }), but not after correcting for the number of workloads tested
 why-sequential = the sides were measured one after the other, so a drift of the hosts cannot be told apart from the version
 rounds-used = The estimate uses the { $used } of { $rounds } rounds that are complete; each row of the table uses the rounds in which both sides have a valid trial for it.
 latency-unknown = { $reasons ->
@@ -416,9 +416,9 @@ restore-after-writes = Before a trial the side's data are { restored-from } if a
 restore-per-workload = Before each block the side's data are { restored-from }; each later trial of the block runs on what the one before it left.
 restore-never = The data are never restored: each trial runs on what the trials before it left.
 after-restore = After a restore the hosts' caches are empty.
-step-leaders = Before the client starts, wait until every region has its leader and all its peers and PD moves none{ $leaders ->
-    [as-placed] {""}; the leaders stay where PD leaves them.
-   *[level] {""}; then move leaders until all stores lead the same number of regions, to within one, and the same number of the dataset's.
+step-leaders = Once a trial's cluster is up, wait until every region has a leader and all its peers and PD moves no region, for a limited time{ $leaders ->
+    [as-placed] {""}; the leaders stay where PD has placed them.
+   *[level] {""}; then move leaders until all TiKV servers lead equally many regions, and equally many of the dataset's, to within one.
 }
 step-trial = { $where ->
     [existing] For each trial: wait until the server answers,
@@ -1263,7 +1263,7 @@ warning-records = dataset.records: { $records }: before its first operation ycsb
 warning-deletes = dataset: oltp_delete deletes a row once. From { $rate } deletes a second on, more than a third of those in { $seconds } s find none of the { $rows } rows, and finding none is what is measured; take more rows or fewer seconds
 warning-not-set = engines.{ $engine }.by_workload: recorded as asked for and not set: only TiDB Cloud's support can change TiKV's parameters, on a cluster that is there; have it done on a cluster of your own, and measure that with the target existing
 warning-dataset-unknown = planned as if the dataset had to be loaded, because S3 cannot be asked: { $why }
-warning-not-checked = { $side }: whether there is a version { $version } could not be checked: { $why }
+warning-not-checked = { $side }: could not check whether version { $version } exists: { $why }
 maven-silent = Maven Central does not answer
 
 ## Stages and phases of a campaign, as its progress has them

@@ -368,7 +368,7 @@ restore-after-writes = 如果上次恢复之后写入过数据，则在试验之
 restore-per-workload = 每个测试块之前，{ restored-from }该方的数据；同一测试块内的试验依次使用前一个试验留下的数据。
 restore-never = 不恢复数据：每个试验都在之前的试验留下的数据上运行。
 after-restore = 恢复之后，主机的缓存中没有任何数据。
-step-leaders = 客户端启动之前，等到每个 Region 都有 leader 和全部副本，且 PD 不再迁移 Region{ $leaders ->
+step-leaders = 试验的集群启动后，在限定时间内等到每个 Region 都有 leader 和全部副本，且 PD 不再迁移 Region{ $leaders ->
     [as-placed] ；leader 保持 PD 调度后的分布。
    *[level] ；然后迁移 leader，使各 TiKV 上的 leader 数量相差不超过一个，数据集的 leader 数量也是如此。
 }
@@ -546,10 +546,10 @@ gate-dataset = 在某一方的首个试验之前，数据集与快照中的一�
     .of = the dataset equals the snapshot's before a side's first trial
 gate-server-alive = 为该试验启动的服务器一直运行到试验结束
     .of = the server that was started for the trial ran to its end
-gate-balance = 各 TiKV 上的 leader 数量符合要求
-    .of = TiKV's stores led as many regions as they should
+gate-balance = 各 TiKV 所承担的 leader 数量不多于也不少于均衡（或按 PD 调度）后的数量
+    .of = no TiKV server led more, or fewer, regions than levelling (or, as placed, PD) leaves it
 gate-settled = 运行前后，每个 Region 都有 leader 和全部副本，且 PD 没有迁移任何 Region
-    .of = every region had its leader and its peers and PD moved none, before and after the run
+    .of = before and after the run, every region had a leader and all its peers, and PD was moving none
 gate-background-work = 试验期间没有运行 ANALYZE、DDL 或备份
     .of = no analyze, DDL or backup ran during the trial
 gate-load-balancer = 试验前后，负载均衡器的每个后端均为 UP 状态
