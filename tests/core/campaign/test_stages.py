@@ -16,6 +16,7 @@ from benchlab.errors import LockHeldError, SpecError, StoreError, TargetError
 from benchlab.plan.spending import Spending
 from benchlab.report.formats import terminal
 from benchlab.report.model import report as model
+from benchlab.results import ended_servers
 from benchlab.results.store import Store
 from benchlab.targets import fleet_files
 from tests.builders import campaigns, fakes
@@ -157,6 +158,26 @@ def test_a_store_that_is_lost_keeps_nothing_rented(
         stages.run(bench.run)
     assert bench.acts[-1] == "give_back"
     assert caught.value.__notes__ == ["the store is gone"]
+
+
+def test_servers_that_benchlab_ended_itself_are_not_said_to_have_ended(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stage that is tried again, and a campaign that is resumed, first end what they find."""
+    target = bench.run.target
+    del vars(target)["interrupt"]
+    engine = target.engine("baseline")
+    acts = {"start": None, "analyze": None, "checksum": "1", "row_counts": {}}
+    acts["facts"] = campaigns.campaign().facts["baseline"]
+    for act, found in acts.items():
+        monkeypatch.setattr(type(engine), act, lambda *_, found=found: found)
+    bench.run.analyze("baseline")
+    for again in (lambda: bench.run.analyze("baseline"), bench.run.register):
+        target.executor.start_job("server-baseline", ["sleep", "1000"])
+        again()
+        assert [*engine.ended_servers()] == []
+        bench.run.analyze("baseline")
+        assert ended_servers.KEY not in bench.run.store.campaign("c1").environment
 
 
 def test_a_retry_of_the_registration_keeps_its_hosts(
