@@ -480,6 +480,14 @@ def test_an_m_in_a_variable_is_not_a_minute() -> None:
     assert made.ineffective({"tidb_mem_quota_query": "1m"}) == {"tidb_mem_quota_query": "1m"}
 
 
+def test_a_side_that_is_stopped_has_not_ended_even_where_nothing_of_it_was_at_work() -> None:
+    """What was started is forgotten, so that its servers are not said to have ended later."""
+    log = Log()
+    cluster(log).stop()
+    assert log.tiup() == []
+    assert ["rm", "-f", "/home/admin/c1/baseline/started.json"] in log.commands
+
+
 @pytest.mark.parametrize("route", ["/health", "/config"])
 def test_a_server_that_answers_with_an_error_has_ended(route: str) -> None:
     """It counts as gone: the trial must not count."""

@@ -180,12 +180,11 @@ class Cluster(TiDB, BaseCluster):
             self._census.level(self.instance.database)
 
     def stop(self) -> None:
-        if not self._hosts.at_work():
-            return
-        try:
-            self._tiup.cluster("stop", self.instance.cluster_name)
-        except CommandError as error:
-            raise EngineError(f"{self._name()}: cannot be stopped: {error}") from error
+        if self._hosts.at_work():
+            try:
+                self._tiup.cluster("stop", self.instance.cluster_name)
+            except CommandError as error:
+                raise EngineError(f"{self._name()}: cannot be stopped: {error}") from error
         self.executor.run(["rm", "-f", str(self._started)])
 
     def running(self) -> bool:
