@@ -488,6 +488,22 @@ def test_a_side_that_is_stopped_has_not_ended_even_where_nothing_of_it_was_at_wo
     assert ["rm", "-f", "/home/admin/c1/baseline/started.json"] in log.commands
 
 
+def test_a_host_that_does_not_answer_is_not_said_to_have_complained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where its side does not start, why it does not answer is said beside."""
+
+    def refused(tiup: TiUP, *arguments: str) -> None:
+        raise CommandError("client-1", "tiup", 1, "timed out")
+
+    monkeypatch.setattr(TiUP, "cluster", refused)
+    answers = {**ANSWERS, "/health": SICK}
+    with pytest.raises(EngineError, match="timed out") as caught:
+        cluster(Log(), broken=["kv-1"], logs=tmp_path, answers=answers).start()
+    assert "\nno server that could be read wrote a warning or an error\n" in str(caught.value)
+    assert "\ntikv on kv-1 could not be read: " in str(caught.value)
+
+
 @pytest.mark.parametrize("route", ["/health", "/config"])
 def test_a_server_that_answers_with_an_error_has_ended(route: str) -> None:
     """It counts as gone: the trial must not count."""

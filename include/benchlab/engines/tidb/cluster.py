@@ -535,8 +535,8 @@ class Cluster(TiDB, BaseCluster):
             if self.instance.logs is None:
                 raise
             file = complaints.file_in(self.instance.logs, self.instance.side)
-            found = self._hosts.complaints()
-            told = complaints.told_of(found, file, [self.instance.password])
+            found, unread = self._hosts.complaints()
+            told = complaints.told_of(found, unread, file, [self.instance.password])
             raise EngineError(f"{error}\n{told}") from error
 
     def _note_started(self) -> None:

@@ -262,13 +262,16 @@ class SideOnHosts:
             found[name] = ended(component, host.name, silent, [])
         return [found[name] for name in named]
 
-    def complaints(self) -> dict[str, list[str]]:
+    def complaints(self) -> tuple[dict[str, list[str]], dict[str, str]]:
         """The last warnings and errors that each server wrote, by server: ``tikv on kv-1``.
 
         Which server is to blame first comes first.
         """
 
         def ask(server: tuple[Component, FleetHost]) -> list[str]:
+
+        Returns:
+            Also, by server, why its host could not be read.
             component, host = server
             command = ["sh", "-c", _COMPLAINTS, "sh", str(self.places(host).log(component)), "40"]
             return self.executors(host).run(command, check=False).stdout.splitlines()
@@ -279,7 +282,7 @@ class SideOnHosts:
             for host in self.fleet.with_role(component)
         }
         found, failed = try_on_all(servers, ask)
-        return {name: found[name] if name in found else [failed[name]] for name in servers}
+        return {name: found[name] for name in servers if name in found}, failed
 
     def clean(self, public_key: str) -> dict[str, str]:
         """Remove this side's processes, units, files and TiUP's login from every host.
