@@ -224,7 +224,8 @@ def test_how_a_server_ended_is_said_in_chinese_too() -> None:
     assert chinese.startswith(f"kv-2 上的 tikv 于 {at} 终止，systemd 于 {again} 将其重新启动")
     gone = str(ended_servers.ended("mariadb", "localhost", ended_servers.by_exit_code(137), []))
     assert gone == (
-        "mariadb on localhost was ended by signal SIGKILL; before that its log said: nothing"
+        "mariadb on localhost was ended by signal SIGKILL; before that its log said: nothing that "
+        "could be read"
     )
     assert "被信号 SIGKILL 终止；此前其日志为：无" in load("zh").text(gates_module.reason(gone))
 
