@@ -397,7 +397,11 @@ class Cluster(TiDB, BaseCluster):
     def ended_servers(self) -> Sequence[Message]:
         """See :class:`Database`; how each ended is asked of its host's systemd, and of its log."""
         started = self._noted()
-        return self._hosts.how_ended(self._census.ended(started)) if started else []
+        return (
+            self._hosts.how_ended(self._census.ended(started), [self.instance.password])
+            if started
+            else []
+        )
 
     def go_on(self) -> None:
         self.start()

@@ -237,11 +237,14 @@ class SideOnHosts:
 
         return any(on_all(self.all, work).values())
 
-    def how_ended(self, servers: Sequence[tuple[Component, FleetHost]]) -> list[Message]:
+    def how_ended(
+        self, servers: Sequence[tuple[Component, FleetHost]], secrets: Sequence[str]
+    ) -> list[Message]:
         """What is known of servers that ended by themselves: when, what came then, and their logs.
 
         Args:
             servers: those that ended, from :meth:`Census.ended`.
+            secrets: what must not be quoted of their logs.
         """
 
         def ask(server: tuple[Component, FleetHost]) -> Message:
@@ -252,7 +255,7 @@ class SideOnHosts:
             done = executor.run(["sh", "-c", _HOW_ENDED, "sh", *arguments], check=False)
             lines = [line.partition("=")[::2] for line in done.stdout.splitlines()]
             log = [line for name, line in lines if name == "log"]
-            return ended(component, host.name, _how(dict(lines)), log)
+            return ended(component, host.name, _how(dict(lines)), log, secrets)
 
         named = {f"{component} on {host.name}": (component, host) for component, host in servers}
         found, failed = try_on_all(named, ask)
@@ -266,12 +269,12 @@ class SideOnHosts:
         """The last warnings and errors that each server wrote, by server: ``tikv on kv-1``.
 
         Which server is to blame first comes first.
-        """
-
-        def ask(server: tuple[Component, FleetHost]) -> list[str]:
 
         Returns:
             Also, by server, why its host could not be read.
+        """
+
+        def ask(server: tuple[Component, FleetHost]) -> list[str]:
             component, host = server
             command = ["sh", "-c", _COMPLAINTS, "sh", str(self.places(host).log(component)), "40"]
             return self.executors(host).run(command, check=False).stdout.splitlines()
