@@ -38,7 +38,7 @@ from typing import Annotated, ClassVar
 import pydantic
 from pydantic import Field
 
-from benchlab.errors import LockHeldError, TargetError, meaning_of
+from benchlab.errors import AtWorkError, LockHeldError, TargetError, meaning_of
 from benchlab.home import ID
 from benchlab.hosts.executor import Executor
 
@@ -250,7 +250,8 @@ class _Lock(ABC):
             renewed = found if found and found.campaign == campaign else None
             if renewed and renewed.driver != driver and not self._left_behind(renewed, at):
                 who = f"process {renewed.driver}" if renewed.driver else "a scheduler"
-                raise LockHeldError(
+                # Another home may have a campaign of the same id.
+                raise (AtWorkError if renewed.home == home else LockHeldError)(
                     f"{self.machine} is held by {renewed}: {who} is at work on this very campaign. "
                     "Wait for it; if it is no longer wanted, "
                     f"`benchlab give-back {campaign}` ends it"

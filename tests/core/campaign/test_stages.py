@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -10,9 +11,10 @@ from typing import Any
 import pytest
 
 from benchlab import targets
-from benchlab.campaign import report_types, stages
+from benchlab.campaign import removal, report_types, stages
 from benchlab.campaign.stages import CampaignRun
-from benchlab.errors import LockHeldError, SpecError, StoreError, TargetError
+from benchlab.errors import AtWorkError, LockHeldError, SpecError, StoreError, TargetError
+from benchlab.hosts.lock import MachineLock
 from benchlab.plan.spending import Spending
 from benchlab.report.formats import terminal
 from benchlab.report.model import report as model
@@ -102,6 +104,31 @@ def test_a_run_that_finds_the_machine_held_leaves_nothing(bench: Bench) -> None:
     with pytest.raises(LockHeldError):
         stages.run(bench.run)
     assert bench.state == "running"
+
+
+@pytest.mark.parametrize("wait", [True, False])
+def test_a_run_of_a_campaign_that_another_process_has_taken_leaves_it_alone(
+    bench: Bench, wait: bool
+) -> None:
+    """Of two that begin at once, the one that wrote it to the store may be the later one."""
+    assert bench.run.is_new
+    bench.fails("acquire", AtWorkError("process 7 is at work on this very campaign"))
+    with pytest.raises(AtWorkError):
+        stages.run(bench.run, wait=wait)
+    assert bench.acts == ["acquire"]
+    assert bench.state == "running"
+    assert bench.run.directory.exists()
+
+
+def test_a_campaign_whose_process_is_at_work_is_not_removed(bench: Bench) -> None:
+    """On a fleet only the lock in its directory says so, before it has hosts."""
+    bench.run.store.finish("c1", "failed")
+    lock = MachineLock(bench.run.directory / fleet_files.DRIVER_LOCK)
+    lock.acquire("c1", "benchlab run", bench.run.home.root, os.getpid())
+    with pytest.raises(TargetError, match="c1: a process is at work on it"):
+        removal.refuse(bench.run.home, bench.run.store, "c1")
+    lock.release("c1")
+    removal.refuse(bench.run.home, bench.run.store, "c1")
 
 
 def test_a_resumed_campaign_says_which_values_it_keeps(bench: Bench) -> None:
