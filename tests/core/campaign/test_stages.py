@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -194,12 +195,18 @@ def test_servers_that_benchlab_ended_itself_are_not_said_to_have_ended(
     target = bench.run.target
     del vars(target)["interrupt"]
     engine = target.engine("baseline")
-    acts = {"start": None, "analyze": None, "checksum": "1", "row_counts": {}}
-    acts["facts"] = campaigns.campaign().facts["baseline"]
+    facts = campaigns.campaign().facts["baseline"]
+    acts: dict[str, Any] = {
+        "start": None,
+        "analyze": None,
+        "checksum": "1",
+        "row_counts": {},
+        "facts": facts,
+    }
     for act, found in acts.items():
-        monkeypatch.setattr(type(engine), act, lambda *_, found=found: found)
+        monkeypatch.setattr(type(engine), act, MagicMock(return_value=found))
     bench.run.analyze("baseline")
-    for again in (lambda: bench.run.analyze("baseline"), bench.run.register):
+    for again in (partial(bench.run.analyze, "baseline"), bench.run.register):
         target.executor.start_job("server-baseline", ["sleep", "1000"])
         again()
         assert [*engine.ended_servers()] == []
