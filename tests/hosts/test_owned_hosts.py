@@ -325,7 +325,7 @@ def test_nothing_is_measured_beside_a_dead_campaign(owned: Owned) -> None:
     dead.acquire("test")
     dead.provision(lambda text: None)
     dead.executors()["host-3"].start_job("server", ["sleep", "1000"])
-    lock_of(dead.executor, dead.fleet).acquire("expired", "test", -1)
+    lock_of(dead.executor, dead.fleet, dead.state).acquire("expired", "test", -1)
     dead.close()
     busy = f"{DATA}/benchlab/expired"
     owned.hosts["host-3"].run(f"mount -t tmpfs busy {busy}")  # so that it cannot be removed
@@ -338,7 +338,7 @@ def test_nothing_is_measured_beside_a_dead_campaign(owned: Owned) -> None:
     owned.hosts["host-3"].run(f"umount {busy}")
     next_one.acquire("test")
     assert {*owned.works()} == {"host-1"}
-    holder = lock_of(next_one.executor, next_one.fleet).holder()
+    holder = lock_of(next_one.executor, next_one.fleet, next_one.state).holder()
     assert isinstance(holder, Holder)
     assert holder.campaign == "after-it"
     next_one.close()

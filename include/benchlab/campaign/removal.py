@@ -37,8 +37,7 @@ def _held(home: Home, store: Store, campaign: str) -> Iterator[str]:
     holder = MachineLock().holder()
     if holder is not None and (holder.campaign, holder.home) == (campaign, str(home.root)):
         yield "it holds this machine"
-    driver = MachineLock(home.campaign(campaign) / fleet_files.DRIVER_LOCK).holder()
-    if driver is not None and driver.left_behind() is None:
+    if fleet_files.driven(home.campaign(campaign)):
         yield "a process is at work on it"
     if any(tagged(f"{TAG}={campaign}")):
         yield "processes of it run on this machine"
