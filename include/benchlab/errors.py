@@ -10,6 +10,7 @@ defined elsewhere is listed with its module.
     │   └── FetchError       a mirror, an address or S3 does not answer; it may later
     ├── TargetError          the machine is unfit: a busy port, too little disk, a leftover
     │   ├── LockHeldError    another campaign holds the machine
+    │   │   └── AtWorkError  another process is at work on this very campaign
     │   ├── UnreachableError a host cannot be reached over SSH
     │   ├── NotYetError      a server does not answer yet (benchlab.engines.given)
     │   ├── DeniedError      a server refuses the account (benchlab.engines.given)
@@ -144,6 +145,10 @@ def noting(faults: list[str], where: str = "") -> Iterator[None]:
 
 class LockHeldError(TargetError):
     """Another campaign holds the machine; the text names it."""
+
+
+class AtWorkError(LockHeldError):
+    """Another process is at work on this very campaign, which is not this one's to end."""
 
 
 class UnreachableError(TargetError):

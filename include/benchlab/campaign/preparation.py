@@ -357,7 +357,12 @@ class Preparation(StoredCampaign):
             if not (found := [*engine.ended_servers()]):
                 continue
             self._clock.forget()
-            engine.go_on()
+            try:
+                engine.go_on()
+            except BenchlabError as error:
+                for ended in found:
+                    error.add_note(f"{side}: {ended}")
+                raise
             for ended in found:
                 self.note("prepare", f"{phase} {side}", note=str(ended))
                 said = str(ended_servers.in_stage(phase, side, ended))

@@ -37,6 +37,8 @@ def _held(home: Home, store: Store, campaign: str) -> Iterator[str]:
     holder = MachineLock().holder()
     if holder is not None and (holder.campaign, holder.home) == (campaign, str(home.root)):
         yield "it holds this machine"
+    if fleet_files.driven(home.campaign(campaign)):
+        yield "a process is at work on it"
     if any(tagged(f"{TAG}={campaign}")):
         yield "processes of it run on this machine"
     held_by = (fleet_files.FLEET_FILE, fleet_files.RENTAL_FILE)

@@ -20,6 +20,7 @@ from benchlab.campaign.deployment import client_config
 from benchlab.campaign.preparation import Preparation, QueryOn, by_client
 from benchlab.engines import builds
 from benchlab.errors import (
+    AtWorkError,
     BenchlabError,
     LockHeldError,
     PublishError,
@@ -169,6 +170,7 @@ class CampaignRun(Preparation):
             wait: until no other campaign is at work there, however long that takes.
 
         Raises:
+            AtWorkError: another process is at work on this one, for which nothing waits.
             LockHeldError: another campaign is at work.
             TargetError, UnavailableError, SpecError: the target is not fit; it was given back.
             SpecError: the campaign has ended, and its target rents hosts.
@@ -205,7 +207,7 @@ class CampaignRun(Preparation):
             try:
                 return self.target.acquire(self.campaign.origin)
             except LockHeldError as error:
-                if not wait:
+                if not wait or isinstance(error, AtWorkError):
                     raise
                 if (why := str(error).partition(". ")[0]) != said:
                     self.note("register", "wait until it is free", said := why)
@@ -414,6 +416,8 @@ def run(work: CampaignRun, *, wait: bool = False) -> list[Path]:
     """
     try:
         work.register(wait=wait)
+    except AtWorkError:
+        raise  # the campaign is the other process's, whichever of them wrote it to the store
     except LockHeldError as error:
         if work.is_new:
             work.leave_nothing(error)

@@ -307,7 +307,8 @@ class BaseEngine(Database):
             return []
         how = ended_servers.by_exit_code(status.exit_code)
         log = self.log_tail().splitlines()
-        return [ended_servers.ended(self.name, self.executor.host, how, log)]
+        secrets = [self.instance.password]
+        return [ended_servers.ended(self.name, self.executor.host, how, log, secrets)]
 
     @property
     def _slowdown_job(self) -> str:

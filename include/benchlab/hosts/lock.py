@@ -28,7 +28,7 @@ import socket
 import stat
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
@@ -38,7 +38,7 @@ from typing import Annotated, ClassVar
 import pydantic
 from pydantic import Field
 
-from benchlab.errors import LockHeldError, TargetError, meaning_of
+from benchlab.errors import AtWorkError, LockHeldError, TargetError, meaning_of
 from benchlab.home import ID
 from benchlab.hosts.executor import Executor
 
@@ -250,7 +250,8 @@ class _Lock(ABC):
             renewed = found if found and found.campaign == campaign else None
             if renewed and renewed.driver != driver and not self._left_behind(renewed, at):
                 who = f"process {renewed.driver}" if renewed.driver else "a scheduler"
-                raise LockHeldError(
+                # Another home may have a campaign of the same id.
+                raise (AtWorkError if renewed.home == home else LockHeldError)(
                     f"{self.machine} is held by {renewed}: {who} is at work on this very campaign. "
                     "Wait for it; if it is no longer wanted, "
                     f"`benchlab give-back {campaign}` ends it"
@@ -441,12 +442,15 @@ class RemoteLock(_Lock):
     Args:
         executor: the host, usually the client's host of the fleet.
         path: the lock file there. Its directory has to exist.
+        driven: whether a process of this machine drives a campaign: then its lease does not matter.
     """
 
     here = False
 
-    def __init__(self, executor: Executor, path: Path) -> None:
-        self._executor, self.path = executor, path
+    def __init__(
+        self, executor: Executor, path: Path, driven: Callable[[str], bool] = lambda campaign: False
+    ) -> None:
+        self._executor, self.path, self._driven = executor, path, driven
         self.machine, self.fault = executor.host, f"on {executor.host}: {path}"
 
     def acquire(self, campaign: str, origin: str, lease_s: float = LEASE_S) -> Holder | None:
@@ -455,6 +459,11 @@ class RemoteLock(_Lock):
         This machine's name is recorded as the place of the state.
         """
         return self._take(campaign, origin, socket.gethostname(), None, lease_s)
+
+    def _left_behind(self, found: Holder, at: Moment) -> str | None:
+        if found.home == socket.gethostname() and self._driven(found.campaign):
+            return None
+        return super()._left_behind(found, at)
 
     def _exchange(self, *swap: str) -> tuple[Moment, _Found]:
         arguments = ["swap", *swap] if swap else ["read"]

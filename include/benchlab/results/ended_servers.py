@@ -11,9 +11,10 @@ Example:
 from __future__ import annotations
 
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from benchlab.language import Message, Said, message, recorded, side_name
+from benchlab.results import redaction
 
 # The line of a campaign's environment: one sentence of :func:`in_stage` a line.
 KEY = "ended_servers"
@@ -30,15 +31,19 @@ _PHASES = (
 )
 
 
-def ended(server: str, host: str, how: Message, log: Sequence[str]) -> Message:
+def ended(
+    server: str, host: str, how: Message, log: Sequence[str], secrets: Iterable[str] = ()
+) -> Message:
     """A server that ended.
 
     Args:
         server: what it is, such as ``tikv``.
         how: a message ``ended-...``.
         log: what it wrote last.
+        secrets: what must not be quoted of it.
     """
-    shown = [f"{line[:_LENGTH]}{'...' * (len(line) > _LENGTH)}" for line in log[-LINES:]]
+    clean = [redaction.line(line, secrets) for line in log[-LINES:]]
+    shown = [f"{line[:_LENGTH]}{'...' * (len(line) > _LENGTH)}" for line in clean]
     said = " | ".join(shown) or message("ended-no-log")
     return message("ended-server", server=server, host=host, how=how, log=said)
 

@@ -153,6 +153,12 @@ def open_client(home: Home, campaign: str) -> SSHExecutor:
     return open_host(state, read_fleet(state).client)
 
 
+def driven(state: Path) -> bool:
+    """Whether a process of `benchlab run` drives the campaign now, on this machine."""
+    holder = MachineLock(state / DRIVER_LOCK).holder()
+    return holder is not None and holder.driver is not None and holder.left_behind() is None
+
+
 def end_driver(state: Path) -> None:
     """End the process of `benchlab run` that drives the campaign, if there is one.
 

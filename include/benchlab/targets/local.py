@@ -59,6 +59,11 @@ class Target(OnThisMachine):
             else:
                 engines.install(self.plan.engine, of.version, self.home, self.executor)
 
+    def interrupt(self) -> None:
+        super().interrupt()
+        for side in self.sides:
+            self.engine(side).stop()  # else its server would count as one that ended by itself
+
     def engine(self, side: Side) -> BaseEngine:
         of = self.plan.sides[side]
         instance = Instance(

@@ -109,7 +109,7 @@ class Target(FleetTarget):
         with self._as_owner(client) as executor:
             path = str(client.data / owned_hosts.LOCK)
             if executor.run(["test", "-e", path], check=False).exit_code == 0:
-                owned_hosts.lock_of(executor, self._named_hosts).check(self.campaign)
+                owned_hosts.lock_of(executor, self._named_hosts, self.state).check(self.campaign)
 
     def _open_hosts(self) -> None:
         """Let this campaign's key in; the hosts are written down first, lest a killed process
@@ -124,7 +124,7 @@ class Target(FleetTarget):
 
     def _take(self, origin: str) -> Holder | None:
         """Take the lock; first writes down the displaced holder, which has to be cleaned up."""
-        lock = owned_hosts.lock_of(self.executor, self.fleet)
+        lock = owned_hosts.lock_of(self.executor, self.fleet, self.state)
         self._note_displaced(lock.check(self.campaign))
         displaced = lock.acquire(self.campaign, origin, self.lease_s)
         self._note_displaced(displaced)  # the holder may have changed in between

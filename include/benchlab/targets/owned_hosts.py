@@ -26,9 +26,14 @@ LOCK = Path("benchlab") / "campaign.lock"
 REMOVE_LIMIT_S = 900.0
 
 
-def lock_of(client: Executor, fleet: Fleet) -> RemoteLock:
-    """The lock of a fleet, which is a file on its client's host."""
-    return RemoteLock(client, fleet.client.data / LOCK)
+def lock_of(client: Executor, fleet: Fleet, state: Path) -> RemoteLock:
+    """The lock of a fleet, which is a file on its client's host.
+
+    Args:
+        state: the directory on this machine of the campaign that asks, beside those of others.
+    """
+    path = fleet.client.data / LOCK
+    return RemoteLock(client, path, lambda campaign: fleet_files.driven(state.with_name(campaign)))
 
 
 def give_back(state: Path, access: Access) -> None:
@@ -116,7 +121,7 @@ def _give_lock_back(state: Path, fleet: Fleet, *, is_clean: bool) -> list[str]:
     """Release the lock if nothing is left that would disturb the next campaign; returns faults."""
     try:
         with fleet_files.open_host(state, fleet.client) as client:
-            lock = lock_of(client, fleet)
+            lock = lock_of(client, fleet, state)
             holder = lock.holder()
             if holder is None or holder.campaign != state.name:
                 return []

@@ -224,9 +224,22 @@ def test_how_a_server_ended_is_said_in_chinese_too() -> None:
     assert chinese.startswith(f"kv-2 上的 tikv 于 {at} 终止，systemd 于 {again} 将其重新启动")
     gone = str(ended_servers.ended("mariadb", "localhost", ended_servers.by_exit_code(137), []))
     assert gone == (
-        "mariadb on localhost was ended by signal SIGKILL; before that its log said: nothing"
+        "mariadb on localhost was ended by signal SIGKILL; before that its log said: nothing that "
+        "could be read"
     )
-    assert "被信号 SIGKILL 终止；此前其日志为：无" in load("zh").text(gates_module.reason(gone))
+    assert "被信号 SIGKILL 终止；此前其日志为：没有可以读取的内容" in load("zh").text(
+        gates_module.reason(gone)
+    )
+
+
+def test_what_a_server_wrote_before_it_ended_is_quoted_without_secrets() -> None:
+    """Its last lines are in reasons and reports; a secret that is cut is left out as well."""
+    lines = ["x" * 195 + "hunter2-hunter2", "at mysql://bench:another-one@10.0.0.1"]
+    how = ended_servers.by_exit_code(1)
+    said = str(ended_servers.ended("mariadb", "localhost", how, lines, ["hunter2-hunter2"]))
+    assert "hunt" not in said
+    assert "another-one" not in said
+    assert said.endswith("at mysql://bench:(redacted)@10.0.0.1")
 
 
 @pytest.mark.parametrize("found", [0.5, -3, float("nan"), 1e9])

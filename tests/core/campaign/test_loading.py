@@ -251,6 +251,21 @@ def test_a_load_that_fails_names_the_server_that_ended(store: Store, tmp_path: P
     )
 
 
+def test_servers_that_ended_and_do_not_run_again_are_named(store: Store, tmp_path: Path) -> None:
+    """As notes of why they do not, which alone would not say that they had ended before."""
+    work, fleet = campaign(store, tmp_path, lambda command, stdin: "")
+    dies(fleet, "candidate")
+
+    def stays() -> None:
+        raise EngineError("not up in time: tikv on kv-1")
+
+    vars(fleet.engines["candidate"])["go_on"] = stays
+    with pytest.raises(EngineError, match="not up in time") as caught:
+        work.load(*SIDES)
+    (note,) = caught.value.__notes__
+    assert note.startswith("candidate: tikv on kv-1 ended at 2026-11-26 18:53:04 UTC")
+
+
 def test_a_lost_link_does_not_change_how_datasets_are_made(store: Store, tmp_path: Path) -> None:
     """The stage is tried again."""
     work, fleet = campaign(store, tmp_path, lambda command, stdin: "")

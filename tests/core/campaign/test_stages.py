@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
 from benchlab import targets
-from benchlab.campaign import report_types, stages
+from benchlab.campaign import removal, report_types, stages
 from benchlab.campaign.stages import CampaignRun
-from benchlab.errors import LockHeldError, SpecError, StoreError, TargetError
+from benchlab.errors import AtWorkError, LockHeldError, SpecError, StoreError, TargetError
+from benchlab.hosts.lock import MachineLock
 from benchlab.plan.spending import Spending
 from benchlab.report.formats import terminal
 from benchlab.report.model import report as model
+from benchlab.results import ended_servers
 from benchlab.results.store import Store
 from benchlab.targets import fleet_files
 from tests.builders import campaigns, fakes
@@ -103,6 +107,31 @@ def test_a_run_that_finds_the_machine_held_leaves_nothing(bench: Bench) -> None:
     assert bench.state == "running"
 
 
+@pytest.mark.parametrize("wait", [True, False])
+def test_a_run_of_a_campaign_that_another_process_has_taken_leaves_it_alone(
+    bench: Bench, wait: bool
+) -> None:
+    """Of two that begin at once, the one that wrote it to the store may be the later one."""
+    assert bench.run.is_new
+    bench.fails("acquire", AtWorkError("process 7 is at work on this very campaign"))
+    with pytest.raises(AtWorkError):
+        stages.run(bench.run, wait=wait)
+    assert bench.acts == ["acquire"]
+    assert bench.state == "running"
+    assert bench.run.directory.exists()
+
+
+def test_a_campaign_whose_process_is_at_work_is_not_removed(bench: Bench) -> None:
+    """On a fleet only the lock in its directory says so, before it has hosts."""
+    bench.run.store.finish("c1", "failed")
+    lock = MachineLock(bench.run.directory / fleet_files.DRIVER_LOCK)
+    lock.acquire("c1", "benchlab run", bench.run.home.root, os.getpid())
+    with pytest.raises(TargetError, match="c1: a process is at work on it"):
+        removal.refuse(bench.run.home, bench.run.store, "c1")
+    lock.release("c1")
+    removal.refuse(bench.run.home, bench.run.store, "c1")
+
+
 def test_a_resumed_campaign_says_which_values_it_keeps(bench: Bench) -> None:
     """Nothing that was measured depends on them, and the report follows those it began with."""
     store, home = bench.run.store, bench.run.home
@@ -159,6 +188,32 @@ def test_a_store_that_is_lost_keeps_nothing_rented(
         stages.run(bench.run)
     assert bench.acts[-1] == "give_back"
     assert caught.value.__notes__ == ["the store is gone"]
+
+
+def test_servers_that_benchlab_ended_itself_are_not_said_to_have_ended(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stage that is tried again, and a campaign that is resumed, first end what they find."""
+    target = bench.run.target
+    del vars(target)["interrupt"]
+    engine = target.engine("baseline")
+    facts = campaigns.campaign().facts["baseline"]
+    acts: dict[str, Any] = {
+        "start": None,
+        "analyze": None,
+        "checksum": "1",
+        "row_counts": {},
+        "facts": facts,
+    }
+    for act, found in acts.items():
+        monkeypatch.setattr(type(engine), act, MagicMock(return_value=found))
+    bench.run.analyze("baseline")
+    for again in (partial(bench.run.analyze, "baseline"), bench.run.register):
+        target.executor.start_job("server-baseline", ["sleep", "1000"])
+        again()
+        assert [*engine.ended_servers()] == []
+        bench.run.analyze("baseline")
+        assert ended_servers.KEY not in bench.run.store.campaign("c1").environment
 
 
 def test_a_retry_of_the_registration_keeps_its_hosts(

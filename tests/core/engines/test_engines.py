@@ -154,6 +154,20 @@ def test_a_sides_data_are_its_own_whatever_was_interrupted(
     second.stop()
 
 
+def test_the_last_output_of_a_server_that_ended_is_quoted_without_its_password(
+    tmp_path: Path, campaign: str
+) -> None:
+    """It is in reasons and in the report."""
+    executor, made = LocalExecutor(tmp_path, campaign), instance("10.11.5", tmp_path)
+    engine = Placed(executor, made)  # type: ignore[arg-type]
+    executor.start_job(engine.job, ["sh", "-c", f"echo refused {made.password}; exit 1"])
+    while engine.running():
+        time.sleep(0.005)
+    (said,) = map(str, engine.ended_servers())
+    told = "ended with exit code 1; before that its log said: refused (redacted)"
+    assert said == f"fake on localhost {told}"
+
+
 # ---------------------------------------------------------------- configuration
 
 

@@ -480,6 +480,30 @@ def test_an_m_in_a_variable_is_not_a_minute() -> None:
     assert made.ineffective({"tidb_mem_quota_query": "1m"}) == {"tidb_mem_quota_query": "1m"}
 
 
+def test_a_side_that_is_stopped_has_not_ended_even_where_nothing_of_it_was_at_work() -> None:
+    """What was started is forgotten, so that its servers are not said to have ended later."""
+    log = Log()
+    cluster(log).stop()
+    assert log.tiup() == []
+    assert ["rm", "-f", "/home/admin/c1/baseline/started.json"] in log.commands
+
+
+def test_a_host_that_does_not_answer_is_not_said_to_have_complained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where its side does not start, why it does not answer is said beside."""
+
+    def refused(tiup: TiUP, *arguments: str) -> None:
+        raise CommandError("client-1", "tiup", 1, "timed out")
+
+    monkeypatch.setattr(TiUP, "cluster", refused)
+    answers = {**ANSWERS, "/health": SICK}
+    with pytest.raises(EngineError, match="timed out") as caught:
+        cluster(Log(), broken=["kv-1"], logs=tmp_path, answers=answers).start()
+    assert "\nno server that could be read wrote a warning or an error\n" in str(caught.value)
+    assert "\ntikv on kv-1 could not be read: " in str(caught.value)
+
+
 @pytest.mark.parametrize("route", ["/health", "/config"])
 def test_a_server_that_answers_with_an_error_has_ended(route: str) -> None:
     """It counts as gone: the trial must not count."""

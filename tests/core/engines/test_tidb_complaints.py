@@ -46,7 +46,7 @@ def test_what_all_servers_wrote_is_kept_without_secrets(tmp_path: Path) -> None:
     """Each under its name; neither the campaign's password nor one in an address is in it."""
     line = f"[ERROR] [\"IDENTIFIED BY '{PASSWORD}' at mysql://bench:another-one@10.0.0.1\"]"
     place = tmp_path / "server-logs" / "baseline.log"
-    said = complaints.told_of({"tikv on kv-1": [], "tidb on db-1": [line]}, place, [PASSWORD])
+    said = complaints.told_of({"tikv on kv-1": [], "tidb on db-1": [line]}, {}, place, [PASSWORD])
     kept = place.read_text()
     assert kept.startswith("== tikv on kv-1\n== tidb on db-1\n[ERROR]")
     for text in (said, kept):
@@ -56,9 +56,42 @@ def test_what_all_servers_wrote_is_kept_without_secrets(tmp_path: Path) -> None:
     assert said.endswith(f"the last warnings and errors of all servers are in {place}")
 
 
+def test_a_host_that_cannot_be_read_is_named_and_not_blamed(tmp_path: Path) -> None:
+    """Why it cannot is no line of a log, whatever words are in it."""
+    place, unread = tmp_path / "a.log", {"tikv on kv-1": "permission denied"}
+    said = complaints.told_of({"tidb on db-1": ["[WARN] slow"]}, unread, place, [])
+    assert said.startswith(
+        "tidb on db-1 wrote:\n[WARN] slow\ntikv on kv-1 could not be read: permission denied\n"
+    )
+    assert place.read_text().endswith(
+        "[WARN] slow\n== tikv on kv-1 (not read: permission denied)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("unread", "said"),
+    [
+        ({}, "no server wrote a warning or an error"),
+        (
+            {"tikv on kv-1": "silent"},
+            (
+                "no server that could be read wrote a warning or an error\n"
+                "tikv on kv-1 could not be read: silent"
+            ),
+        ),
+    ],
+)
+def test_where_no_server_complained_no_file_is_said_to_have_it(
+    unread: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    """Only that none did, and of whom it is not known."""
+    assert complaints.told_of({"tidb on db-1": []}, unread, tmp_path / "a.log", []) == said
+    assert [*tmp_path.iterdir()] == []
+
+
 def test_that_nothing_could_be_kept_hides_no_error(tmp_path: Path) -> None:
     """What failed before is what matters."""
     (tmp_path / "file").write_text("")
-    said = complaints.told_of({"tikv on kv-1": FULL}, tmp_path / "file" / "a.log", [])
+    said = complaints.told_of({"tikv on kv-1": FULL}, {}, tmp_path / "file" / "a.log", [])
     assert "AlreadyFull" in said
     assert "could not be kept: " in said

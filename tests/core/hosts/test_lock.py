@@ -15,7 +15,7 @@ from typing import Any
 import psutil
 import pytest
 
-from benchlab.errors import CommandError, LockHeldError, TargetError
+from benchlab.errors import AtWorkError, CommandError, LockHeldError, TargetError
 from benchlab.hosts.executor import LocalExecutor
 from benchlab.hosts.lock import Holder, MachineLock, RemoteLock, default_path, fence
 
@@ -155,8 +155,11 @@ def test_a_campaign_that_is_at_work_is_not_started_twice(lock: MachineLock, star
     process = start(TAKE, lock.path, "a")
     tell(process)
     assert [said(process), said(process)] == ["ready", "taken"]
-    with pytest.raises(LockHeldError, match=f"process {process.pid} is at work on this very"):
+    with pytest.raises(AtWorkError, match=f"process {process.pid} is at work on this very"):
         take(lock, "a", os.getpid())
+    with pytest.raises(LockHeldError) as caught:  # of another home, with the same id by chance
+        lock.acquire("a", "a test", Path("/elsewhere"), os.getpid())
+    assert not isinstance(caught.value, AtWorkError)
     process.kill()
     process.wait()
     assert take(lock, "a", os.getpid()) is None

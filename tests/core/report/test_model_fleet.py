@@ -253,12 +253,13 @@ def test_servers_that_ended_while_sides_were_prepared_are_in_the_report() -> Non
     report = report_of(languages=["en", "zh"], environment={ended_servers.KEY: "\n".join(lines)})
     (said,) = (one for one in wording.quality(report) if one.startswith("Servers that ended"))
     assert said.startswith(
-        "Servers that ended while the databases were prepared (2): load (baseline): tikv on tikv-2 "
-        "ended at 2026-11-26 18:53:04 UTC and was started again by systemd at "
+        "Servers that ended by themselves during, or just before, a stage that prepares or checks "
+        "the data (2): load (baseline): tikv on tikv-2 ended at 2026-11-26 18:53:04 UTC and was "
+        "started again by systemd at "
     )
     assert not set(report.software) & {ended_servers.KEY}
     chinese = dataclasses.replace(report, language=language.load("zh"))
-    (said,) = (one for one in wording.quality(chinese) if "期间终止的服务器（2）" in one)
+    (said,) = (one for one in wording.quality(chinese) if "自行终止的服务器（2）" in one)
     assert "（基线）：tikv-2 上的 tikv 于 2026-11-26 18:53:04 UTC 终止" in said
     assert "started" not in said
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from benchlab.campaign import planning, report_types
-from benchlab.errors import TargetError
+from benchlab.errors import LockHeldError, TargetError
 from benchlab.home import Home, find
 from benchlab.hosts.access import Access
+from benchlab.hosts.executor import LocalExecutor
 from benchlab.hosts.fleet import Fleet, FleetHost, Role
+from benchlab.hosts.lock import MachineLock
+from benchlab.targets import fleet_files
 from benchlab.targets.owned import Target
+from benchlab.targets.owned_hosts import LOCK, lock_of
 from tests.builders import fakes
 
 GIB = 2**30
@@ -69,3 +74,23 @@ def test_every_host_has_room_for_programs_and_a_resumed_campaign_has_its_own(
         checked(tmp_path, "tidb", 10, 1)
     checked(tmp_path, "tidb", 10, 2)
     checked(tmp_path, "tikv", capacity=40, free=8, own=4)
+
+
+def test_a_campaign_of_this_machine_whose_process_lives_keeps_its_hosts(tmp_path: Path) -> None:
+    """Its lease runs out while the machine is suspended; once its process is gone, it counts."""
+    host = FleetHost("h1", ("client",), "10.0.0.1", "", "admin", "", tmp_path)
+    (tmp_path / LOCK).parent.mkdir()
+    home = Home(tmp_path, tmp_path / "home")
+    lock = lock_of(LocalExecutor(tmp_path, "c2"), Fleet((host,)), home.campaign("c2"))
+    home.campaign("c1").mkdir(parents=True)
+    driver = MachineLock(home.campaign("c1") / fleet_files.DRIVER_LOCK)
+    driver.acquire("c1", "benchlab run", home.root, os.getpid())
+    lock.acquire("c1", "benchlab run", -1)
+    with pytest.raises(LockHeldError, match="held by campaign c1"):
+        lock.check("c2")
+    with pytest.raises(LockHeldError, match="held by campaign c1"):
+        lock.acquire("c2", "benchlab run")
+    driver.release("c1")
+    displaced = lock.acquire("c2", "benchlab run")
+    assert displaced is not None
+    assert displaced.campaign == "c1"

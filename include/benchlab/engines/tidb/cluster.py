@@ -180,12 +180,11 @@ class Cluster(TiDB, BaseCluster):
             self._census.level(self.instance.database)
 
     def stop(self) -> None:
-        if not self._hosts.at_work():
-            return
-        try:
-            self._tiup.cluster("stop", self.instance.cluster_name)
-        except CommandError as error:
-            raise EngineError(f"{self._name()}: cannot be stopped: {error}") from error
+        if self._hosts.at_work():
+            try:
+                self._tiup.cluster("stop", self.instance.cluster_name)
+            except CommandError as error:
+                raise EngineError(f"{self._name()}: cannot be stopped: {error}") from error
         self.executor.run(["rm", "-f", str(self._started)])
 
     def running(self) -> bool:
@@ -398,7 +397,11 @@ class Cluster(TiDB, BaseCluster):
     def ended_servers(self) -> Sequence[Message]:
         """See :class:`Database`; how each ended is asked of its host's systemd, and of its log."""
         started = self._noted()
-        return self._hosts.how_ended(self._census.ended(started)) if started else []
+        return (
+            self._hosts.how_ended(self._census.ended(started), [self.instance.password])
+            if started
+            else []
+        )
 
     def go_on(self) -> None:
         self.start()
@@ -536,8 +539,8 @@ class Cluster(TiDB, BaseCluster):
             if self.instance.logs is None:
                 raise
             file = complaints.file_in(self.instance.logs, self.instance.side)
-            found = self._hosts.complaints()
-            told = complaints.told_of(found, file, [self.instance.password])
+            found, unread = self._hosts.complaints()
+            told = complaints.told_of(found, unread, file, [self.instance.password])
             raise EngineError(f"{error}\n{told}") from error
 
     def _note_started(self) -> None:

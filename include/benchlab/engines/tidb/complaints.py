@@ -46,20 +46,32 @@ def culprit(found: Mapping[str, Sequence[str]]) -> tuple[str, list[str]] | None:
     return None
 
 
-def told_of(found: Mapping[str, Sequence[str]], into: Path, secrets: Sequence[str]) -> str:
+def told_of(
+    found: Mapping[str, Sequence[str]],
+    unread: Mapping[str, str],
+    into: Path,
+    secrets: Sequence[str],
+) -> str:
     """Keep what the servers complained of; returns what to say of it, and where it is.
 
     Args:
+        found: what each server complained of, by server.
+        unread: why others could not be read, by server.
         into: the file on this machine.
         secrets: what must not be in it.
     """
     clean = {
         server: [redaction.line(line, secrets) for line in lines] for server, lines in found.items()
     }
-    blamed = culprit(clean)
-    said = "no server wrote a warning or an error"
-    if blamed is not None:
-        said = "\n".join([f"{blamed[0]} wrote:", *blamed[1]])
+    whys = {
+        server: redaction.line(" ".join(why.split()), secrets) for server, why in unread.items()
+    }
+    clean |= {f"{server} (not read: {why})": [] for server, why in whys.items()}
+    not_read = [f"{server} could not be read: {why}" for server, why in whys.items()]
+    if (blamed := culprit(clean)) is None:
+        readable = " that could be read" if unread else ""
+        return "\n".join([f"no server{readable} wrote a warning or an error", *not_read])
+    said = "\n".join([f"{blamed[0]} wrote:", *blamed[1], *not_read])
     text = "".join("\n".join([f"== {server}", *lines, ""]) for server, lines in clean.items())
     try:
         into.parent.mkdir(parents=True, exist_ok=True)

@@ -241,11 +241,14 @@ class SideOnHosts:
 
         return any(on_all(self.all, work).values())
 
-    def how_ended(self, servers: Sequence[tuple[Component, FleetHost]]) -> list[Message]:
+    def how_ended(
+        self, servers: Sequence[tuple[Component, FleetHost]], secrets: Sequence[str]
+    ) -> list[Message]:
         """What is known of servers that ended by themselves: when, what came then, and their logs.
 
         Args:
             servers: those that ended, from :meth:`Census.ended`.
+            secrets: what must not be quoted of their logs.
         """
 
         def ask(server: tuple[Component, FleetHost]) -> Message:
@@ -256,7 +259,7 @@ class SideOnHosts:
             done = executor.run(["sh", "-c", _HOW_ENDED, "sh", *arguments], check=False)
             lines = [line.partition("=")[::2] for line in done.stdout.splitlines()]
             log = [line for name, line in lines if name == "log"]
-            return ended(component, host.name, _how(dict(lines)), log)
+            return ended(component, host.name, _how(dict(lines)), log, secrets)
 
         named = {f"{component} on {host.name}": (component, host) for component, host in servers}
         found, failed = try_on_all(named, ask)
@@ -266,10 +269,13 @@ class SideOnHosts:
             found[name] = ended(component, host.name, silent, [])
         return [found[name] for name in named]
 
-    def complaints(self) -> dict[str, list[str]]:
+    def complaints(self) -> tuple[dict[str, list[str]], dict[str, str]]:
         """The last warnings and errors that each server wrote, by server: ``tikv on kv-1``.
 
         Which server is to blame first comes first.
+
+        Returns:
+            Also, by server, why its host could not be read.
         """
 
         def ask(server: tuple[Component, FleetHost]) -> list[str]:
@@ -283,7 +289,7 @@ class SideOnHosts:
             for host in self.fleet.with_role(component)
         }
         found, failed = try_on_all(servers, ask)
-        return {name: found[name] if name in found else [failed[name]] for name in servers}
+        return {name: found[name] for name in servers if name in found}, failed
 
     def clean(self, public_key: str) -> dict[str, str]:
         """Remove this side's processes, units, files and TiUP's login from every host.
