@@ -134,7 +134,10 @@ def of_storage(
         ended: when the client ended, by the monotonic clock.
     """
     if trial.workload not in setup.workload.READ_ONLY:
-        time.sleep(max(ended + setup.engine(trial).stall_lag_s() - time.monotonic(), 0.0))
+        # Both sides rest as long after their trials, lest one begins its next trial fresher.
+        sides = [replace(trial, side=side) for side in setup.deployment.sides]
+        lag_s = max(setup.engine(of_side).stall_lag_s() for of_side in sides)
+        time.sleep(max(ended + lag_s - time.monotonic(), 0.0))
     return {"write_stalls": _stalled(_write_stalls(setup, trial.side), noted)}
 
 

@@ -215,10 +215,12 @@ def _gap(one: HostProbe, other: HostProbe, measure: str, rank: int) -> float | N
     if measure not in one.figures or measure not in other.figures:
         return None
     here, there = one.figures[measure], other.figures[measure]
-    last = (
-        max(len(here) * len(there) * rank // REPEATS**2, 1) - 1
-    )  # of fewer repeats an earlier one
-    beyond = (sorted(a / b for a in x for b in y)[last] for x, y in ((here, there), (there, here)))
+    # Of fewer repeats an earlier one.
+    last = max(len(here) * len(there) * rank // REPEATS**2, 1) - 1
+    beyond = (
+        sorted(left / right for left in lefts for right in rights)[last]
+        for lefts, rights in ((here, there), (there, here))
+    )
     return max(0.0, *(ratio - 1 for ratio in beyond))
 
 

@@ -279,7 +279,8 @@ def make(
     trials = tuple(order.trials(spec, seed, read_only))
     if spec.snapshots is not None and basis.dataset is None:
         basis = replace(basis, dataset="unknown")
-    steps = plan_steps(spec, trials, topology, basis)
+    prepared = order.first_prepared(spec, seed) if order.is_drawn(spec) else ()
+    steps = plan_steps(spec, trials, topology, basis, prepared)
     by_hand = page_minutes(spec, spec.published, topology) if spec.published else None
     sides = {side: spec.side(engine, side) for side in spec.measured_sides}
     made = Plan(
@@ -316,7 +317,7 @@ def make(
             workloads=spec.workloads,
             threads=spec.thread_counts,
             deployments=spec.deployments,
-            first_prepared=order.first_prepared(spec, seed),
+            first_prepared=prepared,
         )
     if isinstance(topology, Ec2Topology | HostsTopology) and order.is_drawn(spec):
         made = replace(made, first_ports=order.first_ports(spec, seed))

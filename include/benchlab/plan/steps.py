@@ -117,6 +117,10 @@ CONFIGURE_S = 20.0
 are written anew and checked, five servers at a time."""
 BALANCE_S = 20.0
 """After a start, until all stores are Up and leaders are spread evenly."""
+SETTLED_S = 10.0
+"""Before every trial with `leaders: as_placed`: as long, leaders have to stay where they are."""
+LEVEL_S = 3.0
+"""After a start, moving the leaders to where they belong with `leaders: level`."""
 TRIAL_S = 3.0
 """Beside the run of every trial: load balancer, checks before and after, fetching results."""
 PUBLISH_S = 120.0
@@ -219,13 +223,20 @@ def plan_steps(
     trials: Sequence[PlannedTrial],
     topology: Topology | None,
     basis: Basis = NOTHING_KNOWN,
+    first_prepared: Sequence[Side] = (),
 ) -> tuple[PlanStep, ...]:
     """The steps of a campaign in order; their minutes add up to the estimate.
 
     Pairs of blocks that have to be measured again come on top: :func:`repeat_minutes`.
+
+    Args:
+        first_prepared: as the plan has it.
     """
+    deployments = _deployments(spec, trials, basis, first_prepared)
     steps = (
-        _local(spec, trials, basis) if topology is None else _fleet(spec, trials, topology, basis)
+        _local(spec, deployments, basis)
+        if topology is None
+        else _fleet(spec, deployments, topology, basis)
     )
     return tuple(PlanStep(stage, side, what, seconds / 60) for stage, side, what, seconds in steps)
 
@@ -244,6 +255,7 @@ def sizes(spec: ReportSpec, topology: Topology | None) -> dict[str, Size]:
 def trial_minutes(spec: ReportSpec, trial: PlannedTrial) -> float:
     """Minutes of a trial on rented hosts, with a restore even if it may need none."""
     before = STOP_S + REFLINK_S + START_S + BALANCE_S + (CONFIGURE_S if trial.configure else 0)
+    before += LEVEL_S if spec.leaders == "level" else SETTLED_S
     return (before + TRIAL_S + spec.warmup_seconds + trial.seconds) / 60
 
 
@@ -362,9 +374,10 @@ def reserve_bytes(sides: Iterable[Components], capacity: float) -> float:
 
 
 _Timed = tuple[Stage, Side | None, Message, float]
+_Deployment = tuple[int | None, Basis, Sequence[Side], Sequence[PlannedTrial]]
 
 
-def _local(spec: ReportSpec, trials: Sequence[PlannedTrial], basis: Basis) -> Iterator[_Timed]:
+def _local(spec: ReportSpec, deployments: Iterable[_Deployment], basis: Basis) -> Iterator[_Timed]:
     rates: dict[type, int] = {Records: LOAD_RECORDS_PER_S, ScaleFactor: LOAD_TPCH_ROWS_PER_S}
     rows_per_s = rates.get(type(spec.dataset), LOCAL_LOAD_ROWS_PER_S)
     prepare = PREPARE_S + spec.dataset.rows / rows_per_s + _check_s(spec)
@@ -376,8 +389,8 @@ def _local(spec: ReportSpec, trials: Sequence[PlannedTrial], basis: Basis) -> It
         shape, checked = "plan-prepare-existing", "plan-prepare-existing-checked"
     shape = checked if _has_conditions(spec) else shape
     what = message(shape, dataset=_told(spec.dataset))
-    for number, _, measured in _deployments(spec, trials, basis):
-        for side in spec.measured_sides:
+    for number, _, sides, measured in deployments:
+        for side in sides:
             yield "prepare", side, _in_deployment(number, what), prepare
         yield from _measuring(spec, measured, None, basis)
     yield from _check_again(spec, RESTART_S)
@@ -385,7 +398,7 @@ def _local(spec: ReportSpec, trials: Sequence[PlannedTrial], basis: Basis) -> It
 
 
 def _fleet(
-    spec: ReportSpec, trials: Sequence[PlannedTrial], topology: Topology, basis: Basis
+    spec: ReportSpec, deployments: Iterable[_Deployment], topology: Topology, basis: Basis
 ) -> Iterator[_Timed]:
     provision, provisioning, release = _around(topology)
     yield "provision", None, provisioning, basis.seconds("provision", provision)
@@ -399,10 +412,10 @@ def _fleet(
     if not isinstance(topology, CloudTopology):
         what = message("plan-probe-twice" if spec.rounds > 1 else "plan-probe")
         yield "provision", None, what, PROBE_S * min(spec.rounds, 2)
-    for number, known, measured in _deployments(spec, trials, basis):
-        prepared = _prepare(spec, topology, kept=known.dataset == "kept")
+    for number, known, sides, measured in deployments:
+        prepared = _prepare(spec, topology, sides, kept=known.dataset == "kept")
         if not loads_at_once(topology):  # the first side is ready before the other one is deployed
-            prepared = iter(sorted(prepared, key=lambda step: step[1] or ""))
+            prepared = iter(sorted(prepared, key=lambda step: (None, *sides).index(step[1])))
         for stage, side, what, seconds in _as_learned(prepared, known):
             yield stage, side, _in_deployment(number, what), seconds
         yield from _measuring(spec, measured, topology, basis)
@@ -413,9 +426,13 @@ def _fleet(
 
 
 def _deployments(
-    spec: ReportSpec, trials: Sequence[PlannedTrial], basis: Basis
-) -> Iterator[tuple[int | None, Basis, list[PlannedTrial]]]:
-    """Each deployment's number, None for the only one; what is then known; and its trials.
+    spec: ReportSpec,
+    trials: Sequence[PlannedTrial],
+    basis: Basis,
+    first_prepared: Sequence[Side],
+) -> Iterator[_Deployment]:
+    """Each deployment's number, None for the only one; what is then known; its sides in the order
+    in which they are prepared; and its trials.
 
     A dataset that is kept on S3 is there from the second one on.
     """
@@ -427,7 +444,9 @@ def _deployments(
             if deployment_of(trial.round, spec.rounds, spec.deployments) == number
         ]
         known = basis if number == 1 else later
-        yield number if spec.deployments > 1 else None, known, measured
+        first = first_prepared[number - 1] if first_prepared else "baseline"
+        sides = sorted(spec.measured_sides, key=lambda side: side != first)
+        yield number if spec.deployments > 1 else None, known, sides, measured
 
 
 def _in_deployment(number: int | None, what: Message) -> Message:
@@ -477,18 +496,21 @@ def _measuring(
         yield "measure", of_side, what, seconds
 
 
-def _prepare(spec: ReportSpec, topology: Topology, *, kept: bool) -> Iterator[_Timed]:
+def _prepare(
+    spec: ReportSpec, topology: Topology, sides: Sequence[Side], *, kept: bool
+) -> Iterator[_Timed]:
     """The steps from the deployment to the snapshots.
 
     Args:
+        sides: in the order in which they are prepared.
         kept: with ``spec.snapshots``: whether the dataset snapshot is there already.
     """
-    sides, in_cloud = spec.measured_sides, isinstance(topology, CloudTopology)
+    in_cloud = isinstance(topology, CloudTopology)
     dataset = _told(spec.dataset)
     for side in sides if not in_cloud else ():
         yield "deploy", side, message("plan-deploy"), DEPLOY_S
     if spec.snapshots is None:
-        yield from _load(spec, topology)
+        yield from _load(spec, topology, sides)
     else:
         per_host = data_bytes(spec, topology)
         if not kept:
@@ -507,7 +529,7 @@ def _prepare(spec: ReportSpec, topology: Topology, *, kept: bool) -> Iterator[_T
     seconds = _analyze_s(spec) + spec.dataset.rows * checksums / CHECKSUM_ROWS_PER_S
     for side in sides:
         what = message("plan-analyze", tables=str(ANALYZED_AT_ONCE))
-        yield "analyze", side, what, seconds
+        yield "analyze", side, what, seconds + _alone_s(spec, topology, first=side == sides[0])
         if _has_conditions(spec):
             yield "check", side, message("plan-check-load"), _check_s(spec)
         if spec.restore != "never" and not in_cloud:
@@ -523,8 +545,19 @@ def loads_at_once(topology: Topology | None) -> bool:
     return isinstance(topology, Ec2Topology)
 
 
-def _load(spec: ReportSpec, topology: Topology) -> Iterator[_Timed]:
-    sides = spec.measured_sides
+def _alone_s(spec: ReportSpec, topology: Topology, *, first: bool) -> float:
+    """Seconds until a side runs alone, where both have run since the load.
+
+    The first one stops the other, which is then started; by then its backup has stopped the first.
+    """
+    if len(spec.measured_sides) == 1 or not loads_at_once(topology):
+        return 0.0
+    if first:
+        return STOP_S
+    return START_S + (STOP_S if spec.restore == "never" else 0.0)
+
+
+def _load(spec: ReportSpec, topology: Topology, sides: Sequence[Side]) -> Iterator[_Timed]:
     if len(sides) > 1 and loads_at_once(topology):
         what = message("plan-load-both", dataset=_told(spec.dataset))
         yield "load", None, what, LOAD_BESIDE * _load_s(spec)
@@ -573,14 +606,15 @@ def _before(
     if isinstance(topology, CloudTopology) or spec.connections:
         # A snapshot cannot be restored there: the tables are dropped and loaded again.
         return _load_s(spec) + _analyze_s(spec) if trial.restore else 0.0
-    restart = STOP_S + START_S + BALANCE_S if topology else RESTART_S
+    settled = SETTLED_S if topology and spec.leaders == "as_placed" else 0.0
+    restart = STOP_S + START_S + BALANCE_S + (settled or LEVEL_S) if topology else RESTART_S
     configure = CONFIGURE_S if trial.configure else 0.0
     if trial.restore:
         copy = _copy_s(spec, topology) if topology else RESTORE_S
         return configure + basis.seconds("restore", restart + copy)
     if previous is None or previous.side != trial.side or trial.configure:
         return configure + basis.seconds("restart", restart)
-    return 0.0
+    return settled
 
 
 def _portions(

@@ -170,15 +170,16 @@ class Target(FleetTarget):
         ):
             raise TargetError(f"{executor.host}: {why}")
         executor.run(["sudo", "-n", "mkdir", "-p", str(host.data)])
-        self._check_disk(host)
+        if roles != {"client"}:  # TiUP's packages are in its owner's home
+            self._check_disk(host)
 
     def _check_disk(self, host: FleetHost) -> None:
-        """Whether there is room for both sides, counting what a resumed campaign has there."""
+        """Whether there is room for all sides, counting what a resumed campaign has there."""
         executor, sides = self.executor_of(host), self.plan.sides.values()
         own = str(fleet_files.directory_on(host, self.campaign))
         printed = executor.run(["sudo", "-n", "sh", "-c", _DISK, "sh", str(host.data), own]).stdout
         capacity, free, used = map(int, printed.split())
-        what, needed = "TiUP's packages", float(len(sides) * PROGRAM_BYTES)
+        what, needed = "programs and logs", float(len(sides) * PROGRAM_BYTES)
         if "tikv" in host.roles:
             needed = disk_bytes(self.spec, self._topology, sides, capacity)
             what = (
@@ -186,8 +187,9 @@ class Target(FleetTarget):
                 f"{RESERVE_SHARE:.0%} of the disk)"
             )
         if free + used < needed:
+            whose = "both clusters" if len(sides) > 1 else "the cluster"
             raise TargetError(
-                f"{executor.host}: {host.data}: {what} of {len(sides)} clusters need about "
+                f"{executor.host}: {host.data}: {what} of {whose} need about "
                 f"{needed / GIB:.1f} GiB, {(free + used) / GIB:.1f} GiB are free; free some, take "
                 "a smaller dataset, or name a larger disk as `data` in the topology"
             )

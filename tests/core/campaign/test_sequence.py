@@ -499,7 +499,7 @@ def test_measuring_stops_before_the_hosts_cost_more_than_they_may(
 def test_a_trial_counts_with_restore_and_all_that_follows_it(make: Callable[..., Bench]) -> None:
     """To the second: its own time, the report, the give-back, the idle tasks of the others."""
     bench = make(rounds=2, budget=BUDGET)
-    trial_s = 35 + 5 + 20 + 20 + 3 + bench.spec.warmup_seconds + 5
+    trial_s = 35 + 5 + 20 + 20 + 3 + 3 + bench.spec.warmup_seconds + 5
     after = sum(step.minutes for step in bench.plan.steps if step.stage == "publish")
     needed = trial_s / 60 + after + 4 * 2 / 60
     bench.deployment.spendings = [spending(needed + 0.001)]

@@ -21,7 +21,7 @@ from benchlab.errors import CommandError, EngineError
 from benchlab.hosts.executor import JobStatus
 from benchlab.language import load
 from benchlab.plan.order import PlannedTrial
-from benchlab.plan.report_type import Side
+from benchlab.plan.report_type import SIDES, Side
 from benchlab.results import ended_servers
 from benchlab.targets.direct import Direct
 from benchlab.targets.haproxy import Backend
@@ -161,7 +161,7 @@ def test_a_side_is_configured_and_judged_by_what_its_workload_has_alone(
     own = {"tikv": {"raft-engine.prefill-for-recycle": False}}
     engines["mariadb"]["by_workload"] = {"oltp_read_write": own, "oltp_insert": {"tikv": {}}}
     Bench().measure(engines=engines)
-    assert asked == [own] * 3, "before the start, for the gates, and for late counters"
+    assert asked == [own] * 4, "before the start, for the gates, and for each side's late counters"
 
 
 def test_a_server_is_stopped_before_its_data_is_restored() -> None:
@@ -698,6 +698,18 @@ def test_a_stall_late_in_a_run_that_writes_is_counted(
     collected = bench.measure(dataclasses.replace(BASELINE, workload=workload))
     (gate,) = (gate for gate in collected.result.gates if gate.gate == "write_stall")
     assert gate.observed == observed
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_both_sides_rest_as_long_after_a_run_that_writes(
+    monkeypatch: pytest.MonkeyPatch, side: Side
+) -> None:
+    """Also where only one side's version counts its stalls late, such as v5.1.1 beside v5.2.0."""
+    bench, rested = Bench(), list[float]()
+    bench.deployment.engine("baseline").stall_lag_s = lambda: 10.0  # type: ignore[method-assign]
+    monkeypatch.setattr(time, "sleep", rested.append)
+    bench.measure(dataclasses.replace(BASELINE, workload="oltp_read_write", side=side))
+    assert max(rested) > 9
 
 
 def test_servers_that_refuse_to_say_cost_no_trial() -> None:

@@ -43,7 +43,10 @@ def side(version: str = "v8.5.3", items: Parameters | None = None) -> SideSpec:
         (side(), 123_880),
         (side("v9.0.0-beta.2.pre-nightly"), 123_880),
         (side(items={"rocksdb.titan.enabled": False}), 82_920),
+        (side(items={"rocksdb.titan.enabled": "false"}), 82_920),
         (side("v6.5.0", items={"rocksdb.titan.enabled": True}), 123_880),
+        (side("v6.5.0", items={"rocksdb.titan.enabled": "true"}), 123_880),
+        (side("v6.5.0", items={"rocksdb.max-open-files": "4096"}), 46_056),
         (side(items={"rocksdb.max-open-files": 4000, "raftdb.max-open-files": 1000}), 10_000),
     ],
 )

@@ -442,7 +442,8 @@ def test_the_dataset_is_checked_before_its_snapshot_and_after_the_last_trial() -
     prepared = ["provision", "deploy", "load", *one_side, *one_side]
     assert stages == [*prepared, *measured, "publish", "give back"]
     for plan in (few, many):
-        assert [s.side for s in plan.steps if s.stage == "check"] == ["baseline", "candidate"] * 2
+        checked = [s.side for s in plan.steps if s.stage == "check"]
+        assert checked == [*plan.in_order(), *SIDES]
     check = [[s.minutes for s in plan.steps if s.stage == "check"] for plan in (few, many)]
     assert check[0][0] > check[1][0] > 0
     assert check[0][2] > check[0][0], "after the last trial each side is started first"
@@ -457,10 +458,53 @@ def test_both_sides_are_loaded_at_once_on_rented_hosts_only() -> None:
     )
     ((side, both),) = rented
     assert side is None
-    assert [side for side, _ in owned] == ["baseline", "candidate"]
+    assert [side for side, _ in owned] == [*on_fleet(weekly(), hosts).in_order()]
     assert owned[0][1] < both < owned[0][1] + owned[1][1]
     prepared = [step.side for step in on_fleet(weekly(), hosts).steps if step.side]
-    assert prepared == sorted(prepared), "one side is ready before the other one is deployed"
+    assert len([*itertools.groupby(prepared)]) == 2, (
+        "one side is ready before the other is deployed"
+    )
+
+
+def test_a_plan_shows_the_sides_in_the_order_in_which_they_are_prepared() -> None:
+    """Which is drawn, so that plan and progress agree; in each deployment."""
+    hosts = topology.load(CONFIGS / "topologies" / "hosts_published.yaml")
+    for seed in range(8):
+        for fleet in (None, hosts):
+            plan = on_fleet(weekly(seed=seed, rounds=4, deployments=2), fleet)
+            shown = [step.side for step in plan.steps if step.stage == "deploy"]
+            assert shown == [*plan.in_order(1), *plan.in_order(2)]
+
+
+def test_where_both_sides_were_loaded_at_once_each_is_analyzed_alone() -> None:
+    """The first stops the other, which is started again; where nothing is backed up, both stop."""
+    hosts = topology.load(CONFIGS / "topologies" / "hosts_published.yaml")
+
+    def analyzed(fleet: Topology | None, **fields: Any) -> list[float]:
+        steps_ = on_fleet(weekly(**fields), fleet).steps
+        return [round(60 * step.minutes) for step in steps_ if step.stage == "analyze"]
+
+    (first, second), (alone, again) = analyzed(None), analyzed(hosts)
+    assert alone == again
+    assert first - alone == pytest.approx(steps.STOP_S, abs=1)
+    assert second - alone == pytest.approx(steps.START_S, abs=1)
+    one, other = analyzed(None, restore="never")
+    assert other - one == pytest.approx(steps.START_S, abs=1)
+
+
+def test_leaders_that_are_left_as_placed_take_ten_seconds_before_every_trial() -> None:
+    """Also where nothing is restarted; levelling takes its time after a restart."""
+    few, many = ({"leaders": "as_placed", "threads": threads} for threads in ([8], [8, 16, 32]))
+    measured = [
+        sum(step.minutes for step in on_fleet(weekly(**fields)).steps if step.stage == "measure")
+        for fields in (few, many, {**few, "leaders": "level"}, {**many, "leaders": "level"})
+    ]
+    trials = [len(on_fleet(weekly(**fields)).trials) for fields in (few, many)]
+    more = 60 * ((measured[1] - measured[3]) - (measured[0] - measured[2]))
+    assert more == pytest.approx(steps.SETTLED_S * (trials[1] - trials[0]), abs=3)
+    trial = on_fleet(weekly()).trials[0]
+    longer = steps.trial_minutes(weekly(**few), trial) - steps.trial_minutes(weekly(), trial)
+    assert longer == pytest.approx((steps.SETTLED_S - steps.LEVEL_S) / 60)
 
 
 def test_a_step_of_both_sides_has_to_be_payable_for_each() -> None:

@@ -25,13 +25,21 @@ TINY = {"dataset": {"tables": 1, "table_size": 1000}}
 
 
 def checked(
-    folder: Path, role: Role, capacity: float, free: float, own: float = 0, reserve: str = "5GiB"
+    folder: Path,
+    role: Role,
+    capacity: float,
+    free: float,
+    own: float = 0,
+    reserve: str = "5GiB",
+    sides: str = "different",
 ) -> None:
     """The preflight of one host whose disk has so many GiB."""
     spec = report_types.load(find().configs / "reports" / "sysbench_hosts.yaml")
     engines = spec.model_dump()["engines"]
+    if sides == "single":
+        engines["tidb"]["candidate"] = None
     engines["tidb"]["components"] = {"tikv": {"storage.reserve-space": reserve}}
-    spec = spec.with_overrides({**TINY, "engines": engines})
+    spec = spec.with_overrides({**TINY, "engines": engines, "sides": sides})
     home = Home(find().project, folder)
     plan = planning.plan(home, spec, "tidb", "c1")
     target = Target(home, "c1", plan, spec, Access())
@@ -64,15 +72,18 @@ def test_a_smaller_reserve_counts(tmp_path: Path) -> None:
     checked(tmp_path, "tikv", 1000, 5, reserve="0KB")
 
 
-def test_every_host_has_room_for_programs_and_a_resumed_campaign_has_its_own(
+def test_every_server_has_room_for_programs_and_a_resumed_campaign_has_its_own(
     tmp_path: Path,
 ) -> None:
     """What the campaign has on the disk already is not asked for again."""
     with pytest.raises(
-        TargetError, match=r"packages of 2 clusters need about 2\.0 GiB, 1\.0 GiB are"
+        TargetError, match=r"programs and logs of both clusters need about 2\.0 GiB, 1\.0 GiB are"
     ):
         checked(tmp_path, "tidb", 10, 1)
+    with pytest.raises(TargetError, match="logs of the cluster need about 1"):
+        checked(tmp_path, "tidb", 10, 0.5, sides="single")
     checked(tmp_path, "tidb", 10, 2)
+    checked(tmp_path, "client", 10, 0.5)  # nothing of a cluster is kept there
     checked(tmp_path, "tikv", capacity=40, free=8, own=4)
 
 

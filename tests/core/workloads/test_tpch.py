@@ -115,6 +115,15 @@ def test_what_go_tpc_cannot_run_is_refused_before_it_is_loaded(
         fit.check(spec(**fields), "x")
 
 
+def test_a_version_is_of_the_program_that_was_named() -> None:
+    """go-tpc's v1.0.12 is new enough, and no `tiup bench` that is too old."""
+    with pytest.raises(SpecError) as refused:
+        fit.check(spec(client={"version": "v1.0.12"}), "x")
+    assert "client.program: missing" in str(refused.value)
+    assert "tiup bench" not in str(refused.value)
+    fit.check(spec(client={"program": "go-tpc", "version": "v1.0.12"}), "x")
+
+
 def test_a_scale_factor_is_a_whole_number() -> None:
     """go-tpc takes no other, and would load empty tables for 0."""
     with pytest.raises(SpecError, match=r"dataset\.scale_factor: must be at least 1, found 0"):

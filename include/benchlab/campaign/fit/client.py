@@ -31,7 +31,7 @@ def faults(spec: ReportSpec) -> Iterator[str]:
         yield f"dataset: {spec.workloads[0]} needs {wanted}, found {spec.dataset}"
     try:
         program = program_of(spec.client.program, first.PROGRAMS)
-        if why := program.too_old(spec.client.version):
+        if spec.client.program and (why := program.too_old(spec.client.version)):
             yield f"client.version: {why}"
     except ValueError as fault:
         yield str(fault)

@@ -61,10 +61,10 @@ def open_files(side: SideSpec) -> int:
     """
     items = side.components.get("tikv", {})
     titan_by_default = versions.order(side.version) >= versions.order(_FIRST_OF_TITAN)
-    has_titan = items.get("rocksdb.titan.enabled", titan_by_default)
+    has_titan = str(items.get("rocksdb.titan.enabled", titan_by_default)).lower() == "true"
+    asked = [str(items.get(f"{name}.max-open-files", "")) for name in ("rocksdb", "raftdb")]
     of_rocksdb, of_raftdb = (
-        value if isinstance(value := items.get(f"{name}.max-open-files"), int) else _FILES_OF_ENGINE
-        for name in ("rocksdb", "raftdb")
+        int(text) if text.removeprefix("-").isdecimal() else _FILES_OF_ENGINE for text in asked
     )
     return _RESERVED_FILES + of_rocksdb * (2 if has_titan else 1) + of_raftdb
 

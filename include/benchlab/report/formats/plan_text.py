@@ -10,6 +10,7 @@ from benchlab.plan.fields.published import Published
 from benchlab.plan.plan import Plan, needs_approval
 from benchlab.plan.pricing import OLD
 from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.steps import GIB, RESERVE_SHARE, reserve_bytes
 
 ESTIMATES = (
     "estimates: the times and the disk space of a fleet are assumed, not measured, where nothing "
@@ -146,8 +147,7 @@ def _needs(spec: ReportSpec, plan: Plan) -> Iterator[str]:
     yield f"hosts: {_kinds(plan)}"
     if plan.vcpus is not None:
         yield f"vCPUs: {plan.vcpus}, which the account's quota has to allow"
-    what = "data" if plan.target == "tidb_cloud" else "data, snapshots, programs, TiKV's reserve"
-    yield f"disk: about {plan.disk_gib:g} GiB on each storage host, for {what}"
+    yield f"disk: about {plan.disk_gib:g} GiB on each storage host, for {_kept_on_disk(plan)}"
     if plan.dollars is None:
         yield _unpriced(plan)
     else:
@@ -166,6 +166,18 @@ def _needs(spec: ReportSpec, plan: Plan) -> Iterator[str]:
         )
     yield from _learned(plan)
     yield ESTIMATES
+
+
+def _kept_on_disk(plan: Plan) -> str:
+    if plan.target == "tidb_cloud":
+        return "data"
+    asked = reserve_bytes([side.components for side in plan.sides.values()], 0) / GIB
+    if not asked:
+        return "data, snapshots and programs"
+    return (
+        f"data, snapshots, programs and TiKV's reserve ({asked:g} GiB; on a disk above "
+        f"{asked / RESERVE_SHARE:g} GiB, {100 * RESERVE_SHARE:g} % of it)"
+    )
 
 
 def _repeats(spec: ReportSpec, plan: Plan) -> Iterator[str]:
