@@ -25,7 +25,6 @@ from benchlab.plan.steps import minutes_with_end
 from benchlab.results import ended_servers
 from benchlab.results.records import Campaign, Condition, Moment
 from benchlab.results.store import Store
-from benchlab.targets.fleet import DATASETS
 from benchlab.targets.target import LOAD_THREADS, Balancer
 from benchlab.workloads.client import Endpoint, Session, program_of
 from benchlab.workloads.workload import Query
@@ -145,7 +144,7 @@ class Preparation(StoredCampaign):
         except BenchlabError as error:
             self.note("prepare", "load all sides", f"the dataset cannot be kept: {error}")
             self.target.load_instead()
-            self.store.add_to_environment(self.campaign.id, "dataset", DATASETS["load"])
+            self.store.add_to_environment(self.campaign.id, "dataset", "load")
             self._load_by_client([side for side in sides if side not in loaded])
             return
         for side in sides:

@@ -62,14 +62,6 @@ PROBE_S, PROBE_SHARE = 0.7, 0.01
 # TiUP's own installer puts it on the PATH of login shells only.
 TIUP = '$(command -v tiup || echo "${TIUP_HOME:-$HOME/.tiup}/bin/tiup")'
 
-
-# Where a dataset came from, as a campaign's environment says it. Earlier releases did not say which
-# campaign saved a snapshot.
-DATASETS: dict[Source, str] = {
-    "load": "loaded by the client",
-    "snapshot": "restored from a dataset snapshot that an earlier campaign saved",
-    "new snapshot": "restored from a dataset snapshot that this campaign saved",
-}
 # More would only queue up in front of the storage; a guess, as high as published load commands.
 MOST_LOAD_THREADS = 64
 
@@ -317,7 +309,7 @@ class FleetTarget(BaseTarget):
         engine = engines.by_name()[self.plan.engine]
         cluster = engines.cluster_of(self.plan.engine)
         facts = self.engine_facts(engine, cluster.caveat)
-        facts["dataset"] = DATASETS[self.dataset_source()]
+        facts["dataset"] = self.dataset_source()
         described = on_all(self.fleet.hosts, self._describe)
         for role in ROLES:
             if hosts := self.fleet.with_role(role):

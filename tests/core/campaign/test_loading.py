@@ -188,7 +188,7 @@ def test_a_dataset_that_cannot_be_kept_is_loaded_on_the_other_side_as_well(
     work.load(*SIDES)
     assert len(loads(fleet)) == 2
     assert "restore from S3" not in " ".join(fleet.executor.log)
-    assert store.campaign(work.campaign.id).environment["dataset"] == "loaded by the client"
+    assert store.campaign(work.campaign.id).environment["dataset"] == "load"
     notes = [step.note for step in work.progress.read()[0]]
     assert "the dataset cannot be kept: no such bucket" in notes
 
