@@ -100,11 +100,14 @@ class FleetTarget(BaseTarget):
 
     @classmethod
     def arrangements(cls, home: Home, topology: Any) -> list[str]:
-        mirror, here = mirror_of(topology), os.environ.get(MIRRORS)
+        mirror, here = mirror_of(topology), os.environ.get(MIRRORS, "")
         if topology.tiup_mirror is not None:
             return [f"TiUP's mirror: {mirror}, as the topology says"]
-        if here is not None and mirror is None:
-            why = f"{MIRRORS} of this machine is not passed on, because it is no plain http address"
+        if here and mirror is None:
+            why = (
+                f"{MIRRORS} of this machine is not passed on, because it is not an http(s) address "
+                "without a login"
+            )
             return [f"TiUP's mirror: its default; {why}: write `tiup_mirror` into the topology"]
         return [f"TiUP's mirror: {mirror}, from {MIRRORS} of this machine"] if mirror else []
 
