@@ -32,7 +32,6 @@ from benchlab.hosts.logins import AUTHORISE, mark
 from benchlab.hosts.ssh.executor import SSHExecutor
 from benchlab.plan.fields.builds import Build
 from benchlab.plan.report_type import Side
-from benchlab.plan.steps import loads_at_once
 from benchlab.plan.topology import Ec2Topology, HostsTopology, Topology, mirror_of
 from benchlab.results.records import rows_of
 from benchlab.targets import dataset_snapshots, fleet_files
@@ -225,10 +224,6 @@ class FleetTarget(BaseTarget):
         return self.haproxy(side, backends, threads)
 
     # How datasets are loaded
-
-    @cached_property
-    def loads_at_once(self) -> bool:
-        return loads_at_once(self.named_topology)
 
     @cached_property
     def load_threads(self) -> int:
