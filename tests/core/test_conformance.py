@@ -25,7 +25,7 @@ from benchlab.engines.server import BaseEngine
 from benchlab.errors import SpecError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
-from benchlab.plan import report_type
+from benchlab.plan import report_type, steps, topology
 from benchlab.plan.fields.client import Client
 from benchlab.plan.fields.dataset import AnyDataset, Dataset, Records, ScaleFactor, Warehouses
 from benchlab.report import publish
@@ -54,6 +54,14 @@ def test_something_of_each_kind_is_found() -> None:
     assert {"local", "hosts", "ec2"} <= set(TARGETS)
     assert {"files", "s3"} <= set(PUBLISHERS)
     assert {"oltp_point_select", "oltp_insert"} <= set(WORKLOADS)
+
+
+def test_a_plan_knows_which_targets_load_both_sides_at_once() -> None:
+    """Else it would estimate, and show, another campaign than the one that runs."""
+    for path in (home.find().configs / "topologies").glob("*.yaml"):
+        found = topology.load(path)
+        using = [target for target in TARGETS.values() if target.topology == found.kind]
+        assert [t.loads_together for t in using] == [steps.loads_at_once(found)] * len(using)
 
 
 # ---------------------------------------------------------------- engines

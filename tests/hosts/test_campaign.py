@@ -20,7 +20,6 @@ from benchlab.plan.report_type import SIDES
 from benchlab.results.records import rows_of
 from benchlab.targets import fleet_files
 from benchlab.targets.ec2 import rental_file
-from benchlab.targets.fleet import DATASETS
 from tests.hosts import published
 from tests.hosts.cloud import NOTHING
 from tests.hosts.rented import (
@@ -218,8 +217,8 @@ def test_a_dataset_snapshot_seeds_the_next_fleet(rented: Rented, bucket: Any) ->
     machine.run(CLI, "run", "sysbench_ec2", *settings, "--campaign", "restores")
     seeded, trials = machine.outcome("restores")
     assert [t.valid for t in trials] == [True, True], [t.reasons for t in trials]
-    assert first.environment["dataset"] == DATASETS["new snapshot"]
-    assert seeded.environment["dataset"] == DATASETS["snapshot"]
+    assert first.environment["dataset"] == "new snapshot"
+    assert seeded.environment["dataset"] == "snapshot"
     sums = {facts.dataset_checksum or "" for c in (first, seeded) for facts in c.facts.values()}
     assert len({rows_of(checksum) for checksum in sums}) == 1
     note = bucket.Object(key)

@@ -25,7 +25,6 @@ from benchlab.plan.steps import minutes_with_end
 from benchlab.results import ended_servers
 from benchlab.results.records import Campaign, Condition, Moment
 from benchlab.results.store import Store
-from benchlab.targets.fleet import DATASETS
 from benchlab.targets.target import LOAD_THREADS, Balancer
 from benchlab.workloads.client import Endpoint, Session, program_of
 from benchlab.workloads.workload import Query
@@ -134,7 +133,7 @@ class Preparation(StoredCampaign):
         loaded = [side for side in sides if side in to_load]
         self._load_by_client(loaded)
         if self.target.dataset_source() == "load":
-            self._all_loaded(sides, "load", together=self.target.loads_at_once)
+            self._all_loaded(sides, "load", together=self.target.loads_together)
             return
         try:
             for side in loaded:
@@ -145,14 +144,14 @@ class Preparation(StoredCampaign):
         except BenchlabError as error:
             self.note("prepare", "load all sides", f"the dataset cannot be kept: {error}")
             self.target.load_instead()
-            self.store.add_to_environment(self.campaign.id, "dataset", DATASETS["load"])
+            self.store.add_to_environment(self.campaign.id, "dataset", "load")
             self._load_by_client([side for side in sides if side not in loaded])
             return
         for side in sides:
             self.note("prepare", f"restore the dataset of {side}")
             with self._watched("load", side):
                 if side not in loaded:  # else it is deployed anew for that
-                    self._start(side, alone=not self.target.loads_at_once)
+                    self._start(side, alone=not self.target.loads_together)
                 self.target.load_dataset(side)
                 # Gone where the side had to be deployed anew.
                 self.target.balancer(side).configure()
@@ -163,7 +162,7 @@ class Preparation(StoredCampaign):
 
     def _load_by_client(self, sides: Sequence[Side]) -> None:
         """Load sides at the same time if the hosts allow it, else one after another."""
-        together = len(sides) > 1 and self.target.loads_at_once
+        together = len(sides) > 1 and self.target.loads_together
         for batch in [sides] if together else [[side] for side in sides]:
             balancers = [self.target.balancer(side) for side in batch]
             for number, balancer in enumerate(balancers[1:], 1):
@@ -171,7 +170,7 @@ class Preparation(StoredCampaign):
                 balancers[number].configure()
             with self._watched("load", *batch):
                 for side in batch:
-                    engine = self._start(side, alone=not self.target.loads_at_once)
+                    engine = self._start(side, alone=not self.target.loads_together)
                     engine.create_database()
                     self._open_account(side)
                 threads = max(self.target.load_threads // len(batch), LOAD_THREADS)

@@ -387,12 +387,12 @@ class Campaign(_Timed):
         origin: how it was started: ``benchlab run`` or the Airflow run.
         environment: facts about the machine: cores, memory, kernel, tool versions. For a fleet
             instead a line per role (``tikv_hosts``), the ``zone`` if known, and where the
-            ``dataset`` came from. The ``client_program`` that was chosen and the version it reports
-            (``client_version``). Where the target knows them, facts about the engine:
-            ``engine_title``, ``engine_caveat`` (a sentence) and ``ignored_errors`` (numbers,
-            comma-separated). Of rented hosts also :data:`SPENT`, :data:`STOPPED`,
-            :data:`SPOT_HOSTS` and :data:`REPLACED`. Where Airflow knows its own address,
-            :data:`PAGE`.
+            ``dataset`` came from (``load``, ``snapshot`` or ``new snapshot``). The
+            ``client_program`` that was chosen and the version it reports (``client_version``).
+            Where the target knows them, facts about the engine: ``engine_title``,
+            ``engine_caveat`` (a sentence) and ``ignored_errors`` (numbers, comma-separated). Of
+            rented hosts also :data:`SPENT`, :data:`STOPPED`, :data:`SPOT_HOSTS` and
+            :data:`REPLACED`. Where Airflow knows its own address, :data:`PAGE`.
         planned_for: the moment whose versions it compares, with a time zone; for a backfill that is
             long before the run. None: the time of the run.
     """
@@ -424,6 +424,14 @@ class Campaign(_Timed):
     def client_path(self) -> str | None:
         """The path of the client's program; None: as its command names it."""
         return self.environment.get("client_path", self.report_type.client.path)
+
+    @property
+    def restored_dataset(self) -> bool:
+        """Whether its dataset came from a dataset snapshot, and was not loaded by the client.
+
+        Earlier releases stored a sentence that says so.
+        """
+        return "snapshot" in self.environment.get("dataset", "")
 
     @property
     def is_aa(self) -> bool:

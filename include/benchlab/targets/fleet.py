@@ -32,7 +32,6 @@ from benchlab.hosts.logins import AUTHORISE, mark
 from benchlab.hosts.ssh.executor import SSHExecutor
 from benchlab.plan.fields.builds import Build
 from benchlab.plan.report_type import Side
-from benchlab.plan.steps import loads_at_once
 from benchlab.plan.topology import Ec2Topology, HostsTopology, Topology, mirror_of
 from benchlab.results.records import rows_of
 from benchlab.targets import dataset_snapshots, fleet_files
@@ -62,14 +61,6 @@ PROBE_S, PROBE_SHARE = 0.7, 0.01
 # TiUP's own installer puts it on the PATH of login shells only.
 TIUP = '$(command -v tiup || echo "${TIUP_HOME:-$HOME/.tiup}/bin/tiup")'
 
-
-# Where a dataset came from, as a campaign's environment says it. Earlier releases did not say which
-# campaign saved a snapshot.
-DATASETS: dict[Source, str] = {
-    "load": "loaded by the client",
-    "snapshot": "restored from a dataset snapshot that an earlier campaign saved",
-    "new snapshot": "restored from a dataset snapshot that this campaign saved",
-}
 # More would only queue up in front of the storage; a guess, as high as published load commands.
 MOST_LOAD_THREADS = 64
 
@@ -108,11 +99,14 @@ class FleetTarget(BaseTarget):
 
     @classmethod
     def arrangements(cls, home: Home, topology: Any) -> list[str]:
-        mirror, here = mirror_of(topology), os.environ.get(MIRRORS)
+        mirror, here = mirror_of(topology), os.environ.get(MIRRORS, "")
         if topology.tiup_mirror is not None:
             return [f"TiUP's mirror: {mirror}, as the topology says"]
-        if here is not None and mirror is None:
-            why = f"{MIRRORS} of this machine is not passed on, because it is no plain http address"
+        if here and mirror is None:
+            why = (
+                f"{MIRRORS} of this machine is not passed on, because it is not an http(s) address "
+                "without a login"
+            )
             return [f"TiUP's mirror: its default; {why}: write `tiup_mirror` into the topology"]
         return [f"TiUP's mirror: {mirror}, from {MIRRORS} of this machine"] if mirror else []
 
@@ -232,10 +226,6 @@ class FleetTarget(BaseTarget):
     # How datasets are loaded
 
     @cached_property
-    def loads_at_once(self) -> bool:
-        return loads_at_once(self.named_topology)
-
-    @cached_property
     def load_threads(self) -> int:
         # A thread of a load waits for the servers most of the time.
         return max(LOAD_THREADS, min(2 * self._client_cores, MOST_LOAD_THREADS))
@@ -317,7 +307,7 @@ class FleetTarget(BaseTarget):
         engine = engines.by_name()[self.plan.engine]
         cluster = engines.cluster_of(self.plan.engine)
         facts = self.engine_facts(engine, cluster.caveat)
-        facts["dataset"] = DATASETS[self.dataset_source()]
+        facts["dataset"] = self.dataset_source()
         described = on_all(self.fleet.hosts, self._describe)
         for role in ROLES:
             if hosts := self.fleet.with_role(role):

@@ -369,13 +369,9 @@ class BaseTarget(Deployment, ABC):
 
     # What all share
 
-    #: Whether its sides are loaded by one stage, once all are deployed.
+    #: Whether its sides are loaded by one stage at the same time, once all are deployed; as
+    #: :func:`benchlab.plan.steps.loads_at_once` says of its topology.
     loads_together: ClassVar[bool] = False
-
-    @cached_property
-    def loads_at_once(self) -> bool:
-        """Whether that stage lets the client load all sides at the same time."""
-        return False
 
     @cached_property
     def load_threads(self) -> int:

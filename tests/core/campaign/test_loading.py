@@ -35,7 +35,6 @@ class Fleet(fakes.FakeDeployment):
 
     loads_together = True
     load_threads = 64
-    loads_at_once = True
     source: Source = "load"
     to_load: tuple[Side, ...] = SIDES
     broken: Exception | None = None
@@ -127,7 +126,7 @@ def test_where_hosts_are_shared_one_side_is_loaded_after_the_other(
 ) -> None:
     """The first one is stopped before: two running clusters may need more than there is."""
     work, fleet = campaign(store, tmp_path, lambda command, stdin: "")
-    fleet.loads_at_once = False
+    fleet.loads_together = False
     work.load(*SIDES)
     acts = [entry for entry in fleet.executor.log if "sql" not in entry and "put" not in entry]
     first = acts.index("run sysbench")
@@ -188,7 +187,7 @@ def test_a_dataset_that_cannot_be_kept_is_loaded_on_the_other_side_as_well(
     work.load(*SIDES)
     assert len(loads(fleet)) == 2
     assert "restore from S3" not in " ".join(fleet.executor.log)
-    assert store.campaign(work.campaign.id).environment["dataset"] == "loaded by the client"
+    assert store.campaign(work.campaign.id).environment["dataset"] == "load"
     notes = [step.note for step in work.progress.read()[0]]
     assert "the dataset cannot be kept: no such bucket" in notes
 
@@ -287,7 +286,7 @@ def test_a_side_is_started_no_more_often_than_it_has_to_be(
     loading, and once more for what follows; a side that saved its dataset is deployed anew.
     """
     work, fleet = campaign(store, tmp_path, lambda command, stdin: "")
-    fleet.loads_together = fleet.loads_at_once = together
+    fleet.loads_together = together
     fleet.source, fleet.to_load = source, (*SIDES,) if source == "load" else ()
     if source == "new snapshot":
         fleet.to_load = ("baseline",)
@@ -308,8 +307,7 @@ def test_only_one_side_runs_at_a_time_except_while_both_are_loaded(
         return ""
 
     work, fleet = campaign(store, tmp_path, answer)
-    fleet.loads_together = True
-    fleet.loads_at_once = together
+    fleet.loads_together = together
     for side in SIDES:
         work.deploy(side)
     running.clear()

@@ -233,6 +233,7 @@ def test_this_machine_s_address_takes_the_place_of_auto_in_every_region() -> Non
         (None, None, None),
         (None, "https://mirror.example.org", "https://mirror.example.org"),
         ("https://vpc.internal", "https://mirror.example.org", "https://vpc.internal"),
+        (None, "", None),
         (None, "/srv/mirror", None),  # a directory of this machine
         (None, "https://me:secret@mirror.example.org", None),
     ],
@@ -248,5 +249,5 @@ def test_tiup_s_mirror_is_the_topology_s_or_this_machine_s(
     assert topology.mirror_of(found) == used
     lines = targets.by_name()["ec2"].arrangements(HOME, found)[2:]
     assert all("secret" not in line for line in lines)
-    assert bool(lines) == (here is not None)
-    assert used is None or used in lines[0]
+    assert bool(lines) == bool(here)
+    assert not lines or (used or "not an http(s) address without a login") in lines[0]

@@ -39,7 +39,6 @@ from benchlab.results import ended_servers
 from benchlab.results import rows as store_rows
 from benchlab.results.records import Campaign, InstanceFacts, TrialResult
 from benchlab.results.store import Store
-from benchlab.targets.fleet import DATASETS
 from tests.builders import campaigns
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "report"
@@ -506,10 +505,10 @@ def test_the_page_says_where_the_dataset_came_from_and_that_rows_differ() -> Non
     assert "but not in content" in method.steps(loaded)[1]
     assert "--rand-seed does not make prepare repeatable" in method.steps(loaded)[1]
     assert not any("dataset snapshot" in note for note in method.notes(loaded))
-    restored = report_of(environment={"dataset": DATASETS["snapshot"]})
+    restored = report_of(environment={"dataset": "snapshot"})
     assert method.steps(restored)[1].startswith("Restore 16 tables of 10,000,000 rows")
     assert "an earlier campaign loaded them" in method.steps(restored)[1]
-    saved = report_of(environment={"dataset": DATASETS["new snapshot"]})
+    saved = report_of(environment={"dataset": "new snapshot"})
     assert method.steps(saved)[1].startswith("Load 16 tables of 10,000,000 rows with the client, ")
     assert "earlier" not in method.steps(saved)[1]
     # An earlier release's word, which leaves open which campaign it was.

@@ -230,7 +230,7 @@ def said(made: Campaign, found: Comparison, store: Store) -> str:
         aa(9, slowdown_pct=30),
         dataclasses.replace(aa(9), state="failed"),
         dataclasses.replace(aa(9), state="running"),
-        dataclasses.replace(aa(9), environment={"dataset": "restored from s3://b/p"}),
+        dataclasses.replace(aa(9), environment={"dataset": "new snapshot"}),
         dataclasses.replace(aa(9), environment={"client_program": "tiup"}),
         aa(9, report="another"),
         aa(9, dataset={"tables": 1, "table_size": 10}),

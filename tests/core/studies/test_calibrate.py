@@ -177,7 +177,7 @@ def test_a_dataset_snapshot_counts_for_the_noise_and_not_for_deployments(home: H
         home,
         "aa4",
         change=lambda c: dataclasses.replace(
-            c, environment={**c.environment, "dataset": "restored from s3://bucket"}
+            c, environment={**c.environment, "dataset": "restored from a dataset snapshot"}
         ),
     )
     document = calibrated(*ids, restored.id)

@@ -165,7 +165,7 @@ def test_what_is_left_out_is_named_with_the_reason(weeks: Weeks) -> None:
     weeks.add(slowdown_pct=10)
     weeks.add(unstable=True)
     weeks.add("10.2.11", "10.2.11", engines=_parameters_compared())
-    weeks.add(sides="same", environment={"dataset": "restored from s3"})
+    weeks.add(sides="same", environment={"dataset": "snapshot"})
     weeks.add_aa(0.001)
     weeks.add(candidate="10.11.99", origin=ORIGIN, by_hand=True)
     weeks.add("10.11.5", "10.2.11")

@@ -33,11 +33,7 @@ def can_calibrate(campaign: Campaign) -> bool:
     Sides that were restored from one dataset snapshot have the same data layout, which hides part
     of how deployments differ.
     """
-    return (
-        campaign.is_aa
-        and campaign.state == "complete"
-        and not campaign.environment.get("dataset", "").startswith("restored")
-    )
+    return campaign.is_aa and campaign.state == "complete" and not campaign.restored_dataset
 
 
 def is_alike(one: Campaign, other: Campaign) -> bool:

@@ -620,7 +620,7 @@ software-alike = On each side, the servers of a component are configured alike: 
 software-odd = Servers of one component are not all configured alike: { $servers }.
 software-untold = { $said } Not reported by: { $servers }.
 software-script = The hash of TiUP's install script covers the script alone, not TiUP's program, which the script downloads.
-software-script-changed = It was another one than this Benchlab saw before (on { $day }, SHA-256 { $sha256 }).
+software-script-changed = This script differs from the one seen before (on { $day }, SHA-256 { $sha256 }).
 
 ## Hardware
 

@@ -677,7 +677,7 @@ software-alike = 每一方中，同一组件的各台服务器配置一致：其
 software-odd = 以下组件的各台服务器配置不完全一致：{ $servers }。
 software-untold = { $said }以下组件未能提供配置：{ $servers }。
 software-script = TiUP 安装脚本的哈希只涵盖脚本本身，不涵盖脚本所下载的 TiUP 程序。
-software-script-changed = 该脚本与此 Benchlab 之前见到的不同（{ $day }，SHA-256 { $sha256 }）。
+software-script-changed = 该脚本与之前（{ $day }）见到的脚本（SHA-256 { $sha256 }）不同。
 
 ## 硬件
 

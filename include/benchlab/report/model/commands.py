@@ -53,7 +53,7 @@ def of_campaign(campaign: Campaign, language: Language) -> tuple[Command, ...]:
         name: program.split(module.run_command(name, session, seconds=seconds, **ignored))[1]
         for name in sorted(names)
     }
-    restored = campaign.environment.get("dataset", "").startswith("restored")
+    restored = campaign.restored_dataset
     return (
         Command(
             language.say("commands-loaded-before" if restored else "commands-load"), _shell(prepare)

@@ -258,17 +258,13 @@ class Report:
     @property
     def restored_dataset(self) -> bool:
         """Whether the dataset came from a dataset snapshot and was not loaded."""
-        return self._dataset.startswith("restored")
+        return self.campaign.restored_dataset
 
     @property
     def dataset_saved_by(self) -> str:
         """Which campaign saved the dataset snapshot, ``this`` or ``earlier``; else ``unknown``."""
-        ends = {"this campaign saved": "this", "an earlier campaign saved": "earlier"}
-        return next((by for end, by in ends.items() if self._dataset.endswith(end)), "unknown")
-
-    @property
-    def _dataset(self) -> str:
-        return self.environment.get("dataset", "")
+        saved_by = {"new snapshot": "this", "snapshot": "earlier"}
+        return saved_by.get(self.environment.get("dataset", ""), "unknown")
 
     # ---------------------------------------------------------------- what came out
 

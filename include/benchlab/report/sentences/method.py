@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+from benchlab import targets
 from benchlab.analysis.verdict.decision import ALPHA
 from benchlab.language import recorded
 from benchlab.language.names import items, plain
@@ -103,7 +104,7 @@ def _deploy(report: Report) -> str:
         engine=report.engine_title,
         **versions,
         where="tiup" if with_tiup else _where(report),
-        loaded="together" if report.plan.target == "ec2" else "apart",
+        loaded="together" if targets.by_name()[report.plan.target].loads_together else "apart",
     )
     if not report.plan.first_ports:
         return deployed

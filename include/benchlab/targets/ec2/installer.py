@@ -82,7 +82,10 @@ def planned(home: Home, topology: Ec2Topology) -> str:
     if topology.tiup_sha256 is not None:
         which = f"whose sha256 has to be {topology.tiup_sha256}"
     elif known is not None:
-        which = f"whose sha256 was {known.sha256} on {known.day}; another one is named, and run"
+        which = (
+            f"whose sha256 was {known.sha256} on {known.day}; if it has changed, the new one "
+            "is run all the same, and the report says so"
+        )
     else:
         which = "which this machine has not seen yet: `benchlab doctor --aws` shows its sha256"
     return (
