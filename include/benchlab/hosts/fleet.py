@@ -102,7 +102,9 @@ def on_all(hosts: Iterable[FleetHost], work: Callable[[FleetHost], Result]) -> d
     first = next(iter(failures.values()))
     if len(failures) == 1 or not isinstance(first, BenchlabError):
         raise first
-    text = "\n".join(f"{name}: {error}" for name, error in failures.items())
+    # Some name their host themselves, as they may be raised alone.
+    whole = {name: str(error).removeprefix(f"{name}: ") for name, error in failures.items()}
+    text = "\n".join(f"{name}: {said}" for name, said in whole.items())
     number = len(failures) + len(results)
     raise TargetError(f"failed on {len(failures)} of {number} hosts:\n{text}") from first
 
