@@ -57,7 +57,7 @@ def test_a_version_that_could_not_be_asked_for_is_planned_and_says_so(
     monkeypatch.setattr(engines.by_name()["mariadb"], "not_published", nobody_answers)
     spec = report("sysbench_local", **{"engines.mariadb.candidate.version": "10.11.99"})
     (note,) = planning.refuse_unpublished(find(), spec, "mariadb")
-    said = "candidate: whether there is a version 10.11.99 could not be checked: Maven Central does"
+    said = "candidate: could not check whether version 10.11.99 exists: Maven Central does"
     assert str(note).startswith(said)
     basis = NOTHING_KNOWN.with_notes([note])
     assert note in planning.plan(find(), spec, "mariadb", "c1", basis).warnings

@@ -432,8 +432,8 @@ def test_an_inconclusive_card_leads_with_what_could_have_been_seen() -> None:
 
 
 OF_SEVERAL = (
-    "the estimate is outside the noise of this workload alone (-24% to +31%), but not once it is "
-    "counted how many workloads were tested"
+    "taken alone, this workload's estimate is outside the noise (-24% to +31%), but not after "
+    "correcting for the number of workloads tested"
 )
 
 
