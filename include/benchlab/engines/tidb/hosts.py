@@ -91,7 +91,8 @@ _CLEAN = (
     + FORGET_LOGIN
     + """
 set -eu
-root=$1 account=$2 key=$3 port=$4
+root=$1 account=$2 key=$3
+shift 3
 for unit in $(our_units "$root"); do
     systemctl disable --now "$unit" || true
     rm -f "/etc/systemd/system/$unit"
@@ -108,7 +109,11 @@ done
 rm -rf "$root"
 # TiKV leaves a file by its address there (`acquire_lock` in its components/server/src/common.rs).
 locks=/tmp/$(id -u "$account")_TIKV_LOCK_FILES
-rm -f "$locks"/*_"$port"
+for port in "$@"; do
+    for lock in "$locks"/*_"$port"; do
+        if [ -e "$lock" ]; then flock -n "$lock" rm -f "$lock" || true; fi  # else it is at work
+    done
+done
 if [ -d "$locks" ]; then rmdir --ignore-fail-on-non-empty "$locks"; fi
 if [ -n "$key" ]; then
     home=$(getent passwd "$account" | cut -d: -f6)
@@ -302,7 +307,9 @@ class SideOnHosts:
         """
 
         def work(host: FleetHost) -> None:
-            arguments = [str(self.places(host).root), host.user, public_key, str(self.ports.tikv)]
+            # Whoever removes a side whose campaign is gone does not know which ports it had.
+            ports = [str(Ports.of_set(number).tikv) for number in (0, 1)]
+            arguments = [str(self.places(host).root), host.user, public_key, *ports]
             self._root(host, _CLEAN, arguments, timeout_s=CLEAN_LIMIT_S)
 
         return try_on_all({host.name: host for host in self.all}, work)[1]
