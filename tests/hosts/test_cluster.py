@@ -202,8 +202,8 @@ def test_leaders_are_levelled_for_a_trial(sides: dict[Side, Cluster]) -> None:
         cluster._census.wait_until_settled(level=True)
         elected = cluster.regions()
         assert elected.unsettled == 0
-        assert elected.leaders == {"kv-1": 25, "kv-2": 5}
-        assert elected.beyond == 9
+        assert elected.leaders == {"kv-1": 20, "kv-2": 10}
+        assert elected.beyond == 4
         cluster.start_for_trial()
         assert cluster.regions() == Regions({"kv-1": 15, "kv-2": 15}, 0, 0)
         assert cluster._census._to_move("sbtest") == {}, "the dataset's tables are as well"
@@ -218,7 +218,7 @@ def test_leaders_stay_as_placed_where_that_is_asked(
     cluster = fleet.cluster("baseline", level=False)
     cluster.start_for_trial()
     try:
-        assert cluster.regions() == Regions({"kv-1": 25, "kv-2": 5}, 10, 0)
+        assert cluster.regions() == Regions({"kv-1": 20, "kv-2": 10}, 0, 0)
     finally:
         cluster.stop()
 
