@@ -59,8 +59,8 @@ def missing() -> str | None:
 
 
 @pytest.fixture(autouse=True)
-def stalls_are_counted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The stand-in for TiKV counts nothing late, so that no run that writes is followed by a rest."""
+def _stalls_are_counted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stand-in counts nothing late, so that no run that writes is followed by a rest."""
     monkeypatch.setattr(stalls, "LAG_S", 0.0)
 
 
