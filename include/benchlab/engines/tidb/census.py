@@ -164,15 +164,17 @@ class Census:
         stores = [s for s in status.read_stores(*found["/stores"]) if s.state != "Tombstone"]
         counts = [store.leaders for store in stores]
         lacking = {
-            path: status.field(found[path][1], "count", int, found[path][0], 0)
-            for path in ("/stats/region", *PEER_ROUTES)
+            path: status.field(answer, "count", int, where, 0)
+            for path, (where, answer) in found.items()
+            if path in ("/stats/region", *PEER_ROUTES)
         }
         where, config = found["/config"]
         replication = status.field(config, "replication", dict, where)
         if len(stores) < status.field(replication, "max-replicas", int, where):
             lacking[MISSING_PEERS] = 0  # there is no store on which PD could make them
         lacking["/stats/region"] -= sum(counts)
-        operators = status.typed(found["/operators"][1], list, f"{found['/operators'][0]}: it")
+        at, answer = found["/operators"]
+        operators = status.typed(answer, list, f"{at}: the answer")
         hosts = {f"{h.address}:{self.ports.tikv}": h.name for h in self.fleet.with_role("tikv")}
         return Regions(
             {hosts.get(store.address, store.address): store.leaders for store in stores},

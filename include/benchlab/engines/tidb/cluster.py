@@ -377,7 +377,11 @@ class Cluster(TiDB, BaseCluster):
             others = ("wrong_version_servers", "ineffective_parameters")
             return {"ended_servers": float(len(silent)), **dict.fromkeys(others)}
         instances, started = self._census.instances(), self._noted()
-        ended = [one for one in instances if started.get(_id(one), one.identity) != one.identity]
+        ended = [
+            one
+            for one in instances
+            if started.get(server_name(one.component, one.host), one.identity) != one.identity
+        ]
         asked = (self.instance.version, self.instance.hashes)
         wrong = [
             one
@@ -546,7 +550,13 @@ class Cluster(TiDB, BaseCluster):
     def _note_started(self) -> None:
         """Record the identity of every server; one with another identity later was restarted."""
         self.executor.put(
-            self._started, json.dumps({_id(one): one.identity for one in self._census.instances()})
+            self._started,
+            json.dumps(
+                {
+                    server_name(one.component, one.host): one.identity
+                    for one in self._census.instances()
+                }
+            ),
         )
 
     def _noted(self) -> dict[str, str | None]:
@@ -592,7 +602,3 @@ class Cluster(TiDB, BaseCluster):
             for key, value in (one.config or {}).items():
                 settings.setdefault(f"{one.component}.{key}", value)
         return settings
-
-
-def _id(one: InstanceFacts) -> str:
-    return server_name(one.component, one.host)
