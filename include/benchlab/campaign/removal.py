@@ -39,7 +39,7 @@ def _held(home: Home, store: Store, campaign: str) -> Iterator[str]:
         yield "it holds this machine"
     if fleet_files.driven(home.campaign(campaign)):
         yield "a process is at work on it"
-    if any(tagged(f"{TAG}={campaign}")):
+    if any(tagged(f"{TAG}={campaign}", home.campaign(campaign))):
         yield "processes of it run on this machine"
     held_by = (fleet_files.FLEET_FILE, fleet_files.RENTAL_FILE)
     if any((home.campaign(campaign) / name).exists() for name in held_by):

@@ -145,7 +145,9 @@ def end_campaign(home: Home, campaign: str, access: Access) -> str:
 
 def _is_here(home: Home, campaign: str) -> bool:
     """Whether this machine knows a campaign: by directory, process or lock."""
-    if home.campaign(campaign).is_dir() or any(tagged(f"{TAG}={campaign}")):
+    if home.campaign(campaign).is_dir() or any(
+        tagged(f"{TAG}={campaign}", home.campaign(campaign))
+    ):
         return True
     holder = MachineLock().holder()
     return holder is not None and holder.campaign == campaign

@@ -6,7 +6,8 @@ has ended, ``exit_code``. Creating that directory is atomic: of two tasks that w
 same job, one does, and the other finds it there and adopts it.
 
 Every process started here carries ``BENCHLAB_CAMPAIGN`` in its environment. What a campaign left
-running is found by that tag, never by a record of what was started.
+running is found by that tag, never by a record of what was started. Another home on the machine may
+have a campaign of the same id: on this machine ``BENCHLAB_DIRECTORY`` tells the two apart.
 
 Example:
     ``LocalExecutor(directory, "c1").run(["nproc"]).stdout`` is the number of cores, as text.
@@ -30,6 +31,7 @@ from typing import Literal, Protocol
 from benchlab.errors import CommandError, CommandTimeout, TargetError, meaning_of
 
 TAG = "BENCHLAB_CAMPAIGN"
+DIRECTORY_TAG = "BENCHLAB_DIRECTORY"
 JOB_TAG = "BENCHLAB_JOB"
 FILLER = "BENCHLAB_FILLER"
 PAGE = 4096
@@ -145,6 +147,7 @@ class LocalExecutor:
     host = "localhost"
 
     def __init__(self, directory: Path, campaign: str) -> None:
+        self._directory = directory.resolve()
         self._jobs = directory / "jobs"
         self._campaign = campaign
 
@@ -280,10 +283,11 @@ class LocalExecutor:
         yield host, port
 
     def end_processes(self) -> int:
-        return end_tagged(f"{TAG}={self._campaign}")
+        return end_tagged(f"{TAG}={self._campaign}", self._directory)
 
     def _environment(self, env: Mapping[str, str] | None) -> dict[str, str]:
-        return {**os.environ, **(env or {}), TAG: self._campaign}
+        tags = {TAG: self._campaign, DIRECTORY_TAG: str(self._directory)}
+        return {**os.environ, **(env or {}), **tags}
 
     def _pid_of(self, job: str) -> int | None:
         """The pid of a running job; a later process with the same pid lacks the tag."""
@@ -291,7 +295,8 @@ class LocalExecutor:
         return pid if pid is not None and self._carries(pid, job) else None
 
     def _tagged_with_job(self, job: str) -> list[int]:
-        return [pid for pid in tagged(f"{TAG}={self._campaign}") if self._carries(pid, job)]
+        mine = tagged(f"{TAG}={self._campaign}", self._directory)
+        return [pid for pid in mine if self._carries(pid, job)]
 
     def _carries(self, pid: int, job: str) -> bool:
         tags = _environ(pid)
@@ -310,29 +315,44 @@ def _filled(command: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
     return {**env, FILLER: "." * (-used % PAGE)}
 
 
-def tagged(tag: str) -> Iterator[int]:
+def tagged(tag: str, directory: Path | None = None) -> Iterator[int]:
     """Pids of the other processes of this account whose environment has ``NAME=value``.
 
-    ``NAME=`` is any value. Root could read those of others: they are no campaign of root's.
+    Root could read those of others: they are no campaign of root's.
+
+    Args:
+        tag: ``NAME=`` is any value.
+        directory: leave out the processes that were started for another campaign's directory.
     """
-    wanted = tag.encode()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid() and _is_own(entry):
-            for variable in _environ(int(entry.name)):
-                if variable == wanted or (tag.endswith("=") and variable.startswith(wanted)):
-                    yield int(entry.name)
-                    break
+            tags = _environ(int(entry.name))
+            if _has(tag, tags) and (directory is None or _belongs_to(directory, tags)):
+                yield int(entry.name)
 
 
-def end_tagged(tag: str, *, grace_s: float = 10) -> int:
+def _has(tag: str, tags: Iterable[bytes]) -> bool:
+    wanted = tag.encode()
+    return any(one == wanted or (tag.endswith("=") and one.startswith(wanted)) for one in tags)
+
+
+def _belongs_to(directory: Path, tags: Iterable[bytes]) -> bool:
+    named = [one for one in tags if one.startswith(f"{DIRECTORY_TAG}=".encode())]
+    return not named or os.fsencode(f"{DIRECTORY_TAG}={directory.resolve()}") in named
+
+
+def end_tagged(tag: str, directory: Path | None = None, *, grace_s: float = 10) -> int:
     """SIGTERM every process with this tag, SIGKILL what remains after ``grace_s`` seconds.
+
+    Args:
+        tag, directory: see :func:`tagged`.
 
     Returns:
         How many processes there were, including those started meanwhile.
     """
     asked: set[int] = set()
     deadline = time.monotonic() + grace_s
-    while left := set(tagged(tag)):
+    while left := set(tagged(tag, directory)):
         if time.monotonic() < deadline:
             _ask_to_end(left - asked)
         else:

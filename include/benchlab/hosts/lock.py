@@ -230,12 +230,18 @@ class _Lock(ABC):
         at, file = self._exchange()
         return self._displaced(self._parse(file), campaign, at)
 
-    def release(self, campaign: str) -> bool:
-        """Give the machine back; False where the campaign lacks it; raises as :meth:`holder`."""
+    def release(self, campaign: str, home: str | None = None) -> bool:
+        """Give the machine back; False where the campaign lacks it; raises as :meth:`holder`.
+
+        Args:
+            home: whose campaign of that id; None: of any home.
+        """
         while True:
             file = self._exchange()[1]
             found = self._parse(file)
             if found is None or found.campaign != campaign or found.account is not None:
+                return False
+            if home not in (None, found.home):
                 return False
             if self._exchange(file.text, "")[1] == file:
                 return True

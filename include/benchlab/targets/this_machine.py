@@ -49,8 +49,9 @@ class OnThisMachine(BaseTarget):
         """See :class:`BaseTarget`; ends processes of a dead campaign here and removes its data."""
         displaced = self.hold(MachineLock(), origin)
         if displaced is not None:
-            end_tagged(f"{CAMPAIGN_TAG}={displaced.campaign}")
-            remove_data(Home(self.home.project, Path(displaced.home)), displaced.campaign)
+            home = Home(self.home.project, Path(displaced.home))
+            end_tagged(f"{CAMPAIGN_TAG}={displaced.campaign}", home.campaign(displaced.campaign))
+            remove_data(home, displaced.campaign)
         return displaced
 
     def executors(self) -> dict[str, Executor]:
@@ -65,10 +66,12 @@ class OnThisMachine(BaseTarget):
     @classmethod
     def give_back(cls, taken: Taken) -> str:
         """End its processes here, return what it has elsewhere, and remove its data."""
-        taken, ended = _end_processes(taken)
+        # Where this home knows none of that id, another's is meant: the one that holds the machine.
+        home = str(taken.home.root) if taken.state.is_dir() else None
+        taken, ended = _end_processes(taken, home)
         returned = cls.return_others(taken)
         remove_data(taken.home, taken.campaign)
-        MachineLock().release(taken.campaign)
+        MachineLock().release(taken.campaign, home)
         return ", ".join([f"{ended} processes ended", *returned])
 
     @classmethod
@@ -84,21 +87,23 @@ class OnThisMachine(BaseTarget):
         return []
 
 
-def _end_processes(taken: Taken) -> tuple[Taken, int]:
+def _end_processes(taken: Taken, home: str | None) -> tuple[Taken, int]:
     """End a campaign's processes on this machine.
 
+    Args:
+        home: whose campaign of that id; None: of the home that the machine's lock names.
+
     Returns:
-        The same in the home that the lock names for the campaign, and how many processes there
-        were.
+        The same in the campaign's own home, and how many processes there were.
 
     Raises:
         LockHeldError: another account holds the machine for it; nothing was ended.
     """
     holder = MachineLock().holder()
     ended = 0
-    if holder is None or holder.campaign != taken.campaign:
+    if holder is None or holder.campaign != taken.campaign or home not in (None, holder.home):
         pass
-    elif holder.account is not None and not taken.state.is_dir():
+    elif holder.account is not None and home is None:
         raise LockHeldError(
             f"this machine is held by {holder}; only {holder.account} can give it back, and "
             "nothing was ended"
@@ -107,7 +112,7 @@ def _end_processes(taken: Taken) -> tuple[Taken, int]:
         taken = replace(taken, home=Home(taken.home.project, Path(holder.home)))
         if taken.ask_driver and holder.driver is not None and holder.left_behind() is None:
             ended += end_process(holder.driver)
-    return taken, ended + end_tagged(f"{CAMPAIGN_TAG}={taken.campaign}")
+    return taken, ended + end_tagged(f"{CAMPAIGN_TAG}={taken.campaign}", taken.state)
 
 
 def remove_data(home: Home, campaign: str) -> None:

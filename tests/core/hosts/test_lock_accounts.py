@@ -330,8 +330,11 @@ def test_give_back_ends_no_process_that_anybody_may_have_named(
     named = {"driver": process.pid, "driver_started": started(process.pid), "until": 1e10}
     state = home.campaign("theirs")
     state.mkdir(parents=True)
-    for file in (path, state / fleet_files.DRIVER_LOCK):
-        file.write_text(entry(home=str(home.project / "elsewhere"), **named))
+    for file, of in (
+        (path, home.root),
+        (state / fleet_files.DRIVER_LOCK, home.project / "elsewhere"),
+    ):
+        file.write_text(entry(home=str(of), **named))
         file.chmod(0o666)
     local.Target.give_back(Taken(home, "theirs", Access(), ask_driver=True))
     assert not path.exists()
@@ -361,6 +364,28 @@ def test_give_back_ends_no_process_that_another_account_names(
             local.Target.give_back(Taken(home, "theirs", Access(), ask_driver=True))
     assert process.poll() is None
     assert kept.exists()
+
+
+def test_another_homes_campaign_of_the_same_id_is_another_campaign(
+    home: Home, path: Path, process: subprocess.Popen[bytes]
+) -> None:
+    """Giving back this home's takes neither its machine, nor its processes, nor its data."""
+    kept = precious(home)
+    theirs = LocalExecutor(home.project / "elsewhere" / "campaigns" / "theirs", "theirs")
+    theirs.start_job("server", ["sleep", "60"])
+    named = {"driver": process.pid, "driver_started": started(process.pid), "until": 1e10}
+    path.write_text(entry(home=str(home.project / "elsewhere"), **named))
+    password = home.campaign("theirs") / "password"
+    password.parent.mkdir(parents=True)
+    password.write_text("secret")
+    local.Target.give_back(Taken(home, "theirs", Access(), ask_driver=True))
+    assert not password.exists()
+    assert process.poll() is None
+    assert theirs.job_status("server").state == "running"
+    theirs.end_processes()
+    assert kept.exists()
+    assert (holder := MachineLock(path).holder()) is not None
+    assert holder.home == str(home.project / "elsewhere")
 
 
 def test_the_driver_of_a_fleet_is_ended_by_its_own_account_only(
