@@ -9,7 +9,7 @@ export PYTHON REPORT
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev demo up down test test-long check format lock bench study clean
+.PHONY: help setup setup-dev demo up down test test-long check format lock bench study docs clean
 
 help: ## List these commands
 	@sed -n 's/^\([a-z][a-z-]*\):.* ## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -53,6 +53,10 @@ bench: setup-dev ## Measure Benchlab's own speed
 
 study: setup-dev ## Simulate the decision rule and others; writes docs/statistics.md
 	@.venv/bin/python -m tests.study
+
+docs: setup ## Write the pages of all DAGs and published plans into build/docs
+	@.venv/bin/python -m benchlab_airflow.dags.dag_docs
+	@.venv/bin/python -m benchlab.cli.published_plans
 
 clean: ## Remove .venv, stamps and caches; results and database servers in .benchlab stay
 	@rm -rf .venv .benchlab/stamps* .benchlab/python-* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .kingfisher_cache .hypothesis build

@@ -1,6 +1,6 @@
-"""Writes docs/PUBLISHED_PLANS.md from the published plans: what each does as its document, or not.
+"""Writes a page of the published plans: what each does as its document does, and what otherwise.
 
-python -m benchlab.cli.published_plans [--check]
+python -m benchlab.cli.published_plans     # or: make docs
 """
 
 from __future__ import annotations
@@ -20,18 +20,14 @@ from benchlab.plan.fields.published import LINES, Line, Published
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec
 
-MODULE = "benchlab.cli.published_plans"
-COMMAND = f".venv/bin/python -m {MODULE}"
-PAGE = "docs/PUBLISHED_PLANS.md"
-HEAD = f"""\
+HEAD = """\
 # Published plans
 
-Written by `{COMMAND}` from `configs/published/`; edits are replaced.
+Written by `make docs` from `configs/published/`.
 
 Line by line, how each document is measured again, and where that differs from the document, with
-the reason. Where the last column is empty, it is done as in the document. How to run a plan:
-[GUIDE.md](GUIDE.md#published-plans). The tests run each plan, on less data and for less long,
-on the stand-ins of which [CONTRACTS.md](CONTRACTS.md) says what they cannot show.
+the reason. An empty last column means: as in the document. The tests run each plan on simulated
+servers, with less data and shorter trials.
 """
 _ROW = "| {} | {} | {} |"
 _RESTORE = {
@@ -42,11 +38,9 @@ _RESTORE = {
 }
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Write the page, or with ``--check`` compare it; see :func:`generated_page.main`."""
-    return generated_page.main(
-        MODULE, __doc__ or "", PAGE, "the plans", lambda _: page(home.find()), arguments
-    )
+def main() -> int:
+    """Write the page; see :func:`generated_page.main`."""
+    return generated_page.main("PUBLISHED_PLANS.md", lambda _: page(home.find()))
 
 
 def page(here: Home) -> str:

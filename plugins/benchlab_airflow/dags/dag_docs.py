@@ -1,6 +1,6 @@
-"""Writes docs/DAGS.md from the DAGs themselves: their docstrings, forms and tasks.
+"""Writes a page of the DAGs from the DAGs themselves: their docstrings, forms and tasks.
 
-    python -m benchlab_airflow.dags.dag_docs [--check]
+    python -m benchlab_airflow.dags.dag_docs     # or: make docs
 
 It loads the files in ``dags/`` as Airflow does, in a temporary Airflow home: it neither reads nor
 creates a metadata database, and settings of another Airflow on this machine have no effect.
@@ -28,24 +28,18 @@ from benchlab_airflow.local.airflow_home import AirflowHome
 if TYPE_CHECKING:
     from airflow.sdk import DAG
 
-MODULE = "benchlab_airflow.dags.dag_docs"
-COMMAND = f".venv/bin/python -m {MODULE}"
-PAGE = "docs/DAGS.md"
-
-HEAD = f"""\
+HEAD = """\
 # DAGs
 
-Written by `{COMMAND}` from the files in `dags/`; edits are replaced.
+Written by `make docs` from the files in `dags/`.
 
-One DAG per report type, one that ends forgotten fleets, and one that adds new releases. Why the
-tasks are in this order: [ARCHITECTURE.md](ARCHITECTURE.md). What the fields mean:
-[GUIDE.md](GUIDE.md).
+One DAG per report type, one that ends forgotten fleets, and one that adds new releases.
 """
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Write the page, or with ``--check`` compare it; see :func:`generated_page.main`."""
-    return generated_page.main(MODULE, __doc__ or "", PAGE, "the DAGs", _page, arguments)
+def main() -> int:
+    """Write the page; see :func:`generated_page.main`."""
+    return generated_page.main("DAGS.md", _page)
 
 
 def _page(project: Path) -> str:
