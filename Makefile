@@ -48,11 +48,11 @@ format: setup-dev ## Format the code and repair what ruff can repair
 lock: setup-dev ## Compile requirements*.in into pinned and hashed requirements*.txt (UPGRADE=1 for newer)
 	@bin/lock $(if $(UPGRADE),--upgrade)
 
-bench: setup-dev ## Measure Benchlab's own speed
-	@.venv/bin/python -m tests.bench $(ARGS)
+bench: setup-dev ## Measure Benchlab's own speed; writes build/bench
+	@.venv/bin/python -m tools.bench $(ARGS)
 
-study: setup-dev ## Simulate the decision rule and others; writes docs/statistics.md
-	@.venv/bin/python -m tests.study
+study: setup-dev ## Simulate what the verdicts and the long view promise; writes build/study
+	@.venv/bin/python -m tools.study
 
 docs: setup ## Write the pages of all DAGs and published plans into build/docs
 	@.venv/bin/python -m benchlab_airflow.dags.dag_docs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.bench import campaign
+from tools.bench import campaign
 
 
 @pytest.mark.parametrize(

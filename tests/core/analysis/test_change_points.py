@@ -16,7 +16,7 @@ from benchlab.analysis.trend.chain import Chain, Ratio, chain
 from benchlab.analysis.trend.change_points import MIN_POINTS, ChangePoint
 from benchlab.analysis.trend.e_divisive import propose, split
 from tests.core.analysis.test_chain import ratio
-from tests.study import weekly
+from tools.study import weekly
 
 NOISE = 0.007
 

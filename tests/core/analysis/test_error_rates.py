@@ -1,6 +1,6 @@
 """The decision rule's error rates, by simulation: how often it claims a change that is not there.
 
-The seeds are fixed. What is simulated says :mod:`tests.study.worlds`. Where no single thread count
+The seeds are fixed. What is simulated says :mod:`tools.study.worlds`. Where no single thread count
 is looked for, the rule gets their mean, which is all that it sees of them.
 """
 
@@ -17,9 +17,9 @@ from benchlab import home
 from benchlab.analysis.elsewhere import compare
 from benchlab.analysis.verdict.calibration import calibrate
 from benchlab.plan.report_type import SIDES
-from tests.study import rules, worlds
-from tests.study.rules import Ours
-from tests.study.worlds import DEPLOYMENT, DRIFT, NOISE, TAILS, Array, World
+from tools.study import rules, worlds
+from tools.study.rules import Ours
+from tools.study.worlds import DEPLOYMENT, DRIFT, NOISE, TAILS, Array, World
 
 CAMPAIGNS = 600
 # Of a nominal 5 %, with the simulation's own error.

@@ -21,7 +21,7 @@ from benchlab.analysis.verdict.paired import Estimate, Variance, holm, percent
 from benchlab.analysis.verdict.variances import Squares
 from benchlab.analysis.verdict.variances import estimated as estimated_variances
 from tests.core.analysis.test_chain import ratio
-from tests.study.figures import Share
+from tools.study.bounds import Share
 
 SEED = 20
 BASELINE, CANDIDATE = np.exp(np.random.default_rng(SEED).normal(0, 0.02, (2, 6))) * [

@@ -7,10 +7,9 @@ import pytest
 from scipy import stats
 
 from benchlab.analysis.verdict.calibration import calibrate
-from tests.study import at_once, promises, rules
-from tests.study.bounds import Row
-from tests.study.figures import Share
-from tests.study.worlds import DEPLOYMENT, Array, as_aa_campaigns, draw, in_one_column
+from tools.study import at_once, promises, rules
+from tools.study.bounds import Row, Share
+from tools.study.worlds import DEPLOYMENT, Array, as_aa_campaigns, draw, in_one_column
 
 # So rarely a promise that holds seems broken here; there are many of them.
 CHANCE = 0.001

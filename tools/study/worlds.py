@@ -64,8 +64,6 @@ NOISE = World("noise alone")
 DRIFT = World("drift", drift_sd=0.03)
 TAILS = World("heavy tails", tails=3)
 DEPLOYMENT = World("deployment", deployment_sd=0.007)
-TOGETHER = World("all together", drift_sd=0.03, tails=3, deployment_sd=0.007)
-WORLDS = (NOISE, DRIFT, TAILS, DEPLOYMENT, TOGETHER)
 
 
 def unlike(how: str, scales: Sequence[float]) -> World:

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from benchlab.analysis.verdict.variances import Squares, estimated
-from tests.study.rules import ALPHA, THRESHOLD_PCT, adjusted
-from tests.study.worlds import Array, World, draw
+from tools.study.rules import ALPHA, THRESHOLD_PCT, adjusted
+from tools.study.worlds import Array, World, draw
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from benchlab.site.campaigns import Filter
 from benchlab.site.page import Page, Site, render
 from benchlab_airflow.local.one_run import COLLECT_AFTER
 from tests import postgresql
-from tests.bench import big_store
-from tests.bench.row import Row, ratio
+from tools.bench import big_store
+from tools.bench.row import Row, ratio
 
 CAMPAIGNS, FEWER, TIMES = 1000, 10, 5
 WORKLOAD = big_store.SLOWER_WORKLOAD

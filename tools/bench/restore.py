@@ -12,8 +12,8 @@ from pathlib import Path
 
 from benchlab.hosts import snapshot
 from benchlab.hosts.executor import LocalExecutor
-from tests.bench.machine import NAME
-from tests.bench.row import Row, ratio
+from tools.bench.machine import NAME
+from tools.bench.row import Row, ratio
 
 TARGET = 1.2
 REPEATS = 15

@@ -13,9 +13,8 @@ import numpy as np
 
 from benchlab.analysis.trend import change_points, drift, suspects
 from benchlab.analysis.trend.chain import Chain, chain
-from tests.study import otava
-from tests.study.figures import PROCESSES, Share
-from tests.study.weekly import NOISE, NOTHING, SCENES, SINGLE, WEEKS, Scene, Years, draw
+from tools.study.bounds import PROCESSES, Share
+from tools.study.weekly import NOISE, NOTHING, SCENES, SINGLE, WEEKS, Scene, Years, draw
 
 # Not that of any series by which the rule's own numbers were chosen.
 SEED = 20270105
@@ -30,8 +29,6 @@ MOST_LATE = 12
 
 OURS = "Benchlab"
 WITHOUT_AA = "Benchlab without A/A campaigns"
-OTAVA = "Otava, on the chain"
-ABSOLUTE = "Otava, on absolute throughputs"
 
 Places = Mapping[int, float]
 """Index of the first point after the change, and the change."""
@@ -127,13 +124,13 @@ def study() -> LongViewFigures:
         )
 
 
-def ours(made: Chain, noise_sd: float | None) -> Places:
+def _ours(made: Chain, noise_sd: float | None) -> Places:
     """What :func:`benchlab.analysis.trend.change_points.find` finds."""
     found = change_points.find(made, THRESHOLD_PCT, noise_sd)
     return {place.index: place.change for place in found}
 
 
-def scored(found: Places, true: Places) -> Score:
+def _scored(found: Places, true: Places) -> Score:
     """How many of the places found are right; each change counts once."""
     right = {
         point
@@ -146,7 +143,7 @@ def scored(found: Places, true: Places) -> Score:
 def _scores(scene: Scene, noise: float) -> dict[str, Score]:
     totals: dict[str, Score] = {}
     for number in range(SERIES):
-        years = draw(scene, noise, rng_of(scene, noise, number))
+        years = draw(scene, noise, _rng_of(scene, noise, number))
         for rule, score in _by_rule(years).items():
             totals[rule] = totals.get(rule, Score()) + score
     return totals
@@ -154,15 +151,11 @@ def _scores(scene: Scene, noise: float) -> dict[str, Score]:
 
 def _by_rule(years: Years) -> dict[str, Score]:
     made = chain(years.ratios)
-    found: dict[str, Places] = {
-        OTAVA: otava.find([point.level for point in made.points], THRESHOLD_PCT / 100),
-        ABSOLUTE: otava.find(years.absolute.tolist(), THRESHOLD_PCT / 100),
-    }
-    scores = {rule: scored(places, years.changes) for rule, places in found.items()}
+    scores: dict[str, Score] = {}
     for rule, known in ((OURS, years.noise_sd), (WITHOUT_AA, None)):
         places = change_points.find(made, THRESHOLD_PCT, known)
         has_drift = drift.find(made, places, THRESHOLD_PCT, known) is not None
-        score = scored({place.index: place.change for place in places}, years.changes)
+        score = _scored({place.index: place.change for place in places}, years.changes)
         suspected = suspects.find(made, places, THRESHOLD_PCT, known)
         scores[rule] = score + Score(drifts=int(has_drift), suspects=len(suspected))
     return scores
@@ -172,7 +165,7 @@ def _late(scene: Scene, noise: float) -> Counter[int]:
     """How often a change is first found when it has so many points; 0: not by the last of them."""
     counts: Counter[int] = Counter()
     for number in range(LATE):
-        years = draw(scene, noise, rng_of(scene, noise, number))
+        years = draw(scene, noise, _rng_of(scene, noise, number))
         ((place, _),) = years.changes.items()
         counts[_first_found(years, place)] += 1
     return counts
@@ -181,23 +174,74 @@ def _late(scene: Scene, noise: float) -> Counter[int]:
 def _first_found(years: Years, place: int) -> int:
     for points in range(1, MOST_LATE + 1):
         seen = years.ratios[: place + points]
-        if scored(ours(chain(seen), years.noise_sd), years.changes).right:
+        if _scored(_ours(chain(seen), years.noise_sd), years.changes).right:
             return points
     return 0
 
 
 def _looks(noise: float) -> Share:
-    """Whoever looks every week has many chances to see what is not there."""
+    """Somebody who looks every second week has many chances to see what is not there."""
     hits = 0
     for number in range(LOOKED_AT):
-        years = draw(NOTHING, noise, rng_of(NOTHING, noise, number))
+        years = draw(NOTHING, noise, _rng_of(NOTHING, noise, number))
         hits += any(
-            ours(chain(years.ratios[:weeks]), years.noise_sd)
+            _ours(chain(years.ratios[:weeks]), years.noise_sd)
             for weeks in range(change_points.MIN_POINTS, WEEKS + 1, 2)
         )
     return Share(hits, LOOKED_AT)
 
 
-def rng_of(scene: Scene, noise: float, number: int) -> np.random.Generator:
+def _rng_of(scene: Scene, noise: float, number: int) -> np.random.Generator:
     """The random numbers of one series."""
     return np.random.default_rng([SEED, SCENES.index(scene), round(1e4 * noise), number])
+
+
+def page(figures: LongViewFigures) -> str:
+    """All tables in Markdown, each with what its figures are."""
+    looks = " and ".join(f"{figures.looks[n].hits} (noise {100 * n:g} %)" for n in NOISE)
+    return f"""\
+Figures are percent, with the 95 % interval of the simulation itself in brackets where they are
+shares; {SERIES} series each. A dash: there is nothing that could be found, or nothing was.
+False: places that are no change, in the mean of a series. Drift: the share of series in which a
+slow drift is reported. Suspected: changes that may be the candidate's or its unmeasured baseline's,
+in the mean of a series.
+
+{_score_table(figures)}
+One loss, looked for after each campaign: in how many of {LATE} series it was first found when it
+had so many points. Never: not by the {MOST_LATE}th.
+
+{_late_table(figures)}
+Looked for after every second week where nothing changes, a change point is seen at some time in
+{looks} series of {LOOKED_AT} of two years.
+"""
+
+
+def _score_table(figures: LongViewFigures) -> str:
+    heading = ["noise", "series", "rule", "precision", "recall", "false", "drift", "suspected"]
+    lines = [heading, [*["---"] * 3, *["---:"] * 5]]
+    for noise in NOISE:
+        for scene in SCENES:
+            for rule in (OURS, WITHOUT_AA):
+                score = figures.scores[scene.name, noise, rule]
+                shares = map(str, (score.precision or "–", score.recall or "–"))
+                drifts = str(Share(score.drifts, score.series))
+                counts = f"{score.false_alarms:.2f}", drifts, f"{score.suspected:.2f}"
+                lines.append([f"{100 * noise:g} %", scene.name, rule, *shares, *counts])
+    return _table(lines)
+
+
+def _late_table(figures: LongViewFigures) -> str:
+    columns = (1, 2, 3, 4)
+    headings = ["noise", "change", *map(str, columns), f"5 to {MOST_LATE}", "never"]
+    lines = [headings, ["---", "---", *["---:"] * (len(headings) - 2)]]
+    for noise in NOISE:
+        for scene in SINGLE:
+            counts = figures.late[scene.name, noise]
+            later = sum(counts.get(late, 0) for late in range(5, MOST_LATE + 1))
+            found = [*(counts.get(late, 0) for late in columns), later, counts.get(0, 0)]
+            lines.append([f"{100 * noise:g} %", scene.name, *map(str, found)])
+    return _table(lines)
+
+
+def _table(lines: list[list[str]]) -> str:
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -20,10 +20,10 @@ from benchlab.engines.tidb.topology import Ports
 from benchlab.home import Home
 from benchlab.hosts.fleet import Fleet, FleetHost, Role, on_all
 from benchlab.hosts.ssh.executor import SSHExecutor
-from tests.bench.row import Row, ratio
 from tests.hosts import standin
 from tests.hosts.conftest import missing
 from tests.hosts.namespaces import USER, NamespaceHost, Namespaces, new_key, unused
+from tools.bench.row import Row, ratio
 
 NAMES = ("deploy on a fleet", "restore on a fleet")
 DEPLOY_TARGET = 1.5

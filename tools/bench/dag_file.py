@@ -12,7 +12,7 @@ from pathlib import Path
 from benchlab.errors import BenchlabError
 from benchlab.home import Home
 from benchlab_airflow.local.airflow_home import AirflowHome
-from tests.bench.row import Row, ratio
+from tools.bench.row import Row, ratio
 
 TARGET = 1.5
 INSIDE_TARGET_MS = 300.0

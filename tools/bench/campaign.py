@@ -27,8 +27,8 @@ from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.results.store import Store
 from benchlab_airflow.local.airflow_home import AirflowHome
-from tests.bench.machine import alone, timed
-from tests.bench.row import Row, ratio
+from tools.bench.machine import alone, timed
+from tools.bench.row import Row, ratio
 
 REPORT = "sysbench_local"
 SCRIPT = Path(__file__).with_name("campaign.sh")

@@ -1,6 +1,6 @@
-"""Measures Benchlab's own speed: ``python -m tests.bench [--quick] [--strict] [MEASURE...]``.
+"""Measures Benchlab's own speed: ``python -m tools.bench [--quick] [--strict] [MEASURE...]``.
 
-Prints a table and writes it as JSON to ``bench.json`` in Benchlab's home.
+Prints a table, and writes it with every single measurement to ``build/bench``.
 """
 
 from __future__ import annotations
@@ -19,26 +19,22 @@ from typing import NoReturn
 from benchlab import home as homes
 from benchlab.errors import BenchlabError
 from benchlab.home import Home
-from tests.bench import (
+from tools.bench import (
     campaign,
     command_line,
     compare,
     dag_file,
     fleet,
-    noise,
     parsing,
-    plans,
     restore,
     store,
-    tpcc,
 )
-from tests.bench.machine import alone
-from tests.bench.row import Row, table
+from tools.bench.machine import alone
+from tools.bench.row import Row, table
 
 # In the order in which they run: what is quick comes first.
 MEASURES = (
-    *("plans", "command-line", "parsing", "compare", "dag-file", "restore", "fleet", "tpcc"),
-    *("store", "noise", "campaign"),
+    *("command-line", "parsing", "compare", "dag-file", "restore", "fleet", "store", "campaign"),
 )
 
 
@@ -62,9 +58,12 @@ def main() -> int:
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return 130
-    path = home.root / "bench.json"
-    path.write_text(json.dumps(_document(rows, faults, arguments.quick), indent=2) + "\n")
-    print(f"\n{table(rows)}\n\n{path}")
+    folder = home.project / "build" / "bench"
+    folder.mkdir(parents=True, exist_ok=True)
+    document = json.dumps(_document(rows, faults, arguments.quick), indent=2)
+    (folder / "bench.json").write_text(f"{document}\n")
+    (folder / "bench.txt").write_text(f"{table(rows)}\n")
+    print(f"\n{table(rows)}\n\n{folder}")
     for fault in faults:
         print(f"error: {fault}", file=sys.stderr)
     missed = any(row.outcome in ("over", "under") for row in rows)
@@ -87,8 +86,6 @@ def _arguments() -> argparse.Namespace:
 def _measure(name: str, home: Home, work: Path, quick: bool) -> list[Row]:
     if name == "campaign":  # takes the machine itself, one after the other
         return campaign.measure(home, work, quick)
-    if name == "plans":  # only reckoned
-        return plans.measure(home)
     measures: dict[str, Callable[[], list[Row]]] = {
         "command-line": lambda: command_line.measure(home),
         "parsing": lambda: parsing.measure(quick),
@@ -96,9 +93,7 @@ def _measure(name: str, home: Home, work: Path, quick: bool) -> list[Row]:
         "dag-file": lambda: dag_file.measure(home, work, quick),
         "restore": lambda: restore.measure(work, quick),
         "fleet": lambda: fleet.measure(home, work, quick),
-        "tpcc": lambda: tpcc.measure(home, work, quick),
         "store": lambda: store.measure(home, work, quick),
-        "noise": lambda: noise.measure(home, work, quick),
     }
     with alone(home):
         return measures[name]()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchlab.errors import BenchlabError
 from benchlab.home import Home
-from tests.bench.row import Row
+from tools.bench.row import Row
 
 REPEATS = 5
 MAIN = ("-m", "benchlab.cli.main")

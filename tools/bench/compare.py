@@ -17,8 +17,8 @@ from upath import UPath
 
 from benchlab.home import Home
 from benchlab.results.store import Store
-from tests.bench.row import Row
 from tests.builders import campaigns as testing
+from tools.bench.row import Row
 
 WORKLOADS = (
     *("oltp_point_select", "oltp_read_write", "oltp_update_index"),

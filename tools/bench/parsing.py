@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchlab.workloads.sysbench_output import parse
-from tests.bench.row import Row
+from tools.bench.row import Row
 
 EXAMPLE = Path(__file__).parents[1] / "golden" / "sysbench" / "sysbench_read_write_t4.txt"
 FIRST_INTERVAL = "[ 1s ]"

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.study.bounds import Row
-from tests.study.figures import PROCESSES, Share, portions
+from tools.study.bounds import PROCESSES, Row, Share
 
 SEED = 20270601
+# So many campaigns of a row are simulated at a time.
+PORTION = 250
 _SUFFIX = "_rows"
 
 
@@ -47,11 +48,11 @@ def rows() -> tuple[Row, ...]:
         ValueError: two rows have the same name.
     """
     here = [found.name for found in pkgutil.iter_modules([str(Path(__file__).parent)])]
-    modules = [f"tests.study.{name}" for name in sorted(here) if name.endswith(_SUFFIX)]
+    modules = [f"tools.study.{name}" for name in sorted(here) if name.endswith(_SUFFIX)]
     collected = tuple(row for name in modules for row in importlib.import_module(name).ROWS)
     names = [name_of(row) for row in collected]
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise ValueError(f"rows of tests/study with the same name: {', '.join(twice)}")
+        raise ValueError(f"rows of tools/study with the same name: {', '.join(twice)}")
     return collected
 
 
@@ -65,7 +66,7 @@ def study() -> list[Kept]:
     tasks = [
         (index, start, campaigns)
         for index, row in enumerate(rows())
-        for start, campaigns in enumerate(portions(row.campaigns))
+        for start, campaigns in enumerate(_portions(row.campaigns))
     ]
     with ProcessPoolExecutor(PROCESSES) as pool:
         shares = pool.map(_simulated, *zip(*tasks, strict=True))
@@ -85,6 +86,32 @@ def simulated(row: Row, campaigns: int, portion: int = 0) -> Share:
 def broken(found: Sequence[Kept]) -> list[Kept]:
     """The promises that do not hold."""
     return [one for one in found if not one.holds]
+
+
+def page(found: Sequence[Kept]) -> str:
+    """A table of all promises in Markdown, and why some fall short of what was wanted."""
+    lines = ["| campaigns | what is counted | % | bound |", "| --- | --- | ---: | ---: |"]
+    for one in found:
+        bound = f"{'≤' if one.row.at_most else '≥'} {one.row.bound:g}{_standing(one)}"
+        lines.append(f"| {one.row.world} | {one.row.counted} | {one.share} | {bound} |")
+    short = [
+        f"- {row.world}: {row.counted} in {one.share}, where {row.wanted:g} were wanted: {row.why}."
+        for one in found
+        if (row := one.row).wanted is not None
+    ]
+    return "\n".join([*lines, "", "Wanted, and not promised:", "", *short, ""])
+
+
+def _standing(one: Kept) -> str:
+    """What a reader should know of a bound beside its number."""
+    if not one.holds:
+        return " **broken**"
+    wanted = f" (wanted: {one.row.wanted:g})" if one.row.wanted is not None else ""
+    return f"{wanted}{' within its error' if one.row.is_beyond(one.share) else ''}"
+
+
+def _portions(campaigns: int) -> list[int]:
+    return [min(PORTION, campaigns - start) for start in range(0, campaigns, PORTION)]
 
 
 def _simulated(index: int, portion: int, campaigns: int) -> Share:

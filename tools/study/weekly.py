@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
-from numpy.typing import NDArray
 
 from benchlab.analysis.trend.chain import Ratio
 
@@ -18,8 +17,6 @@ WEEKS = 104
 RELEASES = 25
 AA_CAMPAIGNS = WEEKS // 4
 NOISE = (0.007, 0.015)
-# What hosts of one type differ by; it hides in every absolute figure, and cancels in a ratio.
-HOSTS_SD = 0.05
 _ROUNDS_DF = 5
 _START = datetime(2024, 1, 1, tzinfo=UTC)
 # A change has so many points before and after it, and so many between it and the next one.
@@ -84,13 +81,11 @@ class Years:
     Attributes:
         changes: the points at which the level changes, each with its change.
         noise_sd: what A/A campaigns, one every fourth week, say of the noise.
-        absolute: ln of the candidates' throughputs, each campaign on other hosts.
     """
 
     ratios: tuple[Ratio, ...]
     changes: dict[int, float]
     noise_sd: float
-    absolute: NDArray[np.float64]
 
 
 def draw(scene: Scene, noise_sd: float, rng: np.random.Generator) -> Years:
@@ -117,7 +112,6 @@ def draw(scene: Scene, noise_sd: float, rng: np.random.Generator) -> Years:
         measured[rng.integers(_FROM_ENDS, len(pairs) - _FROM_ENDS)] += rng.choice([-1, 1]) * 0.08
     of_rounds = rng.chisquare(_ROUNDS_DF, len(pairs)) / _ROUNDS_DF
     errors = noise_sd * np.sqrt(of_rounds / 2)
-    hosts = rng.normal(0, np.hypot(HOSTS_SD, noise_sd), len(pairs))
     return Years(
         ratios=tuple(
             Ratio(f"week-{n:03d}", _START + timedelta(weeks=n), *pairs[n], ratio, error)
@@ -125,7 +119,6 @@ def draw(scene: Scene, noise_sd: float, rng: np.random.Generator) -> Years:
         ),
         changes=steps,
         noise_sd=float(np.sqrt(np.mean(rng.normal(0, noise_sd, AA_CAMPAIGNS) ** 2))),
-        absolute=np.array([levels[candidate] for _, candidate in pairs]) + hosts,
     )
 
 

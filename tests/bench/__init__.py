@@ -1,1 +1,0 @@
-"""Benchlab's own speed, measured: ``python -m tests.bench``; docs/SPEED.md says what and how."""

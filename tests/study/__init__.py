@@ -1,1 +1,0 @@
-"""The simulation study of the decision rule: ``python -m tests.study``, or ``make study``."""

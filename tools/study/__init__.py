@@ -1,0 +1,1 @@
+"""What the decision rule promises, simulated: ``python -m tools.study``, or ``make study``."""
