@@ -11,7 +11,7 @@ OPERATOR = """
 import json, time
 from types import SimpleNamespace
 from airflow.sdk.exceptions import TaskDeferred
-from benchlab.campaign.trial import Begun
+from benchlab.campaign.state import Begun
 from benchlab_airflow.dags import stages
 from benchlab_airflow.operators.client_trigger import UNREACHABLE_LIMIT_S, ClientTrigger
 from benchlab_airflow.operators.trial_operator import TrialOperator
@@ -183,7 +183,7 @@ import time
 from datetime import timedelta
 from types import SimpleNamespace
 from airflow.sdk import DAG, task
-from benchlab.campaign.trial import Begun
+from benchlab.campaign.state import Begun
 from benchlab_airflow.operators import client_trigger
 from benchlab_airflow.dags import flow
 from benchlab_airflow.dags import stages

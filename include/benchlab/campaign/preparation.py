@@ -60,7 +60,8 @@ class Preparation(StoredCampaign):
         self.target.client_path = campaign.client_path
         self.sequence = TrialSequence(home, store, campaign, self.target)
         self.sequence.lay_out = self.prepare
-        self._clock = StepClock(self, self.sequence.current)
+        self.state = self.sequence.state
+        self._clock = StepClock(self, self.state)
 
     @property
     def in_order(self) -> tuple[Side, ...]:
@@ -90,9 +91,8 @@ class Preparation(StoredCampaign):
             TargetError: a server is not of the version, or not the build, that was asked for.
             SpecError: a parameter has no effect in this version.
         """
-        self._begin("deploy", side)
+        self._begin("deploy", side, deployment=self.sequence.current())
         self.sequence.abandon_cut_pairs()
-        self.sequence.deployed(side)
         for deployed in self.target.sides:
             self.target.balancer(deployed).stop()
             self.target.engine(deployed).stop()
@@ -109,7 +109,7 @@ class Preparation(StoredCampaign):
                     + ", ".join(f"{key} (is {value})" for key, value in ignored.items())
                 )
         self.target.balancer(side).configure()
-        self._clock.ended("deploy", side)
+        self._ended("deploy", side)
 
     def load(self, *sides: Side) -> None:
         """Fill the dataset's tables: from a dataset snapshot, else through the load balancer.
@@ -127,6 +127,8 @@ class Preparation(StoredCampaign):
         # Work that an earlier try left ends what it finds at work when it fails: it is waited for.
         with fence(self.directory / "load.fence", LEFT_BEHIND_S):
             self._load(sides)
+        for side in sides:
+            self.state.to("end load", side)
 
     def _load(self, sides: Sequence[Side]) -> None:
         to_load = self.target.sides_to_load()
@@ -244,7 +246,7 @@ class Preparation(StoredCampaign):
             consistency={key: checked[key] for key in checked if key == "last trial"},
         )
         self.store.set_facts(self.campaign.id, side, facts)
-        self._clock.ended("analyze", side)
+        self._ended("analyze", side)
 
     def check(
         self,
@@ -269,7 +271,7 @@ class Preparation(StoredCampaign):
         """
         if (check := self.workload.CONSISTENCY) is None:
             return ()
-        if moment == "last trial" and not self.sequence.has_measured(side):
+        if moment == "last trial" and not self.state.read().side(side).measured:
             self.note("prepare", f"check after {moment} {side}", "its data are of no trial")
             return ()
         self._begin(f"check after {moment}", side)
@@ -279,8 +281,7 @@ class Preparation(StoredCampaign):
             found = check(
                 query or (lambda sql: engine.sql(f"USE {database}; {sql}", timeout_s=ASK_LIMIT_S))
             )
-        if (facts := self.store.campaign(self.campaign.id).facts.get(side)) is None:
-            raise TargetError(f"{side}: it has not been analyzed; do that first")
+        facts = self.store.campaign(self.campaign.id).facts[side]
         facts = dataclasses.replace(facts, consistency={**facts.consistency, moment: found})
         self.store.set_facts(self.campaign.id, side, facts)
         if moment == "load":
@@ -307,10 +308,13 @@ class Preparation(StoredCampaign):
             if kept := self.target.keep_dataset(side, facts.dataset_checksum or ""):
                 self.note("prepare", f"back up {side}", note=kept)
         engine.backup()
-        self.sequence.backed_up(side)
-        self._clock.ended("back up", side)
+        self._ended("back up", side)
 
-    def _begin(self, phase: str, side: Side) -> None:
+    def _ended(self, phase: TimedStep, side: Side) -> None:
+        self.state.to(f"end {phase}", side)
+        self._clock.ended(phase, side)
+
+    def _begin(self, phase: str, side: Side, **facts: int) -> None:
         """Begin a stage of a side; first ends what an earlier try that died left running."""
         spending, number = self.target.spending(), self.sequence.current()
         which = f"deployment {number} of {self.plan.deployments}" * (self.plan.deployments > 1)
@@ -325,7 +329,7 @@ class Preparation(StoredCampaign):
             )
         preload.begin()
         self.target.acquire(self.campaign.origin)
-        if not self._clock.starts(phase, side):
+        if not self.state.begin(phase, side, **facts):
             self.target.interrupt()
 
     @contextlib.contextmanager
@@ -355,7 +359,7 @@ class Preparation(StoredCampaign):
             engine = self.target.engine(side)
             if not (found := [*engine.ended_servers()]):
                 continue
-            self._clock.forget()
+            self.state.to("forget times", began=dict.fromkeys(self.state.read().began))
             try:
                 engine.go_on()
             except BenchlabError as error:
@@ -371,7 +375,7 @@ class Preparation(StoredCampaign):
 
     def _all_loaded(self, sides: Sequence[Side], step: TimedStep, *, together: bool) -> None:
         """Keep what it took to fill all sides: as one step, or as one for each of them."""
-        if (took := self._clock.took("load", sides[0])) is None:
+        if (took := self.state.took("load", sides[0])) is None:
             return
         if together and len(sides) > 1:
             self._clock.keep((step, None, took))

@@ -1,16 +1,16 @@
 """Hosts that a campaign loses while it measures: noticed, replaced, and both sides prepared anew.
 
-EC2 takes spot hosts away, and any host may die. What is known of it is in ``recoveries.json`` in
-the campaign's directory, so that a recovery that was interrupted goes on in another process.
+EC2 takes spot hosts away, and any host may die. What is known of it is in the campaign's state, so
+that a recovery that was interrupted goes on in another process.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 
+from benchlab.campaign.state import Recovery, StateFile
 from benchlab.errors import BenchlabError, TryFailedError
 from benchlab.plan.steps import PlanStep
 
@@ -20,35 +20,16 @@ TRIES = 3
 PREPARING = frozenset({"provision", "prepare", "deploy", "load", "analyze", "check", "back up"})
 
 
-@dataclass(frozen=True)
-class Recovery:
-    """One time that hosts were lost.
-
-    Attributes:
-        hosts: why each was lost, by its name.
-        after: how many trials had been measured.
-        tries: how often it was begun to replace them.
-        done: whether both sides are ready on the new hosts.
-    """
-
-    hosts: dict[str, str]
-    after: int
-    tries: int = 0
-    done: bool = False
-
-
 class Recoveries:
-    """The recoveries of one campaign: ``Recoveries(home.campaign("c1")).pending``."""
+    """The recoveries of one campaign: ``Recoveries(StateFile(home.campaign("c1"))).pending``."""
 
-    def __init__(self, directory: Path) -> None:
-        self._file = directory / "recoveries.json"
+    def __init__(self, state: StateFile) -> None:
+        self._state = state
 
     @property
-    def all(self) -> list[Recovery]:
+    def all(self) -> Sequence[Recovery]:
         """In order."""
-        if not self._file.exists():
-            return []
-        return [Recovery(**raw) for raw in json.loads(self._file.read_text(encoding="utf-8"))]
+        return self._state.read().recoveries
 
     @property
     def pending(self) -> Recovery | None:
@@ -57,16 +38,15 @@ class Recoveries:
 
     def lose(self, hosts: Mapping[str, str], after: int) -> None:
         """Note that hosts were lost; those lost while others are replaced are part of that."""
-        *done, last = self.all or [Recovery({}, after, done=True)]
+        state = self._state.read()
+        *done, last = state.recoveries or [Recovery({}, after, done=True)]
         if last.done:
-            self._write([*self.all, Recovery(dict(hosts), after)])
+            every = (*self.all, Recovery(dict(hosts), after))
         else:
-            self._write([*done, replace(last, hosts={**last.hosts, **hosts})])
-
-    def settle(self) -> None:
-        """A campaign that begins anew has a whole fleet, and prepares both sides in any case."""
-        if self.pending is not None:
-            self._write([replace(one, done=True) for one in self.all])
+            every = (*done, replace(last, hosts={**last.hosts, **hosts}))
+        # A client that was started has gone with them: it is neither waited for nor adopted.
+        trial = state.trial and replace(state.trial, client=None)
+        self._state.to("lose hosts", recoveries=every, trial=trial)
 
     def go_on(self, redo: Callable[[], Collection[str]]) -> Recovery | None:
         """Try to finish what is pending.
@@ -85,7 +65,7 @@ class Recoveries:
         if last.tries >= TRIES or len(earlier) >= MOST:
             return None
         last = replace(last, tries=last.tries + 1)
-        self._write([*earlier, last])
+        self._state.to("replace hosts", recoveries=(*earlier, last))
         try:
             others = redo()
         except BenchlabError as error:
@@ -95,13 +75,15 @@ class Recoveries:
             ) from error
         with_it = dict.fromkeys(others, "replaced with the others")
         last = replace(last, hosts={**with_it, **last.hosts}, done=True)
-        self._write([*earlier, last])
+        # What was seen of the fleet as it was says nothing of this one.
+        self._state.to(
+            "have replaced hosts",
+            recoveries=(*earlier, last),
+            registered_at=time.time(),
+            calm=False,
+            probed=False,
+        )
         return last
-
-    def _write(self, every: list[Recovery]) -> None:
-        part = self._file.with_suffix(".part")
-        part.write_text(json.dumps([asdict(one) for one in every]), encoding="utf-8")
-        part.replace(self._file)
 
     def told(self) -> str:
         """Those that are done, as :data:`REPLACED` has them for the report: ``5: tikv-2, pd-1``."""

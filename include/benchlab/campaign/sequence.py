@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import statistics
 import time
 from collections import Counter
@@ -13,6 +12,7 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 from benchlab import workloads
 from benchlab.analysis.gates import gates
@@ -22,7 +22,7 @@ from benchlab.campaign import calm, preload, recovery, trial
 from benchlab.campaign.deployment import TrialSetup
 from benchlab.campaign.progress import ProgressLog, ProgressNote
 from benchlab.campaign.recovery import Recoveries
-from benchlab.campaign.trial import Begun
+from benchlab.campaign.state import Begun, StateFile
 from benchlab.errors import (
     BenchlabError,
     LockHeldError,
@@ -35,7 +35,6 @@ from benchlab.home import Home
 from benchlab.hosts import probes
 from benchlab.hosts.lock import fence
 from benchlab.plan.order import PlannedTrial
-from benchlab.plan.report_type import Side
 from benchlab.plan.spending import Spending
 from benchlab.plan.steps import (
     SKIPPED_TASK_S,
@@ -77,7 +76,8 @@ class TrialSequence:
         self.spending: Spending | None = None
         self.redo: Callable[[], Collection[str]] | None = None
         self.lay_out: Callable[[], object] = _no_other_deployment
-        self.recoveries = Recoveries(self.directory)
+        self.state = StateFile(self.directory)
+        self.recoveries = Recoveries(self.state)
 
     def measure_next(self, attempt: int = 1) -> TrialResult | None:
         """Execute the first planned trial that has no result yet, and store its result.
@@ -181,27 +181,6 @@ class TrialSequence:
                 reason = "its pair of blocks was cut by an interruption"
                 self.store.invalidate(self.campaign.id, member.trial.id, attempt, reason)
 
-    def start_anew(self) -> None:
-        """The lock has been taken: trials that failed before no longer count."""
-        self._mark("registered").touch()
-        self._mark("calm").unlink(missing_ok=True)
-        self._mark("probed").unlink(missing_ok=True)
-        for number in range(1, self.plan.deployments + 1):
-            self._mark(f"deployment-{number}").unlink(missing_ok=True)
-
-    def deployed(self, side: Side) -> None:
-        """A side is being deployed: its dataset has to be compared with the snapshot's again."""
-        for mark in ("laid-out", "checked", "measured"):
-            self._mark(f"{mark}-{side}").unlink(missing_ok=True)
-
-    def backed_up(self, side: Side) -> None:
-        """A side is ready to be measured, with its snapshot, in the current deployment."""
-        self._mark(f"laid-out-{side}").write_text(str(self.current()), encoding="ascii")
-
-    def has_measured(self, side: Side) -> bool:
-        """Whether the last trial on the side was finished, so that its data are what it left."""
-        return self._mark(f"measured-{side}").exists()
-
     def stopped(self) -> Stop | None:
         """Why no more trials are measured, though some are left; None if they are.
 
@@ -281,13 +260,6 @@ class TrialSequence:
             for again in self._attempts[1:]:
                 _until_none(partial(self._measure_next, again))
 
-    def _is_laid_out(self, number: int) -> bool:
-        """Whether both sides have the data of a deployment; without others there is no doubt."""
-        marks = [self._mark(f"laid-out-{side}") for side in self.plan.sides]
-        return self.plan.deployments == 1 or all(
-            mark.exists() and mark.read_text(encoding="ascii") == str(number) for mark in marks
-        )
-
     def _has_its_deployment(self, planned: PlannedTrial) -> bool:
         """Whether both sides are deployed for the trial's round; deploys them, if that can be.
 
@@ -295,7 +267,8 @@ class TrialSequence:
             TryFailedError: this try failed; the next one may succeed.
         """
         number = self.plan.deployment_of(planned.round)
-        if self.stopped() is not None or self._is_laid_out(number):
+        state = self.state.read()
+        if self.stopped() is not None or state.is_ready(self.plan.sides, number):
             return True
         name = f"deployment {number} of {self.plan.deployments}"
         needed = preparing_minutes(self.plan.steps, number)
@@ -304,17 +277,16 @@ class TrialSequence:
         if spending is not None and not spending.allows(needed):
             self._stop_for_money(spending, f"{name}, with a trial and the end,", needed)
             return False
-        mark = self._mark(f"deployment-{number}")
-        tries = _lines(mark) + 1
+        tries = state.failed_deployments + 1
         try:
             self.lay_out()
-        except (LockHeldError, StoreError):
+        except (LockHeldError, StoreError, NotMeasuredError):
             raise
         except BenchlabError as error:
             self.progress.note("prepare", "failed", f"{name}, try {tries} of {TRIES}: {error}")
             # Other hosts are prepared for this deployment as well, as often as that is allowed.
             if not self._note_lost():
-                _add_line(mark)
+                self.state.to("fail to deploy", failed_deployments=tries)
                 if tries == TRIES:
                     self._stop("deployment", f"{name} failed {TRIES} times: {error}")
                     return False
@@ -345,7 +317,7 @@ class TrialSequence:
             self._stop_for_money(spending, f"replacing {', '.join(pending.hosts)}", needed)
             return False
         try:
-            done = self.recoveries.go_on(self.redo)
+            done = self.recoveries.go_on(partial(self._replace, self.redo, planned, attempt))
         except TryFailedError as error:
             self.progress.note("provision", "failed", str(error))
             raise
@@ -353,13 +325,17 @@ class TrialSequence:
             why = "; ".join(f"{name}: {reason}" for name, reason in pending.hosts.items())
             self._stop("lost", f"hosts were lost and are not replaced any more: {why}")
             return False
-        self.start_anew()
-        # What its client has printed was measured on the fleet as it was.
-        self.deployment.executor.forget_job(trial.client_job(planned, attempt))
-        self._mark(f"{planned.id}-a{attempt}.json").unlink(missing_ok=True)
         self.store.add_to_environment(self.campaign.id, REPLACED, self.recoveries.told())
         self.progress.note("provision", "replaced", ", ".join(done.hosts))
         return True
+
+    def _replace(
+        self, redo: Callable[[], Collection[str]], planned: PlannedTrial, attempt: int
+    ) -> Collection[str]:
+        others = redo()
+        # What its client has printed was measured on the fleet as it was.
+        self.deployment.executor.forget_job(trial.client_job(planned, attempt))
+        return others
 
     def _whole(self, collected: trial.Collected) -> trial.Collected:
         """What was collected, invalid if a host was lost meanwhile.
@@ -407,13 +383,11 @@ class TrialSequence:
             return None
         planned = left[0]
         if not self._has_its_hosts(planned, attempt, results):
-            # A client that had begun has gone with its hosts: it is not waited for.
-            self._mark(f"{planned.id}-a{attempt}.json").unlink(missing_ok=True)
             return None
         if not self._has_its_deployment(planned):
             return None
         # A client that has begun is adopted: it is paid for already.
-        begun = self._mark(f"{planned.id}-a{attempt}.json").exists()
+        begun = self.state.read().tried(planned.id, attempt).client is not None
         if not begun and not self._can_pay(left, results):
             return None
         preload.wait()
@@ -425,10 +399,12 @@ class TrialSequence:
             self._wait_for_calm()
         if planned.round == self.plan.rounds > 1 and attempt == 1:
             self._probe_again()
-        _add_line(self._mark(f"{planned.id}-a{attempt}"))
-        tries = self._tries(planned, attempt)
+        tries = self._tries(planned, attempt) + 1
+        self._to("try", planned, attempt, tries=tries)
         try:
             return self._begin_trial(planned, attempt, results, tries)
+        except NotMeasuredError:
+            raise
         except BenchlabError as error:
             return self._failed(planned, attempt, error)
 
@@ -442,10 +418,12 @@ class TrialSequence:
                 on_phase=lambda phase: self._note_trial(planned, begun.attempt, phase),
             )
             if any(g.gate == "dataset" and g.status == "pass" for g in collected.result.gates):
-                self._mark(f"checked-{planned.side}").touch()
-            self._mark(f"measured-{planned.side}").touch()
+                self.state.to("compare dataset", planned.side, compared=True)
+            self._to("measure", planned, begun.attempt)
             collected = self._whole(collected)
             result = self._keep(collected)
+        except NotMeasuredError:
+            raise
         except BenchlabError as error:
             return self._failed(planned, begun.attempt, error)
         if begun.attempt == 1:
@@ -461,8 +439,7 @@ class TrialSequence:
 
     def _wait_for_calm(self) -> None:
         """Wait until other programs use less than the gate of other work allows; once."""
-        mark = self._mark("calm")
-        if mark.exists():
+        if self.state.read().calm:
             return
         calm.wait(
             self.deployment.executors(),
@@ -470,14 +447,13 @@ class TrialSequence:
             60 * self.plan.minutes,
             lambda phase, note: self.progress.note("trial", phase, note),
         )
-        mark.touch()
+        self.state.to("wait for calm", calm=True)
 
     def _probe_again(self) -> None:
         """Probe the hosts before the last round, once; a failure costs nothing but the figures."""
-        mark = self._mark("probed")
-        if mark.exists():
+        if self.state.read().probed:
             return
-        mark.touch()
+        self.state.to("probe again", probed=True)
         if probes.FIRST not in self.store.campaign(self.campaign.id).environment:
             return
         self.progress.note("trial", "probe the hosts", "")
@@ -491,8 +467,11 @@ class TrialSequence:
             self.progress.note("trial", "warning", f"the hosts were not probed again: {error}")
 
     def _tries(self, planned: PlannedTrial, attempt: int) -> int:
-        """How often the trial has been tried, including this try."""
-        return _lines(self._mark(f"{planned.id}-a{attempt}"))
+        """How often the trial has been tried."""
+        return self.state.read().tried(planned.id, attempt).tries
+
+    def _to(self, transition: str, planned: PlannedTrial, attempt: int, **facts: Any) -> None:
+        self.state.to(transition, planned.side, trial=planned.id, attempt=attempt, **facts)
 
     def _begin_trial(
         self,
@@ -512,31 +491,21 @@ class TrialSequence:
         # Every deployment begins as the first one does.
         out_of_plan = attempt > 1 or not of_side or not of_side[-1].executed
         restore = planned.restore or tries > 1 or (out_of_plan and self.spec.restore != "never")
-        # What an earlier try wrote when it started its client.
-        notes = self._mark(f"{planned.id}-a{attempt}.json")
-        earlier = Begun(**json.loads(notes.read_text("utf-8"))) if notes.exists() else None
-        self._mark(f"measured-{planned.side}").unlink(missing_ok=True)
+        state = self.state.read()
         begun = trial.begin(
             self.setup(planned),
             planned,
             attempt,
-            earlier=earlier,
+            # What an earlier try noted when it started its client.
+            earlier=state.tried(planned.id, attempt).client,
             restore=restore,
-            check_dataset=not self._mark(f"checked-{planned.side}").exists()
-            and (restore or not of_side),
+            check_dataset=not state.side(planned.side).compared and (restore or not of_side),
             repeated=tries > 1,
-            on_new=lambda: notes.unlink(missing_ok=True),
+            on_new=lambda: self._to("forget client", planned, attempt, client=None),
             on_phase=lambda phase: self._note_trial(planned, attempt, phase),
         )
-        part = notes.with_suffix(".part")
-        part.write_text(json.dumps(begun.to_json()), encoding="utf-8")
-        part.replace(notes)
+        self._to("start client", planned, attempt, client=begun)
         return begun
-
-    def _mark(self, name: str) -> Path:
-        directory = self.directory / "begun"
-        directory.mkdir(exist_ok=True)
-        return directory / name
 
     def _failed(self, planned: PlannedTrial, attempt: int, error: BenchlabError) -> TrialResult:
         """Store a trial as invalid if its last try has failed; else raise TryFailedError."""
@@ -560,8 +529,7 @@ class TrialSequence:
         return result
 
     def _refuse_if_none_can_be_executed(self, results: Sequence[TrialResult]) -> None:
-        begin = self._mark("registered")
-        since = begin.stat().st_mtime if begin.exists() else 0.0
+        since = self.state.read().registered_at
         latest = sorted(
             (result for result in results if result.ended_at.timestamp() > since),
             key=lambda result: result.ended_at,
@@ -628,14 +596,3 @@ def _until_none(measure: Callable[[], TrialResult | None]) -> None:
         with contextlib.suppress(TryFailedError):
             if measure() is None:
                 return
-
-
-def _add_line(mark: Path) -> None:
-    """Note one more try."""
-    with mark.open("a", encoding="utf-8") as file:
-        file.write(f"{datetime.now(UTC).isoformat()}\n")
-
-
-def _lines(mark: Path) -> int:
-    """How many tries were noted."""
-    return len(mark.read_text(encoding="utf-8").splitlines()) if mark.exists() else 0

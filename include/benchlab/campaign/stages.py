@@ -17,6 +17,7 @@ from benchlab.analysis.gates import columns, gates
 from benchlab.analysis.gates.data_docs import DataDocsError
 from benchlab.campaign import planning, removal, step_times
 from benchlab.campaign.deployment import client_config
+from benchlab.campaign.outcome import Outcome
 from benchlab.campaign.preparation import Preparation, QueryOn, by_client
 from benchlab.engines import builds
 from benchlab.errors import (
@@ -99,7 +100,7 @@ class CampaignRun(Preparation):
 
         Raises:
             SpecError: the id, the topology or the gates are not valid, a version does not exist,
-                or the campaign has ended and its target rents hosts.
+                or the campaign is complete, or has ended and its target rents hosts.
             UnavailableError: a version or a build cannot be had on this machine.
             StoreError: the store has another campaign of this id, or cannot be written.
         """
@@ -132,7 +133,7 @@ class CampaignRun(Preparation):
         is_new = store.add_campaign(record)
         run = cls.open(home, store, campaign, access)
         run.is_new = is_new
-        run._refuse_to_rent_again()
+        run._refuse_if_ended()
         run.directory.mkdir(parents=True, exist_ok=True)
         (run.directory / "target").write_text(spec.target, encoding="utf-8")
         lua_script.keep(home.project, spec, run.directory)
@@ -173,9 +174,9 @@ class CampaignRun(Preparation):
             AtWorkError: another process is at work on this one, for which nothing waits.
             LockHeldError: another campaign is at work.
             TargetError, UnavailableError, SpecError: the target is not fit; it was given back.
-            SpecError: the campaign has ended, and its target rents hosts.
+            SpecError: the campaign is complete, or has ended and its target rents hosts.
         """
-        self._refuse_to_rent_again()
+        self._refuse_if_ended()
         self.note("register", "check the machine")
         acquired = False
         try:
@@ -184,10 +185,8 @@ class CampaignRun(Preparation):
             if dead is not None:
                 self.note("register", f"cleaned up after {dead} ({dead.left_behind()})")
             self.target.interrupt()  # what an interrupted try of this campaign left
-            self.sequence.start_anew()
-            self.sequence.recoveries.settle()
-            self._clock.start_anew()
             self.target.preflight()
+            self.state.register()
         except LockHeldError:
             raise  # nothing was taken
         except BaseException as error:
@@ -223,11 +222,11 @@ class CampaignRun(Preparation):
         Raises:
             UnavailableError: no client is installed.
             TargetError: the client is not the one that measured the campaign's earlier trials.
-            SpecError: the campaign has ended, and its target rents hosts.
+            SpecError: the campaign is complete, or has ended and its target rents hosts.
         """
-        self._refuse_to_rent_again()
+        self._refuse_if_ended()
         self.note("provision", self.spec.target)
-        self._clock.starts("provision")
+        self.state.begin("provision")
         self.target.provision(lambda text: self.note("provision", "install", note=text))
         earlier = self.store.campaign(self.campaign.id).client.program
         facts = client_program.install(
@@ -245,7 +244,6 @@ class CampaignRun(Preparation):
         facts.pop(client_program.INSTEAD, None)
         if (offset := metrics.clock_offset_ms(self.target.executors())) is not None:
             facts[columns.CLOCKS] = f"{offset:.3f}"
-        self._clock.ended("provision")
         before = self.store.campaign(self.campaign.id).environment
         kept = (probes.FIRST, probes.AGAIN, REPLACED, ended_servers.KEY)
         facts |= {name: before[name] for name in kept if name in before}
@@ -253,11 +251,13 @@ class CampaignRun(Preparation):
         if self.workload.TOOL in environment:  # else the one on the PATH would be reported
             environment[self.workload.TOOL] = facts["client_version"]
         self.store.set_environment(self.campaign.id, environment)
-        if probe and not self._clock.resumed:
-            self._probe()
         for side in self.target.sides:
             text = self.workload.config_file_text(self._endpoint(side))
             self.target.executor.put(client_config(self.target, side), text, private=True)
+        self._clock.ended("provision")
+        if probe and not self.state.read().resumed:
+            self._probe()
+        self.state.to("end provision")
 
     def _client_built(self) -> Client:
         """The report type's client; one that is built here is kept, on a fleet it goes with it."""
@@ -323,7 +323,7 @@ class CampaignRun(Preparation):
         self, only: str | None = None, destinations: Sequence[Destination] | None = None
     ) -> list[Path]:
         """See :class:`StoredCampaign`; first keeps what the hosts have cost, for the report."""
-        if not self._clock.resumed:
+        if not self.state.read().resumed:
             self._clock.keep(*step_times.of_trials(self.store.trials(self.campaign.id)))
         # Once: a report that is published again is the same.
         kept = SPENT in self.store.campaign(self.campaign.id).environment
@@ -331,6 +331,13 @@ class CampaignRun(Preparation):
             dollars = spending.after(minutes_after_trials(self.plan.steps))
             self.store.add_to_environment(self.campaign.id, SPENT, f"{dollars:.2f}")
         return super().publish(only, destinations)
+
+    def finish(self) -> Outcome:
+        """See :class:`StoredCampaign`; a complete campaign is not measured again."""
+        found = super().finish()
+        if found.campaign.state == "complete":
+            self.state.to("complete")
+        return found
 
     def give_back(self) -> str:
         """End every process, remove data and snapshots, give the hosts back; repeatable.
@@ -343,6 +350,7 @@ class CampaignRun(Preparation):
         """
         self.target.close()
         given_back = self.target.give_back(Taken(self.home, self.campaign.id, self.access))
+        self.state.give_back()
         self.note("give back", "done", note=given_back)
         return given_back
 
@@ -382,15 +390,20 @@ class CampaignRun(Preparation):
         except BenchlabError as another:
             error.add_note(str(another))
 
-    def _refuse_to_rent_again(self) -> None:
-        state = self.store.campaign(self.campaign.id).state
+    def _refuse_if_ended(self) -> None:
+        campaign, state = self.campaign.id, self.store.campaign(self.campaign.id).state
+        if self.state.read().stage == "complete":
+            raise SpecError(
+                f"campaign {campaign} is complete, and nothing of it is measured again: start "
+                f"another one. `benchlab publish {campaign}` publishes its report anew"
+            )
         # Refused when it registered, for want of credentials or a quota: nothing was rented.
         refused = state == "failed" and fleet_files.rented_nothing(self.directory)
         if self.target.rents and state != "running" and not refused:
             raise SpecError(
-                f"campaign {self.campaign.id} has ended ({state}), and hosts are not rented for it "
-                "again: start another one. "
-                f"`benchlab publish {self.campaign.id}` publishes its report anew"
+                f"campaign {campaign} has ended ({state}), and hosts are not rented for it "
+                f"again: start another one. `benchlab publish {campaign}` publishes its report "
+                "anew"
             )
 
     @property

@@ -11,13 +11,13 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
 
 from benchlab.analysis.gates import gates as quality
 from benchlab.campaign import trial_columns
 from benchlab.campaign.deployment import TrialSetup, client_config, endpoint
+from benchlab.campaign.state import Begun
 from benchlab.errors import UnreachableError
 from benchlab.hosts import metrics
 from benchlab.hosts.executor import Executor, JobStatus
@@ -42,37 +42,6 @@ UNHEARD = ("sh", "-c", 'exec "$@" > /dev/null 2>&1', "warm-up")
 ASK_AGAIN_S = 1.0
 
 Phase = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Begun:
-    """A trial whose client has been started.
-
-    Attributes:
-        attempt: which measurement of its pair of blocks it belongs to.
-        started_at: when the trial began, as ISO 8601.
-        running_since: when the client was started, in seconds since the epoch.
-        until: when the client should have ended at the latest, in seconds since the epoch.
-        phases: seconds spent so far, by phase.
-        columns: what the first half found for the gates.
-        adopted: the client was started by a task that died.
-        unsampled: why nothing samples a host while the client runs, by host.
-    """
-
-    trial: str
-    attempt: int
-    job: str
-    started_at: str
-    running_since: float
-    until: float
-    phases: dict[str, float]
-    columns: dict[str, float | None]
-    adopted: bool = False
-    unsampled: dict[str, str] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        """The form in which it is stored in the campaign's directory."""
-        return asdict(self)
 
 
 @dataclass

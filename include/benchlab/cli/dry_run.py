@@ -27,6 +27,7 @@ from upath import UPath
 from benchlab import targets
 from benchlab.campaign import trial
 from benchlab.campaign.stages import CampaignRun
+from benchlab.campaign.state import RunState
 from benchlab.engines import slowdown
 from benchlab.engines.cluster import Act, BaseCluster
 from benchlab.engines.database import Database
@@ -130,6 +131,7 @@ class _Rehearsed(CampaignRun):
         tables = self.workload.tables(spec.dataset)
         self._rows = {table: rows or 0 for table, rows in tables.items()}
         self.directory.mkdir()
+        self.state.write(RunState("provisioned"), "end provision")
         if topology is None:
             names = [f"{side}1" for side in plan.sides]
             here = self._host("this machine", local.HOST, names)
@@ -162,7 +164,8 @@ class _Rehearsed(CampaignRun):
             again = {"restore": planned.restore, "check_dataset": False, "repeated": False}
             trial.begin(setup, planned, 1, earlier=None, on_new=_none, on_phase=_none, **again)
         for side in self.target.sides:
-            (self.directory / "begun" / f"measured-{side}").touch()
+            for transition in ("try", "measure"):
+                self.state.to(transition, side, trial="any", attempt=1)
         self.check_after_trials(lambda engine: self._ask)
 
     def _at_once(self, work: Mapping[Side, Callable[[], None]]) -> None:

@@ -15,6 +15,7 @@ import typer
 from benchlab import targets
 from benchlab.campaign import planning, report_types, stages
 from benchlab.campaign.stages import CampaignRun
+from benchlab.campaign.state import StateFile
 from benchlab.cli.options import CampaignId, FailOn, fail_on, refuse_without_verdicts, width
 from benchlab.cli.progress_view import ProgressView
 from benchlab.cli.report_argument import (
@@ -137,6 +138,8 @@ def end_campaign(home: Home, campaign: str, access: Access) -> str:
         if state == "running":
             raise
         return str(error)  # it has ended, so nothing is to be expected
+    if home.campaign(campaign).is_dir():
+        StateFile(home.campaign(campaign)).give_back()
     with open_store(home) as store:
         if campaign in store.campaign_ids() and store.target_and_state(campaign)[1] == "running":
             store.finish(campaign, "failed")

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from benchlab.campaign.stages import CampaignRun
-    from benchlab.campaign.trial import Begun
+    from benchlab.campaign.state import Begun
     from benchlab.plan.order import PlannedTrial
     from benchlab.plan.report_type import Side
     from benchlab.plan.steps import Preparation
@@ -55,7 +55,7 @@ LONGEST_NOTE = 1000
 NO_CAMPAIGN = "no_campaign"
 """The XCom of ``plan`` with the reason why a run by the calendar measures nothing."""
 # Before anything is measured, trying again does not help against these.
-_UNFIT = (SpecError, UnavailableError, TargetError)
+_UNFIT = (SpecError, UnavailableError, TargetError, NotMeasuredError)
 
 
 def campaign_id(context: Context) -> str:
@@ -404,6 +404,7 @@ def give_back(target: str) -> str:
     log.info("given back: %s", given_back)
     with _campaign() as work:
         work.note("give back", "done", note=given_back)
+        work.state.give_back()
         if work.campaign.state == "running":
             work.finish()
     return given_back

@@ -47,7 +47,7 @@ class TrialOperator(BaseOperator):
 
     def collect(self, context: Context, event: dict[str, Any]) -> dict[str, Any] | None:
         """Complete the trial after the client has ended, or could not be reached for too long."""
-        from benchlab.campaign.trial import Begun
+        from benchlab.campaign.state import Begun
         from benchlab_airflow.dags import stages
 
         self.log.info("the client: %s", event["state"])
@@ -59,7 +59,7 @@ class TrialOperator(BaseOperator):
         return self._named(context, measured)
 
     def _begin(self, context: Context) -> dict[str, Any] | None:
-        from benchlab.campaign.trial import Begun
+        from benchlab.campaign.state import Begun
         from benchlab_airflow.dags import stages
 
         begun = stages.begin(self.attempt)

@@ -28,7 +28,7 @@ from benchlab.workloads.tpcc_consistency import (
     check,
     ranges,
 )
-from tests.builders import campaigns, fakes, plans
+from tests.builders import campaigns, fakes, plans, states
 
 PROJECT = Path(__file__).parents[3]
 TPCC: dict[str, Any] = {"workloads": ["tpcc"], "dataset": {"warehouses": 2}}
@@ -134,8 +134,10 @@ def campaign(store: Store, tmp_path: Path, **fields: Any) -> CampaignRun:
     published = PublicationRecord(work.directory / "published")
     published.begin("an edition", ["files"])
     published.add("files", "report.html")
+    states.provisioned(work.state)
+    states.prepared(work.state)
     for side in SIDES:
-        measured(work, side)
+        states.measured(work.state, side)
     return work
 
 
@@ -143,13 +145,6 @@ def log_of(work: CampaignRun) -> list[str]:
     """What the host was asked to do."""
     assert isinstance(work.target.executor, fakes.FakeExecutor)
     return work.target.executor.log
-
-
-def measured(work: CampaignRun, side: Any) -> None:
-    """Mark the side's data as what a finished trial left."""
-    marks = work.directory / "begun"
-    marks.mkdir(exist_ok=True)
-    (marks / f"measured-{side}").touch()
 
 
 def test_both_moments_are_stored_with_the_other_facts_of_a_side(
@@ -160,6 +155,8 @@ def test_both_moments_are_stored_with_the_other_facts_of_a_side(
     before = store.campaign("c1").facts
     for side in SIDES:
         loaded = work.check(side, "load", Server().query)
+        states.prepared(work.state, [side], stages=["back up"])
+        states.measured(work.state, side)
         ended = work.check(side, "last trial", Server(no_o_id=1).query)
         wanted = dataclasses.replace(
             before[side], consistency={"load": loaded, "last trial": ended}
@@ -272,7 +269,7 @@ def test_a_resumed_campaign_keeps_what_was_found(
     work.check("baseline", "last trial", Server().query)
     work.check("candidate", "last trial", Server(w_ytd=2).query)
     for side in SIDES:
-        work.sequence.deployed(side)
+        states.prepared(work.state, [side], stages=["deploy", "load"])
         work.analyze(side)
         assert work.check(side, "last trial", Server().query) == ()
     (found, *_) = kept(store, "candidate", "last trial")
@@ -304,6 +301,6 @@ def test_a_side_that_cannot_be_asked_at_the_end_does_not_stop_the_others(
 def test_after_an_interrupted_trial_nothing_is_checked(store: Store, tmp_path: Path) -> None:
     """The data may be half a restore, which is not the server's fault."""
     work = campaign(store, tmp_path)
-    (work.directory / "begun/measured-baseline").unlink()
+    work.state.to("try", "baseline", trial="next", attempt=1)
     assert work.check("baseline", "last trial", Server().query) == ()
     assert log_of(work) == []

@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 from upath import UPath
 
-from benchlab.campaign.recovery import Recoveries
 from benchlab.campaign.sequence import TRIES, TrialSequence
 from benchlab.errors import EngineError, LockHeldError, TryFailedError
 from benchlab.hosts.executor import JobStatus
-from benchlab.plan.report_type import SIDES
 from benchlab.plan.spending import Spending
 from benchlab.results.store import Store
+from tests.builders import states
 from tests.core.campaign.test_sequence import Bench
 
 
@@ -32,16 +31,17 @@ class Deployments(Bench):
         self.events: list[str] = []
         self.fails: list[BaseException] = []
         self.sequence.lay_out = self.lay_out
+        states.provisioned(self.sequence.state)
 
     def lay_out(self) -> None:
         """As the campaign's stages do it, side by side."""
         number = self.sequence.current()
         self.events.append(f"deployment {number}")
         self.sequence.abandon_cut_pairs()
-        for side in self.plan.in_order(number):
-            self.sequence.deployed(side)
-        for side in self.plan.in_order(number):
-            self.sequence.backed_up(side)
+        sides, state = self.plan.in_order(number), self.sequence.state
+        states.prepared(state, sides, number, ["deploy", "load"])
+        for side in sides:
+            states.prepared(state, [side], number, ["analyze", "back up"])
             if self.fails:
                 raise self.fails.pop(0)
 
@@ -135,8 +135,7 @@ def test_a_pair_that_was_cut_is_measured_again_in_its_deployment(
     bench = make()
     bench.sequence.measure_next()
     sequence = bench.resumed()
-    for side in SIDES:
-        sequence.deployed(side)
+    states.prepared(sequence.state, stages=["deploy"])
     sequence.measure_all()
     assert bench.events == [
         *("deployment 1", FIRST[0], "deployment 1", *FIRST[1:], "r1 a2", "r1 a2"),
@@ -193,7 +192,7 @@ def test_hosts_that_are_lost_meanwhile_are_replaced_for_the_same_deployment(
         bench.sequence.measure_next()
     bench.sequence.measure_all()
     assert bench.events[5:] == ["deployment 2", "deployment 2", *SECOND]
-    assert [one.done for one in Recoveries(bench.directory).all] == [True]
+    assert [one.done for one in bench.sequence.state.read().recoveries] == [True]
 
 
 def test_a_deployment_that_cannot_be_paid_is_not_begun(make: Callable[..., Deployments]) -> None:

@@ -17,7 +17,7 @@ from benchlab.plan.report_type import SIDES, Side
 from benchlab.results import ended_servers
 from benchlab.results.store import Store
 from benchlab.targets.dataset_snapshots import Source
-from tests.builders import campaigns, fakes, plans
+from tests.builders import campaigns, fakes, plans, states
 
 PROJECT = Path(__file__).parents[3]
 PORTS = {"13390": "baseline", "13490": "candidate"}
@@ -89,7 +89,8 @@ def campaign(
     record = campaigns.campaign(plans.spec(dataset={"tables": 1, "table_size": 1}))
     store.add_campaign(record)
     work = CampaignRun.open(Home(PROJECT, folder), store, record.id)
-    work.directory.mkdir(parents=True)
+    states.provisioned(work.state)
+    states.prepared(work.state, stages=["deploy"])
     fleet = Fleet(record.plan, fakes.FakeExecutor(answer))
     work.target = fleet  # type: ignore[assignment]  # has what a load asks a target for
     for engine in fleet.engines.values():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import json
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -15,8 +14,8 @@ from upath import UPath
 
 from benchlab.campaign import calm, trial_columns
 from benchlab.campaign.sequence import TRIES, TrialSequence
+from benchlab.campaign.state import Begun
 from benchlab.campaign.stored import StoredCampaign
-from benchlab.campaign.trial import Begun
 from benchlab.errors import (
     EngineError,
     LockHeldError,
@@ -34,7 +33,7 @@ from benchlab.plan.steps import minutes_after_trials, trial_minutes
 from benchlab.results.records import TrialResult
 from benchlab.results.store import Store
 from benchlab.workloads import sysbench
-from tests.builders import campaigns, plans
+from tests.builders import campaigns, plans, states
 from tests.builders.fakes import FakeDeployment, FakeExecutor
 
 ROOT = Path(__file__).parents[3]
@@ -69,7 +68,8 @@ class Bench:
             self.deployment,
         )
         self.directory = home.campaign(made.id)
-        self.directory.mkdir(parents=True)
+        states.provisioned(self.sequence.state)
+        states.prepared(self.sequence.state)
 
     def program(self, job: str, command: Sequence[str]) -> tuple[JobStatus, str]:
         """Servers run until they are stopped; clients print a good or a broken output."""
@@ -315,7 +315,8 @@ def test_a_given_up_campaign_can_be_resumed_after_a_fix(make: Callable[..., Benc
     with pytest.raises(NotMeasuredError):
         bench.sequence.measure_all()
     bench.broken_servers = set()
-    bench.sequence.start_anew()
+    states.provisioned(bench.sequence.state)
+    states.prepared(bench.sequence.state)
     bench.sequence.measure_all()
     assert not bench.sequence.repeats(2) or all(r.valid for r in bench.results() if r.attempt == 2)
 
@@ -340,8 +341,7 @@ def test_the_dataset_is_checked_after_every_deployment(make: Callable[..., Bench
     """Once per side and deployment; a resumed campaign checks again."""
     bench = make(rounds=2)
     for deployments in (1, 2):
-        bench.sequence.deployed("baseline")
-        bench.sequence.deployed("candidate")
+        states.prepared(bench.sequence.state)
         for _ in range(2):
             bench.sequence.measure_next()
         checked = [
@@ -428,8 +428,7 @@ def test_notes_on_a_lost_client_do_not_apply_to_the_next(make: Callable[..., Ben
     assert isinstance(second, Begun)
     assert not second.adopted
     assert second.until > first.until
-    notes = bench.directory / "begun" / f"{first.trial}-a1.json"
-    assert Begun(**json.loads(notes.read_text())) == second
+    assert bench.sequence.state.read().tried(first.trial, 1).client == second
 
 
 def test_a_trial_that_cannot_be_collected_is_given_up(
@@ -707,8 +706,8 @@ def test_a_campaign_that_is_begun_anew_replaces_nothing_twice(make: Callable[...
     bench = make(rounds=2, budget=BUDGET)
     redone = loses(bench, "nothing")
     bench.sequence.recoveries.lose(LOST, 0)
-    bench.sequence.start_anew()
-    bench.sequence.recoveries.settle()
+    states.provisioned(bench.sequence.state)
+    states.prepared(bench.sequence.state)
     assert bench.sequence.measure_next() is not None
     assert redone == []
     assert bench.sequence.stopped() is None

@@ -22,7 +22,7 @@ from benchlab.report.model import report as model
 from benchlab.results import ended_servers
 from benchlab.results.store import Store
 from benchlab.targets import fleet_files
-from tests.builders import campaigns, fakes
+from tests.builders import campaigns, fakes, states
 from tests.builders.installation import Here
 
 HOW = "`benchlab give-back c1` gives back what is left of it"
@@ -207,11 +207,15 @@ def test_servers_that_benchlab_ended_itself_are_not_said_to_have_ended(
     }
     for act, found in acts.items():
         monkeypatch.setattr(type(engine), act, MagicMock(return_value=found))
+    states.provisioned(bench.run.state)
+    states.prepared(bench.run.state, stages=["deploy", "load"])
     bench.run.analyze("baseline")
     for again in (partial(bench.run.analyze, "baseline"), bench.run.register):
         target.executor.start_job("server-baseline", ["sleep", "1000"])
         again()
         assert [*engine.ended_servers()] == []
+        states.provisioned(bench.run.state)
+        states.prepared(bench.run.state, stages=["deploy", "load"])
         bench.run.analyze("baseline")
         assert ended_servers.KEY not in bench.run.store.campaign("c1").environment
 
@@ -350,6 +354,7 @@ def test_what_was_not_asked_for_ends_a_campaign_before_data_are_loaded(bench: Be
     vars(bench.run.target)["engine"] = deployment.engine
     vars(bench.run.target)["balancer"] = deployment.balancer
     deployment.engine("candidate").reported = "11.4.5-Fake"
+    states.provisioned(bench.run.state)
     bench.run.deploy("baseline")
     with pytest.raises(
         TargetError, match=r"^candidate: the server is version 11\.4\.5-Fake, asked"

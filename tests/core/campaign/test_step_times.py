@@ -18,7 +18,7 @@ from benchlab.hosts.access import Access
 from benchlab.plan.rates import Size, StepTime
 from benchlab.plan.steps import sizes
 from benchlab.results.store import Store
-from tests.builders import campaigns, plans
+from tests.builders import campaigns, plans, states
 from tests.builders.installation import Here
 
 
@@ -50,6 +50,7 @@ def test_a_stage_that_ends_keeps_what_it_took(here: Here, store: Store) -> None:
     """With its side and its size."""
     run = begun(here, store)
     run.register()
+    states.provisioned(run.state)
     run.deploy("baseline")
     assert kept(store) == [("c1", "deploy", "baseline")]
     ((_, time),) = store.step_times("local", "mariadb")
@@ -61,6 +62,7 @@ def test_a_deployment_is_tried_again_whatever_the_try_before_left(here: Here, st
     """What ended then is not started: it is removed."""
     run = begun(here, store)
     run.register()
+    states.provisioned(run.state)
     run.deploy("baseline")
     asked = [call[0] for call in run.target.engine("baseline").mock_calls]  # type: ignore[attr-defined]
     assert asked.index("deploy") < asked.index("ended_servers")
@@ -70,6 +72,7 @@ def test_a_stage_that_failed_or_was_begun_twice_does_not_count(here: Here, store
     """Nor does any after a campaign was resumed: it meets what an earlier try has left."""
     run = begun(here, store)
     run.register()
+    states.provisioned(run.state)
     engine: Any = run.target.engine("baseline")
     engine.configure_mock(**{"deploy.side_effect": EngineError("no")})
     with pytest.raises(EngineError):
@@ -78,6 +81,7 @@ def test_a_stage_that_failed_or_was_begun_twice_does_not_count(here: Here, store
     run.deploy("baseline")
     assert kept(store) == []
     run.register()
+    states.provisioned(run.state)
     run.deploy("candidate")
     assert kept(store) == []
 

@@ -15,7 +15,8 @@ import pytest
 from benchlab.analysis.gates import gates as quality
 from benchlab.campaign import trial
 from benchlab.campaign.deployment import TrialSetup
-from benchlab.campaign.trial import Begun, Collected
+from benchlab.campaign.state import Begun
+from benchlab.campaign.trial import Collected
 from benchlab.engines.database import BackgroundJobs, Regions
 from benchlab.errors import CommandError, EngineError
 from benchlab.hosts.executor import JobStatus
