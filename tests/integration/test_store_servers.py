@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import dataclasses
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from upath import UPath
 
 from benchlab.engines.mariadb import Engine
 from benchlab.engines.server import Instance
 from benchlab.errors import StoreError
-from benchlab.home import Home
 from benchlab.hosts.executor import LocalExecutor
-from benchlab.hosts.samples import HostFigures
-from benchlab.results.listing import Chosen
+from benchlab.results import revisions
+from benchlab.results.database import StoreDatabase
+from benchlab.results.rows import METADATA
 from benchlab.results.store import Store
-from benchlab.studies.comparisons import Comparisons
 from tests import postgresql as server
-from tests.builders import campaigns, weekly
+from tests.builders import campaigns, migrations
 from tests.ports import free_port
 
 PASSWORD = "s3cret/with@signs"
-OLDER = "older"
 
 
 @pytest.fixture(scope="module")
@@ -87,58 +84,42 @@ def test_a_campaign_comes_back_as_it_was_written(url: str, tmp_path: Path) -> No
             again.add_trial(campaign.id, results[0])
 
 
-def test_a_store_of_an_older_benchlab_gets_its_new_columns(url: str, tmp_path: Path) -> None:
-    """On a database server as in a file: what is there stays, new trials have all."""
-    made = campaigns.campaign(id=f"old-{tmp_path.name}", rounds=1, threads=[4])
-    old, new = (
-        dataclasses.replace(campaigns.trial_result(trial), host_figures=())
-        for trial in made.plan.trials[:2]
-    )
-    new = dataclasses.replace(
-        new, hosts="x.hosts.csv", host_figures=(HostFigures("tikv-1", reason="“lost”"),)
-    )
+def test_a_store_is_upgraded_from_revision_to_revision(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From nothing to this Benchlab's tables, and to a later one's, which this one then refuses.
+
+    Nothing on a server is copied, which the person is told.
+    """
+    engine = sa.create_engine(url)
+    Store(url, UPath(tmp_path)).close()
+    new = migrations.tables(engine)
+    with engine.begin() as connection:
+        METADATA.drop_all(connection)
+        revisions.CURRENT.drop(connection)
+        migrations.from_nothing(connection)
+    assert migrations.tables(engine) == new
+    campaign, said = campaigns.campaign(id="upgraded"), list[str]()
     with Store(url, UPath(tmp_path)) as store:
-        store.add_campaign(made)
-        store.add_trial(made.id, old)
-        with store.database.engine.begin() as connection:
-            for column in ("hosts", "host_figures"):
-                connection.exec_driver_sql(f"ALTER TABLE trials DROP COLUMN {column}")
-            connection.exec_driver_sql("ALTER TABLE gates DROP COLUMN kind")
-    with Store(url, UPath(tmp_path)) as store:
-        store.add_trial(made.id, new)
-        assert store.trials(made.id) == [old, new]
-
-
-def test_two_that_read_an_older_store_at_once_see_the_same(url: str, tmp_path: Path) -> None:
-    """Both keep what lists and the long view need; neither fails, and nothing is kept twice."""
-    with Store(url, UPath(tmp_path / "objects")) as store:
-        weeks = weekly.Weeks(Home(weekly.ROOT, tmp_path), store)
-        for week in range(4):
-            weeks.add(report=OLDER, change=0.01 * week)
-            weeks.add_aa(0.001 * week, report=OLDER)
-        with store.transaction() as connection:
-            for table in ("summaries", "kept"):
-                connection.exec_driver_sql(f"DELETE FROM {table}")
-        found: list[object] = []
-
-        def look() -> None:
-            with Store(url, store.objects) as own:
-                listed = own.summaries(Chosen(report=OLDER))
-                (overview,) = [one for one in own.reports() if one.newest in listed]
-                assert (overview.campaigns, own.count(Chosen(state="running"))) == (8, 0)
-                made = Comparisons(weeks.home, own)
-                compared = made.all_compared(made.outlines(OLDER))
-                found.append((listed, compared))
-
-        both = [threading.Thread(target=look) for _ in range(2)]
-        for thread in both:
-            thread.start()
-        for thread in both:
-            thread.join()
-        look()
-        assert len(found) == 3
-        assert found[0] == found[1] == found[2]
-        assert len(found[0][0]) == 8  # type: ignore[index]
+        store.add_campaign(campaign)
+    with monkeypatch.context() as later:
+        migrations.let_there_be_a_second(later, tmp_path)
+        with pytest.raises(StoreError, match="store upgrade"):
+            Store(url, UPath(tmp_path))
+        StoreDatabase(url, said.append).close()
+        with Store(url, UPath(tmp_path)) as store:
+            assert store.campaign("upgraded") == campaign
+    assert [line.rpartition(": ")[2] for line in said] == [
+        "not copied, as it is on a server",
+        "upgraded from revision 0001 to 0002",
+    ]
+    assert "with@signs" not in str(said)
+    with pytest.raises(StoreError, match=f"0002 of Benchlab {revisions.own_version()}"):
+        Store(url, UPath(tmp_path))
+    with engine.begin() as connection:  # for the other tests
+        METADATA.drop_all(connection)
+        revisions.CURRENT.drop(connection)
+    engine.dispose()
 
 
 def test_long_documents_are_not_cut(url: str, tmp_path: Path) -> None:

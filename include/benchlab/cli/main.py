@@ -68,6 +68,7 @@ COMMANDS = {
     "bisect": {
         "bisect": "Name the release that brought a change, with as few campaigns as possible.",
     },
+    "store": {"store": "Upgrade the results store to the schema of this Benchlab."},
     "builds": {"builds": "List the builds that are kept on this machine, the newest first."},
     "calendar": {
         "releases": "List the releases of the calendar, and what the version rules name on a day.",

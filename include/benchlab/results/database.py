@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import re
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +14,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, Engine, make_url
 
 from benchlab.errors import StoreError, meaning_of
-from benchlab.results.rows import (
-    DERIVED,
-    METADATA,
-    SCHEMA,
-    SCHEMA_VERSION,
-    create_derived,
-    create_tables,
-)
-
-log = logging.getLogger(__name__)
+from benchlab.results import revisions
+from benchlab.results.rows import METADATA
 
 # What SQLite says of its file, and what a person can do.
 _SQLITE = {
@@ -39,24 +30,24 @@ _SQLITE = {
 
 
 class StoreDatabase:
-    """SQLite, or a server; opening it makes the tables that are missing.
+    """SQLite, or a server; opening an empty one makes its tables.
 
     Args:
         url: SQLAlchemy's URL. Its password is never shown.
+        say: where an older store is to be upgraded: is given each thing that happens, as a
+            sentence. Without it, an older store is refused.
 
     Attributes:
         shown_url: the URL without its password.
-        keeps: whether it keeps what was computed; not where it may only be read.
 
     Raises:
-        StoreError: the URL cannot be read, the database cannot be reached, or a newer Benchlab
-            wrote it.
+        StoreError: the URL cannot be read, the database cannot be reached, or has another revision.
 
     Example:
         ``with StoreDatabase("sqlite:////path/results.db").transaction() as connection: ...``
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, say: Callable[[str], None] | None = None) -> None:
         try:
             parsed = make_url(url)
         except (sa.exc.ArgumentError, ValueError):
@@ -66,7 +57,6 @@ class StoreDatabase:
                 "postgresql+psycopg2://user:password@host:5432/database"
             ) from None  # its text may contain the password
         self.shown_url = parsed.render_as_string(hide_password=True)
-        self.keeps = False  # until its tables are found
         try:
             if parsed.get_backend_name() == "sqlite" and parsed.database:
                 _make_folder(Path(parsed.database).parent)
@@ -74,43 +64,27 @@ class StoreDatabase:
         except (ImportError, sa.exc.ArgumentError) as error:
             raise StoreError(f"results store {self.shown_url}: {meaning_of(error)}") from error
         try:
-            self._create_tables()
-            self._check_schema()
+            if say is not None:
+                with self._errors_named():
+                    revisions.upgrade(self.engine, say)
+            self._open()
         except StoreError:
             self.close()  # the caller has no store to close
             raise
 
-    def _check_schema(self) -> None:
-        with self.transaction() as connection:
-            version = connection.execute(sa.select(SCHEMA.c.version)).scalar()
-            if version is None:
-                connection.execute(SCHEMA.insert().values(version=SCHEMA_VERSION))
-            elif version > SCHEMA_VERSION:
-                raise StoreError(
-                    f"results store {self.shown_url} has schema {version}; this Benchlab knows "
-                    f"{SCHEMA_VERSION}: update Benchlab"
-                )
-
-    def _create_tables(self) -> None:
-        with self.transaction():
-            pass  # reports at once that the database cannot be reached
-        # Another process may be creating them as well: after each failure there is one table more.
-        for tries_left in reversed(range(len(METADATA.tables) + 1)):
+    def _open(self) -> None:
+        # Another process may be making the tables as well: after each failure there is one more.
+        for tries_left in reversed(range(len(METADATA.tables) + 2)):
+            with self.transaction() as connection:
+                if revision := revisions.of(connection):
+                    revisions.refuse_others(connection, revision)
+                    return
             try:
                 with self.transaction() as connection:
-                    create_tables(connection)
-                break
-            except StoreError:
+                    revisions.create(connection)
+            except (StoreError, sa.exc.IntegrityError):
                 if not tries_left:
                     raise
-        for _ in range(len(DERIVED) + 2):
-            try:
-                with self.transaction() as connection:
-                    create_derived(connection)
-                self.keeps = True
-                return
-            except StoreError as error:
-                log.info("results store %s: nothing computed is kept: %s", self.shown_url, error)
 
     def close(self) -> None:
         """Close the database connections."""
@@ -124,9 +98,13 @@ class StoreDatabase:
             StoreError: the database cannot be reached or refuses a statement.
             sqlalchemy.exc.IntegrityError: a key exists already, or a foreign key does not.
         """
+        with self._errors_named(), self.engine.begin() as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def _errors_named(self) -> Iterator[None]:
         try:
-            with self.engine.begin() as connection:
-                yield connection
+            yield
         except sa.exc.IntegrityError:
             raise
         except sa.exc.SQLAlchemyError as error:

@@ -1,19 +1,14 @@
 """Which campaigns a list has and in what order: chosen, sorted and cut by the database.
 
 A list reads no plan and no trial. It reads :data:`benchlab.results.rows.SUMMARIES`, which is
-written with each campaign; a campaign that an older Benchlab wrote gets its row when it is first
-listed. Where that cannot be written, as in a store that may only be read, the same statements are
-asked of a copy in memory.
+written with each campaign.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import logging
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date, timedelta
 from operator import attrgetter
@@ -22,30 +17,18 @@ from typing import Any, Literal
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
-from benchlab.errors import StoreError
 from benchlab.results.records import CampaignSummary, ReportSummary
 from benchlab.results.rows import (
     CAMPAIGNS,
-    METADATA,
     REMARKS,
     SUMMARIES,
-    SUMMARY_FORM,
     VERDICTS,
     summary_of,
-    summary_row,
 )
-
-log = logging.getLogger(__name__)
 
 Order = Literal["started_at", "id", "report", "state"]
 """What a list can be sorted by; campaigns that are equal in it by their start."""
 
-Transaction = Callable[[], AbstractContextManager[Connection]]
-
-# Plans are large: so many are in memory at once.
-_BATCH = 50
-# How often another process may be met that writes the same summaries.
-_TRIES = 10
 # Fewer than any database allows as parameters of one statement.
 _AT_ONCE = 500
 _LISTED = tuple(
@@ -209,98 +192,8 @@ def _report(
     )
 
 
-@contextlib.contextmanager
-def connected(transaction: Transaction) -> Iterator[Connection]:
-    """A connection for the functions of this module, on which no summary is missing.
-
-    Args:
-        transaction: opens a connection to the store whose statements take effect together.
-    """
-    if _fill(transaction):
-        with transaction() as connection:
-            yield connection
-    else:
-        with _copy(transaction) as connection:
-            yield connection
-
-
-def _fill(transaction: Transaction) -> bool:
-    """Write the summaries that are missing; False where the store does not let itself be written.
-
-    A campaign that cannot be read is left out, with a warning in the log.
-    """
-    last, tries = "", 0
-    while tries < _TRIES:
-        try:
-            with transaction() as connection:
-                ids = connection.scalars(_lacking(last)).all()
-                if not ids:
-                    return True
-                made = list(_derived(connection, ids))
-                connection.execute(SUMMARIES.delete().where(SUMMARIES.c.campaign.in_(ids)))
-                if made:
-                    connection.execute(SUMMARIES.insert(), made)
-            last = ids[-1]
-        except sa.exc.IntegrityError:
-            tries += 1  # another process has just written some of them
-        except StoreError as error:
-            log.info("what lists show of campaigns is not kept: %s", error)
-            return False
-    return False
-
-
-def _lacking(last: str) -> sa.Select[Any]:
-    """The next campaigns without a summary, after the one with this id."""
-    summary = sa.and_(SUMMARIES.c.campaign == CAMPAIGNS.c.id, SUMMARIES.c.form == SUMMARY_FORM)
-    return (
-        sa.select(CAMPAIGNS.c.id)
-        .where(CAMPAIGNS.c.id > last, ~sa.exists().where(summary))
-        .order_by(CAMPAIGNS.c.id)
-        .limit(_BATCH)
-    )
-
-
-def _derived(connection: Connection, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
-    documents = (CAMPAIGNS.c[name] for name in ("id", "plan", "spec"))
-    for row in connection.execute(sa.select(*documents).where(CAMPAIGNS.c.id.in_(ids))):
-        try:
-            yield summary_row(row)
-        except StoreError as error:
-            log.warning("left out: %s", error)
-
-
-@contextlib.contextmanager
-def _copy(transaction: Transaction) -> Iterator[Connection]:
-    """A database in memory that has of a store what lists need."""
-    with transaction() as connection:
-        listed = connection.execute(sa.select(*_LISTED)).mappings().all()
-        verdicts = connection.execute(sa.select(VERDICTS)).mappings().all()
-        remarks = connection.execute(sa.select(REMARKS)).mappings().all()
-        made = [
-            row
-            for ids in _batches([row["id"] for row in listed], _BATCH)
-            for row in _derived(connection, ids)
-        ]
-    copy = sa.create_engine("sqlite://")
-    try:
-        with copy.begin() as connection:
-            METADATA.create_all(connection, tables=[CAMPAIGNS, SUMMARIES, VERDICTS, REMARKS])
-            unread = {column.name: "" for column in CAMPAIGNS.columns if not column.nullable}
-            for table, rows in (
-                (CAMPAIGNS, [{**unread, **row} for row in listed]),
-                (SUMMARIES, made),
-                (VERDICTS, [dict(row) for row in verdicts]),
-                (REMARKS, [dict(row) for row in remarks]),
-            ):
-                if rows:
-                    connection.execute(table.insert(), rows)
-            yield connection
-    finally:
-        copy.dispose()
-
-
 def _select() -> sa.Select[Any]:
-    of_summary = (column for column in SUMMARIES.columns if column.name not in ("campaign", "form"))
+    of_summary = (column for column in SUMMARIES.columns if column.name != "campaign")
     return sa.select(*_LISTED, *of_summary).select_from(_JOINED)
 
 

@@ -14,11 +14,9 @@ from typing import Any
 
 import sqlalchemy as sa
 from pydantic import TypeAdapter
-from sqlalchemy.schema import CreateColumn
 
 from benchlab.errors import StoreError
 from benchlab.plan.documents import faults
-from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, RecordedSpec, ReportSpec, Side
 from benchlab.results.records import (
@@ -29,12 +27,7 @@ from benchlab.results.records import (
     TrialResult,
 )
 
-# Counts the changes with which an older Benchlab cannot work. A new nullable column is not one of
-# them: it is added to a store that lacks it, and an older Benchlab leaves it empty.
-SCHEMA_VERSION = 1
-
 _REPORT_TYPE: TypeAdapter[ReportSpec] = TypeAdapter(RecordedSpec)
-# What an older Benchlab did not write, such as servers and conditions, has its default.
 _FACTS = TypeAdapter(dict[Side, SideFacts])
 _TRIAL = TypeAdapter(TrialResult)
 _VERDICT = tuple(field.name for field in fields(StoredVerdict))
@@ -44,7 +37,14 @@ METADATA = sa.MetaData()
 _Document = sa.Text().with_variant(sa.Text(2**32 - 1), "mysql", "mariadb")
 _Key = sa.String(160)
 
-SCHEMA = sa.Table("benchlab_schema", METADATA, sa.Column("version", sa.Integer, nullable=False))
+# Which Benchlab brought a store to each revision of its schema.
+REVISIONS = sa.Table(
+    "revisions",
+    METADATA,
+    sa.Column("revision", sa.String(32), primary_key=True),
+    sa.Column("benchlab", sa.String(40), nullable=False),
+    sa.Column("at", sa.String(40), nullable=False),
+)
 
 CAMPAIGNS = sa.Table(
     "campaigns",
@@ -79,7 +79,7 @@ TRIALS = sa.Table(
     sa.Column("raw", sa.String(500)),
     sa.Column("series", sa.String(500)),
     sa.Column("hosts", sa.String(500)),
-    sa.Column("host_figures", _Document),
+    sa.Column("host_figures", _Document, nullable=False),
 )
 
 
@@ -155,20 +155,17 @@ VERDICTS = sa.Table(
 )
 
 # What lists show of a campaign beside its row, and choose it by. It follows from plan and report
-# type, which never change; a campaign of an older Benchlab gets it when it is first listed.
+# type, which never change.
 SUMMARIES = sa.Table(
     "summaries",
     METADATA,
     sa.Column("campaign", _Key, sa.ForeignKey("campaigns.id"), primary_key=True),
-    sa.Column("form", sa.Integer, nullable=False),
     sa.Column("engine", _Key, nullable=False),
     sa.Column("baseline", sa.String(500)),
     sa.Column("candidate", sa.String(500)),
     sa.Column("measures_noise", sa.Boolean, nullable=False),
     sa.Column("workloads", _Document, nullable=False),
 )
-SUMMARY_FORM = 2
-"""Of the rows of :data:`SUMMARIES`; those of another form are written anew."""
 
 # Changes that a person has looked into, so that overviews do not show them as new. A change point
 # is known by the campaign with which it was first seen.
@@ -201,10 +198,7 @@ KEPT = sa.Table(
     sa.Column("document", _Document, nullable=False),
 )
 # How many trials a campaign has and how many of them are valid, without reading any of them.
-STATE_OF_TRIALS = sa.Index("trials_by_validity", TRIALS.c.campaign, TRIALS.c.valid)
-
-DERIVED = (SUMMARIES, KEPT)
-"""Tables that a store is read without, if it cannot be written."""
+sa.Index("trials_by_validity", TRIALS.c.campaign, TRIALS.c.valid)
 
 # Double: MySQL's FLOAT would round a throughput to six digits.
 SAMPLES = _of_trial(
@@ -219,33 +213,8 @@ GATES = _of_trial(
     sa.Column("status", sa.String(16), nullable=False),
     sa.Column("observed", sa.Double),
     sa.Column("sentence", _Document, nullable=False),
-    sa.Column("kind", sa.String(16)),
+    sa.Column("kind", sa.String(16), nullable=False),
 )
-
-
-def create_tables(connection: sa.Connection) -> None:
-    """Create what a store has to have, with columns that a store of an older Benchlab lacks.
-
-    Columns that are added must be nullable: existing rows have no value for them.
-    """
-    tables = [table for table in METADATA.sorted_tables if table not in DERIVED]
-    METADATA.create_all(connection, tables=tables)
-    found = sa.inspect(connection)
-    names = connection.dialect.identifier_preparer
-    for table in tables:
-        there = {column["name"] for column in found.get_columns(table.name)}
-        for column in table.columns:
-            if column.name not in there:
-                definition = CreateColumn(column).compile(dialect=connection.dialect)
-                connection.exec_driver_sql(
-                    f"ALTER TABLE {names.format_table(table)} ADD COLUMN {definition}"
-                )
-
-
-def create_derived(connection: sa.Connection) -> None:
-    """Create :data:`DERIVED`, and the index without which the state of all trials takes long."""
-    METADATA.create_all(connection, tables=DERIVED)
-    STATE_OF_TRIALS.create(connection, checkfirst=True)
 
 
 def campaign_row(campaign: Campaign) -> dict[str, Any]:
@@ -296,26 +265,16 @@ def campaign_of(row: Any) -> Campaign:
     )
 
 
-def summary_row(row: Any) -> dict[str, Any]:
-    """The row of :data:`SUMMARIES` of a campaign's row, without validating what that has.
-
-    Raises:
-        StoreError: it cannot be read.
-    """
-    try:
-        plan, spec = json.loads(row.plan), json.loads(row.spec)
-        sides = {side: SideSpec.model_validate(raw).label for side, raw in plan["sides"].items()}
-        planned = dict.fromkeys(trial["workload"] for trial in plan["trials"])
-        return {
-            "campaign": row.id,
-            "form": SUMMARY_FORM,
-            "engine": plan["engine"],
-            **{side: sides.get(side) for side in SIDES},
-            "measures_noise": spec.get("sides") == "same" and not plan.get("slowdown_pct"),
-            "workloads": as_json(plan.get("workloads") or list(planned)),
-        }
-    except (ValueError, LookupError, TypeError) as error:
-        raise _unreadable(f"campaign {row.id}", error) from error
+def summary_row(campaign: Campaign) -> dict[str, Any]:
+    """A campaign as a row of :data:`SUMMARIES`."""
+    plan = campaign.plan
+    return {
+        "campaign": campaign.id,
+        "engine": plan.engine,
+        **{side: plan.sides[side].label if side in plan.sides else None for side in SIDES},
+        "measures_noise": campaign.is_aa,
+        "workloads": as_json(plan.workloads_in_order),
+    }
 
 
 def summary_of(row: Any, verdicts: Iterable[Any]) -> CampaignSummary:
@@ -375,10 +334,9 @@ def trial_of(
                 "trial": json.loads(row["planned"]),
                 "reasons": json.loads(row["reasons"]),
                 "samples": samples,
-                # An older Benchlab had only gates of validity and wrote no kind.
-                "gates": [{**gate, "kind": gate["kind"] or "validity"} for gate in gates],
+                "gates": gates,
                 "phases": json.loads(row["phases"]),
-                "host_figures": json.loads(row["host_figures"] or "[]"),
+                "host_figures": json.loads(row["host_figures"]),
             }
         )
     except (ValueError, TypeError) as error:

@@ -11,14 +11,12 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict
 from datetime import UTC, date, datetime
 from operator import itemgetter
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Literal
 
 import sqlalchemy as sa
@@ -67,9 +65,6 @@ from benchlab.results.rows import (
 
 log = logging.getLogger(__name__)
 
-# The region at the beginning of an availability zone's name: us-west-2a, us-west-2-lax-1a.
-_REGION = re.compile(r"[a-z]{2}(-[a-z]+)+-\d")
-
 
 class Store:
     """Reads and writes results: ``Store(home.store_url, home.objects).campaign("c1").plan``.
@@ -80,7 +75,7 @@ class Store:
 
     Raises:
         StoreError: from every method, where the database cannot be reached or refuses a statement;
-            here also where the URL cannot be read or a newer Benchlab wrote the store.
+            here also where the URL cannot be read or the store has another revision.
     """
 
     def __init__(self, url: str, objects: UPath) -> None:
@@ -115,11 +110,8 @@ class Store:
         """
         with contextlib.suppress(sa.exc.IntegrityError), self.transaction() as connection:
             # Fails where it is stored already, perhaps just now by another process.
-            row = campaign_row(campaign)
-            connection.execute(CAMPAIGNS.insert().values(**row))
-            if self.database.keeps:
-                summary = summary_row(SimpleNamespace(**row))
-                connection.execute(SUMMARIES.insert().values(**summary))
+            connection.execute(CAMPAIGNS.insert().values(**campaign_row(campaign)))
+            connection.execute(SUMMARIES.insert().values(**summary_row(campaign)))
             return True
         found = self.campaign(campaign.id)
         # What has become known of its dataset, its steps or its price meanwhile is no other plan.
@@ -152,16 +144,12 @@ class Store:
 
         Example: ``store.regions()`` is ``{"us-west-2"}``.
         """
-        chosen = sa.select(CAMPAIGNS.c.plan, CAMPAIGNS.c.environment)
+        chosen = sa.select(CAMPAIGNS.c.plan)
         if campaign is not None:
             chosen = chosen.where(CAMPAIGNS.c.id == campaign)
         with self.transaction() as connection:
-            rows = connection.execute(chosen).all()
-        found = {json.loads(row.plan).get("region") for row in rows}
-        # Plans of an earlier Benchlab do not say it, but the fleet's availability zone does.
-        zones = [json.loads(row.environment).get("zone", "") for row in rows]
-        found |= {match[0] for zone in zones if (match := _REGION.match(zone))}
-        return found - {None}
+            plans = connection.scalars(chosen).all()
+        return {json.loads(plan).get("region") for plan in plans} - {None}
 
     def _campaign_row(self, campaign: str) -> Any:
         with self.transaction() as connection:
@@ -327,32 +315,30 @@ class Store:
     ) -> list[CampaignSummary]:
         """Campaigns as a list has them, without reading any plan or trial.
 
-        One that cannot be read is left out with a warning in the log, as by :meth:`campaigns`.
-
         Args:
             limit, offset: at most so many, after so many others; None: all.
 
         Example:
             ``store.summaries(Chosen(verdict="regression"), limit=20)[0].verdicts``
         """
-        with listing.connected(self.transaction) as connection:
+        with self.transaction() as connection:
             return listing.summaries(
                 connection, chosen, order, descending=descending, limit=limit, offset=offset
             )
 
     def chosen_ids(self, chosen: Chosen) -> list[str]:
         """The ids of the campaigns that :meth:`summaries` lists, without order."""
-        with listing.connected(self.transaction) as connection:
+        with self.transaction() as connection:
             return listing.ids(connection, chosen)
 
     def count(self, chosen: Chosen = EVERYTHING) -> int:
         """How many campaigns :meth:`summaries` lists without a limit."""
-        with listing.connected(self.transaction) as connection:
+        with self.transaction() as connection:
             return listing.count(connection, chosen)
 
     def versions(self, chosen: Chosen = EVERYTHING) -> list[str]:
         """The versions and builds that campaigns have on their sides, as lists show them."""
-        with listing.connected(self.transaction) as connection:
+        with self.transaction() as connection:
             return listing.versions(connection, chosen)
 
     def reports(self) -> list[ReportSummary]:
@@ -361,7 +347,7 @@ class Store:
         Example:
             ``store.reports()[0].decided["oltp_insert"].verdicts``
         """
-        with listing.connected(self.transaction) as connection:
+        with self.transaction() as connection:
             return listing.reports(connection)
 
     def look_into(self, campaign: str, workload: str, by: str, note: str) -> None:
@@ -447,8 +433,7 @@ class Store:
 
     def _update(self, connection: Connection, campaign: str, **values: Any) -> None:
         connection.execute(CAMPAIGNS.update().where(CAMPAIGNS.c.id == campaign).values(**values))
-        if self.database.keeps:
-            connection.execute(KEPT.delete().filter_by(name=campaign))
+        connection.execute(KEPT.delete().filter_by(name=campaign))
 
     # Trials
 
@@ -619,6 +604,22 @@ def open_store(home: Home) -> Store:
         StoreError: as :class:`Store`.
     """
     return Store(home.store_url, home.objects)
+
+
+def upgrade(home: Home, say: Callable[[str], None]) -> None:
+    """Upgrade an installation's store where an earlier release made it; harmless otherwise.
+
+    Example:
+        ``upgrade(find(), print)`` after Benchlab was updated, before anything writes
+
+    Args:
+        say: is given each thing that happens, as a sentence; nothing where there is nothing to do.
+
+    Raises:
+        StoreError: as :class:`Store`.
+    """
+    if is_there(home):
+        StoreDatabase(home.store_url, say).close()
 
 
 def is_there(home: Home) -> bool:

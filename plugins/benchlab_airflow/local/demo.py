@@ -40,7 +40,7 @@ from benchlab.hosts.lock import MachineLock
 from benchlab.plan.report_type import ReportSpec
 from benchlab.report.formats import terminal
 from benchlab.report.model import report as model
-from benchlab.results.store import Store, open_store
+from benchlab.results.store import Store, open_store, upgrade
 from benchlab_airflow.local.airflow_home import (
     BASE_URL,
     SETTINGS,
@@ -120,6 +120,7 @@ def _prepare(report: str, assignments: list[str]) -> Demo:
         LockHeldError: another campaign holds the machine.
     """
     here = home.find()
+    upgrade(here, _say)
     path = report_types.find_report(here, report)
     if path.resolve() not in [known.resolve() for known in report_types.report_files(here)]:
         raise SpecError(

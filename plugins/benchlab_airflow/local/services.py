@@ -25,6 +25,7 @@ import time
 import xmlrpc.client
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ from benchlab import home as benchlab_home
 from benchlab.errors import BenchlabError, meaning_of
 from benchlab.hosts.executor import tagged
 from benchlab.hosts.lock import MachineLock
+from benchlab.results import store
 from benchlab_airflow.local.airflow_home import LOOPBACK, PORT_VARIABLE, USER, AirflowHome
 
 TAG = "BENCHLAB_SERVICES"
@@ -99,6 +101,7 @@ class Services:
             self.say("Preparing Airflow's configuration and database ...")
             self.airflow.ensure()
             self.airflow.fail_killed_runs()
+            store.upgrade(replace(benchlab_home.find(), root=self.home), self.say)
             self.say("Starting the Airflow services ...")
             try:
                 since = datetime.now(UTC)

@@ -1,0 +1,173 @@
+"""The first revision of the store: campaigns, trials, and what is said and decided of them.
+
+Until 1.0.0 is tagged, no release has made a store: whoever changes :mod:`benchlab.results.rows`
+changes this file in place. From then on each change is the next ``revision_<number>.py`` beside
+this one, which names this one as its ``down_revision``, and this one stays as it is.
+"""
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy import Column, Double, Integer, String
+
+revision = "0001"
+down_revision = None
+
+DOCUMENT = sa.Text().with_variant(sa.Text(2**32 - 1), "mysql", "mariadb")
+KEY, TIME, NAME, ADDRESS = String(160), String(40), String(255), String(500)
+OF_TRIAL = ("campaign", "trial", "attempt")
+
+
+def _table(name: str, key: tuple[str, ...], *columns: "Column[object] | sa.Constraint") -> None:
+    op.create_table(name, *columns, sa.PrimaryKeyConstraint(*key))
+
+
+def _of_campaign(name: str, key: tuple[str, ...], *columns: "Column[object]") -> None:
+    campaign = sa.ForeignKeyConstraint(["campaign"], ["campaigns.id"])
+    _table(name, key, Column("campaign", KEY, nullable=False), *columns, campaign)
+
+
+def _of_trial(name: str, key: str, *columns: "Column[object]") -> None:
+    _table(
+        name,
+        (*OF_TRIAL, key),
+        Column("campaign", KEY, nullable=False),
+        Column("trial", KEY, nullable=False),
+        Column("attempt", Integer, nullable=False),
+        Column(key, String(60), nullable=False),
+        Column("position", Integer, nullable=False),
+        *columns,
+        sa.ForeignKeyConstraint(OF_TRIAL, [f"trials.{column}" for column in OF_TRIAL]),
+    )
+
+
+def upgrade() -> None:
+    """Make all tables."""
+    _table(
+        "revisions",
+        ("revision",),
+        Column("revision", String(32), nullable=False),
+        Column("benchlab", TIME, nullable=False),
+        Column("at", TIME, nullable=False),
+    )
+    _table(
+        "campaigns",
+        ("id",),
+        Column("id", KEY, nullable=False),
+        Column("report", KEY, nullable=False, index=True),
+        Column("state", String(16), nullable=False),
+        Column("origin", NAME, nullable=False),
+        Column("engine_reason", DOCUMENT, nullable=False),
+        Column("started_at", TIME, nullable=False),
+        Column("ended_at", TIME),
+        Column("plan", DOCUMENT, nullable=False),
+        Column("spec", DOCUMENT, nullable=False),
+        Column("environment", DOCUMENT, nullable=False),
+        Column("facts", DOCUMENT, nullable=False),
+        Column("planned_for", TIME),
+    )
+    _of_campaign(
+        "trials",
+        OF_TRIAL,
+        Column("trial", KEY, nullable=False),
+        Column("attempt", Integer, nullable=False),
+        Column("valid", sa.Boolean, nullable=False),
+        Column("planned", DOCUMENT, nullable=False),
+        Column("reasons", DOCUMENT, nullable=False),
+        Column("phases", DOCUMENT, nullable=False),
+        Column("adopted", sa.Boolean, nullable=False),
+        Column("started_at", TIME, nullable=False),
+        Column("ended_at", TIME, nullable=False),
+        Column("raw", ADDRESS),
+        Column("series", ADDRESS),
+        Column("hosts", ADDRESS),
+        Column("host_figures", DOCUMENT, nullable=False),
+    )
+    op.create_index("trials_by_validity", "trials", ["campaign", "valid"])
+    _of_trial(
+        "samples",
+        "metric",
+        Column("value", Double),
+        Column("unit", String(16), nullable=False),
+    )
+    _of_trial(
+        "gates",
+        "gate",
+        Column("status", String(16), nullable=False),
+        Column("observed", Double),
+        Column("sentence", DOCUMENT, nullable=False),
+        Column("kind", String(16), nullable=False),
+    )
+    _of_campaign(
+        "verdicts",
+        ("campaign", "position"),
+        Column("position", Integer, nullable=False, autoincrement=False),
+        Column("workload", KEY, nullable=False),
+        Column("metric", String(60), nullable=False),
+        Column("verdict", String(16), nullable=False),
+        Column("estimate_pct", Double),
+        Column("low_pct", Double),
+        Column("high_pct", Double),
+        Column("p_adjusted", Double),
+        Column("rule", Integer, nullable=False),
+    )
+    _of_campaign(
+        "summaries",
+        ("campaign",),
+        Column("engine", KEY, nullable=False),
+        Column("baseline", ADDRESS),
+        Column("candidate", ADDRESS),
+        Column("measures_noise", sa.Boolean, nullable=False),
+        Column("workloads", DOCUMENT, nullable=False),
+    )
+    _of_campaign(
+        "step_times",
+        ("campaign", "step", "side"),
+        Column("step", String(32), nullable=False),
+        Column("side", String(16), nullable=False),
+        Column("topology", KEY, nullable=False, index=True),
+        Column("engine", KEY, nullable=False),
+        Column("seconds", Double, nullable=False),
+        Column("size", Double, nullable=False),
+        Column("unit", String(16), nullable=False),
+    )
+    _of_campaign(
+        "looked_into",
+        ("campaign", "workload"),
+        Column("workload", KEY, nullable=False),
+        Column("by", NAME, nullable=False),
+        Column("at", TIME, nullable=False),
+        Column("note", DOCUMENT, nullable=False),
+    )
+    _of_campaign(
+        "remarks",
+        ("campaign",),
+        Column("note", DOCUMENT, nullable=False),
+        Column("tags", DOCUMENT, nullable=False),
+    )
+    _table(
+        "kept",
+        ("name", "part"),
+        Column("name", KEY, nullable=False),
+        Column("part", String(32), nullable=False),
+        Column("seal", String(64), nullable=False),
+        Column("document", DOCUMENT, nullable=False),
+    )
+    _table(
+        "notices",
+        ("key",),
+        Column("key", String(64), nullable=False),
+        Column("notifier", NAME, nullable=False),
+        Column("event", String(32), nullable=False),
+        Column("claimed_at", TIME, nullable=False),
+        Column("told_at", TIME),
+    )
+    _table(
+        "published_reports",
+        ("id",),
+        Column("id", KEY, nullable=False),
+        Column("source", ADDRESS, nullable=False),
+        Column("sha256", String(64), nullable=False),
+        Column("imported_at", TIME, nullable=False),
+        Column("page", ADDRESS, nullable=False),
+        Column("report", DOCUMENT, nullable=False),
+    )
