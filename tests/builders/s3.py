@@ -38,7 +38,6 @@ OF_EVERY_KIND = {
     "report.json": b"{}",
     "trials.csv": b"a,b\n",
     "charts/overview.svg": b"<svg/>",
-    "charts/overview.png": b"\x89PNG",
     "evidence.zip": b"PK",
     "strange.bin": b"\0",
 }

@@ -1,6 +1,6 @@
 """Imports what only the end of a campaign needs, while its sides are prepared.
 
-Great Expectations and matplotlib take seconds to import. While a side is deployed and loaded, this
+Great Expectations and scipy take seconds to import. While a side is deployed and loaded, this
 process has nothing to do but wait, and nothing is measured. Only the process that drives a whole
 campaign profits (`benchlab run`, `make demo`); elsewhere each stage has a process of its own.
 
@@ -37,7 +37,6 @@ def wait() -> None:
 def _load() -> None:
     # Whoever needs what cannot be imported meets the fault again, and says so.
     with contextlib.suppress(Exception):
-        for module in ("matplotlib.figure", "matplotlib.font_manager", "scipy.special"):
-            importlib.import_module(module)
+        importlib.import_module("scipy.special")
         if wants_data_docs():
             expectations.load()

@@ -117,7 +117,7 @@ def calibrate(
     as_json: Json = False,
     picture: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="draw how often each slowdown is found: .svg or .png"),
+        typer.Option(metavar="FILE", help="draw how often each slowdown is found, as .svg"),
     ] = None,
 ) -> None:
     """Show from A/A campaigns how often verdicts err, how small a change is found, what finds more.

@@ -22,7 +22,6 @@ from benchlab.hosts import metrics, steadiness
 from benchlab.hosts.access import Access, aws_credentials
 from benchlab.hosts.executor import TAG, Executor, LocalExecutor, tagged
 from benchlab.hosts.lock import MachineLock
-from benchlab.language import REFERENCE, codes, load
 from benchlab.plan import pricing
 from benchlab.plan import topology as topologies
 from benchlab.plan.fields.builds import is_nightly
@@ -30,7 +29,6 @@ from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.steps import GIB
 from benchlab.plan.topology import Ec2Topology
 from benchlab.plan.versions import FINAL
-from benchlab.report.charts import fonts
 from benchlab.report.notifications import notifiers
 from benchlab.targets.ec2 import account
 from benchlab.targets.local import TOOLS
@@ -79,7 +77,6 @@ def examine(home: Home) -> list[Check]:
         *_prices(home, specs),
         _disk(home),
         *_cpus(home),
-        *_fonts(),
         *_machine(),
     ]
 
@@ -317,17 +314,6 @@ def _cpu(home: Home, executors: Mapping[str, Executor]) -> Check:
     if not calm:
         detail += f"; trials beside more than {most:.0%} are invalid: `top` shows what it is"
     return Check("cpu", calm, detail)
-
-
-def _fonts() -> Iterator[Check]:
-    for language in (load(code) for code in codes() if code != REFERENCE):
-        good = fonts.language_of_charts(language) is language
-        missing = (
-            "no font has its letters, so that the charts of reports in this language are in "
-            f"English; `make setup`, or `apt-get install {language.say('chart-package')}`"
-        )
-        detail = ", ".join(fonts.families(language)) if good else missing
-        yield Check(f"font {language.code}", good, detail)
 
 
 def _machine() -> Iterator[Check]:

@@ -30,9 +30,7 @@ def show_history(
         str | None, typer.Option(metavar="REPORT", help="campaigns of this report type only")
     ] = None,
     as_json: Json = False,
-    picture: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="draw it: .svg or .png")
-    ] = None,
+    picture: Annotated[Path | None, typer.Option(metavar="FILE", help="draw it, as .svg")] = None,
 ) -> None:
     """List what published reports and campaigns say about a workload, and chain the campaigns.
 

@@ -171,11 +171,6 @@ class Language:
         """Several messages or texts; see :meth:`text`."""
         return tuple(map(self.text, said))
 
-    @functools.cached_property
-    def letters(self) -> frozenset[str]:
-        """The letters that its messages are written with; a chart needs a font that has them."""
-        return frozenset(character for character in self._source if character.isalpha())
-
     @property
     def name(self) -> str:
         """Its name in the language itself."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from benchlab.analysis.verdict.compare import Comparison
 from benchlab.language import REFERENCE, load
-from benchlab.report.charts import charts, fonts
+from benchlab.report import charts
 from benchlab.report.formats import csv_text, json_text, markdown, pages
 from benchlab.report.formats.html import render as render_html
 from benchlab.report.model import report as model
@@ -66,12 +66,10 @@ def make(
     for code, page in pages.of_languages(languages).items():
         language = load(code)
         report = build(language=language)
-        drawn = fonts.language_of_charts(language)
-        pictures = charts.draw(report if drawn is language else build(language=drawn))
         made |= {
             f"{page.folder}report.md": markdown.render(report, page).encode(),
-            f"{page.folder}report.html": render_html(report, pictures, page).encode(),
-            **{f"{page.folder}charts/{name}": pictures[name] for name in sorted(pictures)},
+            f"{page.folder}report.html": render_html(report, page).encode(),
+            **{f"{page.folder}{name}": drawn for name, drawn in charts.files(report).items()},
         }
         if not page.folder:
             made |= {name: text.encode() for name, text in texts.items()}

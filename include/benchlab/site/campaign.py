@@ -21,7 +21,6 @@ from benchlab.results.listing import Chosen
 from benchlab.results.records import Campaign, TrialFigures, TrialKey, TrialResult
 from benchlab.site import files
 from benchlab.site.at_work import at_work
-from benchlab.site.charts import curves, forests
 from benchlab.site.page import Page, Site
 from benchlab.site.same_plan import same_plan
 from benchlab.site.trial import campaign_of, language_of, titled
@@ -79,10 +78,7 @@ def campaign(site: Site, campaign: str) -> Page:
     trials = _measured(record, found.trials, found.comparison.excluded, report.language)
     values |= {
         **_of_report(report),
-        "forests": forests(report) if report.has_verdicts else None,
-        "legend_of": [(side.side, side.label) for side in report.sides.values()],
         "history": None if report.has_verdicts else same_plan(site, found),
-        "curves": {section.figures.name: curves(report, section) for section in report.sections},
         "trials": trials,
         "rejected": [row for row in trials if row.reasons],
         "has_results": any(section.rounds_used for section in report.sections),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
+
+from markupsafe import Markup
 
 from benchlab.analysis.trend.chain import Chain
 from benchlab.analysis.trend.change_points import MIN_POINTS
@@ -27,7 +28,7 @@ from benchlab.site.overview import (
     shown_change,
 )
 from benchlab.site.page import NoSuchPage, Page, Site
-from benchlab.site.scales import Scale, around
+from benchlab.studies.long_view.chart import levels
 from benchlab.studies.long_view.text import differences
 from benchlab.studies.long_view.view import (
     Between,
@@ -43,9 +44,6 @@ from benchlab.studies.long_view.view import (
 # begins with `_`.
 PUBLISHED = "_published"
 _PART = "history/"
-# The chart: its size in units of its own, and what its levels keep free on each side.
-_WIDTH, _HEIGHT = 1120.0, 320.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 70.0, 20.0, 46.0, 36.0
 
 
 def place_of(report: str, workload: str) -> str:
@@ -341,10 +339,11 @@ class ChainOnPage:
             is_outlier=ratio.campaign in self.view.outliers,
         )
 
-    @cached_property
-    def chart(self) -> HistoryChart:
-        """The levels over time."""
-        return HistoryChart.of_chain(self)
+    def picture(self, to: Callable[[str], str]) -> Markup:
+        """The levels over time; ``to``: the address of a place of the site."""
+        said = self.language.say("site-level-chart", first=self.view.first_baseline)
+        drawn = levels(self.view, self.language, lambda campaign: to(f"campaigns/{campaign}/"))
+        return drawn.inline(said)
 
 
 @dataclass(frozen=True)
@@ -375,137 +374,6 @@ class LinkRow:
     level_interval: str
     bridged_from: str
     is_outlier: bool
-
-
-@dataclass(frozen=True)
-class ChartPoint:
-    """One campaign in the chart, in the chart's units."""
-
-    x: float
-    y: float
-    row: LinkRow
-
-
-@dataclass(frozen=True)
-class ChartChange:
-    """A change point in the chart: a line with its label beside it, and the mean levels."""
-
-    x: float
-    label_y: float
-    anchor: str
-    row: ChangeRow
-
-
-@dataclass(frozen=True)
-class HistoryChart:
-    """The levels of a chain over time, in units of its view box.
-
-    Attributes:
-        x_ticks, y_ticks: each its place and its text.
-        bars: the intervals of all levels, as an SVG path: a page has a thousand.
-        means: lines at the mean level between change points: x from, x to, y.
-        drift: a line from the first to the last of a slow drift; None where there is none.
-    """
-
-    width: float
-    height: float
-    left: float
-    right: float
-    top: float
-    bottom: float
-    x_ticks: tuple[tuple[float, str], ...]
-    y_ticks: tuple[tuple[float, str], ...]
-    points: tuple[ChartPoint, ...]
-    bars: str
-    changes: tuple[ChartChange, ...]
-    means: tuple[tuple[float, float, float], ...]
-    drift: tuple[float, float, float, float] | None
-
-    @classmethod
-    def of_chain(cls, shown: ChainOnPage) -> HistoryChart:
-        """Lay out the chart of a chain."""
-        view, numbers = shown.view, shown.numbers
-        times = [link.point.ratio.at.timestamp() for link in view.links]
-        lanes = 18.0 * max(0, len(view.changes) - 1)
-        top, right, bottom = _TOP + min(lanes, 54.0), _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
-        across = around(times, _LEFT, right, least=86_400)
-        levels = [percent(link.point.level) for link in view.links]
-        ends = [end for link in view.links if link.level_ci95 for end in percents(link.level_ci95)]
-        up = around(
-            [0.0, *levels, *_within_reach(ends, levels)], bottom, top, least=view.threshold_pct
-        )
-        xs = [across(at) for at in times]
-        points = tuple(
-            ChartPoint(x, up(level), row)
-            for x, level, row in zip(xs, levels, reversed(shown.rows), strict=True)
-        )
-        return cls(
-            *(_WIDTH, _HEIGHT, _LEFT, right, top, bottom),
-            x_ticks=tuple(_days(across)),
-            y_ticks=tuple((up(tick), numbers.general_change(tick)) for tick in up.ticks(5)),
-            points=points,
-            bars="".join(_bars(view.links, xs, up)),
-            changes=tuple(_chart_changes(shown, xs)),
-            means=tuple(_means(view, xs, levels, up)),
-            drift=_drift(view, xs, up),
-        )
-
-
-def _within_reach(ends: Sequence[float], levels: Sequence[float]) -> Iterator[float]:
-    """The ends of intervals that are not so far away that they would flatten the levels."""
-    spread = max(levels, default=0.0) - min(levels, default=0.0)
-    reach = max(3 * spread, 5.0)
-    low, high = min(levels, default=0.0) - reach, max(levels, default=0.0) + reach
-    return (min(max(end, low), high) for end in ends)
-
-
-def _bars(links: Sequence[Link], xs: Sequence[float], up: Scale) -> Iterator[str]:
-    for x, link in zip(xs, links, strict=True):
-        if link.level_ci95 is not None:
-            low, high = percents(link.level_ci95)
-            yield f"M{x} {up(high)}V{up(low)}"
-
-
-def _days(across: Scale) -> Iterator[tuple[float, str]]:
-    """Days at even distances, each with its place."""
-    for part in range(7):
-        at = across.low + (across.high - across.low) * (part + 0.5) / 7
-        yield across(at), f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}"
-
-
-def _chart_changes(shown: ChainOnPage, xs: Sequence[float]) -> Iterator[ChartChange]:
-    """The latest has the lowest label, so that labels of neighbours do not cover each other."""
-    for lane, (found, row) in enumerate(
-        zip(reversed(shown.view.changes), shown.changes, strict=True)
-    ):
-        x = round((xs[found.index - 1] + xs[found.index]) / 2, 1)
-        anchor = "end" if x > _WIDTH * 0.7 else "start"
-        yield ChartChange(x, _TOP - 12 + 18.0 * (lane % 4), anchor, row)
-
-
-def _means(
-    view: ChainView, xs: Sequence[float], levels: Sequence[float], up: Scale
-) -> Iterator[tuple[float, float, float]]:
-    """The mean level between change points, of the campaigns that count."""
-    if not view.changes:
-        return
-    edges = [0, *(found.index for found in view.changes), len(view.links)]
-    for begin, end in itertools.pairwise(edges):
-        counted = [
-            levels[at]
-            for at in range(begin, end)
-            if view.links[at].point.ratio.campaign not in view.outliers
-        ] or levels[begin:end]
-        yield xs[begin], xs[end - 1], up(sum(counted) / len(counted))
-
-
-def _drift(
-    view: ChainView, xs: Sequence[float], up: Scale
-) -> tuple[float, float, float, float] | None:
-    if (drift := view.drift) is None:
-        return None
-    first, last = view.links[drift.first].point, view.links[drift.last].point
-    return xs[drift.first], up(percent(first.level)), xs[drift.last], up(percent(last.level))
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from benchlab.campaign import report_types
+from benchlab.charts.scales import Scale, around
 from benchlab.errors import SpecError
 from benchlab.language.numbers import Numbers
 from benchlab.plan import report_type
@@ -22,7 +23,6 @@ from benchlab.results.listing import Chosen
 from benchlab.results.records import SPENT, CampaignSummary, ReportSummary, StoredVerdict
 from benchlab.site.at_work import all_at_work
 from benchlab.site.page import Page, Site
-from benchlab.site.scales import Scale, around
 from benchlab.targets.ec2 import rental_file
 
 # What is asked again while a page is open, beside the overview.

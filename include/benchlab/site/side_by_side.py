@@ -13,17 +13,17 @@ from typing import Any
 
 from benchlab.analysis.gates.columns import CLOCKS
 from benchlab.analysis.gates.variables import differences
-from benchlab.analysis.verdict.decision import Decision
+from benchlab.charts.picture import Picture
 from benchlab.hosts import probes
 from benchlab.language.names import plain, title_of
 from benchlab.language.numbers import MISSING
 from benchlab.plan.report_type import SIDES, Side
+from benchlab.report import charts
 from benchlab.report.model.report import Report, build
 from benchlab.report.sentences import answer, wording
 from benchlab.results import ended_servers
 from benchlab.results.listing import Chosen
 from benchlab.results.records import PAGE, REPLACED, SPENT, STOPPED, Campaign
-from benchlab.site.charts import Change, Forest, forest
 from benchlab.site.page import Page, Site
 from benchlab.site.trial import campaign_of
 
@@ -94,7 +94,7 @@ def _compared(reports: Sequence[Report]) -> dict[str, Any]:
         "titles": [wording.title(report) for report in reports],
         "answers": [answer.sentence(report) for report in reports],
         "rows": list(_rows(reports)),
-        "forests": _forests(reports),
+        "changes": _changes(reports),
         "same_pair": first.plan.sides == second.plan.sides,
         "plans": _differences(*(_measured(report) for report in reports)),
         "environments": _differences(*(_environment(report) for report in reports)),
@@ -110,25 +110,18 @@ def _rows(reports: Sequence[Report]) -> Iterator[Row]:
         yield Row(workload, metric, tuple(lines.get((workload, metric)) for lines in by_key))
 
 
-def _forests(reports: Sequence[Report]) -> dict[str, Forest]:
+def _changes(reports: Sequence[Report]) -> dict[str, Picture]:
     """The campaigns' changes below each other, workload by workload."""
     workloads = dict.fromkeys(w.name for report in reports for w in report.comparison.workloads)
-    threshold = max(report.spec.threshold_pct for report in reports)
-    made: dict[str, list[Change]] = {"throughput": [], "latency": []}
-    for name in workloads:
-        for number, report in enumerate(reports, start=1):
-            for found in report.comparison.workloads:
-                if found.name == name:
-                    label = f"{title_of(name)} · {number}"
-                    made["throughput"].append(_change(label, report, found))
-                    made["latency"].append(_change(label, report, found.p95))
-    numbers = reports[0].numbers
-    return {metric: forest(changes, threshold, numbers) for metric, changes in made.items()}
-
-
-def _change(label: str, report: Report, found: Decision) -> Change:
-    word = wording.verdict_word(report, found.verdict)
-    return Change(label, found, word, report.campaign.is_aa)
+    return charts.changes_of(
+        [
+            (f"{title_of(name)} · {number}", report, found)
+            for name in workloads
+            for number, report in enumerate(reports, start=1)
+            for found in report.comparison.workloads
+            if found.name == name
+        ]
+    )
 
 
 def _measured(report: Report) -> dict[str, str]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict.usable_trials import usable_trials
+from benchlab.charts.charts import Strip, strips
+from benchlab.charts.picture import Picture
 from benchlab.errors import BenchlabError, StoreError
 from benchlab.hosts.samples import METRICS
 from benchlab.language import FORM_OF_ONE, Language, gate_sentence, load, message, side_name
@@ -15,12 +17,11 @@ from benchlab.language.numbers import MISSING, Numbers
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import Side
 from benchlab.report.model import commands, hosts
-from benchlab.report.model.series import CLIENT, Line, Series, table
+from benchlab.report.model.series import CLIENT, Series, table
 from benchlab.results import redaction
 from benchlab.results.listing import Chosen
 from benchlab.results.records import UNITS, Campaign, GateResult, TrialResult
 from benchlab.site import files
-from benchlab.site.charts import Strips, strips
 from benchlab.site.page import NoSuchPage, Page, Site
 
 _OF_CLIENT = ("tps", "tpmc", "qpm", "p95_ms", "errors_per_s")
@@ -56,7 +57,7 @@ class OfHost:
     """What one host did while the client ran."""
 
     name: str
-    chart: Strips
+    chart: Picture | None
 
 
 def place_of(campaign: str, trial: str) -> str:
@@ -235,8 +236,8 @@ def _series(
     return found, gaps
 
 
-def _of_client(found: Mapping[Side, Series], seconds: float, language: Language) -> Strips:
-    metrics: list[tuple[str, Mapping[Side, Line], float | None]] = []
+def _of_client(found: Mapping[Side, Series], seconds: float, language: Language) -> Picture | None:
+    metrics = []
     for name in _OF_CLIENT:
         lines = {
             side: series[CLIENT][name]
@@ -245,8 +246,8 @@ def _of_client(found: Mapping[Side, Series], seconds: float, language: Language)
         }
         is_quiet = all(not value for line in lines.values() for _, value in line)
         if not (name == "errors_per_s" and is_quiet) and not (name == "tps" and _has_tpmc(found)):
-            metrics.append((language.say(f"site-series-{name.replace('_', '-')}"), lines, None))
-    return strips(metrics, seconds, Numbers(language), tall=150)
+            metrics.append(Strip(language.say(f"site-series-{name.replace('_', '-')}"), lines))
+    return _strips(metrics, seconds, language, tall=150)
 
 
 def _has_tpmc(found: Mapping[Side, Series]) -> bool:
@@ -271,9 +272,15 @@ def _of_hosts(found: Mapping[Side, Series], seconds: float, language: Language) 
             }
             heading = language.say(f"hosts-{metric.replace('_', '-')}")
             title = f"{heading} (%)" if metric in _SHARES else heading
-            metrics.append((title, lines, 100.0 if metric in _SHARES else None))
-        made.append(OfHost(plain(host), strips(metrics, seconds, Numbers(language), tall=60)))
+            metrics.append(Strip(title, lines, 100.0 if metric in _SHARES else None))
+        made.append(OfHost(plain(host), _strips(metrics, seconds, language, tall=60)))
     return made
+
+
+def _strips(
+    metrics: Sequence[Strip], seconds: float, language: Language, *, tall: int
+) -> Picture | None:
+    return strips(metrics, seconds, Numbers(language), language.say("site-seconds"), tall=tall)
 
 
 def _figures(sides: Mapping[Side, TrialResult], numbers: Numbers) -> list[tuple[str, list[str]]]:

@@ -15,7 +15,7 @@ import sys
 from benchlab_airflow.local.one_run import COLLECT_AFTER, keep_newest_version
 
 # What every task of a campaign imports, and what it needs to reach the hosts of a fleet. What only
-# one task of a campaign needs is not worth the memory: matplotlib, scipy, Great Expectations.
+# one task of a campaign needs is not worth the memory: scipy, Great Expectations.
 OF_TASKS = (
     "airflow.sdk.execution_time.supervisor",
     "airflow.sdk.execution_time.task_runner",

@@ -15,7 +15,7 @@ router = APIRouter()
 
 # Shown in the browser, where a reader wants to read; all others are downloaded. A file is never
 # trusted: it has an origin of its own, runs nothing, and loads nothing but its own pictures.
-_READ = {".html", ".md", ".txt", ".csv", ".json", ".svg", ".png"}
+_READ = {".html", ".md", ".txt", ".csv", ".json", ".svg"}
 _SANDBOX = (
     "sandbox allow-popups; default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; "
     "frame-ancestors 'self'"

@@ -26,7 +26,7 @@ REPORT_TYPES = {
 # Never at a start, whoever imports them.
 HEAVY = {
     *("asyncssh", "boto3", "botocore", "croniter", "fsspec", "great_expectations", "jinja2"),
-    *("matplotlib", "numpy", "pandas", "scipy", "sqlalchemy", "upath"),
+    *("numpy", "pandas", "scipy", "sqlalchemy", "upath"),
 }
 # Packages of the core that do not concern a report type, and modules that work, not describe.
 NOT_FOR_REPORT_TYPES = ("analysis", "cli.run", "published", "report.model", "results.store")

@@ -37,7 +37,7 @@ def files() -> dict[str, str]:
         samples = tuple(Sample(metric, value) for metric, value in figures.items())
         results.append(dataclasses.replace(campaigns.trial_result(trial), samples=samples))
     found = bundle.make(made, compare(made.plan, results, 2.0), results)
-    return {name: found[name].decode() for name in found if not name.endswith(".png")}
+    return {name: found[name].decode() for name in found}
 
 
 def test_each_query_has_its_own_section_and_verdict() -> None:

@@ -70,7 +70,6 @@ def test_a_browser_is_told_what_each_file_is_and_how_long_it_keeps(s3: S3) -> No
         "report.json": ("application/json", kept),
         "trials.csv": ("text/csv; charset=utf-8", kept),
         "charts/overview.svg": ("image/svg+xml", kept),
-        "charts/overview.png": ("image/png", kept),
         "evidence.zip": ("application/zip", kept),
         "strange.bin": ("application/octet-stream", kept),
         "sysbench_test/c1/index.html": ("text/html; charset=utf-8", "no-cache"),

@@ -27,7 +27,6 @@ from benchlab.analysis.verdict.compare import (
 from benchlab.campaign.outcome import Comparer
 from benchlab.home import Home
 from benchlab.plan.order import PlannedTrial
-from benchlab.report.charts.charts import draw
 from benchlab.report.formats import html, json_text, markdown, terminal
 from benchlab.report.model import report as model
 from benchlab.report.sentences import trust
@@ -275,7 +274,7 @@ def test_every_format_shows_the_gates_of_the_campaign_and_the_age_of_its_calibra
         ("zh", "最近一次 A/A 测试与本次测试相距 120 天。", "最多相差一轮）：Point Select"),
     ):
         report = model.build(made, found.comparison, found.trials, language=language.load(code))
-        for page in (markdown.render(report), html.render(report, draw(report))):
+        for page in (markdown.render(report), html.render(report)):
             assert age in page
             assert order in page
             assert "aa_recent" in page.replace("\\", "")
@@ -301,7 +300,7 @@ def test_every_format_says_p95_and_what_moved() -> None:
     moved = "At 8 threads, throughput changed by -"
     pages = (
         markdown.render(report),
-        html.render(report, draw(report)),
+        html.render(report),
         " ".join(terminal.render(report, 400, False).split()),
     )
     for page in pages:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import defaultdict
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,6 @@ from tests.builders import campaigns, plans
 from tests.builders.installation import Here
 
 CONNECTIONS = {"baseline": "one", "candidate": "other"}
-NO_PICTURES: dict[str, bytes] = defaultdict(lambda: b"<svg></svg>")
 
 
 def shipped(**changes: Any) -> ReportSpec:
@@ -237,7 +235,7 @@ def test_a_report_says_what_cannot_be_known_of_servers_that_exist(engine: str, w
         for result in campaigns.results_of(made.plan, campaigns.known_change({}, 0.002))
     ]
     report = model.build(made, compare(made.plan, results, 2.0), results)
-    for text in (markdown.render(report), html.render(report, NO_PICTURES)):
+    for text in (markdown.render(report), html.render(report)):
         assert f"background_work was never evaluated: {why}" in text
         assumed = "because how much the servers differ is assumed, not measured"
         assert f"more rounds would not help, {assumed}" in text

@@ -578,15 +578,10 @@ layout-mean = The { $metric } improvements have the arithmetic mean { $mean }.
 
 ## Charts
 
-chart-fonts = DejaVu Sans
-chart-package = fonts-dejavu-core
 chart-title = { $engine } { $candidate } against { $baseline }
 chart-title-aa = { $engine } { $version } against itself (A/A)
-chart-change = change of throughput with its 95% interval; shaded: within ±{ $limit }
 chart-slower = ← candidate slower
 chart-faster = candidate faster →
-chart-interval = { $estimate }  ({ $interval })
-chart-no-interval = { $estimate }  (no interval)
 chart-throughput = { $metric } ({ $unit }), higher is better
 chart-latency = { $latency } (ms), lower is better
 chart-marks = lines: geometric means; faint points: single rounds

@@ -640,16 +640,10 @@ layout-mean = { $metric } 提升的算术平均值为 { $mean }。
 
 ## 图表
 
-# 依次尝试的字体；fonts-wqy-microhei 是提供其中第一种字体的 Debian 软件包。
-chart-fonts = WenQuanYi Micro Hei, Noto Sans CJK SC, WenQuanYi Zen Hei, Droid Sans Fallback
-chart-package = fonts-wqy-microhei
 chart-title = { $engine } { $candidate } 对比 { $baseline }
 chart-title-aa = { $engine } { $version } 与自身对比 (A/A)
-chart-change = 吞吐变化及其 95% 置信区间；阴影：±{ $limit } 以内
 chart-slower = ← 候选更慢
 chart-faster = 候选更快 →
-chart-interval = { $estimate }（{ $interval }）
-chart-no-interval = { $estimate }（无置信区间）
 chart-throughput = { $metric } ({ $unit })，越高越好
 chart-latency = { $latency } (ms)，越低越好
 chart-marks = 折线：几何平均值；浅色点：单个轮次

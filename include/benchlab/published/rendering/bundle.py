@@ -6,7 +6,6 @@ and the versions and thread counts in sentences. So the page cannot contradict i
 
 from __future__ import annotations
 
-import base64
 import csv
 import io
 import json
@@ -18,6 +17,8 @@ from typing import TYPE_CHECKING, Any, get_args
 import jinja2
 from markupsafe import Markup
 
+from benchlab.charts import picture
+from benchlab.charts.picture import Picture
 from benchlab.language import Language, templates
 from benchlab.plan.document_tables import Metric
 from benchlab.published.reading.model import PublishedReport
@@ -38,10 +39,10 @@ def make(report: PublishedReport, language: Language) -> dict[str, bytes]:
     Returns:
         Files by relative path: ``report.md``; ``report.html``, self-contained; ``report.json``, the
         page's data and what was computed from them; ``figures.csv``, the figures as printed with
-        one row per workload, thread count and version; ``charts/<workload>.svg`` and ``.png``.
+        one row per workload, thread count and version; ``charts/<workload>.svg``.
 
     >>> sorted(make(report, english()))[:2]  # doctest: +SKIP
-    ['charts/oltp_point_select.png', 'charts/oltp_point_select.svg']
+    ['charts/oltp_point_select.svg', 'figures.csv']
     """
     page = Page(report, language)
     pictures = charts.draw(page)
@@ -49,14 +50,16 @@ def make(report: PublishedReport, language: Language) -> dict[str, bytes]:
     html = {"title": page.title, "summary": page.summary, "body": body}
     texts = {
         "report.md": markdown(page),
-        "report.html": _template("published.html.j2").render(language=language.code, **html),
+        "report.html": _template("published.html.j2").render(
+            language=language.code, style=picture.style(), **html
+        ),
         "report.json": json.dumps(_document(page), indent=2, ensure_ascii=False, default=float)
         + "\n",
         "figures.csv": _figures(report),
     }
     return {
         **{name: text.encode() for name, text in texts.items()},
-        **{f"charts/{name}": picture for name, picture in sorted(pictures.items())},
+        **{f"charts/{name}.svg": drawn.file() for name, drawn in pictures.items()},
     }
 
 
@@ -136,8 +139,7 @@ def _markdown() -> MarkdownIt:
 def _picture(
     renderer: Any, tokens: Sequence[Any], index: int, options: Any, environment: Mapping[str, Any]
 ) -> str:
-    """An image tag that embeds the picture."""
-    name = str(tokens[index].attrs["src"]).removeprefix("charts/")
-    data = base64.b64encode(environment["pictures"][name]).decode()
-    alt = Markup.escape(tokens[index].content)
-    return f'<img src="data:image/svg+xml;base64,{data}" alt="{alt}">'
+    """The picture itself, in place of an image that refers to its file."""
+    name = str(tokens[index].attrs["src"]).removeprefix("charts/").removesuffix(".svg")
+    drawn: Picture = environment["pictures"][name]
+    return f'<div class="scroll">{drawn.inline(tokens[index].content)}</div>'

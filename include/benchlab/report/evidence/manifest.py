@@ -19,7 +19,6 @@ from pydantic import FailFast, Field
 
 import benchlab
 from benchlab.plan.documents import Frozen
-from benchlab.report.charts.plotting import quiet_matplotlib
 from benchlab.report.evidence import document
 from benchlab.report.evidence.archive import MAX_FILES, FaultyFileError
 
@@ -27,11 +26,10 @@ NAME = "manifest.json"
 SIGNATURE = "manifest.json.sig"
 FORMAT = 1
 
-# What a report's text depends on, and what its charts depend on, by the names in ``made_with``.
-TEXT_BY = ("source_sha256", "babel", "fluent.runtime", "jinja2")
-CHARTS_BY = (*TEXT_BY, "matplotlib", "numpy", "pillow", "fonts_sha256", "processor")
-_LIBRARIES = ("babel", "fluent.runtime", "jinja2", "matplotlib", "numpy", "pillow", "scipy")
-_SOURCE = (".py", ".j2", ".ftl", ".yaml", ".lua", ".cfg")
+# What a report depends on, by the names in ``made_with``.
+MADE_BY = ("source_sha256", "babel", "fluent.runtime", "jinja2")
+_LIBRARIES = ("babel", "fluent.runtime", "jinja2", "numpy", "scipy")
+_SOURCE = (".py", ".j2", ".ftl", ".yaml", ".lua", ".cfg", ".css")
 
 
 # A hostile manifest ends at its first fault, and names no more than an archive may have.
@@ -58,7 +56,7 @@ class Manifest(Frozen):
     Attributes:
         format: of the bundle; counts the changes that an older Benchlab cannot read.
         made_with: versions of Benchlab and its libraries; ``source_sha256`` is of Benchlab's own
-            files, ``fonts_sha256`` of the names of the fonts for charts.
+            files.
         signed: whether there is a signature beside the manifest; only earlier releases made one.
         missing: files that should be there and were gone.
         redacted: where a secret was replaced, as ``campaign.json: facts.baseline...``.
@@ -129,13 +127,12 @@ def parse(content: bytes) -> Manifest:
 
 @cache
 def made_with() -> dict[str, str]:
-    """What makes a report here: Benchlab, its libraries, fonts and the kind of processor."""
+    """What makes a report here: Benchlab, its libraries and the kind of processor."""
     return {
         "benchlab": metadata.version("benchlab"),
         "source_sha256": _source_digest(),
         "python": platform.python_version(),
         **{name: metadata.version(name) for name in _LIBRARIES},
-        "fonts_sha256": _fonts_digest(),
         "processor": platform.machine(),
     }
 
@@ -158,12 +155,3 @@ def _source_digest() -> str:
             digest.update(f"{file.relative_to(root).as_posix()}\0".encode())
             digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()
-
-
-def _fonts_digest() -> str:
-    """The digest of the fonts that charts can be drawn with: they decide how a chart looks."""
-    with quiet_matplotlib({}):
-        from matplotlib.font_manager import fontManager
-
-        names = sorted({f"{font.name} {font.style} {font.weight}" for font in fontManager.ttflist})
-    return hashlib.sha256("\n".join(names).encode()).hexdigest()

@@ -15,7 +15,7 @@ from benchlab.report.bundle import DATA_DOCS
 from benchlab.report.evidence.archive import FaultyFileError
 from benchlab.report.evidence.contents import RAW, REPORT, Bundle
 from benchlab.report.evidence.document import parsed
-from benchlab.report.evidence.manifest import CHARTS_BY, TEXT_BY, Manifest
+from benchlab.report.evidence.manifest import MADE_BY, Manifest
 from benchlab.report.evidence.trials import first_difference
 from benchlab.report.evidence.verification import RELATIVE, Findings
 
@@ -34,12 +34,11 @@ _COLUMNS = {
     *("improvement_pct", "verdict", "p95_verdict"),
 }
 # Kinds of what cannot be verified.
-_PAGES, _PICTURES = "pages of another Benchlab", "pictures that are drawn otherwise here"
+_PAGES = "pages of another Benchlab"
 _ONE_ONLY = "files or figures that only one Benchlab writes"
 _DECISIONS = "decisions by another rule"
 # What a rule decides: keys of report.json and columns of tables, by the place in a file.
 _DECIDED = re.compile(r"\b(?:rule|ci95_pct|p_adjusted|(?:p95_)?verdict|reasons|calibration)\b")
-_PICTURE = re.compile(r"<svg.*?</svg>", re.DOTALL)
 # The series of trials in a page.
 _SERIES = re.compile(r'<details class="seconds">.*?</details>\n', re.DOTALL)
 
@@ -49,9 +48,9 @@ def compare(bundle: Bundle, again: Mapping[str, bytes], findings: Findings) -> N
 
     If the same Benchlab wrote them they have to be equal byte for byte, except that figures at full
     precision may differ by :data:`RELATIVE`. If another one did, ``report.json`` is compared key by
-    key and a table cell by cell; its pages, and pictures that were drawn with other libraries or
-    fonts, are not verified unless they are equal. Nor is what another rule decided (the report says
-    which). Which Benchlab it was is in the manifest, where a forger can write anything.
+    key and a table cell by cell; its pages and pictures are not verified unless they are equal.
+    Nor is what another rule decided (the report says which). Which Benchlab it was is in the
+    manifest, where a forger can write anything.
 
     Args:
         again: contents by path within the report.
@@ -96,7 +95,7 @@ class _Compared:
     ) -> None:
         self.whole = whole
         self.name, self.file, self.findings = name, f"{REPORT}{name}", findings
-        self.same, self.same_charts = said.same(TEXT_BY), said.same(CHARTS_BY)
+        self.same = said.same(MADE_BY)
         self.version = said.made_with.get("benchlab", "unknown")
         self.rule = RULE if self.same else rule
 
@@ -122,15 +121,11 @@ class _Compared:
             self._document(parsed(self.file, published), parsed(self.file, again), "")
         elif self.name.endswith(".csv"):
             self._table(_rows(published), _rows(again))
-        elif self.name.endswith((".md", ".html")):
-            self._page(published.decode(), again.decode())
-        elif self.same_charts:
-            self.findings.differs(self.file, "not the picture that is drawn from the bundle")
         else:
-            self._otherwise_drawn("")
+            self._page(published.decode(), again.decode())
 
     def _page(self, published: str, again: str) -> None:
-        """Compare a page, without its pictures if these may have been drawn differently."""
+        """Compare a page, or a picture."""
         if not self.same:
             why = f"{self.file}: another Benchlab ({self.version}) wrote it, and this one writes it"
             self.findings.cannot_verify(_PAGES, f"{why} otherwise")
@@ -139,11 +134,7 @@ class _Compared:
             published, again = _SERIES.sub("", published), _SERIES.sub("", again)
             if published == again:
                 return
-        if not self.same_charts:
-            published, again = _PICTURE.sub("", published), _PICTURE.sub("", again)
-        if (line := first_difference(published, again)) is None:
-            self._otherwise_drawn(" its pictures:")
-        else:
+        if line := first_difference(published, again):
             self.findings.differs(self.file, **line)
 
     def _table(self, published: list[list[str]], again: list[list[str]]) -> None:
@@ -203,10 +194,6 @@ class _Compared:
         if is_published:
             which = f"another Benchlab ({self.version}) wrote it, and this one does not"
         self.findings.cannot_verify(_ONE_ONLY, f"{place}: {which}")
-
-    def _otherwise_drawn(self, part: str) -> None:
-        why = "drawn with other libraries or fonts than there are here, and they draw otherwise"
-        self.findings.cannot_verify(_PICTURES, f"{self.file}:{part} {why}")
 
     def _differs(self, where: str, found: str, again: str) -> None:
         if self.rule != RULE and _DECIDED.search(where):

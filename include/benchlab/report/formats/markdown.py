@@ -16,7 +16,7 @@ import jinja2
 from benchlab.language import REFERENCE, Language, templates
 from benchlab.language.names import items
 from benchlab.language.numbers import MISSING
-from benchlab.report.charts import charts
+from benchlab.report import charts
 from benchlab.report.formats.pages import TOP, Page
 from benchlab.report.model import (
     commands,

@@ -1,270 +1,204 @@
-"""The picture of the long view: the chained level over time, and below it the A/A campaigns."""
+"""The picture of a chain: its levels over time with what changed, and below them A/A campaigns."""
 
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Iterator, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
-from textwrap import shorten
-from typing import TYPE_CHECKING
 
 from benchlab.analysis.trend.change_points import MIN_POINTS, ChangePoint
+from benchlab.analysis.trend.suspects import Suspect
 from benchlab.analysis.verdict.paired import percent, percents
-from benchlab.language import english
+from benchlab.charts.picture import Picture, text_width
+from benchlab.charts.scales import Scale, around, change_ticks, day_ticks
+from benchlab.language import Language, english
 from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers
-from benchlab.report.charts import plotting
-from benchlab.report.charts.plotting import BLUE, GRID, INK, MUTED, VERDICT_COLOUR, Panel
 from benchlab.studies.long_view.text import differences, noise
-from benchlab.studies.long_view.view import ChainView, LongView
+from benchlab.studies.long_view.view import ChainView, Link, LongView
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-_LINE = BLUE
-_COLOUR = {True: VERDICT_COLOUR["improvement"], False: VERDICT_COLOUR["regression"]}
-_LEFT, _WIDTH, _WIDTH_IN = 0.075, 0.9, 9.6 * 0.9
-_TITLE_IN, _LANE_IN, _FRAME_IN, _NOISE_IN, _TICKS_IN = 0.6, 0.36, 2.6, 0.95, 0.5
-# Room for a label of a change point, and between two names of versions, along the axis.
-_LABEL_IN, _VERSION_IN = 1.75, 0.17
-# With more campaigns than this, bars and points are thin, so that they do not cover each other.
-_MANY = 40
-# Up to so many days, each is named at the axis if two are never closer than this share of it.
-_FEW, _DAY_SHARE = 6, 0.13
-# The longest title that fits into the width of the picture.
-_MOST_LETTERS = 120
+_WIDTH, _LEFT, _RIGHT = 1120.0, 70.0, 1100.0
+_HIGH, _LANE, _NOISE = 240.0, 18.0, 64.0
+# Between the names of two versions, which stand upright.
+_APART = 17.0
+_SIGNS = {True: ("improvement", "▲"), False: ("regression", "▼")}
 
 
-def panels(view: LongView) -> list[Panel]:
-    """One for each chain, in the order of the view."""
-    return [_panel(view, chain) for chain in view.chains]
+def levels(
+    chain: ChainView, language: Language, to: Callable[[str], str] = lambda campaign: ""
+) -> Picture:
+    """The level of every campaign against the first baseline, with its interval.
+
+    Args:
+        to: the address of a campaign's page; empty: its point is no link.
+    """
+    times = [link.point.ratio.at for link in chain.links]
+    aa = [found.at for found in chain.noise.figures]
+    across = around((at.timestamp() for at in [*times, *aa]), _LEFT, _RIGHT, least=86_400)
+    xs = [across(at.timestamp()) for at in times]
+    labels = list(_labels(chain, xs, language))
+    lanes = _lanes([x for x, _, _ in labels], [text_width(text) + 20 for _, _, text in labels])
+    top = 20 + _LANE * (max(lanes, default=0) + 1 if lanes else 0)
+    bottom = top + _HIGH
+    names = list(_versions(chain, xs))
+    foot = bottom + 14 + max(text_width(name) for _, name in names)
+    below = _NOISE + 12 if aa else 0.0
+    up, numbers = _up(chain, bottom, top), Numbers(language)
+    picture = Picture(_WIDTH, foot + below + 30, "levels")
+    picture.rows(change_ticks(up, numbers), _LEFT, _RIGHT)
+    heights = [top - 2 - _LANE * lane for lane in lanes]
+    for (x, kind, _), y in zip(labels, heights, strict=True):
+        with picture.group(kind):
+            picture.line("change", x, y - 4, x, bottom)
+    for (x, kind, text), y in zip(labels, heights, strict=True):
+        with picture.group(kind):
+            css, at = ("label end", x - 6) if x > 0.7 * _WIDTH else ("label", x + 6)
+            picture.text(css, at, y, text)
+    for from_, until, mean in _means(chain):
+        picture.line("mean", xs[from_], up(mean), xs[until], up(mean))
+    if drift := chain.drift:
+        ends = [
+            (xs[at], up(percent(chain.links[at].point.level))) for at in (drift.first, drift.last)
+        ]
+        with picture.group(_SIGNS[drift.change > 0][0]):
+            picture.line("drift", *ends[0], *ends[1])
+    picture.path("bar", "".join(_bars(chain.links, xs, up)))
+    for x, name in names:
+        picture.text("tick end", x + 4, bottom + 8, name, upright=True)
+    for x, link in zip(xs, chain.links, strict=True):
+        _point(picture, chain, link, (x, up(percent(link.point.level))), language, to)
+    if aa:
+        _aa(picture, chain, across, foot)
+    picture.columns(day_ticks([*times, *aa], across), foot + below - 8)
+    return picture
 
 
-def _panel(view: LongView, chain: ChainView) -> Panel:
-    days = _days(chain)
-    places = [_between(chain, found.index) for found in chain.changes]
-    lanes = _lanes([_share(days, place) * _WIDTH_IN for place in places])
-    head_in = _TITLE_IN + _LANE_IN * len(set(lanes))
-    noise_in = _NOISE_IN if chain.noise.figures else 0.0
-
-    def draw(figure: Figure, top_in: float) -> None:
-        level = plotting.axes(figure, top_in + head_in, _FRAME_IN, left=_LEFT, width=_WIDTH)
-        _title(figure, top_in, view, chain)
-        _levels(level, chain)
-        if chain.changes:
-            _means(level, chain)
-        for found, place, lane in zip(chain.changes, places, lanes, strict=True):
-            _change(level, found, place, lane, _share(days, place))
-        for suspect in chain.suspects:
-            _suspect(level, _between(chain, suspect.index))
-        _drift(level, chain)
-        _versions(level, chain)
-        last = level
-        if chain.noise.figures:
-            below_in = top_in + head_in + _FRAME_IN + 0.3
-            last = plotting.axes(figure, below_in, _NOISE_IN - 0.3, left=_LEFT, width=_WIDTH)
-            _noise(last, chain)
-            level.tick_params(axis="x", labelbottom=False)
-        for axes in (level, last):
-            _time(axes, days)
-
-    return Panel(head_in + _FRAME_IN + noise_in + _TICKS_IN, draw)
-
-
-def _title(figure: Figure, top_in: float, view: LongView, chain: ChainView) -> None:
-    first = plain(chain.first_baseline)
+def title(view: LongView, chain: ChainView) -> str:
+    """What a picture of a chain shows, in English."""
     named = f", line {chain.line}" if view.has_lines else ""
-    title = f"Long view of {view.report}{named}: level against {first}, with its 95% interval"
-    if chain.differs:
-        differs = differences(chain.differs, english())
-        title = shorten(f"{title}; {differs}", _MOST_LETTERS, placeholder=" ...")
-    height = figure.get_figheight()
-    for text, down_in, size in ((title, 0.22, 10), ("; ".join(_remarks(chain)), 0.42, 8.5)):
-        figure.text(
-            _LEFT, 1 - (top_in + down_in) / height, text, fontsize=size, color=MUTED, va="center"
-        )
+    first = plain(chain.first_baseline)
+    differs = f"; {differences(chain.differs, english())}" if chain.differs else ""
+    remarks = "; ".join(_remarks(chain))
+    return (
+        f"Long view of {view.report}{named}: level against {first}, with its 95% interval{differs}"
+        f"{remarks and f' ({remarks})'}"
+    )
 
 
 def _remarks(chain: ChainView) -> Iterator[str]:
     if chain.changes:
-        yield "black: mean"
+        yield "lines: means"
     if chain.outliers:
         yield "cross: outlier"
     if chain.lacks_points:
         yield f"change points need {MIN_POINTS} campaigns, there are {len(chain.links)}"
     if any(link.point.bridged_from for link in chain.links):
-        yield "hollow: bridged baseline (levels with such a step have no interval)"
+        yield "hollow: bridged baseline, levels with such a step have no interval"
     if chain.suspects:
         yield "?: suspected, the candidate's or its new baseline's"
     if chain.drift:
-        change = Numbers(english()).estimate(percent(chain.drift.change), chain.threshold_pct)
-        yield f"dashed: slow drift, {change} over {chain.drift.links} releases"
+        yield "dashed: slow drift"
+    if chain.noise.figures:
+        yield noise(chain.noise).rstrip(".")
 
 
-def _levels(axes: Axes, chain: ChainView) -> None:
-    """Every campaign as a point with its interval; outliers crossed out."""
-    days = [_day(link.point.ratio.at) for link in chain.links]
-    levels = [percent(link.point.level) for link in chain.links]
-    many = len(days) > _MANY
-    for day, level, link in zip(days, levels, chain.links, strict=True):
-        if link.level_ci95 is not None:
-            axes.plot(
-                [day, day], percents(link.level_ci95), color=_LINE, alpha=0.3,
-                linewidth=1.2 if many else 2.4, solid_capstyle="butt", zorder=2,
-            )  # fmt: skip
-        if link.point.ratio.campaign in chain.outliers:
-            axes.plot([day], [level], "x", color=INK, markersize=8, zorder=5)
-    hollow = [link.point.bridged_from is not None for link in chain.links]
-    axes.scatter(
-        days, levels, s=9 if many else 30, zorder=3, edgecolors=_LINE, linewidths=1,
-        c=["white" if is_bridged else _LINE for is_bridged in hollow],
-    )  # fmt: skip
-    axes.yaxis.set_major_formatter(_percent)
-    axes.grid(axis="x", visible=False)
-    low, high = _reach(chain)
-    # Names of versions stand below the points.
-    axes.set_ylim(low - 0.3 * (high - low), high + 0.06 * (high - low))
+def _up(chain: ChainView, bottom: float, top: float) -> Scale:
+    """All levels, and intervals that are not so wide that nothing else could be seen."""
+    values = [percent(link.point.level) for link in chain.links]
+    ends = [end for link in chain.links if link.level_ci95 for end in percents(link.level_ci95)]
+    reach = max(3 * (max(values) - min(values)), 5.0)
+    low, high = min(values) - reach, max(values) + reach
+    within = (min(max(end, low), high) for end in ends)
+    return around([0.0, *values, *within], bottom, top, least=chain.threshold_pct)
 
 
-def _means(axes: Axes, chain: ChainView) -> None:
-    """The mean of the levels that count, between change points."""
+def _labels(
+    chain: ChainView, xs: Sequence[float], language: Language
+) -> Iterator[tuple[float, str, str]]:
+    """Place, kind and text of what changed, from left to right; of whom nobody knows a ``?``."""
+    numbers = Numbers(language)
+    of_all: list[ChangePoint | Suspect] = [*chain.changes, *chain.suspects]
+    for found in sorted(of_all, key=lambda one: one.index):
+        change = numbers.estimate(percent(found.change), chain.threshold_pct, percents(found.ci95))
+        known = isinstance(found, ChangePoint)
+        kind, sign = _SIGNS[found.change > 0] if known else ("suspect", "?")
+        x = round((xs[found.index - 1] + xs[found.index]) / 2, 1)
+        yield x, kind, f"{sign} {plain(found.candidate)} {change}"
+
+
+def _lanes(places: Sequence[float], widths: Sequence[float]) -> list[int]:
+    """For labels from left to right, the lowest row in which each covers no other."""
+    free: list[float] = []
+    lanes = []
+    for x, width in zip(places, widths, strict=True):
+        begin = x - width if x > 0.7 * _WIDTH else x
+        lane = next((row for row, until in enumerate(free) if begin >= until), len(free))
+        free[lane : lane + 1] = [begin + width]
+        lanes.append(lane)
+    return lanes
+
+
+def _means(chain: ChainView) -> Iterator[tuple[int, int, float]]:
+    """Between change points, from which campaign to which, the mean level of those that count."""
+    if not chain.changes:
+        return
     edges = [0, *(found.index for found in chain.changes), len(chain.links)]
     for begin, end in itertools.pairwise(edges):
         points = [link.point for link in chain.links[begin:end]]
-        counted = [point.level for point in points if point.ratio.campaign not in chain.outliers]
-        mean = percent(fmean(counted or [point.level for point in points]))
-        days = [_day(points[0].ratio.at), _day(points[-1].ratio.at)]
-        axes.plot(days, [mean, mean], color=INK, linewidth=1.2, zorder=4)
+        counted = [one.level for one in points if one.ratio.campaign not in chain.outliers]
+        yield begin, end - 1, percent(fmean(counted or [one.level for one in points]))
 
 
-def _drift(axes: Axes, chain: ChainView) -> None:
-    if chain.drift is None:
-        return
-    ends = [chain.links[index].point for index in (chain.drift.first, chain.drift.last)]
-    days = [_day(point.ratio.at) for point in ends]
-    axes.plot(
-        days, [percent(point.level) for point in ends], "--", zorder=5, linewidth=1.6,
-        color=_COLOUR[chain.drift.change > 0],
-    )  # fmt: skip
+def _bars(links: Sequence[Link], xs: Sequence[float], up: Scale) -> Iterator[str]:
+    """The intervals of all levels in one path: a page has a thousand."""
+    for x, link in zip(xs, links, strict=True):
+        if link.level_ci95 is not None:
+            low, high = percents(link.level_ci95)
+            yield f"M{x:g} {up(high):g}V{up(low):g}"
 
 
-def _reach(chain: ChainView) -> tuple[float, float]:
-    """The levels, and intervals that are not so wide that nothing else could be seen."""
-    levels = [percent(link.point.level) for link in chain.links]
-    low, high = min(levels), max(levels)
-    room = max(2 * (high - low), 5.0)
-    ends = [end for link in chain.links if link.level_ci95 for end in percents(link.level_ci95)]
-    low = max(min([low, *ends, -1.0]), low - room)
-    return low, min(max([high, *ends, 1.0]), high + room)
+def _versions(chain: ChainView, xs: Sequence[float]) -> Iterator[tuple[float, str]]:
+    """The name of each version at its first point, where there is room for it."""
+    named, free = set[str](), 0.0
+    for x, link in zip(xs, chain.links, strict=True):
+        version = plain(link.point.ratio.candidate)
+        if version not in named and x >= free:
+            named.add(version)
+            free = x + _APART
+            yield x, version
 
 
-def _between(chain: ChainView, index: int) -> float:
-    """The middle between a campaign and the one before it."""
-    return fmean(_day(link.point.ratio.at) for link in chain.links[index - 1 : index + 1])
+def _point(
+    picture: Picture,
+    chain: ChainView,
+    link: Link,
+    at: tuple[float, float],
+    language: Language,
+    to: Callable[[str], str],
+) -> None:
+    ratio, threshold, numbers = link.point.ratio, chain.threshold_pct, Numbers(language)
+    within = link.level_ci95 and percents(link.level_ci95)
+    change = numbers.estimate(percent(ratio.log_ratio), threshold, link.ci95_pct)
+    interval = numbers.interval(link.ci95_pct, threshold)
+    level = numbers.estimate(percent(link.point.level), threshold, within)
+    said = (
+        f"{plain(ratio.candidate)} vs. {plain(ratio.baseline)}: {change} ({interval}); "
+        f"{language.say('site-column-level')} {level}"
+    )
+    with picture.group(title=said, href=to(ratio.campaign)):
+        picture.circle("point hollow" if link.point.bridged_from else "point", *at, 4)
+        if ratio.campaign in chain.outliers:
+            x, y = at
+            picture.path("outlier", f"M{x - 6:g} {y - 6:g}l12 12m0 -12l-12 12")
 
 
-def _change(axes: Axes, found: ChangePoint, at: float, lane: int, share: float) -> None:
-    """A line at the time of a change, and above the frame what it is."""
-    colour = _COLOUR[found.change > 0]
-    axes.axvline(at, color=colour, linestyle=":", linewidth=1.4, zorder=1)
-    change = Numbers(english()).change(percent(found.change))
-    versions = " to ".join(dict.fromkeys((plain(found.previous), plain(found.candidate))))
-    axes.text(
-        at, 1 + (0.05 + lane * _LANE_IN) / _FRAME_IN, f"{change}\n{versions}",
-        transform=axes.get_xaxis_transform(), color=colour, fontsize=8.5, va="bottom",
-        ha="left" if share < 0.1 else "right" if share > 0.9 else "center", linespacing=1.0,
-    )  # fmt: skip
-
-
-def _suspect(axes: Axes, at: float) -> None:
-    """A line without a colour, as nobody knows whose change it is."""
-    axes.axvline(at, color=MUTED, linestyle=":", linewidth=1.2, zorder=1)
-    axes.text(
-        at, 0.98, " ?", transform=axes.get_xaxis_transform(), color=MUTED, fontsize=10, va="top"
-    )  # fmt: skip
-
-
-def _versions(axes: Axes, chain: ChainView) -> None:
-    """The name of each version below its first point, where there is room for it."""
-    days, named, free_in = _days(chain), set[str](), -math.inf
-    for link in chain.links:
-        version, at = plain(link.point.ratio.candidate), _day(link.point.ratio.at)
-        place_in = _share(days, at) * _WIDTH_IN
-        if version in named or place_in < free_in:
-            continue
-        named.add(version)
-        free_in = place_in + _VERSION_IN
-        axes.text(
-            at, 0.02, version, transform=axes.get_xaxis_transform(), rotation=90, fontsize=8,
-            color=MUTED, ha="center", va="bottom",
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
-        )  # fmt: skip
-
-
-def _noise(axes: Axes, chain: ChainView) -> None:
-    """What A/A campaigns found, about zero."""
-    figures, sd = chain.noise.figures, chain.noise.sd
-    values = [percent(found.log_ratio) for found in figures]
-    axes.axhline(0, color=MUTED, linewidth=1)
-    if sd is not None:
-        axes.axhspan(percent(-1.96 * sd), percent(1.96 * sd), color=GRID, zorder=0)
-    axes.plot([_day(found.at) for found in figures], values, "o", color=MUTED, markersize=3.5)
-    edge = 1.3 * max(1.0, 196 * (sd or 0.0), *map(abs, values))
-    axes.set_ylim(-edge, edge)
-    axes.grid(visible=False)
-    axes.yaxis.set_major_formatter(_percent)
-    axes.set_title(noise(chain.noise).rstrip("."), fontsize=8.5, color=MUTED, pad=3)
-
-
-def _percent(value: float, _: object) -> str:
-    return f"{value:+g}%" if value else "0%"
-
-
-def _day(at: datetime) -> float:
-    """Days since 1970, as matplotlib counts them."""
-    return at.timestamp() / 86_400
-
-
-def _days(chain: ChainView) -> list[float]:
-    """The times of all campaigns, including A/A campaigns, in order."""
-    campaigns = [link.point.ratio.at for link in chain.links]
-    return sorted(map(_day, [*campaigns, *(found.at for found in chain.noise.figures)]))
-
-
-def _time(axes: Axes, days: Sequence[float]) -> None:
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, DateFormatter
-
-    axes.set_xlim(_ends(days))
-    apart = min((after - before for before, after in itertools.pairwise(days)), default=1.0)
-    if len(days) <= _FEW and apart >= _DAY_SHARE * (days[-1] - days[0]) and apart >= 1:
-        axes.set_xticks(days)
-        axes.xaxis.set_major_formatter(DateFormatter("%Y-%m-%d"))
-        return
-    locator = AutoDateLocator(minticks=2, maxticks=9)
-    axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
-
-
-def _ends(days: Sequence[float]) -> tuple[float, float]:
-    margin = (days[-1] - days[0]) * (0.1 if len(days) <= _FEW else 0.025) or 1.0
-    return days[0] - margin, days[-1] + margin
-
-
-def _share(days: Sequence[float], at: float) -> float:
-    """How far along the axis a moment is, from 0 to 1."""
-    first, last = _ends(days)
-    return (at - first) / (last - first)
-
-
-def _lanes(places_in: Sequence[float]) -> list[int]:
-    """For labels at these places, from the left, the lowest row in which each has room."""
-    free: list[float] = []
-    lanes = []
-    for place in places_in:
-        lane = next((row for row, until in enumerate(free) if place >= until), len(free))
-        free[lane : lane + 1] = [place + _LABEL_IN]
-        lanes.append(lane)
-    return lanes
+def _aa(picture: Picture, chain: ChainView, across: Scale, top: float) -> None:
+    """What A/A campaigns found, about zero, against what 95 % of them should find."""
+    values = [percent(found.log_ratio) for found in chain.noise.figures]
+    reach = 196 * (chain.noise.sd or 0.0)
+    edge = 1.3 * max(1.0, reach, *map(abs, values))
+    up = Scale(-edge, edge, top + _NOISE, top)
+    picture.box("band", _LEFT, up(reach), _RIGHT, up(-reach))
+    picture.rows([(up(0), "A/A 0")], _LEFT, _RIGHT)
+    for found, value in zip(chain.noise.figures, values, strict=True):
+        picture.circle("quiet", across(found.at.timestamp()), up(value), 3)

@@ -22,7 +22,6 @@ CONTENT_TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".json": "application/json",
     ".md": "text/markdown; charset=utf-8",
-    ".png": "image/png",
     ".svg": "image/svg+xml",
     ".txt": "text/plain; charset=utf-8",
     ".zip": "application/zip",

@@ -1,13 +1,19 @@
-"""From values to places in a picture: the pages draw their charts as SVG in templates.
-
-Colours come from the style sheet by class, so that a chart is light or dark as its page is.
-"""
+"""From values to places in a picture, and the ticks of its axes."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
+
+from benchlab.language.numbers import Numbers
+
+Tick = tuple[float, str]
+"""A pixel, and the text beside it."""
+
+# Room for a day as text, in pixels.
+_DAY = 84.0
 
 
 @dataclass(frozen=True)
@@ -51,3 +57,27 @@ def around(values: Iterable[float], start: float, end: float, *, least: float = 
     middle = (low + high) / 2
     half = 0.55 * spread
     return Scale(middle - half, middle + half, start, end)
+
+
+def value_ticks(scale: Scale, numbers: Numbers, most: int = 5) -> list[Tick]:
+    """The ticks of an axis of values."""
+    return [(scale(value), numbers.general(value)) for value in scale.ticks(most)]
+
+
+def change_ticks(scale: Scale, numbers: Numbers) -> list[Tick]:
+    """The ticks of an axis of changes in percent."""
+    return [(scale(value), numbers.general_change(value)) for value in scale.ticks(5)]
+
+
+def day_ticks(times: Iterable[datetime], scale: Scale) -> list[Tick]:
+    """The days of these times, each once and at its first time; as many as there is room for.
+
+    Example:
+        Two campaigns of one day and a third a year later have two ticks.
+    """
+    ticks: list[Tick] = []
+    for at in sorted(times):
+        x, day = scale(at.timestamp()), f"{at:%Y-%m-%d}"
+        if not ticks or (day != ticks[-1][1] and x >= ticks[-1][0] + _DAY):
+            ticks.append((x, day))
+    return ticks

@@ -1,0 +1,247 @@
+"""The kinds of charts that reports, pages and studies have: changes, curves, and series over time.
+
+Example:
+    ``forest([Row("Insert", "improvement", 3.1, (2.0, 4.2))], numbers).inline("Changes")``
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from benchlab.charts.picture import Picture, text_width
+from benchlab.charts.scales import Scale, around, change_ticks, value_ticks
+from benchlab.language.numbers import Numbers
+
+Line = Sequence[tuple[float, float | None]]
+"""Values by what is to their right; None: not known there."""
+
+# How much further than the largest estimate an interval is drawn before it is cut off.
+_REACH = 2.5
+_ROW, _TOP = 44, 30
+# A series with more points than pixels shows nothing more: neighbours are averaged.
+_MOST_POINTS = 450
+
+
+@dataclass(frozen=True)
+class Row:
+    """One change of a forest.
+
+    Attributes:
+        kind: the verdict, by which it has its colour.
+        estimate, interval: in percent; None: not known.
+        word, told: the two lines of text beside it.
+        is_hollow: whether its mark is drawn as an outline.
+    """
+
+    label: str
+    kind: str
+    estimate: float | None
+    interval: tuple[float, float] | None = None
+    word: str = ""
+    told: str = ""
+    is_hollow: bool = False
+
+
+def forest(
+    rows: Sequence[Row], numbers: Numbers, *, threshold_pct: float = 0.0, ends: Sequence[str] = ()
+) -> Picture:
+    """Changes in percent below each other, with their intervals.
+
+    Args:
+        threshold_pct: its band is drawn; 0: there is none.
+        ends: what a change to the left and to the right means.
+    """
+    left = max(150.0, 24 + max((text_width(row.label) for row in rows), default=0))
+    right, bottom = left + 270, _TOP + _ROW * len(rows)
+    beside = max((text_width(text) for row in rows for text in (row.word, row.told)), default=0)
+    scale = _changes_scale(rows, threshold_pct, left, right)
+    picture = Picture(max(620.0, right + 30 + beside), bottom + 30, "forest")
+    if threshold_pct:
+        picture.box("band", scale(-threshold_pct), _TOP, scale(threshold_pct), bottom)
+    picture.columns(change_ticks(scale, numbers), bottom, _TOP)
+    zero = scale(0)
+    picture.line("zero", zero, _TOP, zero, bottom)
+    for css, x, text in zip(("tick end", "tick"), (zero - 8, zero + 8), ends, strict=False):
+        picture.text(css, x, _TOP - 10, text)
+    for number, row in enumerate(rows):
+        with picture.group(row.kind):
+            _forest_row(picture, row, _TOP + _ROW * (number + 0.5), scale)
+    return picture
+
+
+def _forest_row(picture: Picture, row: Row, y: float, scale: Scale) -> None:
+    picture.text("name end", scale.start - 12, y + 4, row.label)
+    if row.interval is not None:
+        low, high = map(scale, row.interval)
+        picture.line("span", low, y, high, y)
+        # An interval that goes on beyond the picture ends in an arrow, any other in a bar.
+        for x, beyond, way in (
+            (low, row.interval[0] < scale.low, -7),
+            (high, row.interval[1] > scale.high, 7),
+        ):
+            arrow = f"M{x - way:g} {y - 6:g}L{x:g} {y:g}L{x - way:g} {y + 6:g}"
+            picture.path("span", arrow if beyond else f"M{x:g} {y - 6:g}V{y + 6:g}")
+    if row.estimate is not None:
+        hollow = " hollow" if row.is_hollow else ""
+        picture.path(f"estimate{hollow}", f"M{scale(row.estimate) - 6:g} {y:g}l6 -6l6 6l-6 6z")
+    picture.text("word", scale.end + 14, y - 3, row.word)
+    picture.text("", scale.end + 14, y + 13, row.told)
+
+
+def _changes_scale(rows: Sequence[Row], threshold_pct: float, left: float, right: float) -> Scale:
+    """Every estimate and, where it can be, every interval; zero and the threshold always."""
+    estimates = [row.estimate for row in rows if row.estimate is not None]
+    ends = [end for row in rows for end in row.interval or () if math.isfinite(end)]
+    reach = max(_REACH * max(map(abs, estimates), default=0.0), 4 * threshold_pct, 1.0)
+    edge = 1.5 * threshold_pct
+    low = max(min([*ends, *estimates, -edge]), -reach)
+    high = min(max([*ends, *estimates, edge]), reach)
+    return around((low, high), left, right)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One side's means by thread count, with the values of single rounds beside each, if any."""
+
+    series: str
+    means: Sequence[float | None]
+    rounds: Sequence[Iterable[float]]
+
+
+def curves(
+    lines: Sequence[Curve], threads: Sequence[str], numbers: Numbers, foot: str, empty: str
+) -> Picture:
+    """One metric against thread counts, from 0 upwards.
+
+    Args:
+        foot: what the axis below is.
+        empty: what is said where there is no value.
+    """
+    left, right, top, bottom = 64.0, 500.0, 12.0, 220.0
+    picture = Picture(520, 262, "curves")
+    values = [mean for line in lines for mean in line.means if mean is not None]
+    values += [value for line in lines for of_round in line.rounds for value in of_round]
+    if not values or max(values) <= 0:
+        picture.text("tick middle", 260, 120, empty)
+        return picture
+    scale = Scale(0, 1.08 * max(values), bottom, top)
+    step = (right - left) / len(threads)
+    places = [round(left + step * (number + 0.5), 1) for number in range(len(threads))]
+    picture.rows(value_ticks(scale, numbers), left, right)
+    picture.columns([*zip(places, threads, strict=True)], bottom)
+    picture.text("tick middle", (left + right) / 2, picture.height - 6, foot)
+    for number, line in enumerate(lines):
+        # Beside the line, so that the rounds of all can be seen.
+        beside = 14 * (number - (len(lines) - 1) / 2)
+        for x, of_round in zip(places, line.rounds, strict=False):
+            for value in of_round:
+                picture.marker(line.series, x + beside, scale(value), 2.6, "round")
+    for line in lines:
+        picture.path(f"line {line.series}", path(zip(places, line.means, strict=True), scale))
+        for x, mean in zip(places, line.means, strict=True):
+            if mean is not None:
+                picture.marker(line.series, x, scale(mean))
+    return picture
+
+
+def path(points: Iterable[tuple[float, float | None]], scale: Scale) -> str:
+    """An SVG path through points with pixels to the right and values upwards; None is a gap.
+
+    Example:
+        ``path([(0, 1), (5, 2), (9, None)], Scale(0, 2, 20, 0))`` is ``M0 10h0L5 0``: without the
+        ``h0`` a point between two gaps would not be seen.
+    """
+    made, drawn = [], False
+    for x, value in points:
+        if value is not None:
+            place = f"{x:g} {scale(value):g}"
+            made.append(f"L{place}" if drawn else f"M{place}h0")
+        drawn = value is not None
+    return "".join(made)
+
+
+@dataclass(frozen=True)
+class Strip:
+    """One metric over time.
+
+    Attributes:
+        lines: by series, as by side.
+        most: the top of its axis; None: a little above the largest value.
+    """
+
+    title: str
+    lines: Mapping[Any, Line]
+    most: float | None = None
+
+
+def strips(
+    metrics: Iterable[Strip], seconds: float, numbers: Numbers, foot: str, *, tall: int
+) -> Picture | None:
+    """Metrics below each other on one axis of time; None where none has a value.
+
+    Args:
+        seconds: the length of the axis of time.
+        foot: what it is.
+        tall: the height of each in pixels.
+    """
+    known = [one for one in metrics if _values(one)]
+    if not known:
+        return None
+    left, right = 80.0, 980.0
+    time = Scale(0, max(seconds, 1), left, right)
+    picture = Picture(1000, (26 + tall) * len(known) + 40, "strips")
+    ticks = value_ticks(time, numbers, 10)
+    for number, one in enumerate(known):
+        bottom = (26.0 + tall) * (number + 1)
+        picture.text("name", left, bottom - tall - 8, one.title)
+        scale = Scale(0, one.most or 1.08 * max(_values(one)) or 1.0, bottom, bottom - tall)
+        for x, _ in ticks:
+            picture.line("grid", x, bottom - tall, x, bottom)
+        picture.rows(value_ticks(scale, numbers, 3), left, right)
+        for series, line in one.lines.items():
+            pixels = ((time(t), value) for t, value in _thinned(line))
+            picture.path(f"line thin {series}", path(pixels, scale))
+    picture.columns(ticks, picture.height - 40)
+    picture.text("tick middle", (left + right) / 2, picture.height - 6, foot)
+    return picture
+
+
+def sparklines(metrics: Iterable[Strip], numbers: Numbers) -> Picture:
+    """Metrics of equal steps below each other, small: hundreds of them belong to one page."""
+    left, right, top = 34.0, 300.0, 0.0
+    picture = Picture(300, 118, "small")
+    for one in metrics:
+        values, tall = _values(one), 22 if one.most else 56
+        bottom = top + tall
+        picture.line("grid", left, bottom, right, bottom)
+        picture.text("tick", 0, bottom, one.title)
+        most = one.most or max(values, default=0.0)
+        if values and not one.most:
+            picture.text("tick", 0, top + 9, numbers.whole(most))
+        scale = Scale(0, most or 1.0, bottom, top)
+        for series, line in one.lines.items():
+            step = (right - left) / max(len(line), 1)
+            pixels = [(round(left + (n + 0.5) * step), v) for n, (_, v) in enumerate(line)]
+            if most and (d := path(pixels, scale)):
+                picture.path(f"line thin {series}", d)
+        top = bottom + 6
+    return picture
+
+
+def _values(one: Strip) -> list[float]:
+    return [value for line in one.lines.values() for _, value in line if value is not None]
+
+
+def _thinned(line: Line) -> Line:
+    size = math.ceil(len(line) / _MOST_POINTS)
+    if size <= 1:
+        return line
+    thinned: list[tuple[float, float | None]] = []
+    for start in range(0, len(line), size):
+        part = line[start : start + size]
+        known = [value for _, value in part if value is not None]
+        thinned.append((part[-1][0], math.fsum(known) / len(known) if known else None))
+    return thinned

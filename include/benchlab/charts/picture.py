@@ -1,0 +1,212 @@
+"""A picture as SVG, drawn mark by mark. It needs neither a script nor a font of its own.
+
+Marks have classes; `charts.css` has their colours, light and dark as the page is::
+
+    picture = Picture(200, 100, "curves")
+    picture.line("grid", 0, 50, 200, 50)
+    picture.inline("Throughput")   # within a page that has the style sheet
+    picture.file()                 # a file with its own style
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from markupsafe import Markup, escape
+
+from benchlab.charts.scales import Tick
+from benchlab.errors import SpecError, meaning_of
+
+SERIES = ("baseline", "candidate", "third", "fourth", "fifth", "sixth")
+"""Classes of lines: each differs from the others in colour, dashes and marker."""
+
+_MARKERS = {
+    "baseline": "a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0z",
+    "candidate": "v-{r}h{d}v{d}h-{d}z",
+    "third": "v{r}h{d}l-{r} -{d}z",
+    "fourth": "l{r} {r}l{r} -{r}l-{r} -{r}z",
+    "fifth": "v-{r}h{d}l-{r} {d}z",
+    "sixth": "v1h{d}v-2h-{d}z",
+}
+_COLOUR = re.compile(r"--(\w+): light-dark\((#\w+), (#\w+)\)")
+_GAP, _CAPTION = 24, 26
+
+
+class Picture:
+    """Marks within a frame of ``width`` and ``height`` pixels; ``kind`` is a class of its own."""
+
+    def __init__(self, width: float, height: float, kind: str = "") -> None:
+        self.width, self.height, self.kind = width, height, kind
+        self._marks: list[str] = []
+
+    def line(self, css: str, x1: float, y1: float, x2: float, y2: float) -> None:
+        """A straight line."""
+        self.path(css, f"M{x1:g} {y1:g}L{x2:g} {y2:g}")
+
+    def path(self, css: str, d: str) -> None:
+        """A path, as SVG writes it."""
+        self._marks.append(f'<path class="{css}" d="{d}"/>')
+
+    def box(self, css: str, x1: float, y1: float, x2: float, y2: float) -> None:
+        """A rectangle between two corners."""
+        size = f'width="{x2 - x1:g}" height="{y2 - y1:g}"'
+        self._marks.append(f'<rect class="{css}" x="{x1:g}" y="{y1:g}" {size}/>')
+
+    def text(self, css: str, x: float, y: float, text: str, *, upright: bool = False) -> None:
+        """A text; the classes ``middle`` and ``end`` anchor it; ``upright``: read upwards."""
+        turned = f' transform="rotate(-90 {x:g} {y:g})"' if upright else ""
+        self._marks.append(f'<text class="{css}" x="{x:g}" y="{y:g}"{turned}>{escape(text)}</text>')
+
+    def circle(self, css: str, x: float, y: float, r: float) -> None:
+        """A dot."""
+        self._marks.append(f'<circle class="{css}" cx="{x:g}" cy="{y:g}" r="{r:g}"/>')
+
+    def marker(self, series: str, x: float, y: float, size: float = 4.5, css: str = "") -> None:
+        """The marker of one of :data:`SERIES`."""
+        shape = _MARKERS[series].format(r=f"{size:g}", d=f"{2 * size:g}")
+        self.path(f"mark {series} {css}".rstrip(), f"M{x - size:g} {y:g}{shape}")
+
+    @contextmanager
+    def group(self, css: str = "", title: str = "", href: str = "") -> Iterator[None]:
+        """Marks that belong together, with a tooltip; with an address they are a link."""
+        name = "a" if href else "g"
+        attributes = (f' class="{css}"' if css else "") + (
+            f' href="{escape(href)}"' if href else ""
+        )
+        tooltip = f"<title>{escape(title)}</title>" if title else ""
+        self._marks.append(f"<{name}{attributes}>{tooltip}")
+        yield
+        self._marks.append(f"</{name}>")
+
+    def place(self, other: Picture, x: float, y: float) -> None:
+        """Another picture with its upper left corner here."""
+        self._marks.append(f'<g transform="translate({x:g} {y:g})">')
+        self._marks += other._marks
+        self._marks.append("</g>")
+
+    def rows(self, ticks: Sequence[Tick], left: float, right: float) -> None:
+        """The axis of values: a line across for each tick, its text on the left."""
+        for y, text in ticks:
+            self.line("grid", left, y, right, y)
+            self.text("tick end", left - 8, y + 4, text)
+
+    def columns(self, ticks: Sequence[Tick], bottom: float, top: float | None = None) -> None:
+        """The axis below; with lines up to ``top``."""
+        for x, text in ticks:
+            if top is not None:
+                self.line("grid", x, top, x, bottom)
+            self.text("tick middle", x, bottom + 18, text)
+
+    def inline(self, said: str) -> Markup:
+        """As a part of a page that has :func:`style`; ``said``: its description, for readers."""
+        role = "group" if any(mark.startswith("<a ") for mark in self._marks) else "img"
+        return Markup(self._svg(f' role="{role}" aria-label="{escape(said)}"'))  # all is escaped
+
+    def file(self) -> bytes:
+        """As a file of its own, light or dark as the reader wants it."""
+        size = (
+            f' xmlns="http://www.w3.org/2000/svg" width="{self.width:g}" height="{self.height:g}"'
+        )
+        svg = self._svg(size).replace(">", f"><style>{_style_of_files()}</style>", 1)
+        return f'<?xml version="1.0" encoding="utf-8"?>\n{svg}\n'.encode()
+
+    def _svg(self, attributes: str) -> str:
+        paper = f'<rect class="paper" width="{self.width:g}" height="{self.height:g}"/>'
+        marks = "\n".join([paper, *self._marks])
+        css = f"chart {self.kind}".rstrip()
+        box = f"0 0 {self.width:g} {self.height:g}"
+        return f'<svg class="{css}" viewBox="{box}"{attributes}>\n{marks}\n</svg>'
+
+
+def key(series: str) -> Picture:
+    """The line and the marker of one of :data:`SERIES`, for a legend."""
+    picture = Picture(44, 12, "key")
+    picture.line(f"line {series}", 0, 6, 44, 6)
+    picture.marker(series, 22, 6)
+    return picture
+
+
+def sheet(
+    title: str,
+    panels: Sequence[Sequence[tuple[str, Picture]]],
+    *,
+    remark: str = "",
+    legend: Sequence[tuple[str, str]] = (),
+) -> Picture:
+    """Pictures in rows below a title, each with its caption; what a page has in its text.
+
+    Args:
+        legend: series with their names.
+    """
+    widths = [sum(one.width + _GAP for _, one in row) for row in panels]
+    width = max(*widths, 24 + text_width(title) * 1.25, 24 + text_width(remark))
+    head = Picture(width, 0)
+    head.text("title", 12, 28, title)
+    if remark:
+        head.text("remark", 12, 50, remark)
+    x, top = 12.0, 72.0 if remark else 50.0
+    for number, (series, name) in enumerate(legend):
+        room = 74 + text_width(name)
+        if number and x + room > width:
+            x, top = 12.0, top + 20
+        head.place(key(series), x, top - 10)
+        head.text("", x + 50, top, name)
+        x += room
+    top += 6 if legend else -16
+    made = Picture(width, top + sum(map(_row_height, panels)), "sheet")
+    made.place(head, 0, 0)
+    for row in panels:
+        x = 0.0
+        for caption, one in row:
+            made.text("remark", x + 12, top + 18, caption)
+            made.place(one, x, top + _CAPTION)
+            x += one.width + _GAP
+        top += _row_height(row)
+    return made
+
+
+def _row_height(row: Sequence[tuple[str, Picture]]) -> float:
+    return _CAPTION + 12 + max(one.height for _, one in row)
+
+
+def text_width(text: str) -> float:
+    """About how wide a text is drawn, in pixels: no font is asked."""
+    return sum(12.5 if unicodedata.east_asian_width(letter) in "WF" else 7 for letter in text)
+
+
+def write(path: Path, picture: Picture) -> None:
+    """Write a picture into the file of an option ``--picture``.
+
+    Raises:
+        SpecError: its name does not end in .svg, or it cannot be written.
+    """
+    if path.suffix.lower() != ".svg":
+        raise SpecError(f"--picture {path}: must end in .svg")
+    try:
+        path.write_bytes(picture.file())
+    except OSError as error:
+        raise SpecError(f"--picture {path}: cannot be written: {meaning_of(error)}") from error
+
+
+@cache
+def style() -> Markup:
+    """The style sheet of pages: colours, and how pictures are drawn in them."""
+    return Markup(resources.files("benchlab.charts").joinpath("charts.css").read_text("utf-8"))
+
+
+@cache
+def _style_of_files() -> str:
+    """The rules of pictures with the colours themselves: many a viewer knows no variable."""
+    colours, rules, _ = re.split(r"/\* Pictures.*\n", style())
+    of_page = {name: both for name, *both in _COLOUR.findall(colours)}
+
+    def drawn(dark: bool) -> str:
+        return re.sub(r"var\(--(\w+)\)", lambda found: of_page[found[1]][dark], rules)
+
+    return f"{drawn(False)}@media (prefers-color-scheme: dark) {{\n{drawn(True)}}}\n"

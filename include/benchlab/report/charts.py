@@ -1,0 +1,142 @@
+"""The charts of a campaign: its workloads' changes, and each workload's figures by thread count.
+
+Example:
+    ``files(report)["charts/overview.svg"]`` is a file; pages have the same pictures in their text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from benchlab.analysis.verdict.compare import WorkloadComparison
+from benchlab.analysis.verdict.decision import Decision
+from benchlab.charts.charts import Curve, Row, Strip, curves, forest, sparklines
+from benchlab.charts.picture import Picture, sheet
+from benchlab.plan.report_type import Side
+from benchlab.report.model import figures
+from benchlab.report.model.report import Report, Section
+from benchlab.report.model.series import PairSeries
+from benchlab.report.sentences import answer, wording
+
+
+def files(report: Report) -> dict[str, bytes]:
+    """Every chart as a file: ``overview``, which one version has not, and one for each workload."""
+    say = report.language.say
+    drawn = {}
+    if report.has_verdicts:
+        limit = report.numbers.limit(report.spec.threshold_pct)
+        caption = say("site-forest-throughput", limit=limit)
+        drawn["overview"] = sheet(_versions(report), [[(caption, changes(report)["throughput"])]])
+    for section in report.sections:
+        drawn[file_stem(section)] = sheet(
+            section.title,
+            [of_workload(report, section)],
+            remark=say("chart-marks"),
+            legend=legend(report),
+        )
+    return {f"charts/{name}.svg": picture.file() for name, picture in drawn.items()}
+
+
+def file_stem(section: Section) -> str:
+    """The name of a workload's chart, fit for a file."""
+    return re.sub(r"[^a-z0-9_-]", "_", section.figures.name.lower())
+
+
+def legend(report: Report) -> list[tuple[str, str]]:
+    """The sides with their labels."""
+    return [(side.side, side.label) for side in report.sides.values()]
+
+
+def changes(report: Report) -> dict[str, Picture]:
+    """The changes of all workloads against the threshold: of throughput, and of p95 latency."""
+    return changes_of([(section.title, report, section.figures) for section in report.sections])
+
+
+def changes_of(rows: Sequence[tuple[str, Report, WorkloadComparison]]) -> dict[str, Picture]:
+    """The changes of workloads of one or more campaigns, each with its label."""
+    report = rows[0][1]
+    threshold = max(one.spec.threshold_pct for _, one, _ in rows)
+
+    def drawn(shown: list[Row], *ends: str) -> Picture:
+        texts = [report.language.say(end) for end in ends]
+        return forest(shown, report.numbers, threshold_pct=threshold, ends=texts)
+
+    throughput = [_change(label, one, found) for label, one, found in rows]
+    latency = [_change(label, one, found.p95) for label, one, found in rows]
+    return {
+        "throughput": drawn(throughput, "chart-slower", "chart-faster"),
+        "latency": drawn(latency, "site-shorter", "site-longer"),
+    }
+
+
+def _change(label: str, report: Report, found: Decision) -> Row:
+    numbers, limit, within = report.numbers, report.spec.threshold_pct, found.ci95_pct
+    told = numbers.estimate(found.estimate_pct, limit, within)
+    if within is not None:
+        told = f"{told} ({numbers.interval(within, limit)})"
+    return Row(
+        label=label,
+        kind="aa" if report.campaign.is_aa else found.verdict,
+        estimate=found.estimate_pct,
+        interval=within,
+        word=f"{answer.SIGNS[found.verdict]} {wording.verdict_word(report, found.verdict)}",
+        told=told,
+    )
+
+
+def of_workload(report: Report, section: Section) -> list[tuple[str, Picture]]:
+    """A workload's throughput and a latency against thread counts, each with its caption."""
+    say, shown = report.language.say, figures.display(section, report.language)
+    throughput = say("chart-throughput", metric=shown.name, unit=shown.unit)
+    return [
+        (throughput, _curves(report, section, section.figures.metric)),
+        (
+            say("chart-latency", latency=shown.latency.heading),
+            _curves(report, section, shown.latency.metric),
+        ),
+    ]
+
+
+def _curves(report: Report, section: Section, metric: str) -> Picture:
+    cells = sorted(section.figures.cells, key=lambda cell: cell.threads)
+
+    def curve(side: Side) -> Curve:
+        sides = [cell.sides[side] for cell in cells]
+        means = [one.means[metric] for one in sides]
+        return Curve(side, means, [one.by_round(metric).values() for one in sides])
+
+    say, numbers = report.language.say, report.numbers
+    threads = [numbers.whole(cell.threads) for cell in cells]
+    lines = [curve(side) for side in report.sides]
+    return curves(lines, threads, numbers, say("chart-threads"), say("chart-no-trial"))
+
+
+def series(report: Report, metric: str, pair: PairSeries) -> Picture:
+    """Throughput, and CPU and disk of the busiest host, through the trials of both sides.
+
+    Args:
+        metric: the name of the throughput.
+    """
+    say = report.language.say
+    strips = [
+        Strip(
+            title,
+            {side: [*enumerate(getattr(one, name))] for side, one in sorted(pair.sides.items())},
+            most,
+        )
+        for name, title, most in (
+            ("throughput", metric, None),
+            ("cpu", say("series-cpu"), 1.0),
+            ("disk", say("series-disk"), 1.0),
+        )
+    ]
+    return sparklines(strips, report.numbers)
+
+
+def _versions(report: Report) -> str:
+    baseline, candidate = report.sides["baseline"], report.sides["candidate"]
+    say, engine = report.language.say, report.engine_title
+    if report.campaign.is_aa:
+        return say("chart-title-aa", engine=engine, version=baseline.version)
+    return say("chart-title", engine=engine, candidate=candidate.label, baseline=baseline.label)
