@@ -7,14 +7,14 @@ import pkgutil
 from types import ModuleType
 
 
-def members(package: ModuleType, attribute: str) -> dict[str, ModuleType]:
+def members(package: str, attribute: str) -> dict[str, ModuleType]:
     """The modules and packages directly in ``package`` that have ``attribute``, by name.
 
     Example:
-        ``members(benchlab.engines, "Engine")`` finds ``mariadb`` and ``tidb``.
+        ``members("benchlab.engines", "Engine")`` finds ``mariadb`` and ``tidb``.
     """
     found = {
-        entry.name: importlib.import_module(f"{package.__name__}.{entry.name}")
-        for entry in pkgutil.iter_modules(package.__path__)
+        entry.name: importlib.import_module(f"{package}.{entry.name}")
+        for entry in pkgutil.iter_modules(importlib.import_module(package).__path__)
     }
     return {name: module for name, module in found.items() if hasattr(module, attribute)}

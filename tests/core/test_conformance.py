@@ -27,12 +27,16 @@ from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.plan import report_type, steps, topology
 from benchlab.plan.fields.client import Client
-from benchlab.plan.fields.dataset import AnyDataset, Dataset, Records, ScaleFactor, Warehouses
+from benchlab.plan.fields.dataset import Dataset
 from benchlab.report import publish
 from benchlab.report.publish.publisher import BasePublisher, Options
 from benchlab.results.records import UNITS
 from benchlab.targets.target import BaseTarget, Taken
 from benchlab.workloads.client import Endpoint, Program, Session, program_of
+from benchlab.workloads.sysbench import Tables
+from benchlab.workloads.tpcc import Warehouses
+from benchlab.workloads.tpch import ScaleFactor
+from benchlab.workloads.ycsb import Records
 from tests.builders import fakes, plans
 
 ENGINES = engines.by_name()
@@ -175,8 +179,8 @@ def test_a_target_gives_back_a_campaign_that_took_nothing(
 # ---------------------------------------------------------------- workloads
 
 
-DATASETS: dict[type, AnyDataset] = {
-    Dataset: Dataset(tables=2, table_size=100),
+DATASETS: dict[type, Dataset] = {
+    Tables: Tables(tables=2, table_size=100),
     Warehouses: Warehouses(warehouses=2),
     Records: Records(records=1000),
     ScaleFactor: ScaleFactor(scale_factor=2),
@@ -194,7 +198,7 @@ def endpoint(module: Any, client: Client = Client()) -> Any:  # noqa: B008 - fro
 def test_a_workload_module_is_whole(name: str) -> None:
     """All that a campaign asks of it is there; what is read-only is one of its workloads."""
     module: Any = MODULES[name]
-    functions = ("config_file_text", "tables", "prepare_command", "run_command", "parse")
+    functions = ("config_file_text", "prepare_command", "run_command", "parse")
     for function in (*functions, "warnings"):
         assert callable(getattr(module, function))
     assert module.METRIC in UNITS
@@ -203,6 +207,7 @@ def test_a_workload_module_is_whole(name: str) -> None:
     assert set(module.READ_ONLY) <= set(module.NAMES)
     assert set(module.FRESH) <= set(module.NAMES) - module.READ_ONLY
     assert module.DATASET in DATASETS
+    assert (module.CONSISTENCY is None) == (DATASETS[module.DATASET].check_s is None)
     assert module.DATABASE.isidentifier()
 
 
@@ -210,7 +215,7 @@ def test_a_workload_module_is_whole(name: str) -> None:
 def test_a_workload_module_knows_the_tables_it_loads(name: str) -> None:
     """The campaign counts the rows after the load by these names."""
     module: Any = MODULES[name]
-    found = module.tables(DATASETS[module.DATASET])
+    found = DATASETS[module.DATASET].rows_by_table
     assert found
     assert all(table.isidentifier() for table in found)
     assert any(rows is not None for rows in found.values())
@@ -225,7 +230,6 @@ def test_a_workload_module_refuses_the_dataset_of_another(name: str) -> None:
     for dataset in (d for kind, d in DATASETS.items() if kind is not module.DATASET):
         session = Session(endpoint(module), "/client.cnf", dataset, 1, Client())
         for call in (
-            partial(module.tables, dataset),
             partial(module.prepare_command, session),
             partial(module.run_command, module.NAMES[0], session, seconds=1),
         ):

@@ -18,9 +18,9 @@ import pytest
 from benchlab.engines.database import USER
 from benchlab.engines.mariadb import Engine
 from benchlab.plan.fields.client import Client
-from benchlab.plan.fields.dataset import Warehouses
 from benchlab.workloads import tpcc
 from benchlab.workloads.client import Endpoint, Session
+from benchlab.workloads.tpcc import Warehouses
 from tests import warehouses
 from tests.machine import VERSIONS
 
@@ -76,7 +76,7 @@ class Loaded:
     def count(self) -> dict[str, int]:
         """The rows of each table."""
         return {
-            table: self.number(f"SELECT COUNT(*) FROM {table}") for table in tpcc.tables(DATASET)
+            table: self.number(f"SELECT COUNT(*) FROM {table}") for table in DATASET.rows_by_table
         }
 
     def prepare(self) -> subprocess.CompletedProcess[str]:
@@ -125,7 +125,7 @@ def loaded(servers: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 def test_prepare_loads_the_rows_of_the_standard(loaded: Loaded) -> None:
     """Every table has its cardinality; an order has 5 to 15 lines, 10 on average."""
-    expected = {name: rows for name, rows in tpcc.tables(DATASET).items() if rows is not None}
+    expected = {name: rows for name, rows in DATASET.rows_by_table.items() if rows is not None}
     assert {name: loaded.rows[name] for name in expected} == expected
     assert loaded.rows["order_line"] == pytest.approx(10 * loaded.rows["orders"], rel=0.02)
 

@@ -22,10 +22,10 @@ from benchlab.campaign import overrides, report_types
 from benchlab.engines.database import written
 from benchlab.errors import BenchlabError
 from benchlab.home import Home
-from benchlab.plan.fields.dataset import Dataset
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.results.store import Store
+from benchlab.workloads.sysbench import Tables
 from benchlab_airflow.local.airflow_home import AirflowHome
 from tools.bench.machine import alone, timed
 from tools.bench.row import Row, ratio
@@ -167,7 +167,7 @@ def time_script(
         "".join(f"{t.id} {t.side} {t.workload} {t.threads} {t.seconds}\n" for t in plan.trials)
     )
     servers = home.servers / plan.engine
-    assert isinstance(spec.dataset, Dataset)
+    assert isinstance(spec.dataset, Tables)
     env = {
         **env,
         "BASELINE": str(servers / plan.sides["baseline"].version),

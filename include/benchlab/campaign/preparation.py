@@ -220,7 +220,7 @@ class Preparation(StoredCampaign):
             self.target.engine(side).open_account()
 
     def _loaded(self, side: Side) -> None:
-        wanted = self.workload.tables(self.spec.dataset)
+        wanted = self.spec.dataset.rows_by_table
         for table, rows in self.target.engine(side).row_counts(list(wanted)).items():
             if wanted[table] not in (None, rows):
                 raise TargetError(
@@ -231,7 +231,7 @@ class Preparation(StoredCampaign):
     def analyze(self, side: Side) -> None:
         """ANALYZE every table; store the side's facts, with the dataset's checksum."""
         self._begin("analyze", side)
-        tables = list(self.workload.tables(self.spec.dataset))
+        tables = list(self.spec.dataset.rows_by_table)
         with self._watched("analyze", side):
             engine = self._start(side)
             engine.analyze(tables)

@@ -39,7 +39,7 @@ def dataset_differs(setup: TrialSetup, side: Side) -> float | None:
     facts = setup.campaign.facts.get(side)
     if facts is None or facts.dataset_checksum is None:
         return None
-    tables = list(setup.workload.tables(setup.campaign.report_type.dataset))
+    tables = list(setup.campaign.report_type.dataset.rows_by_table)
     found = setup.deployment.engine(side).checksum(tables)
     return 0.0 if found == facts.dataset_checksum else 1.0
 

@@ -128,7 +128,7 @@ class _Rehearsed(CampaignRun):
         cores = next((host.vcpu for host in plan.hosts if host.role == "client"), None)
         fixed = spec.haproxy is not None and spec.haproxy.nbthread is not None
         self._cores = MAX_THREADS if topology is None or fixed else cores
-        tables = self.workload.tables(spec.dataset)
+        tables = spec.dataset.rows_by_table
         self._rows = {table: rows or 0 for table, rows in tables.items()}
         self.directory.mkdir()
         self.state.write(RunState("provisioned"), "end provision")

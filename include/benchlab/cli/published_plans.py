@@ -15,7 +15,6 @@ from benchlab import home
 from benchlab.campaign import planning, report_types
 from benchlab.cli import generated_page
 from benchlab.home import Home
-from benchlab.plan.fields.dataset import AnyDataset, Dataset
 from benchlab.plan.fields.published import LINES, Line, Published
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec
@@ -83,7 +82,7 @@ def _measured(spec: ReportSpec, plan: Plan, published: Published) -> Mapping[Lin
         if not spec.connections
         else f"yours, by the Connections {' and '.join(spec.connections.values())}",
         "parameters": "; ".join(_parameters(spec, plan)),
-        "data": _data(spec.dataset),
+        "data": str(spec.dataset),
         "workloads": "; ".join(_workloads(plan)),
         "steps": f"rounds: {spec.rounds}; {order}, {spec.seconds} s each; {_RESTORE[spec.restore]}",
         "client": (
@@ -94,12 +93,6 @@ def _measured(spec: ReportSpec, plan: Plan, published: Published) -> Mapping[Lin
         "load_balancer": _balancer(spec),
         "results": _results(published),
     }
-
-
-def _data(dataset: AnyDataset) -> str:
-    if isinstance(dataset, Dataset):
-        return f"{dataset.tables} tables of {dataset.table_size:,} rows"
-    return str(dataset)
 
 
 def _workloads(plan: Plan) -> Iterator[str]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from functools import cache
 
-import benchlab.engines
 from benchlab.discovery import members
 from benchlab.engines.cluster import BaseCluster
 from benchlab.engines.server import BaseEngine
@@ -26,7 +25,7 @@ INSTALL_LIMIT_S = 3600.0
 @cache
 def by_name() -> dict[str, type[BaseEngine]]:
     """Engine classes by name, such as ``mariadb`` and ``tidb``."""
-    return {name: module.Engine for name, module in members(benchlab.engines, "Engine").items()}
+    return {name: module.Engine for name, module in members("benchlab.engines", "Engine").items()}
 
 
 def cluster_of(engine: str) -> type[BaseCluster]:

@@ -27,10 +27,8 @@ Row = Mapping[str, str]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 # One line.
 Text = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
-# Pydantic's tags for the kinds of a dataset and of a load balancer; they are not fields.
-DATASET_KINDS = ("sysbench", "tpcc", "ycsb", "tpch")
+# Pydantic's tags for the kinds of a load balancer; they are not fields.
 BALANCER_KINDS = ("name", "settings")
-_KINDS = {"dataset": DATASET_KINDS, "load_balancer": BALANCER_KINDS}
 # All but the first are what PyYAML raises for values that do not fit their tag: a 45th of a month,
 # `!!int x`.
 YAML_FAULTS = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError)
@@ -169,7 +167,7 @@ def faults(error: Exception, within: tuple[str | int, ...] = ()) -> list[str]:
         ):
             continue  # the list is short only because its items were refused
         place = (*within, *item["loc"])
-        if place[1:2] and place[1] in _KINDS.get(str(place[0]), ()):
+        if place[:1] == ("load_balancer",) and {*place[1:2]} & {*BALANCER_KINDS}:
             place = (place[0], *place[2:])
         names = map(str, place)
         field = ".".join(name if name.isprintable() else repr(name) for name in names)

@@ -32,7 +32,7 @@ TimedStep = Literal[
 stopping, restoring and starting a side (``restore``), the same without its snapshot (``restart``),
 and all that a trial takes beside that, warm-up and run (``trial``).
 """
-Unit = Literal["rows", "warehouses", "bytes", "hosts"]
+Unit = Literal["rows", "bytes", "hosts"]
 
 # With two, a strange one would count as much as the other.
 MIN_CAMPAIGNS = 3

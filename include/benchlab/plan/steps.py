@@ -22,7 +22,6 @@ from typing import Annotated, Literal, get_args
 from pydantic import PlainSerializer, PlainValidator
 
 from benchlab.language import Message, Said, message
-from benchlab.plan.fields.dataset import AnyDataset, Dataset, Records, ScaleFactor, Warehouses
 from benchlab.plan.fields.engines import Components, SideSpec
 from benchlab.plan.fields.published import Published
 from benchlab.plan.order import PlannedTrial, deployment_of
@@ -35,19 +34,13 @@ GIB = 2**30
 
 # One machine, seconds; measured on 2 cores with MariaDB.
 PREPARE_S = 9.0
-LOCAL_LOAD_ROWS_PER_S = 60_000
 RESTORE_S = 0.6
 RESTART_S = 1.4
 LOCAL_TRIAL_S = 0.5
 CAMPAIGN_S = 18.0
 
-# One machine, bytes: an empty server (system tables, redo and undo logs), and a row with its index
-# entry and the free space in its pages, as measured after `sysbench prepare`; rows of TPC-H take as
-# much on average, 230 to 330 bytes by table.
+# One machine, bytes: system tables, redo and undo logs of an empty server.
 EMPTY_SERVER_BYTES = 160 * 2**20
-ROW_BYTES = 260
-RECORD_BYTES = 2_900
-"""Likewise of YCSB, whose keys are inserted in no order, after `go-ycsb load`."""
 
 PROVISION_S = 360.0
 """RunInstances, boot, user data (packages, one XFS over the NVMe disks), first login."""
@@ -62,16 +55,6 @@ CLOUD_PROVISION_S = 1500.0
 DEPLOY_S = 90.0
 """`tiup cluster deploy` and the first start: 30 to 49 s were seen on two and four hosts with the
 packages at hand; the rest is for downloads and for more hosts."""
-LOAD_ROWS_PER_S = 60_000
-"""`sysbench prepare` through TiDB with 16 threads, one per table, secondary index included."""
-LOAD_RECORDS_PER_S = 20_000
-"""`go-ycsb load` in batches; seen with 4 threads and MariaDB on one machine of 2 cores."""
-LOAD_TPCH_ROWS_PER_S = 30_000
-"""`go-tpc tpch prepare`, which makes rows by one thread; 22,000 and 37,000 a second were seen with
-4 connections and MariaDB on two cores that others shared."""
-LOAD_WAREHOUSES_PER_S = 1 / 4.0
-"""`tpcc prepare` with 16 threads: 500,000 rows a warehouse, about 125,000 rows a second. More
-threads are used where the client's host has the cores, which is not counted on."""
 LOAD_BESIDE = 1.25
 """How much longer a load takes beside the other side's: 16 threads that wait for answers leave most
 of a storage host idle, but its disks and background threads are shared."""
@@ -87,22 +70,9 @@ ANALYZE_ROWS_PER_S = 400_000
 ANALYZED_AT_ONCE = 4
 """Tables analyzed and checked at once, each at the speed of one: a table at a time is read by few
 of a storage host's threads."""
-TPCC_TABLES = 9
-TPCH_TABLES = 8
-LARGEST_SHARE = 300_000 / 499_011
-"""Of TPC-C's rows those of its largest table, `order_line`."""
-TPCH_LARGEST_SHARE = 6_001_215 / 8_661_245
-"""Of TPC-H's rows those of its largest table, `lineitem`."""
 CHECKSUM_ROWS_PER_S = 3_000_000
 """`ADMIN CHECKSUM TABLE`, after the load and after a side's first restore: the storage reads each
 row and index entry once and sends a number."""
-CHECK_ROWS_PER_S = 3_000_000
-"""TPC-C's consistency conditions: aggregates over orders and order lines, most of the rows, by
-eight statements at once; one alone is assumed to do a third of that."""
-CUSTOMERS_CHECKED_UP_TO = 10
-"""The most warehouses for which each customer is checked as well; it takes time and memory."""
-CUSTOMERS_CHECK_S = 1.5
-"""Checking one warehouse's customers, with the index that this needs; seen on one machine."""
 STOP_S = 35.0
 """`tiup cluster stop`: TiDB, then TiKV, then PD. 21 to 35 s were seen with one and three TiKVs of
 v9.0.0-beta.2, which hands its leaders over for up to 20 s."""
@@ -132,15 +102,6 @@ SKIPPED_TASK_S = 2.0
 
 REPLICAS = 3
 """Copies of each region in TiKV, PD's default; of fewer hosts each has one."""
-TIKV_ROW_BYTES = 220
-"""A sysbench row with its index entry in TiKV, compressed, with room for compaction."""
-TIKV_RECORD_BYTES = 1_300
-"""A record of YCSB in TiKV, likewise: 1,000 random letters, which hardly compress."""
-TIKV_TPCH_ROW_BYTES = 120
-"""A row of TPC-H in TiKV, likewise: 120 bytes of text on average, about as many compressed with
-their key and room for compaction."""
-WAREHOUSE_BYTES = 75 * 2**20
-"""A TPC-C warehouse in TiKV, likewise."""
 EMPTY_STORE_BYTES = 2**29
 """A TiKV without data: 256 MiB of raft log and 13 MB were seen after the first start; and a PD."""
 PROGRAM_BYTES = 2**30
@@ -243,10 +204,8 @@ def plan_steps(
 
 def sizes(spec: ReportSpec, topology: Topology | None) -> dict[str, Size]:
     """How large each step of a campaign is, on each side."""
-    rows = Size(spec.dataset.rows, "rows")
-    if isinstance(spec.dataset, Warehouses):
-        rows = Size(spec.dataset.warehouses, "warehouses")
-    copied, hosts = Size(data_bytes(spec, topology), "bytes"), Size(_host_count(topology), "hosts")
+    rows, copied = Size(spec.dataset.rows, "rows"), Size(data_bytes(spec, topology), "bytes")
+    hosts = Size(_host_count(topology), "hosts")
     of_data = dict.fromkeys(("load", "analyze", "check"), rows)
     of_data |= dict.fromkeys(("restore dataset", "back up", "restore"), copied)
     return {step: of_data.get(step, hosts) for step in get_args(TimedStep)}
@@ -328,21 +287,14 @@ def page_minutes(spec: ReportSpec, published: Published, topology: Topology | No
 def data_bytes(spec: ReportSpec, topology: Topology | None) -> float:
     """Bytes of one copy of the dataset, on the machine or on each storage host of a fleet."""
     if topology is None:
-        each = RECORD_BYTES if isinstance(spec.dataset, Records) else ROW_BYTES
-        return EMPTY_SERVER_BYTES + spec.dataset.rows * each
+        return EMPTY_SERVER_BYTES + spec.dataset.rows * spec.dataset.ROW_BYTES
     hosts = _tikv_count(topology)
     return kept_bytes(spec) * min(REPLICAS, hosts) / hosts
 
 
 def kept_bytes(spec: ReportSpec) -> float:
     """Bytes of the dataset in TiKV's format, each row once, as a dataset snapshot keeps it."""
-    if isinstance(spec.dataset, Dataset):
-        return spec.dataset.rows * TIKV_ROW_BYTES
-    if isinstance(spec.dataset, Records):
-        return spec.dataset.rows * TIKV_RECORD_BYTES
-    if isinstance(spec.dataset, ScaleFactor):
-        return spec.dataset.rows * TIKV_TPCH_ROW_BYTES
-    return float(spec.dataset.warehouses * WAREHOUSE_BYTES)
+    return spec.dataset.rows * spec.dataset.TIKV_ROW_BYTES
 
 
 def disk_bytes(
@@ -378,17 +330,20 @@ _Deployment = tuple[int | None, Basis, Sequence[Side], Sequence[PlannedTrial]]
 
 
 def _local(spec: ReportSpec, deployments: Iterable[_Deployment], basis: Basis) -> Iterator[_Timed]:
-    rates: dict[type, int] = {Records: LOAD_RECORDS_PER_S, ScaleFactor: LOAD_TPCH_ROWS_PER_S}
-    rows_per_s = rates.get(type(spec.dataset), LOCAL_LOAD_ROWS_PER_S)
-    prepare = PREPARE_S + spec.dataset.rows / rows_per_s + _check_s(spec)
-    parts = [part for part in get_args(Preparation) if part != "check" or _has_conditions(spec)]
+    dataset = spec.dataset
+    prepare = PREPARE_S + dataset.rows / dataset.LOCAL_LOAD_ROWS_PER_S + (dataset.check_s or 0)
+    parts = [
+        part
+        for part in get_args(Preparation)
+        if part != "check" or spec.dataset.check_s is not None
+    ]
     if all(part in basis.learned for part in parts):
         prepare = sum(basis.learned[part].seconds for part in parts)
     shape, checked = "plan-prepare", "plan-prepare-checked"
     if spec.connections:
         shape, checked = "plan-prepare-existing", "plan-prepare-existing-checked"
-    shape = checked if _has_conditions(spec) else shape
-    what = message(shape, dataset=_told(spec.dataset))
+    shape = checked if spec.dataset.check_s is not None else shape
+    what = message(shape, dataset=dataset.said)
     for number, _, sides, measured in deployments:
         for side in sides:
             yield "prepare", side, _in_deployment(number, what), prepare
@@ -455,19 +410,6 @@ def _in_deployment(number: int | None, what: Message) -> Message:
     return message("plan-in-deployment", deployment=str(number), what=what)
 
 
-def _told(dataset: AnyDataset) -> Message:
-    match dataset:
-        case Dataset():
-            tables, rows = str(dataset.tables), f"{dataset.table_size:,}"
-            return message("plan-tables", tables=tables, rows=rows)
-        case Warehouses():
-            return message("plan-warehouses", warehouses=f"{dataset.warehouses:,}")
-        case Records():
-            return message("plan-records", records=f"{dataset.records:,}")
-        case ScaleFactor():
-            return message("plan-scale-factor", factor=f"{dataset.scale_factor:,}")
-
-
 def _as_learned(assumed: Iterable[_Timed], basis: Basis) -> Iterator[_Timed]:
     """Preparations with the time that they take as learned.
 
@@ -506,7 +448,7 @@ def _prepare(
         kept: with ``spec.snapshots``: whether the dataset snapshot is there already.
     """
     in_cloud = isinstance(topology, CloudTopology)
-    dataset = _told(spec.dataset)
+    dataset = spec.dataset.said
     for side in sides if not in_cloud else ():
         yield "deploy", side, message("plan-deploy"), DEPLOY_S
     if spec.snapshots is None:
@@ -530,8 +472,8 @@ def _prepare(
     for side in sides:
         what = message("plan-analyze", tables=str(ANALYZED_AT_ONCE))
         yield "analyze", side, what, seconds + _alone_s(spec, topology, first=side == sides[0])
-        if _has_conditions(spec):
-            yield "check", side, message("plan-check-load"), _check_s(spec)
+        if (check_s := spec.dataset.check_s) is not None:
+            yield "check", side, message("plan-check-load"), check_s
         if spec.restore != "never" and not in_cloud:
             yield "back up", side, message("plan-back-up"), STOP_S + _copy_s(spec, topology)
 
@@ -559,40 +501,24 @@ def _alone_s(spec: ReportSpec, topology: Topology, *, first: bool) -> float:
 
 def _load(spec: ReportSpec, topology: Topology, sides: Sequence[Side]) -> Iterator[_Timed]:
     if len(sides) > 1 and loads_at_once(topology):
-        what = message("plan-load-both", dataset=_told(spec.dataset))
+        what = message("plan-load-both", dataset=spec.dataset.said)
         yield "load", None, what, LOAD_BESIDE * _load_s(spec)
         return
     for side in sides:
-        yield "load", side, message("plan-load", dataset=_told(spec.dataset)), _load_s(spec)
+        yield "load", side, message("plan-load", dataset=spec.dataset.said), _load_s(spec)
 
 
 def _analyze_s(spec: ReportSpec) -> float:
     """Seconds until the last of several tables is analyzed."""
-    share = 1 / min(ANALYZED_AT_ONCE, _tables(spec))
-    if _has_conditions(spec):
-        share = max(share, LARGEST_SHARE)
-    if isinstance(spec.dataset, ScaleFactor):
-        share = TPCH_LARGEST_SHARE
+    share = max(1 / ANALYZED_AT_ONCE, spec.dataset.largest_share)
     return share * spec.dataset.rows / ANALYZE_ROWS_PER_S
-
-
-def _tables(spec: ReportSpec) -> int:
-    match spec.dataset:
-        case Dataset():
-            return spec.dataset.tables
-        case Warehouses():
-            return TPCC_TABLES
-        case Records():
-            return 1
-        case ScaleFactor():
-            return TPCH_TABLES
 
 
 def _check_again(spec: ReportSpec, start_s: float) -> Iterator[_Timed]:
     """The check after the last trial, for which each side is started without a restore."""
-    if _has_conditions(spec):
+    if (check_s := spec.dataset.check_s) is not None:
         for side in spec.measured_sides:
-            yield "check", side, message("plan-check-end"), start_s + _check_s(spec)
+            yield "check", side, message("plan-check-end"), start_s + check_s
 
 
 def _before(
@@ -655,26 +581,8 @@ def _around(topology: Topology) -> tuple[float, Message, float]:
             return CHECK_HOSTS_S, what, STOP_S
 
 
-def _has_conditions(spec: ReportSpec) -> bool:
-    return isinstance(spec.dataset, Warehouses)
-
-
-def _check_s(spec: ReportSpec) -> float:
-    if not isinstance(spec.dataset, Warehouses):
-        return 0.0
-    warehouses = spec.dataset.warehouses
-    customers = CUSTOMERS_CHECK_S * warehouses if warehouses <= CUSTOMERS_CHECKED_UP_TO else 0.0
-    return spec.dataset.rows / CHECK_ROWS_PER_S + customers
-
-
 def _load_s(spec: ReportSpec) -> float:
-    if isinstance(spec.dataset, Dataset):
-        return spec.dataset.rows / LOAD_ROWS_PER_S
-    if isinstance(spec.dataset, Records):
-        return spec.dataset.rows / LOAD_RECORDS_PER_S
-    if isinstance(spec.dataset, ScaleFactor):
-        return spec.dataset.rows / LOAD_TPCH_ROWS_PER_S
-    return spec.dataset.warehouses / LOAD_WAREHOUSES_PER_S
+    return spec.dataset.rows / spec.dataset.LOAD_ROWS_PER_S
 
 
 def _copy_s(spec: ReportSpec, topology: Topology) -> float:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-import benchlab.targets
 from benchlab.discovery import members
 from benchlab.errors import SpecError
 from benchlab.home import Home
@@ -22,7 +21,7 @@ from benchlab.targets.target import BaseTarget, Taken
 @cache
 def by_name() -> dict[str, type[BaseTarget]]:
     """Target classes by name: ``local``, ``hosts``, ``ec2``, ..."""
-    modules = members(benchlab.targets, "Target").values()
+    modules = members("benchlab.targets", "Target").values()
     return {module.Target.name: module.Target for module in modules}
 
 

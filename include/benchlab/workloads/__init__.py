@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 from functools import cache
 
-import benchlab.workloads
 from benchlab.discovery import members
 from benchlab.plan.report_type import ReportSpec
 from benchlab.workloads.output import Output
@@ -19,7 +18,7 @@ def by_name() -> dict[str, Workload]:
     Example:
         ``by_name()["tpcc"].METRIC`` is ``"tpmc"``.
     """
-    found: list[Workload] = [*members(benchlab.workloads, "NAMES").values()]
+    found: list[Workload] = [*members("benchlab.workloads", "NAMES").values()]
     return {name: workload for workload in found for name in workload.NAMES}
 
 

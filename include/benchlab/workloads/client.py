@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from benchlab.hosts.server_login import Tls
 from benchlab.plan.fields.client import Client
-from benchlab.plan.fields.dataset import AnyDataset
+from benchlab.plan.fields.dataset import Dataset
 
 _NUMBERS = re.compile(r"v?(\d+)\.(\d+)\.(\d+)")
 D = TypeVar("D", bound=BaseModel)
@@ -48,7 +48,7 @@ class Session:
 
     endpoint: Endpoint
     config_path: str
-    dataset: AnyDataset
+    dataset: Dataset
     threads: int
     client: Client
 

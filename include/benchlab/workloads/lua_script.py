@@ -16,7 +16,6 @@ from pathlib import Path, PurePosixPath
 
 from benchlab.errors import SpecError, meaning_of
 from benchlab.plan.fields.client import Script
-from benchlab.plan.fields.dataset import Dataset
 from benchlab.plan.report_type import ReportSpec
 from benchlab.workloads import sysbench
 from benchlab.workloads.client import Session, at_least, fitting, is_workload
@@ -26,14 +25,13 @@ from benchlab.workloads.sysbench import PROGRAMS as PROGRAMS
 from benchlab.workloads.sysbench import load_faults as load_faults
 from benchlab.workloads.sysbench import parse as parse
 from benchlab.workloads.sysbench import prepare_command as prepare_command
-from benchlab.workloads.sysbench import tables as tables
 from benchlab.workloads.sysbench import warnings as warnings
 from benchlab.workloads.sysbench_options import chosen, connection, measured
 from benchlab.workloads.sysbench_options import config_file_text as config_file_text
 
 NAMES = ("lua_reads", "lua_writes")
 READ_ONLY = frozenset({"lua_reads"})
-DATASET = Dataset
+DATASET = sysbench.Tables
 DATABASE = sysbench.DATABASE
 TOOL = sysbench.TOOL
 METRIC = sysbench.METRIC
@@ -100,7 +98,7 @@ def run_command(
     is_workload(workload, NAMES)
     # sysbench takes 0 for no limit.
     at_least("seconds", seconds, 1)
-    size = fitting(session.dataset, Dataset, "sysbench")
+    size = fitting(session.dataset, sysbench.Tables, "sysbench")
     return [
         "sysbench",
         str(PurePosixPath(session.config_path).with_name(FILE)),

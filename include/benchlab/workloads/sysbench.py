@@ -11,9 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Annotated, ClassVar
 
-from benchlab.language import Message
-from benchlab.plan.fields.dataset import AnyDataset, Dataset
+from pydantic import Field
+
+from benchlab.language import Message, message
+from benchlab.plan.fields.dataset import Dataset
 from benchlab.workloads.client import Program, Session, at_least, fitting, is_workload
 from benchlab.workloads.sysbench_options import chosen, connection, measured
 
@@ -21,7 +24,27 @@ from benchlab.workloads.sysbench_options import chosen, connection, measured
 from benchlab.workloads.sysbench_options import config_file_text as config_file_text
 from benchlab.workloads.sysbench_output import parse as parse
 
-DATASET = Dataset
+
+class Tables(Dataset):
+    """sysbench's tables ``sbtest1`` to ``sbtest<tables>``."""
+
+    tables: Annotated[int, Field(ge=1, le=1024, title="Tables")]
+    table_size: Annotated[int, Field(ge=1, le=1_000_000_000, title="Rows a table")]
+
+    WHY_UNLIKE: ClassVar = "contents-sysbench"
+
+    @property
+    def rows_by_table(self) -> dict[str, int | None]:
+        """All have as many."""
+        return {f"sbtest{number}": self.table_size for number in range(1, self.tables + 1)}
+
+    @property
+    def said(self) -> Message:
+        """``4 tables of 10,000 rows``."""
+        return message("dataset-tables", tables=self.tables, rows=self.table_size)
+
+
+DATASET = Tables
 DATABASE = "sbtest"
 TOOL = "sysbench"
 METRIC = "tps"
@@ -63,13 +86,7 @@ MYSQL_IGNORED_ERRORS = (1213, 1020, 1205)
 _DUPLICATE_KEY = 1062
 
 
-def tables(dataset: AnyDataset) -> dict[str, int | None]:
-    """Rows of each table after the load."""
-    size = fitting(dataset, Dataset, "sysbench")
-    return {f"sbtest{number}": size.table_size for number in range(1, size.tables + 1)}
-
-
-def warnings(dataset: AnyDataset, threads: Sequence[int]) -> list[Message]:
+def warnings(dataset: Dataset, threads: Sequence[int]) -> list[Message]:
     """None: sysbench's rows suffice for any number of threads."""
     return []
 
@@ -84,7 +101,7 @@ def prepare_command(session: Session) -> list[str]:
 
     Each table is loaded by one thread, so at most one thread per table is started.
     """
-    size = fitting(session.dataset, Dataset, "sysbench")
+    size = fitting(session.dataset, Tables, "sysbench")
     fewer = replace(session, threads=min(session.threads, size.tables))
     # By the script on which all others rest, as in the published documents.
     return [*_common(fewer, "oltp_common"), "prepare"]
@@ -119,7 +136,7 @@ def run_command(
 
 
 def _common(session: Session, workload: str) -> list[str]:
-    size = fitting(session.dataset, Dataset, "sysbench")
+    size = fitting(session.dataset, Tables, "sysbench")
     # Defaults that differ between sysbench releases (rand-type, percentile) or that decide what
     # is measured are always written out, so that the command shows all of them.
     return [

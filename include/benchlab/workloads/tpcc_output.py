@@ -31,7 +31,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from benchlab.plan.fields.dataset import Warehouses
 from benchlab.workloads.output import Interval, Latency, Output, rounded
 from benchlab.workloads.tpcc_messages import Messages, lines_of
 
@@ -163,9 +162,10 @@ class TpccOutput(Output):
         }
 
     def _efficiency_error(self, dataset: object) -> float | None:
-        if self.tpmc is None or self.efficiency_pct is None or not isinstance(dataset, Warehouses):
+        warehouses: int | None = getattr(dataset, "warehouses", None)
+        if self.tpmc is None or self.efficiency_pct is None or warehouses is None:
             return None
-        pct_per_tpmc = 100 / (TPMC_PER_WAREHOUSE * dataset.warehouses)
+        pct_per_tpmc = 100 / (TPMC_PER_WAREHOUSE * warehouses)
         apart = abs(self.efficiency_pct - self.tpmc * pct_per_tpmc)
         return max(apart - _HALF_A_UNIT * (1 + pct_per_tpmc), 0.0)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from benchlab.language import Message
-from benchlab.plan.fields.dataset import AnyDataset
+from benchlab.plan.fields.dataset import Dataset
 from benchlab.results.records import Condition
 from benchlab.workloads.client import Endpoint, Program, Session
 from benchlab.workloads.output import Output
@@ -33,7 +33,7 @@ class Workload(Protocol):
         FRESH: the workloads that have to find the dataset as it was loaded, each time.
         CREATES: how many `CREATE TABLE IF NOT EXISTS` each run sends that find their table there.
         VIEWS: how many views each run replaces: jobs of DDL in TiDB, which MariaDB does not count.
-        DATASET: the class of the dataset that it loads, from ``benchlab.plan.fields.dataset``.
+        DATASET: the kind of dataset that it loads.
         DATABASE: the schema of the tables. The campaign creates it, empty, before the load.
         TOOL: the client's name for ``benchlab parse``.
         METRIC: the metric that decides, one of ``benchlab.results.records.UNITS``.
@@ -49,7 +49,7 @@ class Workload(Protocol):
     FRESH: frozenset[str]
     CREATES: int
     VIEWS: int
-    DATASET: type[AnyDataset]
+    DATASET: type[Dataset]
     DATABASE: str
     TOOL: str
     METRIC: str
@@ -59,13 +59,7 @@ class Workload(Protocol):
     def config_file_text(self, endpoint: Endpoint) -> str:
         """The text of the private file at ``config_path``: the password, as the client reads it."""
 
-    def tables(self, dataset: AnyDataset) -> dict[str, int | None]:
-        """The number of rows of each table after the load; None if it is random.
-
-        The largest table first: several are analyzed at once, and that one decides how long it is.
-        """
-
-    def warnings(self, dataset: AnyDataset, threads: Sequence[int]) -> list[Message]:
+    def warnings(self, dataset: Dataset, threads: Sequence[int]) -> list[Message]:
         """Warnings for the plan about this dataset at these thread counts."""
 
     def prepare_command(self, session: Session) -> list[str]:

@@ -25,6 +25,7 @@ from benchlab.campaign import report_types
 from benchlab.errors import SpecError
 from benchlab.home import ID
 from benchlab.plan import versions
+from benchlab.plan.fields import dataset
 from benchlab.plan.fields.budget import Budget
 from benchlab.plan.report_type import CONNECTION_NAME, SIDES, ReportSpec, Side
 
@@ -52,17 +53,9 @@ _LIMITS = ("minimum", "exclusiveMinimum", "maximum", "multipleOf")
 # Series of which the newest release is suggested as a version.
 _SUGGESTED_SERIES = 15
 
-# Fields of the several kinds of datasets, with their titles.
-_DATASETS = {
-    "tables": "Tables",
-    "table_size": "Rows a table",
-    "warehouses": "Warehouses",
-    "records": "Records",
-    "scale_factor": "Scale factor",
-}
 # Fields of the form that a report type has elsewhere, and those that do not change the plan.
 _NESTED = {
-    **{name: f"dataset.{name}" for name in _DATASETS},
+    **{name: f"dataset.{name}" for kind in dataset.kinds() for name in kind.model_fields},
     **{f"{side}_connection": f"connections.{side}" for side in SIDES},
     "client": "client.program",
     "measure_again": "schedule.measure_again",
@@ -451,12 +444,11 @@ def _values(plan: ReportSpec) -> str:
     """What a published plan would fill in: ``v5.1.1 against v5.2.0; threads 150, 300; ...``"""
     entry = plan.engines[plan.deployable_engines[0]]
     sides = " against ".join(side.label for side in (entry.baseline, entry.candidate) if side)
-    dataset = " x ".join(f"{value:,} {name}" for name, value in plan.dataset.model_dump().items())
     threads = ", ".join(map(str, plan.thread_counts))
     return (
         f"**{sides}**: {', '.join(plan.workloads)}; threads {threads}; "
         f"rounds {plan.rounds}; {plan.seconds} s a trial, {plan.warmup_seconds} s warm-up; "
-        f"{dataset.replace('_', ' ')}; {plan.placement}"
+        f"{plan.dataset}; {plan.placement}"
     )
 
 
@@ -486,11 +478,8 @@ def _client(spec: ReportSpec) -> Param | None:
 
 
 def _dataset(spec: ReportSpec) -> dict[str, Param]:
-    return {
-        name: _own(spec.dataset, name, title)
-        for name, title in _DATASETS.items()
-        if hasattr(spec.dataset, name)
-    }
+    fields = type(spec.dataset).model_fields
+    return {name: _own(spec.dataset, name, field.title or name) for name, field in fields.items()}
 
 
 def _fleet(spec: ReportSpec) -> dict[str, Param | None]:

@@ -17,17 +17,17 @@ from benchlab.analysis.gates import gates as gates_module
 from benchlab.analysis.gates.gates import Gate
 from benchlab.errors import SpecError
 from benchlab.language import load, message
-from benchlab.plan.fields.dataset import Dataset
 from benchlab.results import ended_servers
 from benchlab.results.records import GateResult
 from benchlab.workloads.output import Latency, Status
+from benchlab.workloads.sysbench import Tables
 from benchlab.workloads.sysbench_output import parse
 
 ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests" / "golden" / "sysbench"
 ALL_GATES = gates_module.load(ROOT / "configs" / "quality" / "validity.yaml")
 GATES = gates_module.of_metric(ALL_GATES, "tps")
-TABLES = Dataset(tables=4, table_size=10_000)
+TABLES = Tables(tables=4, table_size=10_000)
 # The beginning of a gate in a file.
 VALID = "id: a, class: validity, sentence: s, column: c"
 SYMPTOM = "id: a, class: symptom, sentence: s, column: c, max: 1"

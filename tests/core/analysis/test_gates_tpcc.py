@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from benchlab.analysis.gates import columns as columns_module
 from benchlab.analysis.gates import gates as gates_module
-from benchlab.plan.fields.dataset import Warehouses
 from benchlab.results.records import Condition, GateResult
 from benchlab.workloads import tpcc_output
+from benchlab.workloads.tpcc import Warehouses
 from benchlab.workloads.tpcc_output import TpccOutput
 
 ROOT = Path(__file__).parents[3]

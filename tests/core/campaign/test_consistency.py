@@ -17,13 +17,13 @@ from benchlab.campaign.stages import CampaignRun
 from benchlab.errors import EngineError, NotMeasuredError, TargetError
 from benchlab.home import Home
 from benchlab.plan.report_type import SIDES
-from benchlab.plan.steps import CUSTOMERS_CHECKED_UP_TO
 from benchlab.report.publish.destinations import PublicationRecord
 from benchlab.results.records import Condition
 from benchlab.results.store import Store
 from benchlab.workloads.tpcc_consistency import (
     AT_ONCE,
     CREATE_INDEX,
+    CUSTOMERS_CHECKED_UP_TO,
     DROP_INDEX,
     check,
     ranges,

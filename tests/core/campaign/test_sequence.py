@@ -32,7 +32,6 @@ from benchlab.plan.spending import Spending
 from benchlab.plan.steps import minutes_after_trials, trial_minutes
 from benchlab.results.records import TrialResult
 from benchlab.results.store import Store
-from benchlab.workloads import sysbench
 from tests.builders import campaigns, plans, states
 from tests.builders.fakes import FakeDeployment, FakeExecutor
 
@@ -48,7 +47,7 @@ class Bench:
     def __init__(self, directory: Path, store: Store, **fields: Any) -> None:
         usual = {"workloads": ["oltp_read_write"], "threads": [4], "seconds": 5, "rounds": 2}
         self.spec: ReportSpec = plans.spec(**{**usual, **fields})
-        checksum = " ".join(f"{table}:1:1" for table in sysbench.tables(self.spec.dataset))
+        checksum = " ".join(f"{table}:1:1" for table in self.spec.dataset.rows_by_table)
         facts = {
             side: campaigns.side_facts(version, dataset_checksum=checksum)
             for side, version in zip(SIDES, ("10.2.11", "10.11.5"), strict=True)

@@ -68,7 +68,7 @@ class Bench:
     def checksum(self, side: Side) -> str:
         """The checksum that the side will have."""
         content = self.deployment.engine(side).content
-        return " ".join(f"{t}:1:{content}" for t in sysbench.tables(plans.spec().dataset))
+        return " ".join(f"{t}:1:{content}" for t in plans.spec().dataset.rows_by_table)
 
     def measure(
         self, planned: PlannedTrial = BASELINE, attempt: int = 1, **options: Any

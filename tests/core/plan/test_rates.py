@@ -35,7 +35,7 @@ def test_a_rate_is_for_the_size_of_the_plan() -> None:
     times = [took(name, 10) for name in "abc"]
     assert learned(times, {"load": Size(500_000, "rows")}) == {"load": Learned(5, 3)}
     assert learned(times, {"load": Size(100_000, "rows")}) == {}
-    assert learned(times, {"load": Size(1_000_000, "warehouses")}) == {}
+    assert learned(times, {"load": Size(1_000_000, "hosts")}) == {}
 
 
 def test_both_sides_of_a_campaign_are_one_figure() -> None:
@@ -97,5 +97,3 @@ def test_every_step_has_a_size_on_every_kind_of_target() -> None:
     of_fleet = sizes(plans.fleet_spec(), plans.ec2_topology())
     assert of_one.keys() == of_fleet.keys()
     assert (of_fleet["load"], of_fleet["deploy"]) == (Size(160_000_000, "rows"), Size(10, "hosts"))
-    tpcc = plans.spec(workloads=["tpcc"], dataset={"warehouses": 2})
-    assert sizes(tpcc, None)["load"] == Size(2, "warehouses")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from benchlab.errors import SpecError
 from benchlab.plan import report_type
-from benchlab.plan.fields.dataset import Dataset
 from benchlab.plan.report_type import ReportSpec
+from benchlab.workloads.sysbench import Tables
 from tests.builders import plans
 
 GOOD: dict[str, Any] = plans.spec().model_dump(mode="json", exclude={"schedule"})
@@ -275,7 +275,7 @@ def test_overrides_change_what_they_name_and_nothing_else() -> None:
     """The trigger form and `--set` change single fields, nested ones by a dotted name."""
     before = plans.spec()
     after = before.with_overrides({"threads": [1, 2], "dataset.tables": 2, "ports.entry": 20000})
-    assert isinstance(after.dataset, Dataset)
+    assert isinstance(after.dataset, Tables)
     assert (after.threads, after.dataset.tables, after.ports.entry) == ((1, 2), 2, 20000)
     left = {"threads", "dataset", "ports"}
     assert after.model_dump(exclude=left) == before.model_dump(exclude=left)

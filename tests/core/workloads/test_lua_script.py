@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from benchlab.errors import SpecError
-from benchlab.plan.fields.dataset import Dataset
 from benchlab.plan.report_type import ReportSpec
 from benchlab.workloads import by_name, lua_script
 from benchlab.workloads.client import Endpoint, Session
+from benchlab.workloads.sysbench import Tables
 from benchlab.workloads.sysbench_faults import faults
 from tests.builders import plans
 
@@ -53,7 +53,7 @@ def test_a_script_that_is_not_there_is_named(tmp_path: Path) -> None:
 def test_it_runs_on_sysbench_s_tables_with_its_own_options() -> None:
     """The script lies beside the option file; tables are loaded by sysbench's own script."""
     to = Endpoint("127.0.0.1", 1, "bench", "secret", "sbtest")
-    session = Session(to, "/c1/workload.cnf", Dataset(tables=2, table_size=9), 4, spec().client)
+    session = Session(to, "/c1/workload.cnf", Tables(tables=2, table_size=9), 4, spec().client)
     run = lua_script.run_command("lua_writes", session, seconds=5)
     assert run[:2] == ["sysbench", "/c1/script.lua"]
     for option in ("--tables=2", "--table-size=9", "--width=50", "--rand-spec-pct=20", "--time=5"):

@@ -10,9 +10,9 @@ import pytest
 
 from benchlab.errors import CommandError, TargetError, UnavailableError
 from benchlab.plan.fields.client import Client
-from benchlab.plan.fields.dataset import Warehouses
 from benchlab.workloads import by_name, program, tpcc
 from benchlab.workloads.client import Endpoint, Session, program_of
+from benchlab.workloads.tpcc import Warehouses
 from tests.builders import fakes
 
 SYSBENCH, TPCC = by_name()["oltp_read_write"], by_name()["tpcc"]

@@ -13,22 +13,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchlab.plan.fields.client import Client
-from benchlab.plan.fields.dataset import Dataset, Warehouses
 from benchlab.workloads import sysbench
 from benchlab.workloads.client import Endpoint, Session
 from benchlab.workloads.sysbench import (
     MYSQL_IGNORED_ERRORS,
     NAMES,
     READ_ONLY,
+    Tables,
     config_file_text,
-    tables,
 )
 from benchlab.workloads.sysbench_faults import OWNED
 from benchlab.workloads.sysbench_names import options_of
+from benchlab.workloads.tpcc import Warehouses
 
 SECRET = "hunter2, it's"
 ENDPOINT = Endpoint("127.0.0.1", 3390, "bench", SECRET, "sbtest")
-SIZE = Dataset(tables=4, table_size=10000)
+SIZE = Tables(tables=4, table_size=10000)
 RUN: dict[str, Any] = {"threads": 4, "seconds": 5}
 USUAL = Client()
 
@@ -207,14 +207,12 @@ def test_another_dataset_is_refused_with_what_to_write() -> None:
     message = r"^dataset: sysbench loads `\{tables: \.\.\., table_size: \.\.\.\}`, found 4 wareh"
     with pytest.raises(ValueError, match=message):
         prepare_command(ENDPOINT, "c", warehouses, threads=1)
-    with pytest.raises(ValueError, match=message):
-        tables(warehouses)
 
 
 def test_the_load_is_known_table_by_table() -> None:
     """Tables and their rows can be counted after the load; the load has no idle thread."""
-    assert tables(Dataset(tables=2, table_size=7)) == {"sbtest1": 7, "sbtest2": 7}
-    command = prepare_command(ENDPOINT, "c", Dataset(tables=2, table_size=7), threads=16)
+    assert Tables(tables=2, table_size=7).rows_by_table == {"sbtest1": 7, "sbtest2": 7}
+    command = prepare_command(ENDPOINT, "c", Tables(tables=2, table_size=7), threads=16)
     assert "--threads=2" in command
 
 

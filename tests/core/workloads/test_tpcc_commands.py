@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from benchlab.plan.fields.client import Client
-from benchlab.plan.fields.dataset import Dataset, Warehouses
 from benchlab.workloads import tpcc
 from benchlab.workloads.client import Endpoint, Session
+from benchlab.workloads.sysbench import Tables
+from benchlab.workloads.tpcc import Warehouses
 
 ENDPOINT = Endpoint("127.0.0.1", 3390, "bench", "", "tpcc")
 SIZE = Warehouses(warehouses=5000)
@@ -68,7 +69,7 @@ def test_a_load_has_no_check() -> None:
 
 def test_the_load_is_known_table_by_table() -> None:
     """Rows follow TPC-C's scaling rules; the number of order lines is random."""
-    found = tpcc.tables(Warehouses(warehouses=2))
+    found = Warehouses(warehouses=2).rows_by_table
     assert found == {
         "warehouse": 2,
         "district": 20,
@@ -159,8 +160,6 @@ def test_another_workload_or_dataset_is_refused() -> None:
     """A misspelt name and sysbench's tables are errors that say what to write."""
     with pytest.raises(ValueError, match=r"^workload: 'tpc' is not one of tpcc$"):
         run_command("tpc", ENDPOINT, "c", SIZE, **RUN)
-    sysbench = Dataset(tables=4, table_size=100)
+    sysbench = Tables(tables=4, table_size=100)
     with pytest.raises(ValueError, match=r"^dataset: tpcc loads `\{warehouses: \.\.\.\}`, found 4"):
         prepare_command(ENDPOINT, "c", sysbench, threads=1)
-    with pytest.raises(ValueError, match=r"^dataset: "):
-        tpcc.tables(sysbench)

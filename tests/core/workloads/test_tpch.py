@@ -18,10 +18,10 @@ from benchlab.campaign import fit
 from benchlab.errors import SpecError
 from benchlab.plan import steps
 from benchlab.plan.fields.client import Client
-from benchlab.plan.fields.dataset import ScaleFactor
 from benchlab.results.records import UNITS
 from benchlab.workloads import tpch
 from benchlab.workloads.client import Endpoint, Session, program_of
+from benchlab.workloads.tpch import ScaleFactor
 from benchlab.workloads.tpch_output import TpchOutput, parse
 from tests.builders import campaigns, plans
 
@@ -76,8 +76,8 @@ def test_a_program_that_tiup_installed_is_started_by_its_path() -> None:
 
 def test_the_tables_are_counted_where_the_standard_says_how_many_rows_they_have() -> None:
     """go-tpc leaves rows out without a word; order lines have a count for some factors only."""
-    assert tpch.tables(ScaleFactor(scale_factor=1))["lineitem"] == 6_001_215
-    found = tpch.tables(ScaleFactor(scale_factor=7))
+    assert ScaleFactor(scale_factor=1).rows_by_table["lineitem"] == 6_001_215
+    found = ScaleFactor(scale_factor=7).rows_by_table
     assert (found["lineitem"], found["orders"], found["nation"]) == (None, 10_500_000, 25)
 
 
@@ -87,12 +87,12 @@ def test_the_tables_are_counted_where_the_standard_says_how_many_rows_they_have(
 def test_queries_of_tpch_are_planned_by_the_size_of_their_tables() -> None:
     """No trial changes them, so that none is restored before another."""
     chosen = fit.check(spec(restore="after_writes"), "x")
-    assert str(chosen.dataset) == "scale factor 10"
+    assert str(chosen.dataset) == "TPC-H at scale factor 10"
     assert set(chosen.workloads) < workloads.read_only()
     assert steps.data_bytes(chosen, None) == pytest.approx(22.7e9, rel=0.01)
     (prepare, *_) = steps.plan_steps(chosen, [], None)
-    assert prepare.minutes == pytest.approx(86.6e6 / steps.LOAD_TPCH_ROWS_PER_S / 60, rel=0.01)
-    assert "scale factor 10" in str(prepare.what)
+    assert prepare.minutes == pytest.approx(86.6e6 / ScaleFactor.LOAD_ROWS_PER_S / 60, rel=0.01)
+    assert "TPC-H at scale factor 10" in str(prepare.what)
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,10 @@ from benchlab.campaign import fit
 from benchlab.errors import CommandError, SpecError, UnavailableError
 from benchlab.hosts.executor import LocalExecutor
 from benchlab.plan.fields.client import Client
-from benchlab.plan.fields.dataset import Records
 from benchlab.results.records import UNITS
 from benchlab.workloads import by_name, program, ycsb
 from benchlab.workloads.client import Endpoint, Session
+from benchlab.workloads.ycsb import Records
 from benchlab.workloads.ycsb_output import YcsbOutput, load_faults, parse
 from tests.builders import fakes, plans
 
@@ -129,7 +129,7 @@ def test_a_client_at_a_path_is_the_one_that_is_asked_and_run(tmp_path: Path) -> 
 def test_rows_of_a_report_type_are_whole_batches() -> None:
     """The plan names them; a part of a batch is refused with the field."""
     assert fit.check(spec(), "x").dataset == Records(records=1000)
-    assert str(Records(records=1_000_000)) == "1,000,000 records"
+    assert str(Records(records=1_000_000)) == "1,000,000 records of YCSB"
     with pytest.raises(SpecError, match=r"dataset\.records: must be a multiple of 100, found 150"):
         spec().with_overrides({"dataset.records": 150})
 

@@ -68,7 +68,7 @@ from collections.abc import Mapping, Sequence
 from benchlab.analysis.gates import symptoms, variables
 from benchlab.hosts import probes
 from benchlab.hosts.fleet import ROLES
-from benchlab.plan.fields.dataset import AnyDataset
+from benchlab.plan.fields.dataset import Dataset
 from benchlab.plan.order import PlannedTrial
 from benchlab.results.records import Campaign, Condition
 from benchlab.workloads.output import Output
@@ -187,7 +187,7 @@ def output_columns(
     trial: PlannedTrial,
     output: Output,
     *,
-    dataset: AnyDataset,
+    dataset: Dataset,
     interval_s: float,
     expected_errors: Sequence[int],
 ) -> dict[str, float | None]:

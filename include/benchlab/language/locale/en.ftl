@@ -1194,10 +1194,6 @@ site-plan-finds-assumed = a change of { $change } in 4 of 5 campaigns, with nois
 ## Site: steps of a plan
 
 plan-in-deployment = deployment { $deployment }: { $what }
-plan-tables = { $tables } tables x { $rows } rows
-plan-warehouses = { $warehouses } warehouses
-plan-records = { $records } records
-plan-scale-factor = scale factor { $factor }
 plan-prepare = deploy, load { $dataset }, analyze, back up
 plan-prepare-checked = deploy, load { $dataset }, analyze, check, back up
 plan-prepare-existing = make a schema, load { $dataset }, analyze

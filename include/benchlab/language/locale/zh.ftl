@@ -1212,10 +1212,6 @@ site-plan-finds-assumed = 五次中有四次可发现 { $change } 的变化（�
 ## 网站：计划的步骤
 
 plan-in-deployment = 第 { $deployment } 次部署：{ $what }
-plan-tables = { $tables } 张表 x { $rows } 行
-plan-warehouses = { $warehouses } 个 warehouse
-plan-records = { $records } 条记录
-plan-scale-factor = scale factor { $factor }
 plan-prepare = 部署、导入 { $dataset }、收集统计信息、创建快照
 plan-prepare-checked = 部署、导入 { $dataset }、收集统计信息、检查、创建快照
 plan-prepare-existing = 创建库、导入 { $dataset }、收集统计信息

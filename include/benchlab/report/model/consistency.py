@@ -1,4 +1,4 @@
-"""Whether the datasets met TPC-C's consistency conditions, and when that was checked."""
+"""Whether the datasets met their consistency conditions, and when that was checked."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ class Consistency:
 
 
 def consistency_of(campaign: Campaign, language: Language) -> Consistency | None:
-    """What was found in a campaign of TPC-C; None for other workloads: they have no conditions."""
-    plan = campaign.plan
-    if all(plan.metric(trial.workload) != "tpmc" for trial in plan.trials):
+    """What was found in a campaign; None where the dataset has no conditions."""
+    if campaign.report_type.dataset.check_s is None:
         return None
-    found = {side: _found(campaign, side) for side in plan.sides}
+    found = {side: _found(campaign, side) for side in campaign.plan.sides}
     texts = {side: _text(of_side, language) for side, of_side in found.items()}
     if len(set(texts.values())) == 1:
         sentences: tuple[str, ...] = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 
-import benchlab.report.publish
 from benchlab.discovery import members
 from benchlab.home import Home
 from benchlab.hosts.access import Access
@@ -15,7 +14,7 @@ from benchlab.report.publish.publisher import BasePublisher, Options
 @cache
 def by_name() -> dict[str, type[BasePublisher]]:
     """Publisher classes by name, such as ``files`` and ``s3``."""
-    modules = members(benchlab.report.publish, "Publisher").items()
+    modules = members("benchlab.report.publish", "Publisher").items()
     return {name: module.Publisher for name, module in modules}
 
 

@@ -14,7 +14,6 @@ from benchlab.analysis.verdict.decision import ALPHA
 from benchlab.language import recorded
 from benchlab.language.names import items, plain
 from benchlab.language.numbers import MISSING
-from benchlab.plan.fields.dataset import AnyDataset, Dataset, Records, ScaleFactor, Warehouses
 from benchlab.plan.fields.load_balancer import HAProxySettings
 from benchlab.report.model.report import Report, ReportSide
 from benchlab.report.sentences import setting, wording
@@ -79,8 +78,7 @@ def contents(report: Report) -> str:
     # BR has compared with each of them.
     if report.restored_dataset and rows_of(baseline) == rows_of(candidate):
         return ""
-    why = {"TPC-C": "contents-tpcc", "Sysbench": "contents-sysbench"}
-    return report.language.say(why.get(report.client or "", "contents-differ"))
+    return report.language.say(report.spec.dataset.WHY_UNLIKE)
 
 
 def _where(report: Report) -> str:
@@ -113,25 +111,10 @@ def _deploy(report: Report) -> str:
 
 
 def _fill(report: Report) -> str:
-    say, loaded = report.language.say, report.spec.dataset
-    dataset = _dataset(report, loaded)
+    say, dataset = report.language.say, report.spec.dataset.said
     if report.restored_dataset:
         return say("step-restore-dataset", dataset=dataset, by=report.dataset_saved_by)
     return say("step-load", dataset=dataset)
-
-
-def _dataset(report: Report, loaded: AnyDataset) -> str:
-    say, whole = report.language.say, report.numbers.whole
-    match loaded:
-        case Warehouses():
-            return say("dataset-warehouses", warehouses=whole(loaded.warehouses))
-        case Records():
-            return say("dataset-records", records=whole(loaded.records))
-        case ScaleFactor():
-            return say("dataset-scale-factor", factor=whole(loaded.scale_factor))
-        case Dataset():
-            tables, rows = whole(loaded.tables), whole(loaded.table_size)
-            return say("dataset-tables", tables=tables, rows=rows)
 
 
 def _consistency(report: Report) -> tuple[str, ...]:
