@@ -6,10 +6,8 @@ import dataclasses
 import re
 import threading
 from collections.abc import Callable, Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin
 
 import boto3
 import pytest
@@ -25,7 +23,6 @@ from benchlab.hosts.access import Access
 from benchlab.plan.fields.publish import Destination
 from benchlab.report.publish import publisher_of
 from benchlab.report.publish.publisher import BasePublisher, Publication
-from tests.builders import plans
 
 PROJECT = Path(__file__).parents[2]
 REGION = "eu-west-1"
@@ -139,13 +136,6 @@ def publication(**fields: Any) -> Publication:
     made = Publication(
         campaign="c1",
         report="sysbench_test",
-        title="Two releases compared",
-        versions=("v6.1.0", "v6.5.0"),
-        started_at=plans.START,
-        state="complete",
-        aa=False,
-        verdicts={"oltp_point_select": "improvement", "oltp_update_index": "inconclusive"},
-        pages={"en": "report.html"},
         files=FILES,
     )
     return dataclasses.replace(made, **fields)
@@ -160,38 +150,3 @@ def publisher(s3: S3, **options: str) -> BasePublisher:
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """botocore tries again at once."""
     monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
-
-
-class Links(HTMLParser):
-    """What a page links to, loads, runs, and says."""
-
-    def __init__(self, page: bytes) -> None:
-        super().__init__()
-        self.links: list[str] = []
-        self.tags: list[str] = []
-        self.attributes: list[str] = []
-        self.text = ""
-        self.feed(page.decode())
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """See the base class."""
-        self.tags.append(tag)
-        self.attributes += [name for name, _ in attrs]
-        self.links += [value or "" for name, value in attrs if name in ("href", "src")]
-
-    def handle_data(self, data: str) -> None:
-        """See the base class."""
-        if self.tags[-1:] != ["style"]:
-            self.text += data
-
-
-def dead_links(s3: S3) -> list[str]:
-    """Links of the pages of a bucket that lead nowhere in it."""
-    objects = s3.all()
-    return [
-        f"{key} -> {link}"
-        for key, content in objects.items()
-        if key.endswith("index.html")
-        for link in Links(content).links
-        if urljoin(key, link) not in objects
-    ]

@@ -24,7 +24,6 @@ from benchlab.language import english, names
 from benchlab.plan.fields.publish import FILES, Destination
 from benchlab.plan.steps import Stage
 from benchlab.report import bundle, evidence
-from benchlab.report.formats import pages
 from benchlab.report.publish import files, place, publisher_of
 from benchlab.report.publish.destinations import (
     EVIDENCE,
@@ -207,16 +206,6 @@ class StoredCampaign:
         publication = Publication(
             campaign=record.id,
             report=record.plan.report,
-            title=self.spec.title,
-            versions=tuple(side.label for side in record.plan.sides.values()),
-            started_at=record.started_at,
-            state=record.state,
-            aa=record.is_aa,
-            verdicts=_verdicts(comparison),
-            pages={
-                code: f"{page.folder}report.html"
-                for code, page in pages.of_languages(self.spec.languages).items()
-            },
             files=contents,
             lacks=tuple(
                 part

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Iterator
@@ -34,8 +33,6 @@ from tests.builders.s3 import (
     PROJECT,
     REGION,
     S3,
-    Links,
-    dead_links,
     publication,
 )
 
@@ -133,17 +130,15 @@ def test_a_campaign_is_published_everywhere_and_again(s3: S3, store: Store, tmp_
     work = measured(s3, store, tmp_path, publish=[ON_S3], languages=["en", "zh"], **small)
     paths = work.publish()
     assert paths[0] == tmp_path / "reports" / "c1" / "report.md"
-    edition = json.loads(s3.read("tidb/weekly/_entries/sysbench_test/c1.json"))["edition"]
+    (edition,) = {key.split("/")[4] for key in s3.all()}
     assert work.published() == {
         "files": str(tmp_path / "reports" / "c1" / "report.html"),
         PLACE: f"{PLACE}/sysbench_test/c1/{edition}/report.html",
     }
-    index = Links(s3.read("tidb/weekly/index.html")).links
-    assert f"sysbench_test/c1/{edition}/zh/report.html" in index
+    assert f"tidb/weekly/sysbench_test/c1/{edition}/zh/report.html" in s3.all()
     for path in paths:
         name = path.relative_to(tmp_path / "reports" / "c1")
         assert s3.read(f"tidb/weekly/sysbench_test/c1/{edition}/{name}") == path.read_bytes()
-    assert dead_links(s3) == []
     ended = store.campaign("c1").ended_at
     s3.asked.clear()
     assert work.publish() == paths
@@ -169,8 +164,7 @@ def test_a_destination_that_fails_loses_nothing_and_stops_no_other(
         assert "`benchlab publish c1`" in said
         assert (tmp_path / "reports" / "c1" / "report.md").exists()
         assert set(work.published()) == {"files", PLACE}
-        assert dead_links(s3) == []
-    notes = [(step.stage, step.phase) for step in work.progress.read()[0]]
+        notes = [(step.stage, step.phase) for step in work.progress.read()[0]]
     assert ("publish", "failed") in notes
     assert ("publish", "published") in notes
     with pytest.raises(PublishError, match=r"s3://not-there-yet/tidb/weekly: listing .*NoSuch"):

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from benchlab.errors import StoreError, meaning_of
 from benchlab.plan.fields.publish import FILES
-from benchlab.report.publish.publisher import BasePublisher, Options, Publication
+from benchlab.report.publish.publisher import MAIN_PAGE, BasePublisher, Options, Publication
 
 
 class FilesOptions(Options):
@@ -34,7 +34,7 @@ class Publisher(BasePublisher):
         write(publication.files, directory)
         for name in publication.lacks:
             _remove(directory / name)
-        return str(directory / publication.main_page)
+        return str(directory / MAIN_PAGE)
 
 
 def write(bundle: Mapping[str, bytes], directory: Path) -> list[Path]:

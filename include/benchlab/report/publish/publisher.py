@@ -26,27 +26,21 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, ClassVar
 
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.plan.documents import Frozen
 
-DIGEST_LENGTH = 12
+MAIN_PAGE = "report.html"
+"""The page of a report to begin with, in its first language."""
 
 
 @dataclass(frozen=True)
 class Publication:
-    """A campaign's report, and what a list of reports says about it.
+    """A campaign's report.
 
     Attributes:
-        versions: of the sides, the baseline first.
-        started_at: when the campaign began, with its time zone.
-        state: ``complete`` or ``failed``.
-        aa: whether both sides are the same, so that a change would be a false alarm.
-        verdicts: on the throughput, by workload.
-        pages: the path of the main page by the code of its language; the first language first.
         files: the whole report as bytes, by relative path.
         lacks: files or directories that other reports have and this one does not; a publisher
             removes those that an earlier report left.
@@ -54,13 +48,6 @@ class Publication:
 
     campaign: str
     report: str
-    title: str
-    versions: tuple[str, ...]
-    started_at: datetime
-    state: str
-    aa: bool
-    verdicts: Mapping[str, str]
-    pages: Mapping[str, str]
     files: Mapping[str, bytes]
     lacks: tuple[str, ...] = ()
 
@@ -71,12 +58,7 @@ class Publication:
         for name in sorted(self.files):
             digest.update(hashlib.sha256(name.encode()).digest())
             digest.update(hashlib.sha256(self.files[name]).digest())
-        return digest.hexdigest()[:DIGEST_LENGTH]
-
-    @property
-    def main_page(self) -> str:
-        """The page to begin with, in the first language."""
-        return next(iter(self.pages.values()))
+        return digest.hexdigest()[:12]
 
 
 class Options(Frozen, ABC):

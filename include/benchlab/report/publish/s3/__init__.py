@@ -1,41 +1,30 @@
-"""Publish a report into a bucket of S3, with an index over all reports that are there::
+"""Publish a report into a bucket of S3::
 
-    <prefix>/index.html                                     all campaigns, the latest first
-    <prefix>/<report type>/<campaign>/index.html            its latest edition, and earlier ones
     <prefix>/<report type>/<campaign>/<edition>/report.html, ...   one edition, never changed
-    <prefix>/_entries/<report type>/<campaign>.json         its line of the index
 
 An edition is named by its content, so that a report that is rendered differently later, as after
-more calibration, is put beside the earlier one. Every object is written before anything links to
-it, and the main page of an edition last: if it is there, the whole edition is.
-
-The index is made from the entries. Concurrent publishers each write their own entry, and renew the
-index until no entry has changed in the meantime; so the last index has all entries.
+more calibration, is put beside the earlier one. Its main page is written last: if it is there, the
+whole edition is. Pages over all campaigns are those of `benchlab site --to s3://bucket/prefix`.
 """
 
 from __future__ import annotations
 
-import re
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
 from typing import Annotated
 
 from pydantic import Field
 
 from benchlab.errors import PublishError, TargetError
 from benchlab.report.publish.publisher import (
-    DIGEST_LENGTH,
+    MAIN_PAGE,
     BasePublisher,
     Options,
     Publication,
 )
-from benchlab.report.publish.s3 import pages
-from benchlab.report.publish.s3.bucket import Bucket, Listing
-from benchlab.report.publish.s3.pages import Entry
+from benchlab.report.publish.s3.bucket import Bucket
 
 # Calls at the same time; boto3's clients may be shared by threads.
 AT_ONCE = 8
-INDEX = "index.html"
 SETTINGS = (
     "see the settings of AWS: in Airflow the Connection benchlab_aws, elsewhere environment or "
     "profile"
@@ -71,17 +60,20 @@ class Publisher(BasePublisher):
 
     def publish(self, publication: Publication) -> str:
         """See :meth:`BasePublisher.publish`; the address is ``s3://bucket/key``."""
-        entry = Entry.from_publication(publication)  # before anything is written
         bucket = self._bucket()
-        folder = self._key(publication.report, publication.campaign)
+        parts = (self.options.prefix, publication.report, publication.campaign, publication.edition)
+        folder = "/".join(filter(None, parts))
         there = bucket.listing(f"{folder}/")
-        self._upload(bucket, publication, f"{folder}/{publication.edition}", there)
-        earlier = _earlier(publication, folder, there)
-        bucket.renew(f"{folder}/{INDEX}", pages.campaign(entry, earlier))
-        line = self._key(pages.ENTRIES, publication.report, f"{publication.campaign}.json")
-        bucket.renew(line, entry.to_json())
-        self._renew_index(bucket)
-        return f"s3://{bucket.name}/{folder}/{publication.edition}/{publication.main_page}"
+
+        def put(name: str) -> None:
+            content = publication.files[name]
+            if there.get(f"{folder}/{name}") != len(content):
+                bucket.put(f"{folder}/{name}", content, changes=False)
+
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(put, [name for name in publication.files if name != MAIN_PAGE]))
+        put(MAIN_PAGE)
+        return f"s3://{bucket.name}/{folder}/{MAIN_PAGE}"
 
     def _bucket(self) -> Bucket:
         from botocore.exceptions import BotoCoreError
@@ -91,40 +83,3 @@ class Publisher(BasePublisher):
         except (TargetError, BotoCoreError, ValueError) as error:  # no such profile; not a URL
             raise PublishError(f"{self.place}: no client for S3: {error}; {SETTINGS}") from error
         return Bucket(client, self.options.bucket)
-
-    def _key(self, *parts: str) -> str:
-        return "/".join(part for part in (self.options.prefix, *parts) if part)
-
-    def _upload(self, bucket: Bucket, publication: Publication, to: str, there: Listing) -> None:
-        """Upload what is missing of an edition, its main page last."""
-
-        def put(name: str) -> None:
-            found, content = there.get(f"{to}/{name}"), publication.files[name]
-            if found is None or found.size != len(content):
-                bucket.put(f"{to}/{name}", content, changes=False)
-
-        main_page = publication.main_page
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            list(pool.map(put, [name for name in publication.files if name != main_page]))
-        put(main_page)
-
-    def _renew_index(self, bucket: Bucket) -> None:
-        made_from: Listing | None = None
-        while (there := bucket.listing(f"{self._key(pages.ENTRIES)}/")) != made_from:
-            with ThreadPoolExecutor(AT_ONCE) as pool:
-                found = dict(zip(there, pool.map(bucket.read, there), strict=True))
-            # None: gone since it was listed, so that the next listing differs.
-            lines = {key: content for key, content in found.items() if content is not None}
-            bucket.renew(self._key(INDEX), pages.index(lines))
-            made_from = there
-
-
-def _earlier(publication: Publication, folder: str, there: Listing) -> dict[str, datetime]:
-    """The other editions that have their main page, with the time of each, the latest first."""
-    edition = rf"{re.escape(folder)}/([0-9a-f]{{{DIGEST_LENGTH}}})/"
-    main_page = re.compile(edition + re.escape(publication.main_page))
-    found = {
-        match[1]: stored.at for key, stored in there.items() if (match := main_page.fullmatch(key))
-    }
-    found.pop(publication.edition, None)
-    return dict(sorted(found.items(), key=lambda item: item[1], reverse=True))

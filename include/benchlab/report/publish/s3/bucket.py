@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import datetime
 from pathlib import PurePosixPath
-from typing import Any, TypeAlias
+from typing import Any
 
 from benchlab.errors import PublishError
 
@@ -51,25 +49,6 @@ _NO_CREDENTIALS = frozenset(
 _ELSEWHERE = frozenset({"PermanentRedirect", "AuthorizationHeaderMalformed", "301"})
 
 
-@dataclass(frozen=True)
-class Stored:
-    """One object as a listing shows it.
-
-    Attributes:
-        size: in bytes.
-        etag: differs if the content does.
-        at: when it was put.
-    """
-
-    size: int
-    etag: str
-    at: datetime
-
-
-Listing: TypeAlias = dict[str, Stored]
-"""What is below a prefix, by key."""
-
-
 class Bucket:
     """One bucket; every call raises :class:`PublishError` if S3 refuses or does not answer.
 
@@ -82,16 +61,14 @@ class Bucket:
     def __init__(self, client: Any, name: str, *, correct: str = _CORRECT) -> None:
         self._client, self.name, self._correct = client, name, correct
 
-    def listing(self, prefix: str) -> Listing:
-        """All objects whose keys begin with ``prefix``."""
+    def listing(self, prefix: str) -> dict[str, int]:
+        """All objects whose keys begin with ``prefix``, with their sizes in bytes."""
         with self._errors("listing", prefix):
             pages = self._client.get_paginator("list_objects_v2").paginate(
                 Bucket=self.name, Prefix=prefix
             )
             return {
-                found["Key"]: Stored(found["Size"], found["ETag"], found["LastModified"])
-                for page in pages
-                for found in page.get("Contents", ())
+                found["Key"]: found["Size"] for page in pages for found in page.get("Contents", ())
             }
 
     def read(self, key: str) -> bytes | None:
@@ -123,11 +100,6 @@ class Bucket:
                 ContentType=CONTENT_TYPES.get(PurePosixPath(key).suffix, UNKNOWN),
                 CacheControl=ASK_AGAIN if changes else FOR_EVER,
             )
-
-    def renew(self, key: str, content: bytes) -> None:
-        """Write an object that may change, unless it has this content."""
-        if self.read(key) != content:
-            self.put(key, content, changes=True)
 
     def remove(self, key: str) -> None:
         """Remove an object; harmless where there is none."""
