@@ -117,7 +117,7 @@ console, and the list price of a rented client. Without the former nothing is ma
 **What can be left over**: nothing for longer than twice the planned time and two hours after the
 start, as long as `reap_expired_fleets` is unpaused: the cluster's name says when it expires.
 
-`docs/GUIDE.md` (*On TiDB Cloud*) has the Connection `tidb_cloud`, with API key and CA certificate.
+`docs/guide/tidb-cloud.md` has the Connection `tidb_cloud`, with API key and CA certificate.
 """
 
 ON_TARGET = {"ec2": ON_EC2, "tidb_cloud": ON_TIDB_CLOUD}

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 import yaml
 
+from benchlab.cli.main import COMMANDS
 from benchlab.targets.local import TOOLS
 from tests import layers
 
@@ -193,6 +194,54 @@ def test_the_summary_counts_over_all_layers() -> None:
     lines = layers.summary(outcomes).splitlines()
     assert lines[-1].strip("= ") == "1 failed, 4 passed, 2 skipped in 6.50s"
     assert "FAILED tests.airflow::t" in lines
+
+
+# ---------------------------------------------------------------- documents
+
+PAGES = [
+    *ROOT.glob("*.md"),
+    *(ROOT / "docs").rglob("*.md"),
+    *(ROOT / ".github").rglob("*.md"),
+    ROOT / "tests/hosts/README.md",
+]
+
+
+def _anchors(page: Path) -> set[str]:
+    """The headings of a page as GitHub makes anchors of them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {
+        re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings
+    }
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_of_documents_lead_somewhere(page: Path) -> None:
+    """To a file of the checkout, and to a heading that it has."""
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        linked = (page.parent / name).resolve() if name else page
+        assert linked.exists(), target
+        assert not anchor or anchor in _anchors(linked), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_documents_name_commands_that_there_are(page: Path) -> None:
+    """Of `make` and of `benchlab`."""
+    text = page.read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    commands = {name for module in COMMANDS.values() for name in module}
+    assert set(re.findall(r"(?:^ {4}|`)make ([a-z-]+)", text, re.MULTILINE)) <= targets
+    said = r"(?:^ {4}|`)(?:\.venv/bin/)?benchlab ([a-z][a-z-]+)"
+    assert set(re.findall(said, text, re.MULTILINE)) <= commands
+
+
+def test_the_page_on_where_to_change_what_names_files_that_there_are() -> None:
+    """Below the core, or below the checkout."""
+    text = (ROOT / "docs/WHERE.md").read_text(encoding="utf-8")
+    for name in re.findall(r"`([\w./-]+/[\w.-]*)`", text):
+        assert (ROOT / name).exists() or (ROOT / "include/benchlab" / name).exists(), name
 
 
 # ---------------------------------------------------------------- the core

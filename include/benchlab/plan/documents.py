@@ -43,7 +43,7 @@ _NUMBER, _WHOLE, _TRUTH = "must be a number", "must be a whole number", "must be
 _LIST, _FIELDS, _TEXT = "must be a list", "must be fields with their values", "must be a text"
 _DAY = "must be a day, written as YYYY-MM-DD"
 _FAULTS = {
-    "extra_forbidden": "unknown key; is it misspelt? docs/GUIDE.md lists the fields",
+    "extra_forbidden": "unknown key; is it misspelt? docs/guide/report-types.md lists the fields",
     "missing": "missing; it must be set",
     "greater_than": "must be more than {gt}",
     "greater_than_equal": "must be at least {ge}",

@@ -20,7 +20,7 @@ from benchlab.report.formats.plan_text import duration
 _WHAT_TO_DO = (
     "**To start it**: *Trigger*, look over the form, *Trigger* again. The log of **verdict** ends "
     "in the answer, the log of **publish** in the links of the report. **To end it early**: mark "
-    "the run as failed; **give_back** still runs. `docs/GUIDE.md` explains fields and rules."
+    "the run as failed; **give_back** still runs. `docs/guide` explains fields and rules."
 )
 PLACES = {
     "local": "this machine",

@@ -178,7 +178,7 @@ def test_a_first_run_costs_less_than_two_dollars() -> None:
     lifetime = longest + SPARE_MINUTES
     left_alone = pricing.load(HOME.configs / "prices.csv").rent(topology).dollars(lifetime)
     assert left_alone < 2
-    page = (ROOT / "docs/FIRST_RUN.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/guide/first-run-aws.md").read_text(encoding="utf-8")
     assert f"dollars: about {planned['dollars']:.2f}" in page
     assert f"that would be {left_alone:.2f} dollars" in page
 

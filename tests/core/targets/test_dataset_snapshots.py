@@ -390,7 +390,7 @@ def test_a_bucket_that_refuses_is_told_with_the_permissions_it_needs(s3: Any) ->
     place = DatasetSnapshot("s3://datasets/small", Access(aws=lambda service, region: s3), REGION)
     with Stubber(s3) as answers:
         answers.add_client_error("put_object", "AccessDenied")
-        with pytest.raises(TargetError, match=r"AccessDenied.*GUIDE\.md \(Dataset snapshots\)"):
+        with pytest.raises(TargetError, match=r"AccessDenied.*ec2\.md \(Dataset snapshots\)"):
             place.write_note({})
 
 

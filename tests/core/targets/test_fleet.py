@@ -111,7 +111,7 @@ def test_every_program_that_hosts_need_is_in_the_lists_that_people_install_from(
         r"^\??([a-z0-9-]+)", (project / "requirements-debian.txt").read_text(), re.M
     )
     assert wanted <= {*listed}
-    guide = (project / "docs/GUIDE.md").read_text().partition("## On hosts you own")[2]
+    guide = (project / "docs/guide/hosts.md").read_text()
     assert wanted <= {*re.findall(r"`([a-z0-9-]+)`", guide.partition("**Topology**")[0])}
 
 

@@ -26,7 +26,7 @@ NAME = "short_ranges"
 @pytest.fixture
 def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workload]:
     """The guide's example, beside Benchlab's own modules."""
-    guide = (PROJECT / "docs/GUIDE.md").read_text(encoding="utf-8")
+    guide = (PROJECT / "docs/guide/workloads.md").read_text(encoding="utf-8")
     (text,) = re.findall(rf"as `{NAME}\.py`:\n\n```python\n(.+?)```\n", guide, re.DOTALL)
     (tmp_path / f"{NAME}.py").write_text(text, encoding="utf-8")
     monkeypatch.setattr(workloads, "__path__", [*workloads.__path__, str(tmp_path)])

@@ -18,7 +18,7 @@ Answer = TypeVar("Answer")
 
 DENIED = frozenset({"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"})
 # Where the permissions are listed that a service needs; for all others in the policy.
-PERMISSIONS = {"s3": "docs/GUIDE.md (Dataset snapshots)"}
+PERMISSIONS = {"s3": "docs/guide/ec2.md (Dataset snapshots)"}
 _RENEW = "the credentials have expired: log in again (`aws sso login`), or make new ones"
 _WRONG = (
     "the credentials are not valid, or this region is not enabled in their account (AWS console, "
@@ -148,7 +148,7 @@ def _not_asked(error: Exception, client: Any) -> str:
         case NoCredentialsError():
             return (
                 "there are no credentials in the environment, in a profile or in this machine's "
-                "role; set AWS_PROFILE or AWS_ACCESS_KEY_ID (docs/GUIDE.md, On EC2)"
+                "role; set AWS_PROFILE or AWS_ACCESS_KEY_ID (docs/guide/ec2.md)"
             )
         case PartialCredentialsError():
             return f"half of the credentials is missing: {error.kwargs.get('cred_var')}"
