@@ -11,6 +11,7 @@ from benchlab import targets
 from benchlab.campaign import preload
 from benchlab.campaign.deployment import client_config, endpoint
 from benchlab.campaign.sequence import TrialSequence
+from benchlab.campaign.state import StateFile
 from benchlab.campaign.step_times import StepClock
 from benchlab.campaign.stored import StoredCampaign
 from benchlab.engines.database import OPEN_USER, Database
@@ -25,7 +26,7 @@ from benchlab.plan.steps import minutes_with_end
 from benchlab.results import ended_servers
 from benchlab.results.records import Campaign, Condition, Moment
 from benchlab.results.store import Store
-from benchlab.targets.target import LOAD_THREADS, Balancer
+from benchlab.targets.target import LOAD_THREADS, Balancer, BaseTarget
 from benchlab.workloads.client import Endpoint, Session, program_of
 from benchlab.workloads.workload import Query
 
@@ -44,23 +45,32 @@ def by_client(engine: Database) -> Query | None:
 class Preparation(StoredCampaign):
     """A campaign whose sides can be prepared; each stage can be repeated.
 
+    Args:
+        target: where it runs; None: what its report type names.
+        state: how far it is; None: the file in its directory.
+
     Attributes:
-        target: where it runs.
         sequence: its trials.
     """
 
     def __init__(
-        self, home: Home, store: Store, campaign: Campaign, access: Access | None = None
+        self,
+        home: Home,
+        store: Store,
+        campaign: Campaign,
+        access: Access | None = None,
+        target: BaseTarget | None = None,
+        state: StateFile | None = None,
     ) -> None:
         super().__init__(home, store, campaign, access)
-        self.target = targets.by_name()[self.spec.target](
+        self.target = target or targets.by_name()[self.spec.target](
             home, campaign.id, self.plan, self.spec, self.access
         )
+        self.state = state or StateFile(self.directory)
         self.target.client_program = campaign.environment.get("client_program")
         self.target.client_path = campaign.client_path
-        self.sequence = TrialSequence(home, store, campaign, self.target)
+        self.sequence = TrialSequence(home, store, campaign, self.target, self.state)
         self.sequence.lay_out = self.prepare
-        self.state = self.sequence.state
         self._clock = StepClock(self, self.state)
 
     @property

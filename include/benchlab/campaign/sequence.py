@@ -62,11 +62,16 @@ class TrialSequence:
         lay_out: deploys and prepares both sides for the :meth:`current` deployment.
 
     Example:
-        ``TrialSequence(home, store, campaign, target).measure_next()``
+        ``TrialSequence(home, store, campaign, target, state).measure_next()``
     """
 
     def __init__(
-        self, home: Home, store: Store, campaign: Campaign, deployment: Deployment
+        self,
+        home: Home,
+        store: Store,
+        campaign: Campaign,
+        deployment: Deployment,
+        state: StateFile,
     ) -> None:
         self.home, self.store, self.campaign = home, store, campaign
         self.deployment = deployment
@@ -76,7 +81,7 @@ class TrialSequence:
         self.spending: Spending | None = None
         self.redo: Callable[[], Collection[str]] | None = None
         self.lay_out: Callable[[], object] = _no_other_deployment
-        self.state = StateFile(self.directory)
+        self.state = state
         self.recoveries = Recoveries(self.state)
 
     def measure_next(self, attempt: int = 1) -> TrialResult | None:

@@ -19,6 +19,7 @@ from benchlab.campaign import planning, removal, step_times
 from benchlab.campaign.deployment import client_config
 from benchlab.campaign.outcome import Outcome
 from benchlab.campaign.preparation import Preparation, QueryOn, by_client
+from benchlab.campaign.state import StateFile
 from benchlab.engines import builds
 from benchlab.errors import (
     AtWorkError,
@@ -43,7 +44,7 @@ from benchlab.results import ended_servers
 from benchlab.results.records import REPLACED, SPENT, Campaign, Condition
 from benchlab.results.store import Store
 from benchlab.targets import fleet_files
-from benchlab.targets.target import Taken
+from benchlab.targets.target import BaseTarget, Taken
 from benchlab.workloads import lua_script, sysbench_archive
 from benchlab.workloads import program as client_program
 
@@ -70,9 +71,15 @@ class CampaignRun(Preparation):
     """
 
     def __init__(
-        self, home: Home, store: Store, campaign: Campaign, access: Access = EVERYDAY
+        self,
+        home: Home,
+        store: Store,
+        campaign: Campaign,
+        access: Access = EVERYDAY,
+        target: BaseTarget | None = None,
+        state: StateFile | None = None,
     ) -> None:
-        super().__init__(home, store, campaign, access)
+        super().__init__(home, store, campaign, access, target, state)
         self.is_new = False  # set by `create`
         if self.target.rents:
             self.sequence.redo = self.replace_lost

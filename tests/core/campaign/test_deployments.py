@@ -55,7 +55,7 @@ class Deployments(Bench):
     def resumed(self) -> TrialSequence:
         """In another process."""
         self.sequence = TrialSequence(
-            self.home, self.store, self.store.campaign("c1"), self.deployment
+            self.home, self.store, self.store.campaign("c1"), self.deployment, self.sequence.state
         )
         self.sequence.lay_out = self.lay_out
         return self.sequence

@@ -14,7 +14,7 @@ from upath import UPath
 
 from benchlab.campaign import calm, trial_columns
 from benchlab.campaign.sequence import TRIES, TrialSequence
-from benchlab.campaign.state import Begun
+from benchlab.campaign.state import Begun, StateFile
 from benchlab.campaign.stored import StoredCampaign
 from benchlab.errors import (
     EngineError,
@@ -65,6 +65,7 @@ class Bench:
             store,
             made,
             self.deployment,
+            StateFile(home.campaign(made.id)),
         )
         self.directory = home.campaign(made.id)
         states.provisioned(self.sequence.state)
@@ -627,7 +628,8 @@ def test_a_recovery_that_fails_is_tried_again_and_not_for_ever(
     for number in (1, 2):
         with pytest.raises(TryFailedError, match=rf"tikv-2: .* try {number} of 3: no zone has"):
             bench.sequence.measure_next()
-    other = TrialSequence(bench.home, bench.store, bench.store.campaign("c1"), bench.deployment)
+    campaign, state = bench.store.campaign("c1"), bench.sequence.state
+    other = TrialSequence(bench.home, bench.store, campaign, bench.deployment, state)
     other.redo = works
     assert other.measure_next() is not None
     assert redone == [1]
