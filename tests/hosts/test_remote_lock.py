@@ -19,6 +19,7 @@ from benchlab.hosts.ssh.executor import SSHExecutor
 from tests.hosts.namespaces import NamespaceHost, Namespaces, own
 
 PATH = Path("/run/lock/benchlab.lock")
+HOME = Path("/srv/benchlab")
 
 
 @pytest.fixture(scope="module")
@@ -53,14 +54,14 @@ def another(
     """The lock as somebody sees it who logs in by another account."""
     login = replace(fleet_host(host, "client-1"), user="other")
     with SSHExecutor(login, ssh_key[0], own("c3"), Path("/home/other/x")) as executor:
-        yield RemoteLock(executor, PATH)
+        yield RemoteLock(executor, PATH, HOME)
 
 
 @pytest.fixture
 def locks(executors: tuple[SSHExecutor, SSHExecutor]) -> tuple[RemoteLock, RemoteLock]:
     """The one lock, as these two see it."""
     first, second = executors
-    return RemoteLock(first, PATH), RemoteLock(second, PATH)
+    return RemoteLock(first, PATH, HOME), RemoteLock(second, PATH, HOME)
 
 
 def test_a_host_is_taken_and_given_back(locks: tuple[RemoteLock, RemoteLock]) -> None:
@@ -73,7 +74,7 @@ def test_a_host_is_taken_and_given_back(locks: tuple[RemoteLock, RemoteLock]) ->
     assert (holder.campaign, holder.origin, holder.home) == (
         "c1",
         "benchlab run",
-        socket.gethostname(),
+        f"{socket.gethostname()}:{HOME}",
     )
     assert not theirs.release("c2")
     assert mine.release("c1")
@@ -94,7 +95,7 @@ def test_a_second_campaign_is_refused_by_name(
         host.address,
         "c1",
         "Airflow run manual__x",
-        f"state in {socket.gethostname()}",
+        f"state in {socket.gethostname()}:{HOME}",
         "benchlab give-back c1",
     ):
         assert part in str(caught.value)
@@ -194,7 +195,7 @@ def test_of_many_who_take_a_host_one_does(
 def test_it_is_the_lock_that_the_host_itself_knows(tmp_path: Path) -> None:
     """A campaign that runs on the client host keeps one that comes by SSH out, and conversely."""
     path = tmp_path / "lock"
-    machine, remote = MachineLock(path), RemoteLock(LocalExecutor(tmp_path, "c1"), path)
+    machine, remote = MachineLock(path), RemoteLock(LocalExecutor(tmp_path, "c1"), path, HOME)
     machine.acquire("c1", "benchlab run", tmp_path, None)
     with pytest.raises(LockHeldError, match="c1"):
         remote.acquire("c2", "benchlab run")
@@ -223,4 +224,4 @@ def test_a_lock_that_cannot_be_made_is_an_error(
 ) -> None:
     """With the file's name, and no campaign continues without a lock."""
     with pytest.raises(CommandError, match="/nowhere/lock"):
-        RemoteLock(executors[0], Path("/nowhere/lock")).acquire("c1", "benchlab run")
+        RemoteLock(executors[0], Path("/nowhere/lock"), HOME).acquire("c1", "benchlab run")

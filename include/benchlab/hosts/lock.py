@@ -19,30 +19,28 @@ versions made it, is respected too, and replaced when its holder is over.
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import json
 import os
-import pwd
 import socket
-import stat
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import pydantic
 from pydantic import Field
 
-from benchlab.errors import AtWorkError, LockHeldError, TargetError, meaning_of
+from benchlab.errors import AtWorkError, CommandError, LockHeldError, TargetError
 from benchlab.home import ID
-from benchlab.hosts.executor import Executor
+from benchlab.hosts.executor import Executor, LocalExecutor
 
 LEASE_S = 2 * 3600.0
+# A lease that was renewed so short a time ago is not written again.
+_FRESH_S = 60.0
 # Any account may lock a file that it can read; no campaign is to hang on that.
 LOCKED_LIMIT_S = 10
 # A file is empty between its making and its holder's first words.
@@ -54,7 +52,6 @@ Moment = tuple[str, float]
 _Seconds = Annotated[float, Field(ge=-1e11, le=1e11)]  # years that a date can have
 _NOT_A_FILE = "is not a regular file"
 _SECOND_NAME = "has a second name (a hard link)"
-_BUSY = f"has been kept locked by another process for {LOCKED_LIMIT_S} s; see `fuser` of it"
 _NOT_IN_FILE = ("account", "loose")
 _EMPTY = "is an empty file of another account, which that account or root has to remove"
 
@@ -65,12 +62,11 @@ _EMPTY = "is an empty file of another account, which that account or root has to
 # `dd` does not truncate: a process that dies in between does not free a host that is held.
 _SCRIPT = f"""
 say() {{
-    cat /proc/sys/kernel/random/boot_id
-    date +%s.%N
-    printf '%s\\n' "$account" "$loose" "$1" "$found"
+    read -r boot < /proc/sys/kernel/random/boot_id
+    printf '%s\\n' "$boot" "$(date +%s.%N)" "$account" "$loose" "$1" "$found"
     exit 0
 }}
-of() {{ stat -L -c "$1" /proc/self/fd/9; }}
+me=$(id -u)
 for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
     account= loose= found=
     if [ ! -e "$1" ] && [ ! -L "$1" ]; then
@@ -79,12 +75,13 @@ for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
     fi
     if [ -L "$1" ] || [ ! -f "$1" ]; then say '{_NOT_A_FILE}'; fi
     command exec 9< "$1" || continue
-    flock -w {LOCKED_LIMIT_S} 9 || say '{_BUSY}'
-    [ "$(stat -c %d:%i "$1")" = "$(of %d:%i)" ] || continue
-    [ "$(of %h)" = 1 ] || say '{_SECOND_NAME}'
-    [ "$(of %u)" = "$(id -u)" ] || account=$(of %U)
-    case $(of %a) in *[2367] | *[2367]?) loose=yes ;; esac
-    found=$(head -c {MOST_BYTES} <&9)
+    flock -w $limit 9 || say "has been kept locked by another process for $limit s; see 'fuser'"
+    set -- "$1" "$2" "$3" "$4" $(stat -L -c '%d:%i %h %u %U %a' /proc/self/fd/9)
+    [ "$(stat -c %d:%i "$1")" = "$5" ] || continue
+    [ "$6" = 1 ] || say '{_SECOND_NAME}'
+    [ "$7" = "$me" ] || account=$8
+    case $9 in *[2367] | *[2367]?) loose=yes ;; esac
+    found=$(head -c {MOST_BYTES} <&9 | tr '\\000' '?')
     if [ "$2" = read ] || [ "$found" != "$3" ]; then say ''; fi
     if [ -n "$account" ] && [ -n "$found" ]; then say ''; fi
     if [ -n "$account$loose" ]; then
@@ -114,7 +111,8 @@ class Holder:
     Attributes:
         campaign: its id.
         origin: how it was started, for people: ``benchlab run``, ``Airflow run manual__...``.
-        home: the directory of its state.
+        home: the directory of its state; on a host, with the name of its machine. Another home's
+            campaign of the same id is another campaign.
         driver: pid of the process that drives the campaign; None where a scheduler does.
         driver_started: that process's start time in clock ticks, which distinguishes it from a
             later process with the same pid; None without a driver.
@@ -137,6 +135,10 @@ class Holder:
     until: _Seconds
     account: str | None = None
     loose: bool = False
+
+    def is_of(self, campaign: str, home: str | None) -> bool:
+        """Whether it is this account's campaign of that id; ``home``: whose, None: of any home."""
+        return self.account is None and self.campaign == campaign and home in (None, self.home)
 
     @property
     def is_own(self) -> bool:
@@ -185,17 +187,21 @@ class _Found:
     loose: bool = False
 
 
-class _Lock(ABC):
-    """What both locks do with their file."""
+class _Lock:
+    """What both locks do with their file.
 
-    path: Path
-    #: The machine's name, and how a message about a faulty file begins.
-    machine: str
-    fault: str
-    #: Whether the file is on this machine.
-    here: ClassVar[bool]
+    Args:
+        machine: its name in messages.
+        fault: how a message about a faulty file begins.
+        home: whose campaigns ask; None: it is said with each question.
+    """
 
-    @abstractmethod
+    def __init__(
+        self, executor: Executor, path: Path, machine: str, fault: str, home: str | None = None
+    ) -> None:
+        self._executor, self.path = executor, path
+        self.machine, self.fault, self.home = machine, fault, home
+
     def _exchange(self, *swap: str) -> tuple[Moment, _Found]:
         """The moment on that machine, and the file before it was changed.
 
@@ -206,6 +212,14 @@ class _Lock(ABC):
         Raises:
             TargetError: the file is not one that is to be trusted; says why.
         """
+        arguments = ["swap", *swap] if swap else ["read"]
+        # As input, so that an error shows the file and not the script.
+        command = ["sh", "-s", "--", str(self.path), *arguments]
+        done = self._executor.run(command, stdin=f"limit={LOCKED_LIMIT_S}\n{_SCRIPT}")
+        boot, now, account, loose, wrong, text = done.stdout.split("\n", 5)
+        if wrong:
+            raise self._wrong(wrong)
+        return (boot, float(now)), _Found(text.rstrip("\n"), account or None, bool(loose))
 
     def holder(self) -> Holder | None:
         """Who holds the machine, at work or left behind; None where nobody does.
@@ -216,7 +230,7 @@ class _Lock(ABC):
         """
         return self._parse(self._exchange()[1])
 
-    def check(self, campaign: str) -> Holder | None:
+    def check(self, campaign: str, home: str | None = None) -> Holder | None:
         """What taking it would return or raise now; nothing is taken.
 
         Returns:
@@ -224,24 +238,22 @@ class _Lock(ABC):
             other accounts may have written who it is.
 
         Raises:
-            LockHeldError: another campaign is at work; names it.
+            LockHeldError: another campaign is at work, or another home's of this id; names it.
             TargetError, CommandError: as :meth:`holder`.
         """
         at, file = self._exchange()
-        return self._displaced(self._parse(file), campaign, at)
+        return self._displaced(self._parse(file), campaign, home or self.home, at)
 
     def release(self, campaign: str, home: str | None = None) -> bool:
         """Give the machine back; False where the campaign lacks it; raises as :meth:`holder`.
 
         Args:
-            home: whose campaign of that id; None: of any home.
+            home: whose campaign of that id; None: the lock's own home's, else of any home.
         """
         while True:
             file = self._exchange()[1]
             found = self._parse(file)
-            if found is None or found.campaign != campaign or found.account is not None:
-                return False
-            if home not in (None, found.home):
+            if found is None or not found.is_of(campaign, home or self.home):
                 return False
             if self._exchange(file.text, "")[1] == file:
                 return True
@@ -252,16 +264,18 @@ class _Lock(ABC):
         while True:
             at, file = self._exchange()
             found = self._parse(file)
-            displaced = self._displaced(found, campaign, at)
-            renewed = found if found and found.campaign == campaign else None
+            displaced = self._displaced(found, campaign, home, at)
+            renewed = found if found and found.is_of(campaign, home) else None
             if renewed and renewed.driver != driver and not self._left_behind(renewed, at):
                 who = f"process {renewed.driver}" if renewed.driver else "a scheduler"
-                # Another home may have a campaign of the same id.
-                raise (AtWorkError if renewed.home == home else LockHeldError)(
+                raise AtWorkError(
                     f"{self.machine} is held by {renewed}: {who} is at work on this very campaign. "
                     "Wait for it; if it is no longer wanted, "
                     f"`benchlab give-back {campaign}` ends it"
                 )
+            until = at[1] + lease_s
+            if renewed and renewed.is_own and 0 <= until - renewed.until < _FRESH_S:
+                return None  # renewed by the trial before
             holder = Holder(
                 campaign=campaign,
                 origin=origin,
@@ -270,14 +284,16 @@ class _Lock(ABC):
                 driver_started=_started(driver) if driver is not None else None,
                 boot=at[0],
                 since=renewed.since if renewed else at[1],
-                until=at[1] + lease_s,
+                until=until,
             )
             text = {key: value for key, value in asdict(holder).items() if key not in _NOT_IN_FILE}
             if self._exchange(file.text, json.dumps(text))[1] == _Found(file.text):
                 return displaced
 
-    def _displaced(self, found: Holder | None, campaign: str, at: Moment) -> Holder | None:
-        if found is None or (found.campaign == campaign and found.account is None):
+    def _displaced(
+        self, found: Holder | None, campaign: str, home: str | None, at: Moment
+    ) -> Holder | None:
+        if found is None or found.is_of(campaign, home):
             return None
         if found.account is not None:
             raise LockHeldError(
@@ -296,7 +312,7 @@ class _Lock(ABC):
         return found if found.is_own else None
 
     def _left_behind(self, found: Holder, at: Moment) -> str | None:
-        return found.left_behind(None if self.here else at)
+        return found.left_behind(at)
 
     def _parse(self, file: _Found) -> Holder | None:
         if not file.text.strip():
@@ -320,11 +336,9 @@ class MachineLock(_Lock):
         ``MachineLock().holder()`` is None where no campaign holds this machine.
     """
 
-    machine, here = "this machine", True
-
     def __init__(self, path: Path | None = None) -> None:
-        self.path = path or default_path()
-        self.fault = f"{self.path}:"
+        path = path or default_path()
+        super().__init__(LocalExecutor(path.parent, "lock"), path, "this machine", f"{path}:")
 
     def acquire(
         self,
@@ -341,105 +355,23 @@ class MachineLock(_Lock):
             run and have to be ended first. None otherwise.
 
         Raises:
-            LockHeldError: another campaign, or another process of this one, is at work; names it.
+            LockHeldError: another campaign, or another home's of this id, is at work; names it.
+            AtWorkError: another process of this campaign is.
             TargetError: the lock file is not a lock of Benchlab, or cannot be opened.
         """
         return self._take(campaign, origin, str(home), driver, lease_s)
 
+    def _left_behind(self, found: Holder, at: Moment) -> str | None:
+        return found.left_behind()
+
     def _exchange(self, *swap: str) -> tuple[Moment, _Found]:
         try:
-            found = self._swap(*swap) if swap else self._read()
-        except OSError as error:
-            if error.errno == errno.ELOOP:
-                raise self._wrong(_NOT_A_FILE) from error
+            return super()._exchange(*swap)
+        except CommandError as error:
             raise TargetError(
-                f"{self.path}: the machine's lock cannot be opened: {meaning_of(error)}; make it "
-                "accessible for this user, or name another file in BENCHLAB_LOCK"
+                f"{self.path}: the machine's lock cannot be opened; make it accessible for this "
+                "user, or name another file in BENCHLAB_LOCK"
             ) from error
-        return (_boot_id(), time.time()), found
-
-    def _read(self) -> _Found:
-        try:
-            file = _open(self.path, os.O_RDONLY)
-        except FileNotFoundError:
-            return _Found()
-        try:
-            return self._examine(file, fcntl.LOCK_SH)
-        finally:
-            os.close(file)
-
-    def _swap(self, expected: str, new: str) -> _Found:
-        deadline = time.monotonic() + EMPTY_LIMIT_S
-        while True:
-            try:
-                file = self._open_to_write(create=not expected)
-            except FileExistsError:
-                continue
-            if file is None:
-                return _Found()
-            try:
-                found = self._swap_in(file, expected, new, deadline)
-            finally:
-                os.close(file)
-            if found is not None:
-                return found
-            time.sleep(0.005)
-
-    def _swap_in(self, file: int, expected: str, new: str, deadline: float) -> _Found | None:
-        """Swap in a file that is open; None: another file is, or has to be, in its place."""
-        found = self._examine(file, fcntl.LOCK_EX)
-        if not _is_at(file, self.path):
-            return None
-        if found.text != expected or (found.account and found.text):
-            return found
-        if found == _Found(expected):
-            self._write(file, new)
-            return found
-        # Whoever has a file open that other accounts can write could still write into it.
-        try:
-            self.path.unlink(missing_ok=True)
-        except PermissionError:  # another account's, which may be about to write
-            if time.monotonic() > deadline:
-                raise self._wrong(_EMPTY) from None
-            return None
-        return None if new else found
-
-    def _write(self, file: int, text: str) -> None:
-        # Written, then truncated: a process that dies in between does not free the machine.
-        os.fchmod(file, 0o644)
-        os.pwrite(file, text.encode(), 0)
-        os.ftruncate(file, len(text.encode()))
-        if not text:  # removed, because no other account could take this one's file
-            with contextlib.suppress(PermissionError):
-                self.path.unlink()
-
-    def _open_to_write(self, *, create: bool) -> int | None:
-        try:
-            return _open(self.path, os.O_RDWR)
-        except PermissionError:
-            return _open(self.path, os.O_RDONLY)  # another account's, to see that it is
-        except FileNotFoundError:
-            return _open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL) if create else None
-
-    def _examine(self, file: int, lock: int) -> _Found:
-        """Wait for a file that is open, and read it."""
-        about = os.fstat(file)
-        if not stat.S_ISREG(about.st_mode):
-            raise self._wrong(_NOT_A_FILE)
-        if about.st_nlink > 1:
-            raise self._wrong(_SECOND_NAME)
-        deadline = time.monotonic() + LOCKED_LIMIT_S
-        while True:
-            try:
-                fcntl.flock(file, lock | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise TargetError(f"{self.fault} {_BUSY}") from None
-                time.sleep(0.005)
-        text = os.pread(file, MOST_BYTES, 0).decode("utf-8", "replace")
-        account = None if about.st_uid == os.geteuid() else _account(about.st_uid)
-        return _Found(text, account, bool(about.st_mode & (stat.S_IWGRP | stat.S_IWOTH)))
 
 
 class RemoteLock(_Lock):
@@ -448,38 +380,31 @@ class RemoteLock(_Lock):
     Args:
         executor: the host, usually the client's host of the fleet.
         path: the lock file there. Its directory has to exist.
+        home: of the campaigns that ask, on this machine, whose name is recorded with it.
         driven: whether a process of this machine drives a campaign: then its lease does not matter.
     """
 
-    here = False
+    home: str
 
     def __init__(
-        self, executor: Executor, path: Path, driven: Callable[[str], bool] = lambda campaign: False
+        self,
+        executor: Executor,
+        path: Path,
+        home: Path,
+        driven: Callable[[str], bool] = lambda campaign: False,
     ) -> None:
-        self._executor, self.path, self._driven = executor, path, driven
-        self.machine, self.fault = executor.host, f"on {executor.host}: {path}"
+        place = f"{socket.gethostname()}:{home}"
+        super().__init__(executor, path, executor.host, f"on {executor.host}: {path}", place)
+        self._driven = driven
 
     def acquire(self, campaign: str, origin: str, lease_s: float = LEASE_S) -> Holder | None:
-        """See :meth:`MachineLock.acquire`; CommandError where the host's file cannot be opened.
-
-        This machine's name is recorded as the place of the state.
-        """
-        return self._take(campaign, origin, socket.gethostname(), None, lease_s)
+        """See :meth:`MachineLock.acquire`; CommandError where the host's file cannot be opened."""
+        return self._take(campaign, origin, self.home, None, lease_s)
 
     def _left_behind(self, found: Holder, at: Moment) -> str | None:
-        if found.home == socket.gethostname() and self._driven(found.campaign):
+        if found.home == self.home and self._driven(found.campaign):
             return None
         return super()._left_behind(found, at)
-
-    def _exchange(self, *swap: str) -> tuple[Moment, _Found]:
-        arguments = ["swap", *swap] if swap else ["read"]
-        # As input, so that an error shows the file and not the script.
-        command = ["sh", "-s", "--", str(self.path), *arguments]
-        done = self._executor.run(command, stdin=_SCRIPT)
-        boot, now, account, loose, wrong, text = done.stdout.split("\n", 5)
-        if wrong:
-            raise self._wrong(wrong)
-        return (boot, float(now)), _Found(text.rstrip("\n"), account or None, bool(loose))
 
 
 @contextlib.contextmanager
@@ -515,25 +440,6 @@ def fence(path: Path, limit_s: float) -> Iterator[float]:
 @cache
 def _holders() -> pydantic.TypeAdapter[Holder]:
     return pydantic.TypeAdapter(Holder)
-
-
-def _open(path: Path, flags: int) -> int:
-    """Open what is at this very place: no link's target, and without waiting for a pipe's end."""
-    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
-
-
-def _is_at(file: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(file), path.lstat())
-    except FileNotFoundError:
-        return False
-
-
-def _account(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return f"with uid {uid}"
 
 
 def _boot_id() -> str:

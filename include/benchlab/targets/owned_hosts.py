@@ -33,7 +33,10 @@ def lock_of(client: Executor, fleet: Fleet, state: Path) -> RemoteLock:
         state: the directory on this machine of the campaign that asks, beside those of others.
     """
     path = fleet.client.data / LOCK
-    return RemoteLock(client, path, lambda campaign: fleet_files.driven(state.with_name(campaign)))
+    home = state.parents[1]
+    return RemoteLock(
+        client, path, home, lambda campaign: fleet_files.driven(state.with_name(campaign))
+    )
 
 
 def give_back(state: Path, access: Access) -> None:
@@ -47,7 +50,9 @@ def give_back(state: Path, access: Access) -> None:
     """
     fleet, campaign = fleet_files.read_fleet(state), state.name
     if fleet_files.opened(state).exists():
-        faults = clean(fleet, fleet_files.read_key(state), campaign)
+        faults: list[str] = []
+        if not _is_anothers(state, fleet):
+            faults = clean(fleet, fleet_files.read_key(state), campaign)
         faults += _give_lock_back(state, fleet, is_clean=not faults)
         _refuse(
             faults,
@@ -117,13 +122,30 @@ def _remove_clusters(
     return faults
 
 
+def _is_anothers(state: Path, fleet: Fleet) -> bool:
+    """Whether the hosts are held by another home's campaign of the same id: what they have of that
+    id is not this campaign's.
+    """
+    try:
+        with fleet_files.open_host(state, fleet.client) as client:
+            lock = lock_of(client, fleet, state)
+            holder = lock.holder()
+    except BenchlabError:  # said where the lock is given back
+        return False
+    return (
+        holder is not None
+        and holder.campaign == state.name
+        and not holder.is_of(state.name, lock.home)
+    )
+
+
 def _give_lock_back(state: Path, fleet: Fleet, *, is_clean: bool) -> list[str]:
     """Release the lock if nothing is left that would disturb the next campaign; returns faults."""
     try:
         with fleet_files.open_host(state, fleet.client) as client:
             lock = lock_of(client, fleet, state)
             holder = lock.holder()
-            if holder is None or holder.campaign != state.name:
+            if holder is None or not holder.is_of(state.name, lock.home):
                 return []
             faults = _clean_displaced(state, fleet)
             if is_clean and not faults:

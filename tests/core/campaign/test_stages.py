@@ -60,8 +60,9 @@ class Bench:
 
 
 @pytest.fixture
-def bench(here: Here) -> Iterator[Bench]:
-    """A campaign that has been planned."""
+def bench(here: Here, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    """A campaign that has been planned, on a machine of its own."""
+    monkeypatch.setenv("BENCHLAB_LOCK", str(here.path / "lock"))
     with Store(here.home.store_url, here.home.objects) as store:
         yield Bench(here, store)
 

@@ -305,7 +305,7 @@ def test_no_reader_sees_half_an_entry(lock: MachineLock, start: Start) -> None:
         "while True: lock.acquire('a', 'a test', Path('/'), None)"
     )
     assert said(start(code, lock.path)) == "ready"
-    for _ in range(3000):
+    for _ in range(100):
         holder = lock.holder()
         assert holder is not None
         assert holder.campaign == "a"
@@ -330,7 +330,7 @@ def test_a_lock_of_a_host_that_cannot_be_made_shows_the_file_and_no_script(tmp_p
     """The command in the error is short, so that what failed is seen."""
     path = tmp_path / "missing" / "lock"
     with pytest.raises(CommandError) as caught:
-        RemoteLock(LocalExecutor(tmp_path, "c1"), path).acquire("c1", "benchlab run")
+        RemoteLock(LocalExecutor(tmp_path, "c1"), path, tmp_path).acquire("c1", "benchlab run")
     text = str(caught.value)
     assert f"`sh -s -- {path} swap '' " in text
     assert "ended with exit code 1" in text

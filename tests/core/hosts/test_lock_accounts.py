@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from benchlab.errors import LockHeldError, TargetError
+from benchlab.errors import AtWorkError, LockHeldError, TargetError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import LocalExecutor
-from benchlab.hosts.lock import MachineLock, RemoteLock
+from benchlab.hosts.lock import Holder, MachineLock, RemoteLock
 from benchlab.targets import fleet_files, local
 from benchlab.targets.target import Taken
 from tests.builders import plans
@@ -39,7 +39,7 @@ def lock(request: pytest.FixtureRequest, path: Path, tmp_path: Path) -> Lock:
     """The lock of this machine, and the one that a host has."""
     if request.param == "machine":
         return MachineLock(path)
-    return RemoteLock(LocalExecutor(tmp_path, "test"), path)
+    return RemoteLock(LocalExecutor(tmp_path, "test"), path, tmp_path)
 
 
 @pytest.fixture
@@ -171,13 +171,14 @@ def test_a_file_that_all_can_write_is_respected_and_given_back(lock: Lock, path:
     path.chmod(0o666)
     with pytest.raises(LockHeldError, match="campaign theirs"):
         take(lock, "mine")
-    assert lock.release("theirs")
+    assert lock.release("theirs", "/")
     assert not path.exists()
 
 
-def test_an_earlier_versions_lease_goes_on(lock: Lock, path: Path) -> None:
-    """A campaign that went through an update renews what only its account can write."""
-    path.write_text(entry(until=1e10))
+def test_a_lease_in_a_file_that_all_can_write_goes_on(lock: Lock, path: Path) -> None:
+    """Its campaign renews it in one that only its account can write."""
+    home = lock.home if isinstance(lock, RemoteLock) else str(path.parent)
+    path.write_text(entry(until=1e10, home=home))
     path.chmod(0o666)
     assert take(lock, "theirs") is None
     holder = lock.holder()
@@ -185,11 +186,31 @@ def test_an_earlier_versions_lease_goes_on(lock: Lock, path: Path) -> None:
     assert (holder.campaign, holder.is_own) == ("theirs", True)
 
 
+def test_another_homes_campaign_of_this_id_is_any_other_campaign(lock: Lock, path: Path) -> None:
+    """At work it is refused by name and not given back; over, it is displaced as any other."""
+    path.write_text(entry(campaign="mine", until=1e10))
+    acts: tuple[Callable[[], object], ...] = (
+        lambda: take(lock, "mine"),
+        lambda: lock.check("mine", str(path.parent)),
+    )
+    for act in acts:
+        with pytest.raises(LockHeldError, match=r"held by campaign mine .*state in /") as caught:
+            act()
+        assert not isinstance(caught.value, AtWorkError)
+    assert not lock.release("mine", str(path.parent))
+    path.write_text(entry(campaign="mine"))
+    displaced = take(lock, "mine")
+    assert isinstance(displaced, Holder)
+    assert (displaced.campaign, displaced.home) == ("mine", "/")
+    holder = lock.holder()
+    assert holder is not None
+    assert (holder.home, holder.since > 1) == (lock.home or str(path.parent), True)
+
+
 def test_a_file_that_another_account_is_about_to_fill_is_waited_for(
-    lock: Lock, tmp_path: Path, become_another: Become, monkeypatch: pytest.MonkeyPatch
+    lock: Lock, tmp_path: Path, become_another: Become
 ) -> None:
     """Between the file's making and its first words it is empty; it is not to be removed then."""
-    monkeypatch.setattr(Path, "unlink", _not_permitted)
     program = tmp_path / "bin" / "rm"
     lock.path.touch()
     become_another()
@@ -200,10 +221,6 @@ def test_a_file_that_another_account_is_about_to_fill_is_waited_for(
     with pytest.raises(LockHeldError, match="campaign theirs"):
         take(lock, "mine")
     writer.join()
-
-
-def _not_permitted(path: Path, **_: bool) -> None:
-    raise PermissionError(1, "Operation not permitted", str(path))
 
 
 def _symbolic_link(path: Path, other: Path) -> None:
