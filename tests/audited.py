@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Literal
 
 from benchlab.plan.document_tables import Metric
-from benchlab.published.audit import recompute
-from benchlab.published.reading.model import (
+from benchlab.published import recompute
+from benchlab.published.model import (
+    Block,
     Claim,
     Command,
     Place,
     Printed,
     PublishedReport,
     Row,
+    Said,
     StatedChange,
     StatedSetting,
-    StatedStep,
-    ThreadList,
     Workload,
 )
 
@@ -27,24 +28,23 @@ POINT, INDEX, MIXED = "oltp_point_select", "oltp_update_index", "oltp_read_write
 
 
 def change(
-    pct: str | None,
-    direction: Literal[-1, 0, 1] = 1,
+    pct: str,
+    direction: Literal[-1, 1] = 1,
     workload: str | None = None,
     threads: int | None = None,
 ) -> StatedChange:
     """A claimed change."""
-    return StatedChange(workload, threads, Printed(pct) if pct else None, direction)
+    return StatedChange(workload, threads, Printed(pct), direction)
 
 
 def claim(
     *changes: StatedChange,
-    text: str = "The new one moved.",
     place: Place = "section",
     versions: Sequence[str] = (OLD, NEW),
     line: int = 90,
 ) -> Claim:
-    """A sentence; only its changes and versions are looked at, unless the text says more."""
-    return Claim(text, line, place, tuple(versions), changes)
+    """A sentence; only its changes and versions are looked at."""
+    return Claim("The new one moved.", line, place, tuple(versions), changes)
 
 
 def row(
@@ -108,32 +108,28 @@ def table(*figures: tuple[int, str, str], printed: bool = True) -> list[Row]:
 
 
 def command(text: str, line: int = 60) -> Command:
-    """One of the plan; its first words name the tool."""
-    words = text.split()
-    tool = " ".join(words[:3]) if words[0] == "tiup" else words[0]
-    return Command(tool, text, line, in_code_block=True)
+    """One of the plan."""
+    return Command(text, line)
 
 
-def setting(**values: Any) -> StatedSetting:
-    """Nothing is said of how it was measured, apart from ``values``."""
-    empty: dict[str, Any] = {
-        "hardware": {}, "software": {}, "git_hashes": {}, "parameters": (), "said": (), "steps": (),
-        "acts": (),
-        "commands": (), "thread_lists": (), "load_balancers": (), "entry_ports": (),
-        "tables": None, "table_size": None, "warehouses": None, "seconds": None,
-        "stated_seconds": None, "warmup_seconds": None, "measured": None, "place": None,
-    }  # fmt: skip
-    return StatedSetting(**(empty | values))
-
-
-def step(text: str, line: int = 50) -> StatedStep:
+def step(text: str, line: int = 50) -> Said:
     """Of the plan."""
-    return StatedStep(text, line)
+    return Said("plan", "Test plan", text, line)
 
 
-def thread_list(*threads: int, workloads: Sequence[str] = ()) -> ThreadList:
-    """Planned thread counts."""
-    return ThreadList(threads, tuple(workloads), 55)
+def threads_planned(*threads: int) -> Said:
+    """Thread counts of the plan."""
+    counts = ", ".join(map(str, threads[:-1]))
+    return step(f"Three tests with the ${{THREAD}} value of {counts}, and {threads[-1]}.", 55)
+
+
+def balanced(names: Sequence[str], ports: Sequence[int]) -> StatedSetting:
+    """The plan names load balancers, and a configuration their ports."""
+    bound = "\n".join(f"   bind 0.0.0.0:{port}" for port in ports)
+    return StatedSetting(
+        said=tuple(step(f"Test TiDB via {name}.") for name in names),
+        parameters=(Block("HAProxy configuration", "yaml", bound, 40),),
+    )
 
 
 def page(
@@ -143,6 +139,7 @@ def page(
     exact: Sequence[str] = (),
     language: str = "en",
     source: str = "page.md",
+    setting: StatedSetting | None = None,
     **values: Any,
 ) -> PublishedReport:
     """A page; ``values`` are those of its setting."""
@@ -157,7 +154,7 @@ def page(
         exact_versions=tuple(exact),
         workloads=workloads,
         claims=tuple(claims),
-        setting=setting(**values),
+        setting=replace(setting or StatedSetting(), **values),
         unread=(),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchlab.published.audit.audit import audit
 from benchlab.published.audit.finding import Finding
-from benchlab.published.reading.model import PublishedReport
+from benchlab.published.model import PublishedReport
 from tests.audited import (
     table,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from benchlab.published.reading.model import Workload
+from benchlab.published.model import Workload
 from tests.builders.published_page import (
     read,
 )
@@ -35,6 +35,6 @@ def improvements(workload: Workload) -> list[str | None]:
 
 
 def listed(text: str) -> list[str]:
-    """What was not understood, with the text of its line."""
+    """Why tables and sentences are not understood, with the text of the line."""
     lines = re.split(r"\r\n|\r|\n", text)
-    return [f"{unread.what} @ {lines[unread.line - 1]}" for unread in read(text, "page.md").unread]
+    return [f"{unread.id} @ {lines[unread.line - 1]}" for unread in read(text, "page.md").unread]

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from benchlab.published import page as published_page
-from benchlab.published.reading.model import PublishedReport
+from benchlab.published.model import PublishedReport
 
 HEADINGS = {
-    "en": ("What was done", "Test results", "TiDB {kind} performance report -- {versions}"),
+    "en": ("Test overview", "Test results", "TiDB {kind} performance report -- {versions}"),
     "zh": ("测试概况", "测试结果", "TiDB {kind} 性能报告 - {versions}"),
 }
 VERSUS = {"en": " vs. ", "zh": " 对比 "}
@@ -99,22 +99,23 @@ WORDS = {
         "version": "Version",
         "latency": "95% latency (ms)",
         "gain": "improvement",
-        "slower": "{new} is {pct}% slower than {old} in {title}.",
-        "faster": "{new} is {pct}% faster than {old} in {title}.",
-        "exact": "TiDB version: {}, {}",
-        "hosts": "### Hardware\n\n| Service | Type | Count |\n|---|---|---|",
+        "slower": "Compared with {old}, the {title} performance of {new} is reduced by {pct}%.",
+        "faster": "Compared with {old}, the {title} performance of {new} is improved by {pct}%.",
+        "exact": "## Test environment\n\nTiDB version: {} vs. {}",
+        "hosts": "### Hardware configuration\n\n"
+        "| Service type | EC2 type | Instance count |\n|---|---|---|",
         "plan": "## Test plan",
         "load": "Load the data{loader}: `{load}`.",
         "tables": "There are {tables} tables of {table_size} rows each.",
         "warehouses": "There are {warehouses} warehouses.",
         "with": " with {}",
-        "balancer": "All connections go through {balancer}.",
+        "balancer": "Test TiDB via {balancer}.",
         "minutes": "Each test takes {minutes} minutes.",
         "warmup_minutes": "The warm-up takes {warmup_minutes} minute.",
-        "threads_planned": "Test with {threads} threads.",
+        "threads_planned": "Test with the ${{THREAD}} value of {threads}.",
         "fits_in": "The goal is to see how it performs with data that fit in {fits_in}.",
         "cause": "What is different is due to `{cause}`.",
-        "parameters": "### Parameter settings",
+        "parameters": "### Parameter configuration",
         "default": "Of {default} the default settings were left.",
         "by_workload": "With {}:",
     },
@@ -123,22 +124,22 @@ WORDS = {
         "version": "版本",
         "latency": "95% 延迟 (ms)",
         "gain": "提升",
-        "slower": "{title} 场景下，{new} 的性能比 {old} 下降 {pct}%。",
-        "faster": "{title} 场景下，{new} 的性能比 {old} 提升 {pct}%。",
-        "exact": "TiDB 版本：{}、{}",
-        "hosts": "### 硬件\n\n| 服务 | 类型 | 数量 |\n|---|---|---|",
+        "slower": "{new} 对比 {old}，{title} 性能下降了 {pct}%。",
+        "faster": "{new} 对比 {old}，{title} 性能提升了 {pct}%。",
+        "exact": "## 测试环境\n\nTiDB 版本：{} 对比 {}",
+        "hosts": "### 硬件配置\n\n| 服务类型 | EC2 类型 | 实例数 |\n|---|---|---|",
         "plan": "## 测试方案",
         "load": "导入数据{loader}：`{load}`。",
         "tables": "共 {tables} 张表，每张表 {table_size} 行数据。",
         "warehouses": "共 {warehouses} 个仓库。",
         "with": "（{}）",
-        "balancer": "所有连接经过 {balancer}。",
+        "balancer": "通过 {balancer} 加压。",
         "minutes": "单次测试 {minutes} 分钟。",
         "warmup_minutes": "预热 {warmup_minutes} 分钟。",
-        "threads_planned": "并发数为 {threads}。",
+        "threads_planned": "使用 ${{THREAD}} 值为 {threads}。",
         "fits_in": "目的是观察数据全部在 {fits_in} 时的性能。",
         "cause": "差异的原因是 `{cause}`。",
-        "parameters": "### 参数设置",
+        "parameters": "### 参数配置",
         "default": "{default} 保留默认设置。",
         "by_workload": "{} 使用：",
     },
@@ -202,7 +203,10 @@ def _parameters(facts: Mapping[str, Any], words: Mapping[str, str]) -> Iterable[
     if "default" in facts:
         yield words["default"].format_map(facts)
     for text, names in facts.get("by_workload", {}).items():
-        yield words["by_workload"].format(", ".join(names)) + f"\n\n```\n{text}\n```"
+        yield (
+            words["by_workload"].format(", ".join(f"`{name}`" for name in names))
+            + f"\n\n```\n{text}\n```"
+        )
 
 
 def _setting(facts: Mapping[str, Any], words: Mapping[str, str]) -> Iterable[str]:
@@ -215,14 +219,19 @@ def _setting(facts: Mapping[str, Any], words: Mapping[str, str]) -> Iterable[str
     for version in exact or ():
         yield f"### {version}\n\n" + table(["Component", "GitHash"], ["TiDB", version[1:3] * 20])
     if port := facts.get("entry_port"):
-        yield f"### HAProxy configuration\n\n```\nlisten db\n   bind 0.0.0.0:{port}\n```"
+        heading = "### HAProxy configuration - haproxy.cfg"
+        yield f"{heading}\n\n```\nlisten db\n   bind 0.0.0.0:{port}\n```"
     yield from _parameters(facts, words)
     yield words["plan"]
     facts = {**facts, "loader": words["with"].format(facts["loader"]) if "loader" in facts else ""}
     stated = ("load", "tables", "warehouses", "balancer", "warmup_minutes", "minutes")
     steps = [words[name].format_map(facts) for name in stated if name in facts]
     if "threads" in facts:
-        steps.append(words["threads_planned"].format(threads=", ".join(map(str, facts["threads"]))))
+        steps.append(
+            words["threads_planned"].format(
+                threads=", ".join(map(str, facts["threads"][:-1])) + f" and {facts['threads'][-1]}"
+            )
+        )
     yield "\n".join(f"{number}. {step}" for number, step in enumerate(steps, 1))
     if "run" in facts:
         yield f"```bash\n{facts['run']}\n```"

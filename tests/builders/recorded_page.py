@@ -11,18 +11,19 @@ from hypothesis import strategies as st
 from benchlab import language
 from benchlab.plan.document_tables import Metric, Shape
 from benchlab.published.audit.audit import audit
-from benchlab.published.reading.model import (
+from benchlab.published.model import (
     Block,
     Claim,
+    Fact,
     Printed,
     PublishedReport,
     Row,
     StatedSetting,
     Workload,
 )
-from benchlab.published.reading.stated import published_headline
 from benchlab.published.rendering import bundle as published
 from benchlab.published.rendering.page import Page
+from benchlab.published.stated import published_headline
 from tests.builders.published_page import read
 
 LANGUAGES = ("en", "zh")
@@ -31,19 +32,14 @@ LANGUAGES = ("en", "zh")
 OLD, NEW = "v3.1.0", "v3.2.0"
 
 
-NOTHING = StatedSetting(
-    hardware={}, software={}, git_hashes={}, parameters=(), said=(), steps=(), acts=(), commands=(),
-    thread_lists=(), load_balancers=(), entry_ports=(), tables=None, table_size=None,
-    warehouses=None, seconds=None, stated_seconds=None, warmup_seconds=None, measured=None,
-    place=None,
-)  # fmt: skip
+NOTHING = StatedSetting()
 
 
 COLUMNS: Mapping[Shape, tuple[str, ...]] = {
-    "pairs": ("Threads", f"{OLD} TPS", f"{OLD} p95", f"{NEW} TPS", f"{NEW} p95", "TPS gain"),
+    "pairs": ("Threads", f"{OLD} TPS", f"{OLD} p95", f"{NEW} TPS", f"{NEW} p95", "TPS change"),
     "metrics_then_latencies": (
         *("Threads", f"{OLD} TPS", f"{NEW} TPS", f"{OLD} p95", f"{NEW} p95"),
-        "TPS gain (%)",
+        "TPS change (%)",
     ),
     "version_column": ("Version", "Threads", "TPS", "p95"),
     "table_per_version": ("Threads", "TPS", "p95"),
@@ -135,12 +131,8 @@ def rows(text: str, first: str) -> list[list[str]]:
 
 RECORDED = replace(
     NOTHING,
-    tables=4,
-    table_size=1000,
-    warehouses=7,
-    seconds=90,
-    load_balancers=("HAProxy",),
-    parameters=(Block("TiKV", "yaml", "a: <b>\n```\n", 5),),
+    parameters=(Block("TiKV parameter configuration", "yaml", "a: <b>\n```\n", 5),),
+    facts=(Fact("Test environment", "Time", "June, 2019", 7),),
 )
 
 

@@ -14,7 +14,7 @@ from benchlab.cli.options import Json, show
 from benchlab.errors import SpecError
 from benchlab.home import find
 from benchlab.published import history, history_chart, history_text
-from benchlab.published.reading.model import PublishedReport
+from benchlab.published.model import PublishedReport
 from benchlab.published.store import PublishedReports
 from benchlab.results.store import Store, open_store
 from benchlab.studies.comparisons import Comparisons

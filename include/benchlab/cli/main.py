@@ -61,8 +61,8 @@ COMMANDS = {
     },
     "site": {"site": "Write the benchmark site as plain files, or renew those that have changed."},
     "pages": {
-        "import": "Read published reports into the store; one that cannot be read does not stop "
-        "the others.",
+        "import": "Read published reports into the store; one that is refused does not stop the "
+        "others.",
         "audit": "Recompute every figure of published pages and list what is wrong in them.",
     },
     "bisect": {

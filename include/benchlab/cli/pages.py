@@ -12,11 +12,12 @@ import typer
 from benchlab.cli.options import Json, show
 from benchlab.errors import BenchlabError, PublishedPageError, SpecError, StoreError
 from benchlab.home import find
+from benchlab.language import english
 from benchlab.language.names import plain
 from benchlab.published import page
 from benchlab.published.audit import audit as audits
 from benchlab.published.audit import text
-from benchlab.published.reading.model import PublishedReport
+from benchlab.published.model import PublishedReport
 from benchlab.published.store import PublishedReports, called
 from benchlab.results.store import open_store
 
@@ -36,7 +37,9 @@ def import_pages(
     ] = "",
     as_json: Json = False,
 ) -> None:
-    """Read published reports into the store; one that cannot be read does not stop the others.
+    """Read published reports into the store; one that is refused does not stop the others.
+
+    A page is refused if a table of it is not understood: `benchlab audit` reads the others.
 
     Example: benchlab import benchmark-sysbench-v6.1.0-vs-v6.0.0.md
     """
@@ -49,7 +52,7 @@ def import_pages(
         for path in pages:
             try:
                 report, raw = page.load(path)
-                report = called(report, name) if name else report
+                report = page.whole(called(report, name) if name else report, str(path))
                 new = imported.add(report, raw, replace=replace)
             except (PublishedPageError, StoreError) as error:
                 faults.append(str(error))
@@ -77,13 +80,15 @@ def _imported(report: PublishedReport, new: bool) -> str:
         f"{report.id}: {'imported' if new else 'there already'}; workloads: "
         f"{len(report.workloads)}, figures: {figures}, findings of an audit: {findings}\n"
     )
-    unread = (f"  line {one.line}: not understood: {plain(one.what)}\n" for one in report.unread)
+    unread = (f"  line {one.line}: {plain(one.why(english()))}\n" for one in report.unread)
     return head + "".join(unread)
 
 
 @app.command()
 def audit(pages: Pages, as_json: Json = False) -> None:
     """Recompute every figure of published pages and list what is wrong in them.
+
+    A table that is not understood whole is listed as not read, with its line and the reason.
 
     A version that appears in several pages is compared between them. Exit code 0 even if there are
     findings; 1 if a page cannot be read (the others are audited nevertheless).

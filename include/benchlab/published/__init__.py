@@ -2,7 +2,7 @@
 
 A page is not a campaign. It has one printed figure where a campaign has trials, and may lack
 anything that a campaign records, so it has a record of its own
-(:mod:`benchlab.published.reading.model`)::
+(:mod:`benchlab.published.model`)::
 
     report, raw = page.load(Path("sysbench-v5.2.0-vs-v5.1.1.md"))
     findings = audit([report])[0].findings

@@ -17,9 +17,9 @@ from benchlab.analysis.verdict.compare import WorkloadVerdict
 from benchlab.campaign.outline import Outline
 from benchlab.errors import SpecError
 from benchlab.plan import versions
-from benchlab.published.audit import audit, check_drift, recompute
-from benchlab.published.reading import stated
-from benchlab.published.reading.model import PublishedReport, Workload
+from benchlab.published import recompute, stated
+from benchlab.published.audit import audit, check_drift
+from benchlab.published.model import PublishedReport, Workload
 from benchlab.studies.comparisons import ComparedCampaign
 
 
@@ -157,12 +157,8 @@ def _change(report: PublishedReport, workload: Workload) -> PublishedChange:
 
 def _own_findings(report: PublishedReport, workload: Workload) -> int:
     """How many of the page's findings would disappear without the workload."""
-    others = [other for other in report.workloads if other is not workload]
-    if len(others) == 1:
-        # If only one were left, sentences that name no workload would be about it. A placeholder
-        # without name, figures and sentences prevents that.
-        others.append(replace(workload, name="", versions=(), rows=(), claims=()))
-    without = replace(report, workloads=tuple(others))
+    others = tuple(other for other in report.workloads if other is not workload)
+    without = replace(report, workloads=others)
     found, rest = (set(audit.audit([page])[0].findings) for page in (report, without))
     return len(found - rest)
 

@@ -1,32 +1,43 @@
 """Reads a published page: a performance test report in Markdown, English or Chinese.
 
-Nothing is guessed: what is not understood is listed in ``unread``, and a page that is not a report
-is refused with the line.
+Nothing is guessed. A table is read as a whole or not at all, and what is not read is in
+``unread`` with its place and reason; :func:`whole` refuses a page that has such a table.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
+import yaml
+
 from benchlab.errors import PublishedPageError, meaning_of
-from benchlab.plan import versions as versions_module
-from benchlab.published.plan import passwords
-from benchlab.published.plan.setting import setting
-from benchlab.published.reading import document, tables, version_names, vocabulary
-from benchlab.published.reading.contents import Contents
-from benchlab.published.reading.document import Document
-from benchlab.published.reading.model import PageKind, PublishedReport, Workload
+from benchlab.language import english
+from benchlab.language.names import plain
+from benchlab.published import document, recompute, setting, tables, version_names, words
+from benchlab.published.document import Document, Element
+from benchlab.published.model import (
+    Claim,
+    PageKind,
+    Place,
+    PublishedReport,
+    Row,
+    StatedSetting,
+    Unread,
+    Workload,
+)
+from benchlab.published.sentences import claims
+from benchlab.published.tables import NotUnderstoodError, ResultTable
 
 # A page's budget: published ones have some 20 KB in 500 lines, and each line and letter takes time.
 MOST_BYTES = 250_000
 MOST_LINES = 10_000
 _LINE_END = re.compile(rb"\r\n|\r|\n")
-_SERVER = re.compile(r"tidb|mariadb", re.IGNORECASE)
-_ABOUT_VERSIONS = re.compile(r"version|版本", re.IGNORECASE)
+_KINDS: Mapping[PageKind, str] = {"sysbench": "sysbench", "tpcc": "tpc-c"}
 
 
 def load(path: Path) -> tuple[PublishedReport, bytes]:
@@ -50,6 +61,25 @@ def load(path: Path) -> tuple[PublishedReport, bytes]:
     return read(page, path.name, str(path)), page
 
 
+def whole(report: PublishedReport, where: str) -> PublishedReport:
+    """The same report, if every table of its page was understood.
+
+    Raises:
+        PublishedPageError: a table was not; names each with its line, heading and reason.
+    """
+    unread = [one for one in report.unread if one.is_table]
+    if unread:
+        raise PublishedPageError(
+            f"{where}: not imported, as it is not understood whole; `benchlab audit` reads the "
+            "rest:\n"
+            + "\n".join(
+                f"  line {one.line}, below {shown(one.heading)!r}: {plain(one.why(english()))}"
+                for one in unread
+            )
+        )
+    return report
+
+
 def read(raw: bytes, source: str, where: str | None = None) -> PublishedReport:
     """Read a page.
 
@@ -60,26 +90,28 @@ def read(raw: bytes, source: str, where: str | None = None) -> PublishedReport:
 
     Raises:
         PublishedPageError: it is not UTF-8 text, is too long or empty, or is not a performance
-            test report.
+            test report in English or Chinese.
     """
     where = where or source
-    text = _text(raw, where)
-    page = document.parse(text)
-    if not page.title:
+    try:
+        page = document.parse(_text(raw, where))
+    except yaml.MarkedYAMLError as e:
+        line = (e.problem_mark.line if e.problem_mark else 0) + 2
         raise PublishedPageError(
-            f"{where}, line 1: no title; give it one in the front matter or as a heading"
-        )
-    kind = _kind(page, where)
-    language = _language(page)
-    found = Contents(page, kind)
-    found.walk()
-    workloads = found.workloads()
-    if not workloads and not found.claims and not found.tables_unread:
+            f"{where}, line {line}: the front matter is no YAML; put a text with a colon in quotes"
+        ) from e
+    language, kind, titled = _language(page, where), _kind(page, where), _versions(page, where)
+    contents = _Contents(page, kind, titled)
+    contents.read_tables()
+    contents.turn()
+    contents.read_sentences()
+    workloads, versions = contents.workloads(), contents.versions
+    if not workloads and not contents.claims and not contents.unread:
         raise PublishedPageError(
             f"{where}, line {page.title_line}: no performance test report: neither a table of "
-            "results nor a sentence that claims a change"
+            "results nor a sentence that states a change in percent"
         )
-    versions = _versions(page, workloads, where)
+    stated = contents.setting()
     report = PublishedReport(
         id=f"{kind}-{'-vs-'.join(reversed(versions))}-{language}",
         source=source,
@@ -88,13 +120,19 @@ def read(raw: bytes, source: str, where: str | None = None) -> PublishedReport:
         kind=kind,
         language=language,
         versions=versions,
-        exact_versions=_exact_versions(page, versions),
+        exact_versions=setting.exact_versions(stated, versions),
         workloads=workloads,
-        claims=tuple(found.claims),
-        setting=passwords.without_any(setting(page, kind)),
-        unread=tuple(sorted(found.unread, key=lambda unread: unread.line)),
+        claims=tuple(contents.claims),
+        setting=stated,
+        unread=tuple(sorted(contents.unread, key=lambda unread: unread.line)),
     )
     return replace(report, id=f"cloud-{report.id}") if report.is_about_cloud else report
+
+
+def shown(text: str) -> str:
+    """The text without control characters, cut if it is long."""
+    text = plain(text)
+    return text if len(text) <= 60 else f"{text[:60]}..."
 
 
 def _text(raw: bytes, where: str) -> str:
@@ -131,79 +169,210 @@ def _line(raw: bytes, place: int) -> int:
 # ---------------------------------------------------------------- what the page is about
 
 
-def _language(page: Document) -> str:
-    """``zh`` if the title or most headings are Chinese, else ``en``."""
-    headings = [e.text for e in page.headings]
-    chinese = sum(vocabulary.is_chinese(text) for text in headings)
-    return "zh" if vocabulary.is_chinese(page.title) or 2 * chinese > len(headings) else "en"
-
-
 def _kind(page: Document, where: str) -> PageKind:
-    """The kind that the title names; if it names none or both, by headings, then by columns.
-
-    Raises:
-        PublishedPageError: nothing says which, or everything says both.
-    """
-    below = [e.text for e in page.headings if e.text != page.title]
-    workloads = {vocabulary.workload(text) for text in below} - {None}
-    columns = {
-        vocabulary.column(heading).metric
-        for e in page.elements
-        if e.kind == "table" and not e.commented
-        for heading in e.table[0]
-    }
-    by_workload: set[PageKind] = {"tpcc" if name == "tpcc" else "sysbench" for name in workloads}
-    by_column: set[PageKind] = {"tpcc"} if "tpmc" in columns else set()
-    by_heading = vocabulary.kinds(" / ".join(below))
-    for named in (vocabulary.kinds(page.title), by_heading, by_workload, by_column):
-        if len(named) == 1:
-            return named.pop()
-    raise PublishedPageError(
-        f"{where}, line {page.title_line}: {tables.shown(page.title)!r} is a report of neither "
-        "Sysbench nor TPC-C, or of both; title or headings have to name one"
-    )
-
-
-def _versions(page: Document, workloads: Iterable[Workload], where: str) -> tuple[str, ...]:
-    """The versions in the title; if it names none, those that all tables have in common.
-
-    Raises:
-        PublishedPageError: there is none, or there are more than two.
-    """
-    versions = version_names.of_title(page.title)
-    if not versions:
-        printed = {workload.versions for workload in workloads if workload.versions}
-        versions = printed.pop() if len(printed) == 1 else ()
-    if len(versions) not in (1, 2):
+    """The kind that the title names."""
+    if not page.title:
         raise PublishedPageError(
-            f"{where}, line {page.title_line}: the title {tables.shown(page.title)!r} names "
-            f"{len(versions) or 'no'} versions; a report is about one, or compares two"
+            f"{where}, line 1: no title; give it one in the front matter or as a heading"
         )
-    return tuple(map(version_names.bare, versions))
-
-
-def _exact_versions(page: Document, versions: Sequence[str]) -> tuple[str, ...]:
-    """The exact names of the title's versions, from one place that names each of them."""
-    for text in _about_versions(page):
-        named = version_names.named(text)
-        found = tuple(
-            exact
-            for version in versions
-            for exact in dict.fromkeys(named)
-            if version_names.covers(version, exact) and not versions_module.is_same(version, exact)
+    title = page.title.lower()
+    kinds = [kind for kind, name in _KINDS.items() if name in title]
+    if len(kinds) != 1:
+        raise PublishedPageError(
+            f"{where}, line {page.title_line}: {shown(page.title)!r} is a report of neither "
+            "Sysbench nor TPC-C, or of both; the title has to name one"
         )
-        if len(found) == len(versions) == len(set(named)):
-            return found
-    return ()
+    return kinds[0]
 
 
-def _about_versions(page: Document) -> Iterator[str]:
-    """Sentences about versions, and table rows about the database server."""
-    for element in page.elements:
-        if element.commented:
-            continue
-        if element.kind in ("paragraph", "item") and _ABOUT_VERSIONS.search(element.text):
-            yield element.text
-        for row in element.table:
-            if _SERVER.fullmatch(row[0]):
-                yield " ".join(row[1:])
+def _language(page: Document, where: str) -> str:
+    """``zh`` if the title is Chinese, else ``en``."""
+    headings = [(page.title_line, page.title)]
+    headings += [(e.line, e.text) for e in page.elements if 0 < e.level <= 2]
+    for line, text in headings:
+        if words.foreign(text):
+            raise PublishedPageError(
+                f"{where}, line {line}: the heading {shown(text)!r} is neither English nor "
+                "Chinese; only pages in these are read"
+            )
+    return "zh" if words.chinese(page.title) else "en"
+
+
+def _versions(page: Document, where: str) -> tuple[str, ...]:
+    """The one version of the title, or the two that it compares, the older first."""
+    named, versions = version_names.named(page.title), version_names.compared(page.title)
+    if len(named) == 1:
+        return versions or named
+    if len(named) != 2 or not versions:
+        raise PublishedPageError(
+            f"{where}, line {page.title_line}: the title {shown(page.title)!r} names "
+            f'{len(named) or "no"} versions; a report is about one, or says "A vs. B" of two'
+        )
+    return versions
+
+
+# ---------------------------------------------------------------- contents
+
+
+@dataclass
+class _Section:
+    """What the page has of one workload."""
+
+    heading: str
+    line: int
+    tables: list[ResultTable] = field(default_factory=list)
+    claims: list[Claim] = field(default_factory=list)
+    charts: list[str] = field(default_factory=list)
+
+
+@dataclass
+class _Contents:
+    """Reads tables, then sentences, but for the sections that only Benchlab's reports have.
+
+    Attributes:
+        versions: the page's, the baseline first.
+        claims: those of summary and overview.
+    """
+
+    page: Document
+    kind: PageKind
+    versions: tuple[str, ...]
+    claims: list[Claim] = field(default_factory=list)
+    unread: list[Unread] = field(default_factory=list)
+    sections: dict[str, _Section] = field(default_factory=dict)
+    turned: bool = False
+
+    @cached_property
+    def elements(self) -> tuple[Element, ...]:
+        """Those that are not Benchlab's own."""
+        return tuple(one for one in self.page.elements if setting.part(one) != "own")
+
+    # ------------------------------------------------------------ tables
+
+    def read_tables(self) -> None:
+        """Read every table as a whole, or list it as unread."""
+        for before, element in zip((None, *self.elements), self.elements, strict=False):
+            try:
+                if element.kind == "table in HTML":
+                    raise NotUnderstoodError(element, "html")
+                if element.kind == "table":
+                    self._table(element, before)
+            except NotUnderstoodError as error:
+                self.unread.append(error.unread)
+
+    def _table(self, element: Element, before: Element | None) -> None:
+        topic = words.topic(element.table[0])
+        if topic is None:
+            strange = [one for one in element.table[0] if not words.column(one)]
+            columns = " | ".join(element.table[0])
+            raise NotUnderstoodError(element, "columns", columns=columns, strange=strange[0])
+        if element.aside and not words.folded_by_benchlab(element.aside):
+            raise NotUnderstoodError(element, "aside", where=element.aside)
+        if topic != "results" or element.aside:
+            return
+        section = self._section(element)
+        if section is None:
+            raise NotUnderstoodError(element, "no-workload", name=element.heading)
+        version, above = self._version(element, before)
+        table = tables.read(element, version)
+        others = {label for there in section.tables for label in there.labels}
+        if section.tables and (not above or others & set(table.labels) or len(others) > 1):
+            raise NotUnderstoodError(element, "further", first=str(section.tables[0].line))
+        section.tables.append(table)
+
+    def _section(self, element: Element) -> _Section | None:
+        """That of the innermost heading but a version's; on a page about TPC-C, any heading's."""
+        headings = [
+            heading
+            for heading in element.headings
+            if version_names.label(words.plain(heading.text)) is None
+        ]
+        nearest = headings[-1] if headings else Element("heading", 1, self.page.title)
+        name = words.workload(nearest.text) or ("tpcc" if self.kind == "tpcc" else None)
+        section = _Section(nearest.text, nearest.line)
+        return self.sections.setdefault(name, section) if name else None
+
+    def _version(self, element: Element, before: Element | None) -> tuple[str | None, bool]:
+        """The version of all figures of a table, and whether a heading or caption says it."""
+        caption = before.text if before and before.kind in ("paragraph", "item") else ""
+        for text in (caption, element.heading):
+            if version := version_names.label(words.plain(text).rstrip(": ")):
+                return version, True
+        return (self.versions[0] if len(self.versions) == 1 else None), False
+
+    def turn(self) -> None:
+        """Take the newer version for the baseline, if all printed improvements are against it."""
+        right, turned = (
+            [
+                not recompute.is_wrong(row, workload)
+                for workload in self.workloads(turned=turned)
+                for row in workload.rows
+                if row.improvement and recompute.improvement(row, workload)
+            ]
+            for turned in (False, True)
+        )
+        if all(turned) and not all(right):
+            self.turned, self.versions = True, self.versions[::-1]
+
+    def workloads(self, *, turned: bool | None = None) -> tuple[Workload, ...]:
+        """All workloads with a table, a claim or a chart, in the page's order."""
+        turned = self.turned if turned is None else turned
+        return tuple(
+            _workload(name, section, turned=turned)
+            for name, section in sorted(self.sections.items(), key=lambda item: item[1].line)
+            if section.tables or section.claims or section.charts
+        )
+
+    # ------------------------------------------------------------ sentences
+
+    def read_sentences(self) -> None:
+        """Read the sentences of summary, overview and results that state changes in percent."""
+        page = self.page
+        self._claims(Element("paragraph", page.summary_line, text=page.summary), "summary")
+        for element in self.elements:
+            part = setting.part(element)
+            if element.kind in ("paragraph", "item") and part in (None, "overview", "results"):
+                section = self._section(element) if part == "results" else None
+                self._claims(element, "section" if section else "overview", section)
+                if section:
+                    section.charts.extend(element.images)
+
+    def _claims(self, element: Element, place: Place, section: _Section | None = None) -> None:
+        of_page = "tpcc" if self.kind == "tpcc" else None
+        about = next((name for name, one in self.sections.items() if one is section), of_page)
+        for one in claims(element, place, self.versions, about):
+            if isinstance(one, Unread):
+                self.unread.append(one)
+            else:
+                (section or self).claims.append(one)
+
+    def setting(self) -> StatedSetting:
+        """What the page says of how it was measured."""
+        claims = [*self.claims, *(c for found in self.sections.values() for c in found.claims)]
+        lines = [one.line for one in claims] + [one.line for one in self.unread]
+        return setting.setting(self.elements, lines)
+
+
+def _workload(name: str, section: _Section, *, turned: bool) -> Workload:
+    main = section.tables[0] if section.tables else None
+    rows: dict[int, Row] = {}
+    for table in section.tables:
+        for row in table.rows:
+            there = rows.get(row.threads, replace(row, sides={}))
+            sides = {**there.sides, **row.sides}
+            improvement = there.improvement or row.improvement
+            rows[row.threads] = replace(there, sides=sides, improvement=improvement)
+    labels = version_names.baseline_first([one for table in section.tables for one in table.labels])
+    several = len(section.tables) > 1
+    return Workload(
+        name=name,
+        heading=section.heading,
+        line=section.line,
+        metric=main.metric if main else None,
+        shape="table_per_version" if several else main.shape if main else None,
+        columns=main.columns if main else (),
+        versions=labels[::-1] if turned else labels,
+        rows=tuple(rows.values()),
+        claims=tuple(section.claims),
+        charts=tuple(dict.fromkeys(section.charts)),
+    )

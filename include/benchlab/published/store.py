@@ -5,7 +5,6 @@ They have a table of their own, so that no printed figure is ever mistaken for a
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 from dataclasses import dataclass, replace
@@ -17,9 +16,8 @@ import sqlalchemy as sa
 from benchlab.errors import PublishedPageError, StoreError
 from benchlab.home import ID
 from benchlab.language.names import plain
-from benchlab.published import page as pages
-from benchlab.published.reading import model
-from benchlab.published.reading.model import PublishedReport
+from benchlab.published import model
+from benchlab.published.model import PublishedReport
 from benchlab.results.rows import PUBLISHED_REPORTS, as_json
 from benchlab.results.store import Store
 
@@ -56,7 +54,7 @@ class PublishedReports:
             )
         document = as_json(report.to_json())
         found = self._row(report.id)
-        # A newer Benchlab may understand more of the same page.
+        # Another Benchlab may understand the same page differently.
         if found and (found.sha256, found.report) == (report.sha256, document):
             return False
         if found and found.sha256 != report.sha256 and not replace:
@@ -142,19 +140,13 @@ class PublishedReports:
             ).one_or_none()
 
     def _report(self, row: sa.Row[Any]) -> PublishedReport:
-        """The stored report; if another Benchlab stored it differently, its page is read again."""
-        with contextlib.suppress(ValueError, TypeError):  # pydantic's and JSON's errors
-            return model.from_json(json.loads(row.report))
-        other = f"published report {row.id}: stored by another version of Benchlab, and its page"
         try:
-            found = pages.read(self.store.read_bytes(row.page), row.source)
-        except (PublishedPageError, StoreError) as error:
-            raise StoreError(f"{other} cannot be read anew ({error}); import it again") from error
-        if found.sha256 != row.sha256:
+            return model.from_json(json.loads(row.report))
+        except (ValueError, TypeError) as error:  # pydantic's and JSON's errors
             raise StoreError(
-                f"{other} {row.page} is not the one that was imported; import it again"
-            )
-        return replace(found, id=row.id)
+                f"published report {row.id}: stored by another version of Benchlab; import "
+                f"{row.source} again"
+            ) from error
 
 
 def called(report: PublishedReport, name: str) -> PublishedReport:

@@ -260,10 +260,30 @@ def test_what_is_stored_is_what_was_read(here: Here, page: Path) -> None:
 def test_text_that_was_not_understood_cannot_control_the_terminal(here: Here, page: Path) -> None:
     """A page's cells are printed without control characters."""
     page.write_text(PAGE.replace("| 200 | 2,000 |", "| 200 | \x1b[2J\x1b]0;x\x07 |"))
-    done = here.run("import", page)
-    assert "not understood" in done.stdout
-    assert "\x1b" not in done.stdout + done.stderr
-    assert "\x07" not in done.stdout + done.stderr
+    for command in ("import", "audit"):
+        done = here.run(command, page)
+        assert "only numbers and versions are understood" in " ".join(
+            (done.stdout + done.stderr).split()
+        )
+        assert "\x1b" not in done.stdout + done.stderr
+        assert "\x07" not in done.stdout + done.stderr
+
+
+def test_a_page_with_a_table_that_is_not_understood_is_audited_and_not_imported(
+    here: Here, page: Path
+) -> None:
+    """The refusal names the table; the audit has the rest, and the table with its place."""
+    odd = "\n### Bulk insert\n\n| Threads | v7.0.0 QPS |\n|---|---|\n| 8 | 9 |\n"
+    page.write_text(PAGE + odd)
+    refused = here.run("import", page)
+    assert refused.returncode == 1
+    assert "not imported, as it is not understood whole" in refused.stderr
+    assert "below 'Bulk insert'" in refused.stderr
+    audited = json.loads(here.run("audit", page, "--json").stdout)
+    assert [one["name"] for one in audited["workloads"]] == ["oltp_point_select"]
+    (unread,) = audited["unread"]
+    assert unread["heading"] == "Bulk insert"
+    assert here.run("render", ID).returncode != 0
 
 
 def test_an_audit_of_several_pages_shows_those_that_can_be_read(here: Here, page: Path) -> None:
@@ -297,8 +317,8 @@ def test_the_history_leaves_out_what_another_benchlab_stored(here: Here, page: P
     assert done.returncode == 0
     assert ID in done.stdout
     assert "left out: published report old" in done.stderr
-    assert "import it again" in done.stderr
-    assert "import it again" in here.refused("render", "old")
+    assert "import page.md again" in done.stderr
+    assert "import page.md again" in here.refused("render", "old")
 
 
 def test_the_history_of_campaigns_is_kept_apart(stored: Here) -> None:

@@ -8,8 +8,6 @@ import pytest
 
 from benchlab.errors import PublishedPageError
 from benchlab.published import page
-from benchlab.published.plan import planned, setting
-from benchlab.published.reading import document, wording
 
 PAGE = """---
 title: TiDB Sysbench Performance Test Report -- v5.2.0 vs. v5.1.1
@@ -57,34 +55,6 @@ def test_four_times_as_long_takes_about_four_times_as_long(
     few = LINES if again == "\n" else SIZE // len(again)
     short, long = (before + again * count + behind for count in (few, 4 * few))
     assert cpu_s(long) < 8 * cpu_s(short) + 0.4
-
-
-def test_broken_front_matter_of_one_long_line() -> None:
-    """It is read line by line, and each line once."""
-
-    def read(size: int) -> float:
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
-        found = document.parse("---\ntitle: a: " + "\t" * size + "b \n---\n")
-        assert found.title.startswith("a: ")
-        return resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
-
-    assert read(4 * SIZE) < 8 * read(SIZE) + 0.5
-
-
-def test_rows_of_full_stops_end_sentences_where_they_did() -> None:
-    """Before a space, Chinese or the end, with closing quotes; elsewhere not."""
-    text = 'Really?! Yes... v5.1.1 is "new!" (v5.0.) 好.好！？」a..b!x. '
-    assert list(wording.sentences(text)) == [
-        *("Really?!", "Yes...", 'v5.1.1 is "new!"', "(v5.0.)", "好.", "好！？」", "a..b!x."),
-    ]
-
-
-def test_settings_of_a_code_block_are_found_in_any_of_its_lines() -> None:
-    """Indented, behind empty lines, with and without a scope."""
-    for text in ("\n\n  set @@global.a = 1", "SET GLOBAL a.b=1", "x\n\tset session @@a =1"):
-        assert setting._SETS.search(text), text
-    assert planned._ANALYZES.search("\n\n  analyze table a")
-    assert planned.bound_ports("listen a\n  bind :80\n\n \tstats enable\n") == ()
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from benchlab.errors import SpecError
 from benchlab.language import english
 from benchlab.published import history_chart, history_text
 from benchlab.published.history import history_of
-from benchlab.published.reading.model import PublishedReport
+from benchlab.published.model import PublishedReport
 from benchlab.results.records import Campaign, TrialResult
 from benchlab.results.store import open_store
 from benchlab.studies.comparisons import ComparedCampaign
@@ -46,7 +46,7 @@ def published(
     versus, results = ("对比", "测试结果") if chinese else ("vs.", "Test results")
     name = "性能对比测试报告" if chinese else "Performance Test Report"
     said = (
-        f"Compared with {baseline}, Point Select of {candidate} is improved by {pct}%."
+        f"Compared with {baseline}, the Point Select performance is improved by {pct}%."
         if pct
         else ""
     )

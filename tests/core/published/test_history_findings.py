@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from benchlab.published.audit.audit import audit
 from benchlab.published.history import history_of
 from tests.builders.published_page import CHINESE, PAIRS, page, read
@@ -22,7 +20,7 @@ def test_findings_of_another_workload_or_of_the_whole_page_do_not_count() -> Non
         ("Insert", PAIRS.replace(*WRONG)),
         ("Point Select", PAIRS.replace(*WRONG)),
         ("Update Index", PAIRS),
-        overview="Compared with v4.0, v4.9 improves by 3%.",
+        overview="Compared with v4.0, the Point Select performance of v4.9 is improved by 2.5%.",
     )
     assert len(audit([read(text, "page.md")])[0].findings) == 3
     for workload, count in {"insert": 1, "point_select": 1, "update_index": 0}.items():
@@ -34,12 +32,3 @@ def test_a_page_in_two_languages_has_its_findings_once() -> None:
     chinese = page(("插入", ""), ("Insert", CHINESE.replace(*WRONG)), language="zh")
     english = page(("Insert", CHINESE.replace(*WRONG)))
     assert _findings(english, chinese) == [1]
-
-
-@pytest.mark.parametrize("other", [True, False])
-def test_a_sentence_without_a_workload_is_about_the_only_one(other: bool) -> None:
-    """On a page with two it is about none, also while one of them is left out."""
-    parts = [("Insert", PAIRS), *([("Point Select", PAIRS)] if other else [])]
-    text = page(*parts, overview="Compared with v5.0, v5.1 is reduced by 9.99%.")
-    found = audit([read(text, "page.md")])[0].findings
-    assert _findings(text) == [len(found)] == [0 if other else 2]

@@ -147,36 +147,21 @@ def test_a_name_is_one_that_files_can_have(name: str) -> None:
 
 
 @pytest.mark.parametrize("stored", ['{"id": "a report of another model"}', "[1]", "{"])
-def test_a_report_of_another_model_is_read_anew_from_its_page(store: Store, stored: str) -> None:
-    """It keeps the id that it has in the store, and the file is not needed again."""
+def test_a_report_of_another_model_is_named_and_left_out(store: Store, stored: str) -> None:
+    """The others are there, and the message says what to do; that helps."""
     report, imported = page.read(PAGE, "a.md"), PublishedReports(store)
-    for kept in (report, called(report, "mine")):
-        imported.add(kept, PAGE)
+    imported.add(called(report, "mine"), PAGE)
     _store_as(store, stored)
+    imported.add(report, PAGE)
+    found, (fault,) = imported.all()
+    assert found == [report]
+    assert fault == (
+        "published report mine: stored by another version of Benchlab; import a.md again"
+    )
+    with pytest.raises(StoreError, match=r"published report mine: .*import a\.md again"):
+        imported.get("mine")
+    assert imported.add(called(report, "mine"), PAGE)
     assert imported.get("mine") == called(report, "mine")
-    assert imported.all() == ([called(report, "mine"), report], [])
-
-
-def test_a_report_that_cannot_be_read_anew_is_named_and_left_out(store: Store) -> None:
-    """The others are there, and the message says what to do."""
-    first, imported = page.read(PAGE, "a.md"), PublishedReports(store)
-    for name in ("changed", "gone", "torn"):
-        imported.add(called(first, name), PAGE)
-    _store_as(store, "{}")
-    imported.add(first, PAGE)
-    for name, content in (("changed", changed_page()), ("torn", b"# A cake\n")):
-        store.write_bytes(f"published/{name}-{first.sha256[:12]}.md", content)
-    (store.objects / f"published/gone-{first.sha256[:12]}.md").unlink()
-    found, faults = imported.all()
-    assert found == [first]
-    assert len(faults) == 3
-    for name, fault in zip(("changed", "gone", "torn"), faults, strict=True):
-        assert fault.startswith(f"published report {name}: stored by another version of Benchlab")
-        assert fault.endswith("import it again")
-    with pytest.raises(StoreError, match=r"published report torn: .*import it again"):
-        imported.get("torn")
-    assert imported.add(called(first, "torn"), PAGE)
-    assert imported.get("torn") == called(first, "torn")
 
 
 def _store_as(store: Store, document: str) -> None:

@@ -734,13 +734,6 @@ published-no-mean = { $workload }: no mean over all thread counts, for figures a
 ## Published pages: Environment
 
 published-fact = { $name }: { $value }
-published-exact-versions = { $product ->
-    [none] Version
-   *[other] { $product } version
-}
-published-versus = { $candidate } vs. { $baseline }
-published-measured = Time
-published-place = Place
 published-component = Component
 published-block = Line { $line } of the source:
 published-block-of = For { $workloads }, line { $line } of the source:
@@ -749,24 +742,13 @@ published-no-parameters = The source lists none.
 
 ## Published pages: Test plan
 
-published-dataset = Dataset: { $tables } tables with { $rows } rows each.
-published-warehouses = Dataset: { $warehouses } warehouses.
-published-analyze = Statistics of the tables are collected before the tests.
-published-back-up = The loaded data is backed up.
-published-restore = Between tests the data is restored from the backup.
-published-client = The load comes from { $client }.
-published-entry = The client reaches the servers through { $names }.
-published-warm-up = Each run is preceded by a warm-up of { $seconds } seconds.
-published-duration = Each run takes { $seconds } seconds.
-published-duration-two = Each run takes { $seconds } seconds by the command of the source, { $stated } seconds by its text.
 published-threads-all = Client threads: { $threads }.
 published-threads-some = Client threads of { $names }: { $threads }.
-published-no-plan = The source records nothing of it.
 published-prepare = Prepare test data
 published-run = Perform the test
-published-built = Written from the recorded plan, with one entry point for all commands:
+published-built = Written from the source's commands, with one entry point for all of them:
 published-left-out = Options of the source's commands that are not in this one: { $options }.
-published-no-commands = There is no command that could be written from what the source records.
+published-no-commands = The source prints no command that loads data or runs a test.
 
 ## Published pages: Results
 
@@ -778,53 +760,36 @@ published-no-figures = The source prints no figures of { $workload }, so there i
 published-nothing = The source prints no figures of { $workload }, so there is nothing to recompute, and it claims no change.
 published-claim-only = The source states in line { $line } that the { $workload } throughput of { $candidate } { $direction ->
     [up] is { $pct }% higher than that of
-    [down] is { $pct }% lower than that of
-   *[same] differs by { $pct }% from that of
+   *[down] is { $pct }% lower than that of
 } { $baseline }. It prints no figures from which this could be recomputed.
 
 ## Published pages: Provenance
 
-published-causes = Causes that the source names
+published-beside = What else the source says about its results
 published-claims = Published claims
 published-claims-note = What the source states in sentences, or prints for an improvement that its figures do not give, with its lines. Nothing of the former is asserted here.
 published-line = Line
 published-versions = Versions named
 published-claimed = Claimed
 published-recomputed = Recomputed
-published-claimed-direction = { $direction ->
-    [up] better, no figure
-    [down] worse, no figure
-   *[same] alike, no figure
-}
 published-all = all
 published-unread = Not understood
-published-unread-note = Parts of the source's tables, sentences and front matter that could not be read as they stand. No figure of them is used in this page.
+published-unread-note = Tables and sentences of the source that are not understood whole. Nothing from them is used in this page.
 published-what = What
-published-unread-html = a table in HTML
-published-unread-commented = a table of results within a comment
-published-unread-bars = lines with | that make no table
-published-unread-front-matter = the front matter is no YAML; read line by line
-published-unread-metric = a table without figures of a known metric ({ $columns })
-published-unread-further = a further table of results ({ $columns }): the same figures as above, of another setting, or at other threads
-published-unread-workload-versions = a table of results: { $workload } has { $count } versions ({ $versions }); two can be compared
-published-unread-column = the column { $heading }
-published-unread-cell = the cell { $cell }
-published-unread-row = a row of { $cells } cells below { $headings } headings
-published-unread-row-threads = a row without thread count ({ $cells })
-published-unread-row-version = a row without version ({ $cells })
-published-unread-doubtful = other figures of { $version } at { $threads } threads than from line { $line } on; neither is taken
-published-unread-doubtful-improvement = other figures of the improvement at { $threads } threads than from line { $line } on; neither is taken
-published-unread-improvements = improvements of { $metric }: { $deciding } decides
-published-unread-sentence = a sentence below a table that is not taken: { $sentence }
-published-unread-table = a table of results ({ $columns }): { $why }
-published-unread-no-workload = no heading says of what
-published-unread-no-version = nothing says of which version
-published-unread-no-figures = no column of figures
-published-unread-twice = the same figure twice
-published-unread-threads = { $count } columns of threads
-published-unread-versions = { $count } versions; two can be compared
-published-unread-some-versions = a version for some figures alone, or twice for the same
-published-unread-several = several columns of versions or of improvements
+published-unread-sentence = the sentence “{ $sentence }”: its percentage is not stated in a form that is understood
+published-unread-html = a table in HTML; write it in Markdown
+published-unread-aside = a table within { $where }; results are read from the page itself
+published-unread-columns = a table with the columns { $columns }: “{ $strange }” is not understood; a table of results has Threads, QPS, TPS or tpmC, and 95% latency (ms), each after its version
+published-unread-no-workload = a table of results below “{ $name }”, which is no workload's name; the heading has to be one, such as Point Select
+published-unread-no-version = a table of results that names no version; its columns, or the heading above it, have to name one
+published-unread-no-throughput = a table without throughput: it has neither QPS nor TPS nor tpmC
+published-unread-twice = a table with the same column twice
+published-unread-some-versions = a table that names a version for some of its figures only, or names it twice
+published-unread-versions = a table with more than two versions: { $versions }
+published-unread-row = a table of which a row has { $cells } cells below { $headings } headings
+published-unread-cell = a table with the cell “{ $cell }” in the column { $column }, where only numbers and versions are understood
+published-unread-threads-twice = a table with { $threads } threads twice
+published-unread-further = a second table of the results in line { $first }; one workload has one table, or one for each version
 
 ## Published pages: Charts
 

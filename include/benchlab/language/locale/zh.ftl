@@ -778,13 +778,6 @@ published-no-mean = { $workload }：线程数为 { $threads } 时缺少数据，
 ## 已发布报告：环境
 
 published-fact = { $name }：{ $value }
-published-exact-versions = { $product ->
-    [none] 版本
-   *[other] { $product } 版本
-}
-published-versus = { $candidate } 对比 { $baseline }
-published-measured = 时间
-published-place = 地点
 published-component = 组件
 published-block = 原页第 { $line } 行：
 published-block-of = { $workloads }，原页第 { $line } 行：
@@ -793,24 +786,13 @@ published-no-parameters = 原页未列出参数。
 
 ## 已发布报告：测试方案
 
-published-dataset = 数据集：{ $tables } 张表，每张表有 { $rows } 行数据。
-published-warehouses = 数据集：{ $warehouses } 个 warehouse。
-published-analyze = 测试前收集表的统计信息。
-published-back-up = 数据导入后进行备份。
-published-restore = 各次测试之间用备份恢复数据。
-published-client = 负载由 { $client } 产生。
-published-entry = 客户端通过 { $names } 访问服务器。
-published-warm-up = 每次测试前预热 { $seconds } 秒。
-published-duration = 每次测试 { $seconds } 秒。
-published-duration-two = 每次测试 { $seconds } 秒（按原页的命令），或 { $stated } 秒（按原页的文字）。
 published-threads-all = 并发线程数：{ $threads }。
 published-threads-some = { $names } 的并发线程数：{ $threads }。
-published-no-plan = 原页没有记录测试方案。
 published-prepare = 准备测试数据
 published-run = 执行测试命令
-published-built = 以下命令按记录的方案写成，所有命令使用同一个入口：
+published-built = 依据原页的命令写成，所有命令使用同一入口：
 published-left-out = 原页命令的以下选项没有写入该命令：{ $options }。
-published-no-commands = 原页的记录不足以写出命令。
+published-no-commands = 原页没有给出导入数据或运行测试的命令。
 
 ## 已发布报告：结果
 
@@ -822,53 +804,36 @@ published-no-figures = 原页没有给出 { $workload } 的数据，因此无从
 published-nothing = 原页没有给出 { $workload } 的数据，因此无从重新计算；原页也没有提到其变化。
 published-claim-only = 原页第 { $line } 行称，{ $candidate } 的 { $workload } 吞吐相比 { $baseline } { $direction ->
     [up] 提升了 { $pct }%
-    [down] 下降了 { $pct }%
-   *[same] 相差 { $pct }%
+   *[down] 下降了 { $pct }%
 }。原页没有给出可以重新计算的数据。
 
 ## 已发布报告：来源
 
-published-causes = 原页给出的原因
+published-beside = 原页对结果的其他说明
 published-claims = 原页的说法
 published-claims-note = 原页各句的说法，以及与原页数据不符的提升值，均附所在行。本页不对原页的说法作任何断言。
 published-line = 行
 published-versions = 提到的版本
 published-claimed = 原页的说法
 published-recomputed = 重新计算
-published-claimed-direction = { $direction ->
-    [up] 更好，无数值
-    [down] 更差，无数值
-   *[same] 相当，无数值
-}
 published-all = 全部
 published-unread = 未能读取
-published-unread-note = 原页的表格、文字和 front matter 中未能照原样读取的部分；本页未采用其中的任何数据。
+published-unread-note = 原页中未能完整理解的表格和句子。本页没有使用其中的任何内容。
 published-what = 内容
-published-unread-html = HTML 格式的表格
-published-unread-commented = 注释中的结果表
-published-unread-bars = 含有 | 但不成表格的行
-published-unread-front-matter = front matter 不是 YAML，按行读取
-published-unread-metric = 没有已知指标数据的表格（{ $columns }）
-published-unread-further = 另一张结果表（{ $columns }）：与上文的数据相同，但设置不同或线程数不同
-published-unread-workload-versions = 结果表：{ $workload } 有 { $count } 个版本（{ $versions }），只能对比两个版本
-published-unread-column = 列 { $heading }
-published-unread-cell = 单元格 { $cell }
-published-unread-row = 表头有 { $headings } 列，该行有 { $cells } 个单元格
-published-unread-row-threads = 没有线程数的行（{ $cells }）
-published-unread-row-version = 没有版本的行（{ $cells }）
-published-unread-doubtful = { $threads } 线程时 { $version } 的数据与第 { $line } 行起的数据不一致，两者均不采用
-published-unread-doubtful-improvement = { $threads } 线程时的提升值与第 { $line } 行起的提升值不一致，两者均不采用
-published-unread-improvements = { $metric } 的提升值：以 { $deciding } 为准
-published-unread-sentence = 未采用的表格下方的句子：{ $sentence }
-published-unread-table = 结果表（{ $columns }）：{ $why }
-published-unread-no-workload = 没有标题说明属于哪个负载
-published-unread-no-version = 未说明属于哪个版本
-published-unread-no-figures = 没有数据列
-published-unread-twice = 同一数据出现两次
-published-unread-threads = 线程数列有 { $count } 列
-published-unread-versions = 有 { $count } 个版本，只能对比两个版本
-published-unread-some-versions = 只有部分数据标明版本，或者同一数据两次标明版本
-published-unread-several = 版本列或提升列多于一列
+published-unread-sentence = 句子“{ $sentence }”：其中百分比的表述方式无法理解
+published-unread-html = HTML 表格；请改用 Markdown
+published-unread-aside = 位于 { $where } 中的表格；只读取页面正文中的结果
+published-unread-columns = 列为 { $columns } 的表格：无法理解“{ $strange }”；结果表格由线程数、QPS、TPS 或 tpmC，以及 95% 延迟 (ms) 组成，各列写明版本
+published-unread-no-workload = “{ $name }”下的结果表格，但这不是负载名称；标题必须是负载名称，例如 Point Select
+published-unread-no-version = 未写明版本的结果表格；须在列名或其上方的标题中写明
+published-unread-no-throughput = 没有吞吐的表格：QPS、TPS、tpmC 均没有
+published-unread-twice = 含有重复列的表格
+published-unread-some-versions = 只为部分数据写明版本，或重复写明版本的表格
+published-unread-versions = 含有两个以上版本的表格：{ $versions }
+published-unread-row = 含有一行 { $cells } 个单元格而标题有 { $headings } 个的表格
+published-unread-cell = { $column } 列中有单元格“{ $cell }”的表格，该处只能理解数字和版本
+published-unread-threads-twice = 线程数 { $threads } 出现两次的表格
+published-unread-further = 与第 { $first } 行结果重复的表格；一个负载只有一个表格，或每个版本各有一个
 
 ## 已发布报告：图
 

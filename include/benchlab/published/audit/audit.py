@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, get_args
 
+from benchlab.language import english
 from benchlab.plan.document_tables import Metric
-from benchlab.published.audit import (
-    check_drift,
-    check_figures,
-    check_plan,
-    check_threads,
-    recompute,
-)
+from benchlab.published import recompute
+from benchlab.published.audit import check_drift, check_figures, check_plan, check_threads
 from benchlab.published.audit.finding import KINDS, Finding, number
-from benchlab.published.audit.recompute import Recomputed
-from benchlab.published.reading.model import PublishedReport, Row, Workload
-from benchlab.published.reading.stated import published_headline
+from benchlab.published.model import PublishedReport, Row, Workload
+from benchlab.published.recompute import Recomputed
+from benchlab.published.stated import published_headline
 
 _DECIMALS = 4
 
@@ -41,7 +37,10 @@ class Audit:
             "versions": list(report.versions),
             "workloads": [_workload(report, workload) for workload in report.workloads],
             "findings": [finding.to_json() for finding in self.findings],
-            "unread": [asdict(unread) for unread in report.unread],
+            "unread": [
+                {"line": one.line, "heading": one.heading, "what": one.why(english())}
+                for one in report.unread
+            ],
         }
 
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from benchlab.plan.document_tables import Metric
 from benchlab.plan.versions import is_same, order
-from benchlab.published.audit import recompute
+from benchlab.published import recompute
 from benchlab.published.audit.finding import Finding
-from benchlab.published.reading.model import PublishedReport, Workload
-from benchlab.published.reading.version_names import same_version
+from benchlab.published.model import PublishedReport, Workload
+from benchlab.published.version_names import same_version
 
 _THRESHOLD_PCT = Decimal(2)  # as for verdicts; a smaller mean difference is not a finding
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 
-from benchlab.published.audit import recompute
+from benchlab.published import recompute
 from benchlab.published.audit.finding import Finding
-from benchlab.published.audit.recompute import Recomputed
-from benchlab.published.reading.model import Printed, PublishedReport, Row, Workload
-from benchlab.published.reading.stated import Stated, headline, stated
+from benchlab.published.model import Printed, PublishedReport, Row, Workload
+from benchlab.published.recompute import Recomputed
+from benchlab.published.stated import Stated, headline, stated
 
 
 def check(report: PublishedReport) -> Iterator[Finding]:
@@ -21,14 +20,12 @@ def check(report: PublishedReport) -> Iterator[Finding]:
             yield from _row(row, workload)
         of_it = [one for one in said if one.workload is workload]
         main, mean = headline(of_it), recompute.headline(workload)
-        # A thread count that appears twice is left out.
-        counts = Counter(row.threads for row in workload.rows)
-        rows = {row.threads: row for row in workload.rows if counts[row.threads] == 1}
+        rows = {row.threads: row for row in workload.rows}
         if main is not None and mean is not None:
             yield from _headline(main, mean)
         for one in of_it:
             if one.change.threads is None:
-                yield from _direction(one, mean if one.of_all_rows else None)
+                yield from _direction(one, mean)
                 if main is not None:
                     yield from _elsewhere(one, main, mean)
             elif one.change.threads in rows:
@@ -52,18 +49,18 @@ def _row(row: Row, workload: Workload) -> Iterator[Finding]:
 
 def _headline(main: Stated, mean: Recomputed) -> Iterator[Finding]:
     value, printed = main.value, main.change.pct
-    if value is None or printed is None or _agrees(main, mean):
+    if _agrees(main, mean):
         return
     if _contradicts(main, mean) and mean.allows(-value, printed.rounding):
         return  # only its word of direction is wrong, which is a finding of its own
-    found = recompute.named(value, printed.decimals, main.workload)
+    names = recompute.named(value, printed.decimals, main.workload)
     yield Finding(
         "headline_mismatch",
         main.where,
         main.claim.line,
         value,
         _shown(mean.exact, printed),
-        f"it fits {'; or '.join(found)}" if found else "no other figure of the rows fits it",
+        f"it fits {'; or '.join(names)}" if names else "no other figure of the rows fits it",
     )
 
 
@@ -75,21 +72,18 @@ def _direction(one: Stated, recomputed: Recomputed | None) -> Iterator[Finding]:
             "direction_mismatch",
             one.where,
             one.claim.line,
-            f"{word} by {printed.text} %" if printed else word,
+            f"{word} by {printed.text} %",
             _shown(recomputed.exact, printed),
         )
 
 
 def _elsewhere(one: Stated, main: Stated, mean: Recomputed | None) -> Iterator[Finding]:
     """A number for all rows that differs from the one that the section prints."""
-    printed, value, whole, other = one.change.pct, one.value, main.change.pct, main.value
-    if printed is None or value is None or whole is None or other is None:
-        return
-    if main.claim is one.claim or not one.of_all_rows:
-        return
     # Without rows to judge the directions by, the directions have to agree as well.
-    opposite = one.change.direction * main.change.direction < 0
-    if _alike(value, printed, other, whole) and not (opposite and mean is None):
+    opposite = one.change.direction != main.change.direction
+    if main.claim is one.claim or (
+        _alike(one.change.pct, main.change.pct) and not (opposite and mean is None)
+    ):
         return
     # If both numbers are outside the section, only the wrong one is a finding.
     if main.claim.place != "section" and mean is not None and _agrees(one, mean):
@@ -98,56 +92,45 @@ def _elsewhere(one: Stated, main: Stated, mean: Recomputed | None) -> Iterator[F
         "overview_mismatch",
         one.where,
         one.claim.line,
-        value,
-        None if mean is None else _shown(mean.exact, printed),
-        f"{other} in {main.where}",
+        one.value,
+        None if mean is None else _shown(mean.exact, one.change.pct),
+        f"{main.value} in {main.where}",
     )
 
 
 def _of_one_row(one: Stated, row: Row, recomputed: Recomputed | None) -> Iterator[Finding]:
     """A number at one thread count that matches neither its row nor the recomputed figure."""
-    printed, value, in_table = one.change.pct, one.value, row.improvement
-    if printed is None or value is None or (in_table is None and recomputed is None):
+    in_table = row.improvement
+    if (in_table is None and recomputed is None) or (recomputed and _agrees(one, recomputed)):
         return
-    if recomputed is not None and _agrees(one, recomputed):
-        return
-    if in_table and _alike(value, printed, in_table.value, in_table):
+    if in_table and _alike(one.change.pct, in_table):
         return
     yield Finding(
         "overview_mismatch",
         f"{one.where}, {row.threads} threads",
         one.claim.line,
-        value,
-        None if recomputed is None else _shown(recomputed.exact, printed),
+        one.value,
+        None if recomputed is None else _shown(recomputed.exact, one.change.pct),
         f"{in_table.text} in line {row.line}" if in_table else "",
     )
 
 
 def _agrees(one: Stated, recomputed: Recomputed) -> bool:
-    """Whether the number is possible; without a word of direction it may also be a reduction."""
-    value, printed = one.value, one.change.pct
-    return (
-        value is not None
-        and printed is not None
-        and (
-            recomputed.allows(value, printed.rounding)
-            or (one.change.direction == 0 and recomputed.allows(-value, printed.rounding))
-        )
-    )
+    return recomputed.allows(one.value, one.change.pct.rounding)
 
 
-def _alike(value: Decimal, printed: Printed, other: Decimal, whole: Printed) -> bool:
+def _alike(one: Printed, other: Printed) -> bool:
     """Whether two printed numbers have the same size, apart from sign and rounding."""
-    return abs(abs(value) - abs(other)) <= max(printed.rounding, whole.rounding)
+    return abs(abs(one.value) - abs(other.value)) <= max(one.rounding, other.rounding)
 
 
 def _contradicts(one: Stated, recomputed: Recomputed) -> bool:
-    rounding = one.change.pct.rounding if one.change.pct else Decimal()
+    rounding = one.change.pct.rounding
     if one.change.direction > 0:
         return recomputed.high + rounding < 0
-    return one.change.direction < 0 and recomputed.low - rounding > 0
+    return recomputed.low - rounding > 0
 
 
-def _shown(exact: Decimal, printed: Printed | None) -> Decimal:
+def _shown(exact: Decimal, printed: Printed) -> Decimal:
     """Rounded to one more digit than is printed, so that rounding cannot hide the difference."""
-    return recompute.rounded_to(exact, recompute.decimals(printed) + 1)
+    return recompute.rounded_to(exact, printed.decimals + 1)

@@ -14,16 +14,13 @@ from decimal import Decimal
 from math import exp, log
 
 from benchlab.plan.document_tables import Metric
-from benchlab.published.audit import recompute
+from benchlab.published import commands, recompute
 from benchlab.published.audit.finding import Finding
-from benchlab.published.plan import command_line
-from benchlab.published.plan.command_line import NOT_MEASURED
-from benchlab.published.reading.model import (
+from benchlab.published.model import (
     Printed,
     PublishedReport,
     Row,
     StatedSetting,
-    ThreadList,
     Workload,
 )
 from benchlab.workloads.sysbench_names import SYSBENCH_SCRIPTS
@@ -31,44 +28,53 @@ from benchlab.workloads.sysbench_names import SYSBENCH_SCRIPTS
 _WHICH = "which of them was measured"
 
 
+# "three tests with the `${THREAD}` value of `100`, `200`, and `400`", and its translation
+_PLANNED = re.compile(
+    r"(?:\$\{THREADS?\} (?:value of|(?:的)?值(?:分别)?[为取]|分别[为取]))"
+    r"\s*(?P<list>\d[\d,]*(?:(?:, and |, | and |、|和| 和 )\d[\d,]*)+)"
+)
+
+
 def check(report: PublishedReport) -> Iterator[Finding]:
     """``thread_plan_mismatch``, ``implausible_latency``."""
+    plans = list(planned(report.setting))
     for workload in report.workloads:
         by_default = not _changed_queries(report.setting, workload.name)
-        yield from _plan(workload, report.setting.thread_lists, by_default=by_default)
+        yield from _plan(workload, plans, by_default=by_default)
         for row in workload.rows:
             yield from _latencies(row, workload, by_default=by_default)
 
 
+def planned(setting: StatedSetting) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """The line and the thread counts of each list in the plan.
+
+    >>> list(planned(report.setting))  # doctest: +SKIP
+    [(95, (100, 200, 400))]
+    """
+    for said in setting.said_in("plan"):
+        for match in _PLANNED.finditer(said.text):
+            yield said.line, tuple(map(int, re.findall(r"\d+", match["list"])))
+
+
 def _plan(
-    workload: Workload, lists: Sequence[ThreadList], *, by_default: bool
+    workload: Workload, plans: Sequence[tuple[int, tuple[int, ...]]], *, by_default: bool
 ) -> Iterator[Finding]:
-    measured = tuple(dict.fromkeys(row.threads for row in workload.rows))
-    own = [planned.threads for planned in lists if workload.name in planned.workloads]
-    candidates = [
-        planned
-        for planned in lists
-        if (workload.name in planned.workloads if own else not planned.workloads)
-        # A single count that was also measured may be an example, or one of several steps.
-        and (len(planned.threads) > 1 or planned.threads[0] not in measured)
-    ]
-    if not measured or not candidates:
+    measured = tuple(row.threads for row in workload.rows)
+    if not measured or not plans or any(set(counts) == set(measured) for _, counts in plans):
         return
-    if any(set(planned.threads) == set(measured) for planned in candidates):
-        return
-    first = candidates[0]
+    plan_line, wanted = plans[0]
     possible = {
         threads: _possible(workload, threads, by_default=by_default)
-        for threads in (first.threads, measured)
+        for threads in (wanted, measured)
     }
     allowed = [_listed(threads) for threads, found in possible.items() if found]
     refused = [_listed(threads) for threads, found in possible.items() if found is False]
     line = min(row.line for row in workload.rows)
     yield Finding(
         "thread_plan_mismatch",
-        f"line {first.line}, plan; line {line}, table of {workload.heading}",
-        first.line,
-        f"planned {_listed(first.threads)}; in the table {_listed(measured)}",
+        f"line {plan_line}, plan; line {line}, table of {workload.heading}",
+        plan_line,
+        f"planned {_listed(wanted)}; in the table {_listed(measured)}",
         allowed[0] if allowed and refused else None,
         _law(allowed, refused),
     )
@@ -198,11 +204,11 @@ def _changed_queries(setting: StatedSetting, workload: str) -> bool:
     if not deciding:
         return False
     in_file = re.compile(rf"^\s*(?:{'|'.join(deciding)})\s*=", re.MULTILINE)
+    lines = (commands.read(command) for command in setting.commands)
     return any(
         line.client == "sysbench"
-        and line.action not in NOT_MEASURED
+        and line.measures
         and (line.script == workload or line.script not in SYSBENCH_SCRIPTS)
         and not line.options.keys().isdisjoint(deciding)
-        for command in setting.commands
-        if (line := command_line.read(command))
+        for line in lines
     ) or any(in_file.search(block.text.replace("_", "-")) for block in setting.parameters)

@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from benchlab.language import english
 from benchlab.language.names import plain
 from benchlab.published.audit.audit import Audit
 from benchlab.published.audit.finding import Finding
@@ -39,7 +40,9 @@ def _page(audit: Audit) -> Iterator[RenderableType]:
         yield Text(_counted(len(audit.findings), "finding"), style="red")
         yield Padding(_table(audit.findings), (0, 0, 0, 2))
     for unread in report.unread:
-        yield Text(f"not read, line {unread.line}: {plain(unread.what)}", style="yellow")
+        where = f", below {plain(unread.heading)!r}" if unread.heading else ""
+        why = plain(unread.why(english()))
+        yield Text(f"not read, line {unread.line}{where}: {why}", style="yellow")
 
 
 def _extent(audit: Audit) -> str:

@@ -21,7 +21,7 @@ from benchlab.charts import picture
 from benchlab.charts.picture import Picture
 from benchlab.language import Language, templates
 from benchlab.plan.document_tables import Metric
-from benchlab.published.reading.model import PublishedReport
+from benchlab.published.model import PublishedReport
 from benchlab.published.rendering import charts
 from benchlab.published.rendering.page import Page
 from benchlab.report.formats.markdown import escape

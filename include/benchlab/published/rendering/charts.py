@@ -7,7 +7,7 @@ from benchlab.charts.picture import Picture, sheet
 from benchlab.language import Language
 from benchlab.language.numbers import Numbers
 from benchlab.plan.document_tables import THROUGHPUTS, Metric
-from benchlab.published.reading.model import Workload
+from benchlab.published.model import Workload
 from benchlab.published.rendering.page import Page
 from benchlab.published.rendering.tables import Section, metrics
 from benchlab.report.model.document_tables import NAMES

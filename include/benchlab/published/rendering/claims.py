@@ -5,25 +5,16 @@ The list asserts nothing: next to each claim is what the page's figures give.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from benchlab.language import Language
 from benchlab.language.names import title_of
 from benchlab.language.numbers import MISSING
-from benchlab.published.audit.recompute import is_wrong
-from benchlab.published.reading.model import Claim, PublishedReport, Row, StatedChange, Workload
-from benchlab.published.reading.stated import Stated, stated
-from benchlab.published.rendering.tables import Section, direction
+from benchlab.published.model import Claim, PublishedReport, Row, StatedChange, Workload
+from benchlab.published.recompute import is_wrong
+from benchlab.published.rendering.tables import Section
+from benchlab.published.stated import stated
 from benchlab.report.model.document_tables import Table
-
-_SIGNS = {1: "+", -1: "-", 0: ""}
-# Throughput per price or per part of the hosts, which the rows do not give.
-_OF_ANOTHER_FIGURE = re.compile(
-    r"\bper[ -](?:dollar|usd|cost|price|v?cpu|core|node|host|instance|watt|gib?)\b|性价比"
-    r"|(?:每|单)(?:位|个|一)?(?:美元|元|成本|价格|核|节点|主机|实例)",
-    re.IGNORECASE,
-)
 
 
 def table(report: PublishedReport, sections: Sequence[Section], language: Language) -> Table | None:
@@ -39,16 +30,16 @@ def table(report: PublishedReport, sections: Sequence[Section], language: Langua
         language.say("published-claimed"),
         language.say("published-recomputed"),
     )
-    only = sections[0] if len(sections) == 1 else None
-    claimed = [(claim, only) for claim in report.claims]
-    claimed += [(claim, section) for section in sections for claim in section.workload.claims]
     # By identity, because two sentences may say the same.
-    about = {(id(found.claim), id(found.change)): found for found in stated(report)}
-    found: list[tuple[str, ...]] = []
-    for claim, around in claimed:
+    about = {(id(one.claim), id(one.change)): one.workload for one in stated(report)}
+    by_workload = {section.workload.name: section for section in sections}
+    claimed = [*report.claims, *(claim for one in sections for claim in one.workload.claims)]
+    found = []
+    for claim in claimed:
         for change in claim.changes:
-            given = _given(about.get((id(claim), id(change))), sections)
-            found.append(_stated(claim, change, around, given, language))
+            workload = about.get((id(claim), id(change)))
+            section = by_workload.get(workload.name) if workload else None
+            found.append(_stated(claim, change, section, language))
     found += [
         _printed(row, section)
         for section in sections
@@ -60,31 +51,22 @@ def table(report: PublishedReport, sections: Sequence[Section], language: Langua
 
 
 def are_about(workload: Workload, report: PublishedReport) -> bool:
-    """Whether the page claims a change of a workload, by name, or without a name in its section."""
-    beside = workload.claims if len(report.workloads) > 1 else (*workload.claims, *report.claims)
-    said = (*report.claims, *(claim for other in report.workloads for claim in other.claims))
-    return any(change.workload is None for claim in beside for change in claim.changes) or any(
-        change.workload == workload.name for claim in said for change in claim.changes
-    )
+    """Whether the page claims a change of a workload."""
+    return any(one.workload is workload for one in stated(report))
 
 
 def _stated(
-    claim: Claim, change: StatedChange, around: Section | None, given: str, language: Language
+    claim: Claim, change: StatedChange, section: Section | None, language: Language
 ) -> tuple[str, ...]:
-    """A row for a change that a sentence states; ``around`` is the section that it is in."""
-    if change.pct is None:
-        way = direction(change.direction)
-        claimed = language.say("published-claimed-direction", direction=way)
-    else:
-        claimed = f"{_SIGNS[change.direction]}{change.pct.text}%"
-    about_all = around.title if around else MISSING
+    """A row for a change that a sentence states; ``section`` is that of its workload."""
+    name = section.title if section else title_of(change.workload or "") or MISSING
     return (
         str(claim.line),
-        title_of(change.workload) if change.workload else about_all,
+        name,
         str(change.threads) if change.threads else language.say("published-all"),
         ", ".join(claim.versions) or MISSING,
-        claimed,
-        given,
+        f"{'+' if change.direction > 0 else '-'}{change.pct.text}%",
+        section.recomputed(change.threads) if section else MISSING,
     )
 
 
@@ -98,18 +80,3 @@ def _printed(row: Row, section: Section) -> tuple[str, ...]:
         f"{row.improvement.text}%" if row.improvement else MISSING,
         section.recomputed(row.threads),
     )
-
-
-def _given(found: Stated | None, sections: Sequence[Section]) -> str:
-    """What the figures give for a claim; a dash if they do not give that figure.
-
-    That is the case for a sentence about another figure, such as one that compares the baseline
-    with the candidate, and for a limit or the end of a range, which is not the mean.
-    """
-    if found is None or _OF_ANOTHER_FIGURE.search(found.claim.text):
-        return MISSING
-    threads = found.change.threads
-    if threads is None and not found.of_all_rows:
-        return MISSING
-    about = (section for section in sections if section.workload is found.workload)
-    return next((section.recomputed(threads) for section in about), MISSING)

@@ -11,17 +11,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import Literal
 
 from benchlab.language import Language
 from benchlab.language.names import items
-from benchlab.language.numbers import MISSING
-from benchlab.published.reading.model import Block, Claim, PublishedReport, Said
-from benchlab.published.reading.stated import published_headline
-from benchlab.published.reading.version_names import same_version
+from benchlab.published.model import Block, Claim, Part, PublishedReport, Said
 from benchlab.published.rendering import claims as claims_module
 from benchlab.published.rendering import plan as plan_module
-from benchlab.published.rendering import unread as unread_module
 from benchlab.published.rendering.tables import (
     Section,
     compares,
@@ -29,6 +24,8 @@ from benchlab.published.rendering.tables import (
     percent,
     section,
 )
+from benchlab.published.stated import published_headline
+from benchlab.published.version_names import all_among
 from benchlab.report.model.document_tables import NAMES, Table
 
 # Products by their lower-case names.
@@ -123,19 +120,12 @@ class Page:
         return self.say("environment-ec2" if cloud else "environment")
 
     @property
-    def facts(self) -> tuple[tuple[str, str], ...]:
-        """Names and values of exact versions, time and place, if the page has them."""
-        report = self.report
-        exact = ", ".join(report.exact_versions)
-        if len(report.exact_versions) == 2:
-            baseline, candidate = report.exact_versions
-            exact = self.say("published-versus", candidate=candidate, baseline=baseline)
-        found = (
-            (self.say("published-exact-versions", product=self.product or "none"), exact),
-            (self.say("published-measured"), report.setting.measured or ""),
-            (self.say("published-place"), report.setting.place or ""),
+    def facts(self) -> tuple[str, ...]:
+        """The labelled lines of the environment."""
+        return tuple(
+            self.say("published-fact", name=fact.label, value=fact.value)
+            for fact in self.report.setting.facts
         )
-        return tuple((name, value) for name, value in found if value)
 
     @property
     def hardware(self) -> tuple[Table, ...]:
@@ -166,14 +156,15 @@ class Page:
         return tuple(Table(name, header, tuple(hashes.items())) for name, hashes in found.items())
 
     @property
-    def plan(self) -> tuple[str, ...]:
-        """The recorded steps of the plan; thread counts are taken from the tables."""
-        return tuple(plan_module.steps(self.report.setting, self.sections, self.language))
+    def threads(self) -> tuple[str, ...]:
+        """The thread counts, which are those of the tables."""
+        return tuple(plan_module.threads(self.sections, self.language))
 
     @property
     def parameters(self) -> tuple[tuple[str, tuple[Block | Said, ...]], ...]:
         """Blocks of parameters and what the page says about them, in its order, by heading."""
-        found: list[Block | Said] = [*self.report.setting.parameters, *self._said("configuration")]
+        setting = self.report.setting
+        found: list[Block | Said] = [*setting.parameters, *setting.said_in("parameters")]
         found.sort(key=lambda one: one.line)
         return tuple((key, tuple(of)) for key, of in groupby(found, lambda one: one.heading))
 
@@ -189,21 +180,18 @@ class Page:
         several = headings.count(block.heading) > 1
         return self.say("published-block", line=line) if several else ""
 
-    def quoted(self, about: Literal["purpose", "cause"]) -> tuple[str, ...]:
-        """The page's own sentences about something, each with its line."""
-        return tuple(self.quote(one) for one in self._said(about))
+    def quoted(self, part: Part) -> tuple[str, ...]:
+        """What the page says in one of its parts, each with its line."""
+        return tuple(self.quote(one) for one in self.report.setting.said_in(part))
 
     def quote(self, said: Said) -> str:
-        """A sentence of the page, with its line."""
+        """A paragraph of the page, with its line."""
         return self.say("published-quote", text=said.text, line=str(said.line))
 
-    def _said(self, about: str) -> tuple[Said, ...]:
-        return tuple(one for one in self.report.setting.said if one.about == about)
-
     @property
-    def commands(self) -> tuple[plan_module.Rebuilt, ...]:
-        """The commands of the plan, rebuilt."""
-        return plan_module.rebuilt(self.report)
+    def commands(self) -> tuple[plan_module.Rewritten, ...]:
+        """The commands of the page, written so that they work."""
+        return plan_module.rewritten(self.report.setting)
 
     def left_out(self, options: Iterable[str]) -> str:
         """A sentence that names the options which a rebuilt command does not have."""
@@ -248,7 +236,7 @@ class Page:
             "published-claim-only",
             workload=found.title,
             direction=direction(claimed.change.direction),
-            pct=claimed.change.pct.text if claimed.change.pct else MISSING,
+            pct=claimed.change.pct.text,
             candidate=report.candidate,
             baseline=report.baseline,
             line=str(claimed.claim.line),
@@ -264,14 +252,10 @@ class Page:
     @property
     def unread(self) -> Table | None:
         """The parts of the page that were not understood; None if there are none."""
-        rows = tuple(
-            (str(unread.line), unread_module.in_language(unread, self.language))
-            for unread in self.report.unread
-        )
+        rows = tuple((str(unread.line), unread.why(self.language)) for unread in self.report.unread)
         header = (self.say("published-line"), self.say("published-what"))
         return Table("", header, rows) if rows else None
 
     def _of_its_versions(self, claim: Claim) -> bool:
         """Whether a sentence names no version but the page's."""
-        own = (*self.report.versions, *self.report.exact_versions)
-        return all(any(same_version(named, one) for one in own) for named in claim.versions)
+        return all_among(claim.versions, (*self.report.versions, *self.report.exact_versions))

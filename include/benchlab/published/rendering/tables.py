@@ -14,8 +14,8 @@ from benchlab.language import Language
 from benchlab.language.names import title_of
 from benchlab.language.numbers import MISSING
 from benchlab.plan.document_tables import Metric
-from benchlab.published.audit.recompute import DECIMALS, headline, improvements, rounded_to
-from benchlab.published.reading.model import Workload
+from benchlab.published.model import Workload
+from benchlab.published.recompute import DECIMALS, headline, improvements, rounded_to
 from benchlab.report.model.document_tables import Layout, Table, heading_of_improvement
 
 _PERCENT_IN_HEADING = re.compile(r"[(（]\s*[%％]\s*[)）]")
@@ -122,7 +122,7 @@ def _improvement_column(
     """
     if workload.metric is None or not compares(workload):
         return (), {}
-    in_heading = any(map(_PERCENT_IN_HEADING.search, workload.columns))
+    in_heading = any(_PERCENT_IN_HEADING.search(column) for column in workload.columns)
     heading = heading_of_improvement(workload.metric, language, percent=in_heading)
     sign = "" if in_heading else "%"
     cells = {

@@ -12,7 +12,7 @@ from benchlab.language import load
 from benchlab.published.audit import text as audit_view
 from benchlab.published.audit.audit import audit
 from benchlab.published.audit.finding import KINDS
-from benchlab.published.reading.model import PublishedReport, Unread
+from benchlab.published.model import PublishedReport, Unread
 from benchlab.report.formats import markdown
 from benchlab.report.model import report as model
 from tests.audited import (
@@ -61,10 +61,12 @@ def test_the_json_has_numbers_and_nulls() -> None:
 def test_a_clean_page_says_so_in_words() -> None:
     """It also lists what was not read."""
     report = page(workload(FASTER, claim(change("20.33"))))
-    unread = PublishedReport(**{**vars(report), "unread": (Unread(12, "a table of colours"),)})
+    unread = PublishedReport(
+        **{**vars(report), "unread": (Unread(12, "Colours", "no-throughput"),)}
+    )
     text = audit_view.render(audit([report, unread]), 100, colour=False)
     assert text.count("no findings") == 2
-    assert "not read, line 12: a table of colours" in text
+    assert "not read, line 12, below 'Colours': a table without throughput" in text
     assert "2 pages, 0 findings, 2 without any" in text
 
 

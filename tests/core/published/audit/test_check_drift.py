@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchlab.published.audit.audit import audit
-from benchlab.published.reading.model import PublishedReport
+from benchlab.published.model import PublishedReport
 from tests.audited import (
     OLD,
     page,

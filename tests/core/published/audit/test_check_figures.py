@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchlab.published.audit import check_figures, recompute
+from benchlab.published import recompute
+from benchlab.published import stated as published_stated
+from benchlab.published.audit import check_figures
 from benchlab.published.audit.audit import audit
 from benchlab.published.audit.finding import Finding
-from benchlab.published.reading import stated as published_stated
-from benchlab.published.reading.model import PublishedReport, Row
-from benchlab.published.reading.stated import Stated, stated
-from benchlab.published.reading.version_names import in_sentence
+from benchlab.published.model import PublishedReport, Row
+from benchlab.published.stated import Stated, stated
 from tests.audited import (
     INDEX,
     NEW,
@@ -31,7 +31,6 @@ from tests.audited import (
     workload,
 )
 from tests.builders.findings import FASTER, found_in, kinds
-from tests.builders.published_page import read
 
 SLOWER = table((4, "1000", "957"), (8, "2500", "2394"))  # -4.3, -4.24 %
 
@@ -76,27 +75,6 @@ def test_a_headline_is_the_mean_of_the_rows(printed: str, why: str | None) -> No
     )
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "Throughput improved by 50 percent.",
-        "Throughput improved by 50 per cent.",
-        "性能提升了５０％。",
-        "性能提升了百分之五十。",
-        "性能提升了百分之 50。",
-    ],
-)
-def test_a_headline_is_found_however_its_percent_sign_is_written(sentence: str) -> None:
-    """In words, in Chinese and in full width; a limit is not a headline in any of them."""
-    rows = "| 8 | 1000 | 1025 | 2.5% |"
-    start = "# TiDB Sysbench -- v5.1 vs. v5.0\n\n## Test results\n\n### Point Select\n\n"
-    head = "| Threads | v5.0 TPS | v5.1 TPS | TPS improvement |\n|---|---|---|---|\n"
-    (found,) = found_in(read(f"{start}{sentence}\n\n{head}{rows}\n", "page.md"))
-    assert (found.kind, found.published) == ("headline_mismatch", Decimal(50))
-    limited = sentence.replace("by 50", "by at least 50").replace("提升了", "提升了至少")
-    assert kinds(read(f"{start}{limited}\n\n{head}{rows}\n", "page.md")) == []
-
-
 def test_a_truncated_headline_is_found() -> None:
     """4.27 % down is 4.3 with one digit, and 4.2 only when it is cut."""
     found = found_in(page(workload(SLOWER, claim(change("4.2", -1)))))
@@ -113,22 +91,6 @@ def test_the_headline_of_an_overview_counts_where_the_section_has_none() -> None
     assert audit([report])[0].to_json()["workloads"][0]["headline_pct_published"] == 31
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["It improved by up to 31%.", "It improved by at least 10%.", "性能最高提升 31%。"],
-)
-def test_the_end_of_a_range_is_no_headline(text: str) -> None:
-    """A sentence with "up to" does not give a mean."""
-    report = page(workload(FASTER, claim(change("31"), text=text)))
-    assert kinds(report) == []
-    assert audit([report])[0].to_json()["workloads"][0]["headline_pct_published"] is None
-
-
-def test_a_range_of_two_numbers_is_no_headline() -> None:
-    """Nor is "10% to 31%"."""
-    assert kinds(page(workload(FASTER, claim(change("10"), change("31"))))) == []
-
-
 def test_a_chart_alone_gives_no_headline_to_compare() -> None:
     """What cannot be recomputed is null and not a finding."""
     report = page(workload([], claim(change("99"))))
@@ -140,14 +102,6 @@ def test_a_chart_alone_gives_no_headline_to_compare() -> None:
         "headline_pct_published": 99,
         "headline_pct": None,
     }
-
-
-def test_a_workload_that_has_two_sections_is_not_guessed() -> None:
-    """An overview that names it may mean either."""
-    overview = claim(change("20.33", workload=POINT), place="overview")
-    up = workload(FASTER, claim(change("20.33", 1)))
-    down = workload(SLOWER, claim(change("4.27", -1)))
-    assert kinds(page(up, down, claims=[overview])) == []
 
 
 @st.composite
@@ -168,7 +122,7 @@ def tables(draw: st.DrawFn) -> list[Row]:
 def sentence(rows: Sequence[Row], places: int) -> Any:
     """What a careful author writes about a table."""
     mean = recompute.rounded_to(headline_of(rows), places)
-    return change(str(abs(mean)), 1 if mean > 0 else -1 if mean < 0 else 0)
+    return change(str(abs(mean)), -1 if mean < 0 else 1)
 
 
 @given(tables(), tables())
@@ -214,7 +168,7 @@ def test_the_overview_repeats_the_section(pct: str, expected: list[str]) -> None
     """A number other than the section's is found even without a table; fewer decimals are
     allowed.
     """
-    overview = claim(change(pct, -1), place="overview", line=9)
+    overview = claim(change(pct, -1, POINT), place="overview", line=9)
     found = found_in(page(workload([], claim(change("4.22", -1))), claims=[overview]))
     assert [(finding.kind, str(finding.published)) for finding in found] == [
         ("overview_mismatch", f"-{pct}") for pct in expected
@@ -234,37 +188,6 @@ def test_a_number_in_another_section_is_found_where_it_stands() -> None:
             "20.33 in line 90, Results of oltp_point_select",
         )
     ]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Prepared statements improved performance by 40%.", []),
-        ("v5.2.0 improves sorting in both versions by 40%.", []),
-        ("各版本均提升 40%。", []),
-        ("Performance improved by 40%.", ["overview_mismatch"]),
-        ("Overall, the throughput is 40% higher.", ["overview_mismatch"]),
-        ("总体性能提升了 40%。", ["overview_mismatch"]),
-        ("Point Select improved by 40%.", ["overview_mismatch"]),
-        ("v5.2.0 is 40% faster.", ["overview_mismatch"]),
-    ],
-)
-def test_only_a_sentence_about_the_workload_competes(text: str, expected: list[str]) -> None:
-    """A sentence about something else is neither the headline nor compared with it."""
-    other = claim(change("40"), text=text, versions=in_sentence(text))
-    whole = claim(change("20.33"))
-    assert kinds(page(workload(FASTER, whole, other))) == expected
-    # Where the wrong number stands first it is the headline.
-    first = ["headline_mismatch", *expected] if expected else []
-    assert kinds(page(workload(FASTER, other, whole))) == first
-
-
-@pytest.mark.parametrize(
-    "text", ["It is 31% faster (95% interval 30% to 32%).", "估计值 31%（置信区间见下）。"]
-)
-def test_an_estimate_with_its_interval_is_no_mean_of_the_rows(text: str) -> None:
-    """It weights them differently, so it is not compared with their mean."""
-    assert kinds(page(workload(FASTER, claim(change("31"), text=text)))) == []
 
 
 def test_all_sentences_are_gone_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,14 +220,14 @@ def test_a_number_at_one_thread_count_is_that_of_its_row(
     pct: str, threads: int, expected: list[str]
 ) -> None:
     """A thread count that the table does not have says nothing."""
-    summary = claim(change(pct, threads=threads), place="summary")
+    summary = claim(change(pct, 1, POINT, threads), place="summary")
     assert kinds(page(workload(FASTER), claims=[summary])) == expected
 
 
 def test_a_summary_may_follow_the_table_where_a_row_is_wrong() -> None:
     """A wrong row that the summary repeats is one fault: the row's."""
     rows = [row(4, {"tps": "1000"}, {"tps": "1100"}, "12.00")]
-    summary = claim(change("12", threads=4), place="summary")
+    summary = claim(change("12", 1, POINT, 4), place="summary")
     assert kinds(page(workload(rows), claims=[summary])) == ["row_mismatch"]
 
 
@@ -314,18 +237,3 @@ def test_an_improvement_of_which_only_the_word_is_wrong() -> None:
     assert [
         (finding.kind, finding.published, finding.recomputed) for finding in found_in(report)
     ] == [("direction_mismatch", "improved by 4.27 %", Decimal("-4.270"))]
-
-
-@pytest.mark.parametrize(
-    ("direction", "expected"), [(-1, []), (0, []), (1, ["direction_mismatch"])]
-)
-def test_a_word_alone_is_held_against_the_mean(direction: Any, expected: list[str]) -> None:
-    """A word without a number, and "almost the same"."""
-    report = page(workload(SLOWER, claim(change(None, direction))))
-    assert kinds(report) == expected
-
-
-def test_a_sentence_about_the_baseline_is_not_compared() -> None:
-    """That the old version improved against the new one is true of a regression."""
-    text = f"Compared with {NEW}, the performance of {OLD} is improved by 4.44%."
-    assert kinds(page(workload(SLOWER, claim(change("4.44"), text=text)))) == []

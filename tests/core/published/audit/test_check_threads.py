@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from benchlab.plan.document_tables import Metric
-from benchlab.published.reading.model import Block, Row
+from benchlab.published.audit.check_threads import planned
+from benchlab.published.model import Block, Row
 from tests.audited import (
-    INDEX,
     MIXED,
     NEW,
     OLD,
@@ -17,7 +15,8 @@ from tests.audited import (
     command,
     page,
     row,
-    thread_list,
+    step,
+    threads_planned,
     workload,
 )
 from tests.builders.findings import FASTER, found_in, kinds
@@ -36,7 +35,7 @@ def test_a_plan_of_other_threads_is_found_with_the_list_that_is_possible() -> No
     report = page(
         workload(QUICK, versions=("v1.0",)),
         versions=("v1.0",),
-        thread_lists=(thread_list(100, 200),),
+        said=(threads_planned(100, 200),),
     )
     (found,) = found_in(report)
     assert (found.kind, found.published, found.recomputed) == (
@@ -54,7 +53,7 @@ def test_little_may_allow_both_lists_or_be_silent() -> None:
         report = page(
             workload(rows, versions=versions),
             versions=versions,
-            thread_lists=(thread_list(10, 20),),
+            said=(threads_planned(10, 20),),
         )
         (found,) = found_in(report)
         assert found.recomputed is None
@@ -63,43 +62,44 @@ def test_little_may_allow_both_lists_or_be_silent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("planned", "start"),
+    ("counts", "start"),
     [
-        ((10,), "Little's law does not refuse 50, 100: "),
+        ((10, 20, 30), "Little's law does not refuse 50, 100: "),
         ((300, 400), "Little's law allows 50, 100"),
     ],
 )
 def test_a_list_is_taken_only_where_the_other_is_refused(
-    planned: tuple[int, ...], start: str
+    counts: tuple[int, ...], start: str
 ) -> None:
     """A plan of another length cannot be held against the rows, so nothing is reported."""
     report = page(
         workload(QUICK, versions=("v1.0",)),
         versions=("v1.0",),
-        thread_lists=(thread_list(*planned),),
+        said=(threads_planned(*counts),),
     )
     (found,) = found_in(report)
-    assert found.recomputed == ("50, 100" if len(planned) == 2 else None)
+    assert found.recomputed == ("50, 100" if len(counts) == 2 else None)
     assert found.explanation.startswith(start)
 
 
+@pytest.mark.parametrize("lists", [(), ((16, 8, 4),), ((1, 2), (4, 8, 16))])
+def test_a_plan_that_fits_is_no_finding(lists: tuple[tuple[int, ...], ...]) -> None:
+    """The order does not matter, and of several lists one has to fit."""
+    plans = tuple(threads_planned(*counts) for counts in lists)
+    assert kinds(page(workload(FASTER), said=plans)) == []
+
+
 @pytest.mark.parametrize(
-    "lists",
+    "text",
     [
-        (),
-        (thread_list(16, 8, 4),),
-        (thread_list(1, 2), thread_list(4, 8, 16)),
-        (thread_list(1, 2), thread_list(4, 8, 16, workloads=[POINT])),
-        (thread_list(1, 2, workloads=[INDEX]),),
-        (thread_list(4),),
-        (thread_list(4), thread_list(8), thread_list(16)),
+        "Three tests with the ${THREAD} value of 100, 200, and 400.",
+        "本文档使用 ${THREAD} 值为 100、200 和 400 进行三次测试。",
     ],
 )
-def test_a_plan_that_fits_or_is_of_another_workload_is_no_finding(lists: Any) -> None:
-    """The order does not matter, a workload's own list is stronger than that of all, and one count
-    of the table alone says nothing of the others.
-    """
-    assert kinds(page(workload(FASTER), thread_lists=lists)) == []
+def test_thread_counts_are_planned_in_these_forms(text: str) -> None:
+    """Other numbers beside threads are none of the plan."""
+    said = (step(text), step("Use 16 threads of TiDB, 100 and 200 of TiKV."))
+    assert list(planned(page(said=said).setting)) == [(50, (100, 200, 400))]
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,6 @@ OWN = "sysbench {} --threads=100 {} run"
         (OWN.format(MIXED, "--point-selects=1"), False),
         (OWN.format(MIXED, "--range_selects=off"), False),
         (OWN.format("$testname", "--skip-trx=on"), False),
-        ("sudo " + OWN.format(MIXED, "--skip_trx=on"), False),
         (OWN.format(POINT, "--point-selects=1"), True),
         (OWN.format(MIXED, "--skip-trx=on").replace(" run", " prepare"), True),
     ],

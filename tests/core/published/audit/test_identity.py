@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchlab.published.audit import check_drift
 from benchlab.published.audit.audit import audit
 from benchlab.published.history import history_of
-from benchlab.published.reading.model import PublishedReport
+from benchlab.published.model import PublishedReport
 from tests.builders.published_page import read
 
 POINT = "oltp_point_select"

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchlab.published.audit import check_threads, recompute
-from benchlab.published.reading.model import Printed
+from benchlab.published import recompute
+from benchlab.published.audit import check_threads
+from benchlab.published.model import Printed
 from tests.audited import POINT, headline_of, row, table, workload
 
 figures = st.decimals("0.01", "1e6", places=2)

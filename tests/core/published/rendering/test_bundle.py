@@ -12,7 +12,7 @@ import pytest
 
 from benchlab import language
 from benchlab.plan.document_tables import Shape
-from benchlab.published.reading.model import Block, from_json
+from benchlab.published.model import Block, Fact, from_json
 from benchlab.published.rendering import bundle as published
 from tests.builders.recorded_page import (
     COLUMNS,
@@ -68,7 +68,8 @@ def test_report_json_has_the_data_and_what_was_computed() -> None:
 def test_html_stands_alone_and_takes_nothing_recorded_for_markup() -> None:
     """Charts are in it; nothing is fetched, nothing of the source is a tag."""
     block = Block("<script>x</script>", "yaml", "<img src=y>", 3)
-    found = report(setting=replace(NOTHING, parameters=(block,), place="<b>Here</b> [a](b)"))
+    place = Fact("Test environment", "Place", "<b>Here</b> [a](b)", 4)
+    found = report(setting=replace(NOTHING, parameters=(block,), facts=(place,)))
     text = published.make(found, language.load("zh"))["report.html"].decode()
     assert '<html lang="zh">' in text
     assert re.findall(r'(?:src|href)="(?!data:image/svg)', text) == []

@@ -6,12 +6,20 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchlab.plan.document_tables import Metric, Shape
-from benchlab.published.reading.model import Block, Claim, Printed, Row, StatedChange, Unread
-from benchlab.published.reading.vocabulary import column
+from benchlab.published.model import (
+    Block,
+    Claim,
+    Fact,
+    Printed,
+    Row,
+    Said,
+    StatedChange,
+    Unread,
+)
 from tests.builders.recorded_page import (
     COLUMNS,
     LANGUAGES,
@@ -96,15 +104,16 @@ recorded = st.text(
 @given(texts=st.lists(recorded, min_size=7, max_size=7), code=st.sampled_from(LANGUAGES))
 def test_recorded_texts_do_not_disturb_the_figures(texts: list[str], code: str) -> None:
     """Markdown, HTML and percentages in names and settings stay what they are."""
-    name, cell, heading, block, place, version, what = texts
-    # A table with a column of a metric is one of results, on whatever page it stands.
-    assume(column(heading).role != "metric")
+    name, cell, heading, block, place, version, said = texts
     setting = replace(
         RECORDED,
-        hardware={name: {heading: cell}},
+        hardware={name: {"EC2 type": cell}},
         software={name: version},
         parameters=(Block(heading, name, block, 5),),
-        place=place,
+        facts=(Fact(heading, name, place, 6),),
+        said=(Said("plan", heading, said, 7), Said("results", heading, said, 8)),
     )
-    found = replace(report(setting=setting), unread=(Unread(3, what),))
+    found = replace(
+        report(setting=setting), unread=(Unread(3, "", "sentence", {"sentence": said}),)
+    )
     assert_reproduced(found, code)

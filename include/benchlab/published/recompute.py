@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal, localcontext
 from statistics import median
 
-from benchlab.published.reading.model import Printed, Row, Workload
+from benchlab.published.model import Printed, Row, Workload
 
 DECIMALS = 2
 """Decimals of an improvement as it is shown, and where the page prints none."""

@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import replace
 
-from benchlab.published.plan.command_line import ACTIONS, PORTS
-from benchlab.published.reading.model import StatedSetting
-
+ACTIONS = frozenset({"prepare", "run", "cleanup", "check", "warmup", "prewarm", "help"})
+"""What a client can be asked to do."""
+PORTS = range(1024, 65536)
 PLACEHOLDER = "${PASSWORD}"
 
 _IS_PLACEHOLDER = re.compile(
@@ -134,18 +133,9 @@ def without(text: str) -> str:
     return text
 
 
-def without_any(setting: StatedSetting) -> StatedSetting:
-    """A setting with passwords removed from its commands, steps and files."""
-    return replace(
-        setting,
-        commands=tuple(replace(one, text=without(one.text)) for one in setting.commands),
-        steps=tuple(replace(step, text=without(step.text)) for step in setting.steps),
-        parameters=tuple(
-            replace(block, text=_LINE.sub(_hidden, without(block.text)))
-            for block in setting.parameters
-        ),
-        said=tuple(replace(one, text=without(one.text)) for one in setting.said),
-    )
+def without_in_file(text: str) -> str:
+    """Settings in which ``${PASSWORD}`` replaces each password, also those of option files."""
+    return _LINE.sub(_hidden, without(text))
 
 
 def _without_behind(begin: int, text: str, pattern: re.Pattern[str]) -> str:

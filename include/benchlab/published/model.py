@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, Literal
 
 import pydantic
 
+from benchlab.language import Language
 from benchlab.plan.document_tables import Metric, Shape
 
 PageKind = Literal["sysbench", "tpcc"]
-# What a plan does with the data apart from measuring.
-Act = Literal["analyze", "back_up", "restore"]
-Place = Literal["title", "summary", "overview", "section"]
+Place = Literal["summary", "overview", "section"]
+Part = Literal["overview", "environment", "parameters", "plan", "results", "own"]
+"""A part of a page; ``own``: what Benchlab's reports have, and no other page."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Printed:
     @cached_property
     def value(self) -> Decimal:
         """The number itself."""
-        return Decimal(re.sub(r"[,\s]", "", self.text).replace("\u2212", "-"))
+        return Decimal(re.sub(r"[,\s]", "", self.text))
 
     @property
     def decimals(self) -> int:
@@ -68,28 +69,31 @@ class Row:
 
 @dataclass(frozen=True)
 class StatedChange:
-    """A change that a sentence claims.
+    """A change that a sentence states in percent.
 
     Attributes:
-        workload: such as ``oltp_point_select``; None if the sentence does not name one.
+        workload: such as ``oltp_point_select``; None if the sentence names none.
         threads: the thread count that it is about; None: all.
-        pct: the printed size, without sign; None if only a direction is claimed.
-        direction: 1 for an improvement, -1 for a reduction, 0 for "almost the same" or if no word
-            says which.
+        pct: the printed size, without sign.
+        direction: 1 for an improvement, -1 for a reduction.
     """
 
     workload: str | None
     threads: int | None
-    pct: Printed | None
-    direction: Literal[-1, 0, 1]
+    pct: Printed
+    direction: Literal[-1, 1]
+
+    @property
+    def value(self) -> Decimal:
+        """The change in percent, negative for a reduction."""
+        return self.pct.value * self.direction
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence that names a change.
+    """A sentence that states changes.
 
     Attributes:
-        text: the whole sentence.
         place: the part of the page it is in; ``section``: the results of one workload.
         versions: the versions it names, in order, each once, such as ``v5.1.1`` or ``2.1``.
     """
@@ -99,6 +103,11 @@ class Claim:
     place: Place
     versions: tuple[str, ...]
     changes: tuple[StatedChange, ...]
+
+    def where(self, section: Workload | None) -> str:
+        """Line and part of the page, as findings name it."""
+        part = section.heading if section and self.place == "section" else self.place
+        return f"line {self.line}, {part}"
 
 
 @dataclass(frozen=True)
@@ -117,30 +126,22 @@ class Workload:
 
     name: str
     heading: str
-    metric: Metric | None
-    shape: Shape | None
-    columns: tuple[str, ...]
-    versions: tuple[str, ...]
-    rows: tuple[Row, ...]
-    claims: tuple[Claim, ...]
-    charts: tuple[str, ...]
     line: int
+    metric: Metric | None = None
+    shape: Shape | None = None
+    columns: tuple[str, ...] = ()
+    versions: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    charts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Command:
-    """One command of the page.
+    """One call of a client on one line, with its placeholders and without its passwords."""
 
-    Attributes:
-        tool: the program, without its folder and version: ``sysbench``, ``tiup bench tpcc``.
-        text: the whole command, on one line, with its placeholders.
-        in_code_block: if not, it is in a sentence.
-    """
-
-    tool: str
     text: str
     line: int
-    in_code_block: bool
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ class Block:
     """Settings in one code block, with the heading above it.
 
     Attributes:
-        workloads: for which the text above it says that they are; empty: it names none.
+        workloads: those that the text right above it names as code; empty: it names none.
     """
 
     heading: str
@@ -160,88 +161,81 @@ class Block:
 
 @dataclass(frozen=True)
 class Said:
-    """A sentence of the page about no figure, with the heading above it.
+    """A paragraph or item that is quoted as it is: nothing is concluded from it."""
 
-    Attributes:
-        about: ``purpose`` of the test, ``cause`` of a change, or ``configuration`` of the servers.
-    """
-
-    about: Literal["purpose", "cause", "configuration"]
+    part: Part
     heading: str
     text: str
     line: int
 
 
 @dataclass(frozen=True)
-class StatedStep:
-    """One step of the test plan, or a paragraph of it, as plain text."""
+class Fact:
+    """A line ``label: value`` of the environment, such as ``Time: June, 2019``."""
 
-    text: str
-    line: int
-
-
-@dataclass(frozen=True)
-class ThreadList:
-    """Thread counts that the plan names for ``workloads``; if that is empty, for all."""
-
-    threads: tuple[int, ...]
-    workloads: tuple[str, ...]
+    heading: str
+    label: str
+    value: str
     line: int
 
 
 @dataclass(frozen=True)
 class StatedSetting:
-    """What the page says about how it was measured; None or empty where it does not say.
+    """What the page says about how it was measured; empty where it does not say.
 
     Attributes:
-        hardware: rows of the hardware table by their first cell: the other cells, by heading.
+        hardware: rows of the host tables by their first cell: the other cells, by heading.
         software: versions by service, as printed.
         git_hashes: by version, then by component.
         parameters: blocks of parameters and variables, in the page's order.
-        said: sentences on purpose, causes and configuration, in the page's order.
-        acts: what it does with the data apart from measuring, in the order of a run.
-        thread_lists: planned thread counts; those in result tables are not among them.
-        load_balancers: those that the plan or a configuration describes: ``HAProxy``, ``NLB``.
-        entry_ports: ports on which a described load balancer listens.
-        tables, table_size: sysbench's number of tables, and rows in each.
-        seconds: length of one run according to the commands.
-        stated_seconds, warmup_seconds: of one run and its warm-up according to the sentences.
-        measured, place: when and where it was measured, as printed.
+        said: paragraphs and items of overview, parameters and plan, and those of the results that
+            state no change, in the page's order.
     """
 
-    hardware: Mapping[str, Mapping[str, str]]
-    software: Mapping[str, str]
-    git_hashes: Mapping[str, Mapping[str, str]]
-    parameters: tuple[Block, ...]
-    said: tuple[Said, ...]
-    steps: tuple[StatedStep, ...]
-    acts: tuple[Act, ...]
-    commands: tuple[Command, ...]
-    thread_lists: tuple[ThreadList, ...]
-    load_balancers: tuple[str, ...]
-    entry_ports: tuple[int, ...]
-    tables: int | None
-    table_size: int | None
-    warehouses: int | None
-    seconds: int | None
-    stated_seconds: int | None
-    warmup_seconds: int | None
-    measured: str | None
-    place: str | None
+    hardware: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    software: Mapping[str, str] = field(default_factory=dict)
+    git_hashes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    facts: tuple[Fact, ...] = ()
+    parameters: tuple[Block, ...] = ()
+    said: tuple[Said, ...] = ()
+    commands: tuple[Command, ...] = ()
+
+    def said_in(self, part: Part) -> tuple[Said, ...]:
+        """What is said in one part of the page."""
+        return tuple(one for one in self.said if one.part == part)
 
     @property
-    def sysbench_version(self) -> str | None:
-        """The version of sysbench as the software table prints it; None if it has none."""
-        rows = self.software.items()
-        return next((version for name, version in rows if name.lower() == "sysbench"), None)
+    def sysbench_version(self) -> str:
+        """The version of sysbench in its table or line; "" if the page names none."""
+        lines = {fact.label: fact.value for fact in self.facts}
+        named = {**lines, **self.software}
+        labels = ("Sysbench", "Sysbench version", "Sysbench 版本")
+        return next((named[label] for label in labels if label in named), "")
 
 
 @dataclass(frozen=True)
 class Unread:
-    """Something that was not understood, such as a table or a cell, and its line."""
+    """Something of the page that is not understood, with its line and the heading above it.
+
+    Attributes:
+        id: of the message that says why, without ``published-unread-``; ``sentence`` is the only
+            one that is not about a table.
+        values: of that message, by name.
+    """
 
     line: int
-    what: str
+    heading: str
+    id: str
+    values: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_table(self) -> bool:
+        """Whether figures of a table are not read."""
+        return self.id != "sentence"
+
+    def why(self, language: Language) -> str:
+        """What is not understood, and what to do, in a language."""
+        return language.say(f"published-unread-{self.id}", **self.values)
 
 
 @dataclass(frozen=True)
@@ -255,7 +249,7 @@ class PublishedReport:
         sha256: of the file's bytes.
         language: ``en`` or ``zh``.
         versions: the title's versions, the baseline first; only one if the page compares none.
-        exact_versions: the same versions, if the page names them more exactly somewhere; or empty.
+        exact_versions: the same versions, if the page names them more exactly; or empty.
         claims: those of title, summary and overview.
         unread: what was not understood, by line.
     """
@@ -276,7 +270,7 @@ class PublishedReport:
     @property
     def is_about_cloud(self) -> bool:
         """Whether it is about TiDB Cloud, and so not comparable with the same version elsewhere."""
-        return "cloud" in self.title.lower()
+        return "TiDB Cloud" in self.title
 
     @property
     def baseline(self) -> str | None:
@@ -290,8 +284,8 @@ class PublishedReport:
 
     def to_json(self) -> dict[str, Any]:
         """The report for JSON; the inverse is :func:`from_json`."""
-        found: dict[str, Any] = _ADAPTER.dump_python(self, mode="json")
-        return found
+        document: dict[str, Any] = _ADAPTER.dump_python(self, mode="json")
+        return document
 
 
 def from_json(raw: Mapping[str, Any]) -> PublishedReport:

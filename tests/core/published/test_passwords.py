@@ -9,11 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchlab import language
+from benchlab.published import passwords
 from benchlab.published.audit.audit import audit
-from benchlab.published.plan import passwords
-from benchlab.published.reading.model import Block
 from benchlab.published.rendering import bundle
-from tests.audited import setting
 from tests.builders.published_page import read
 
 SECRET = "S3cretPw!"
@@ -138,9 +136,7 @@ def test_each_password_of_a_file_goes() -> None:
         "password: my secret, long  # why\n- aws_secret_access_key = a/b+c\n"
         '"root_password": "a;b",\nrpc-max-size: 4\n'
     )
-    block = Block("HAProxy", "", text, 1)
-    (found,) = passwords.without_any(setting(parameters=(block,))).parameters
-    assert found.text == (
+    assert passwords.without_in_file(text) == (
         f"listen pages\n  stats auth admin:{HIDDEN} # why\n"
         f"password: {HIDDEN}  # why\n- aws_secret_access_key = {HIDDEN}\n"
         f'"root_password": {HIDDEN},\nrpc-max-size: 4\n'
