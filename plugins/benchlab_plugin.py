@@ -1,4 +1,5 @@
-"""Registers with Airflow: timetables, the benchmark site, and what writes the notes of runs.
+"""Registers with Airflow: timetables, the benchmark site, what writes the notes of runs
+and keeps the logs of the demo's tasks.
 
 Beside them middlewares of its API server: one refuses faulty forms, one serializes SQLite's writes.
 
@@ -9,7 +10,7 @@ from airflow.plugins_manager import AirflowPlugin
 
 from benchlab_airflow.calendar.timetables import ReleaseTimetable, WeeklyTimetable
 from benchlab_airflow.dags import form_refusal
-from benchlab_airflow.local import one_write
+from benchlab_airflow.local import one_write, task_logs
 from benchlab_airflow.messages import run_note
 from benchlab_airflow.page import navigation
 
@@ -18,7 +19,7 @@ class BenchlabPlugin(AirflowPlugin):
     """The timetables, the site, and the middlewares that this installation needs."""
 
     name = "benchlab"
-    listeners = [run_note]  # noqa: RUF012 - as Airflow declares it
+    listeners = [run_note, *task_logs.listeners()]  # noqa: RUF012 - as Airflow declares it
     timetables = [ReleaseTimetable, WeeklyTimetable]  # noqa: RUF012 - as Airflow declares it
     fastapi_apps = navigation.apps()
     external_views = navigation.views()

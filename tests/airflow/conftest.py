@@ -58,7 +58,7 @@ def told(code: str, env: dict[str, str], **more: str) -> list[str]:
 ONE_RUN = """
 import os, subprocess, sys
 def one_run(dag, folder):
-    command = [sys.executable, "-m", "benchlab_airflow.local.one_run", dag, "2026-01-01"]
+    command = [sys.executable, "-m", "airflow", "dags", "test", dag, "2026-01-01"]
     env = {**os.environ, "AIRFLOW__CORE__DAGS_FOLDER": folder}
     return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
 """

@@ -1,4 +1,4 @@
-"""What `make demo` shows at its end, without Airflow; and the API that its tasks call."""
+"""What `make demo` shows at its end, without Airflow."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from benchlab.errors import SpecError
 from benchlab.home import Home
 from benchlab.results.store import Store
 from benchlab_airflow.local import demo
-from tests.airflow.conftest import told
 from tests.builders import campaigns
 
 PROJECT = Path(__file__).parents[2]
@@ -52,22 +51,3 @@ def test_what_failed_is_said_even_if_nothing_can_be_compared(
     assert then.startswith("`make up` starts Airflow's UI")
     assert said.err.startswith("error: configs/quality/trial.yaml: clok: unknown key\n")
     assert ("error: task publish: no space left" in said.err) == failed
-
-
-API = """
-import threading
-from benchlab_airflow.local import one_run
-one_run.keep_newest_version()
-one_run.share_api()
-from airflow.sdk.execution_time.supervisor import InProcessTestSupervisor
-from airflow.api_fastapi.execution_api import versions
-clients = [InProcessTestSupervisor._api_client() for task in range(3)]
-for client in clients:
-    say(len(versions.bundle.versions), client.variables.get("missing").error.value)
-say(sum(thread.name == "InProcessExecutionAPI-loop" for thread in threading.enumerate()))
-"""
-
-
-def test_the_tasks_of_a_demo_are_answered_by_one_newest_api(airflow_env: dict[str, str]) -> None:
-    """Airflow makes no routes of older versions, answers what a task asks, and has one loop."""
-    assert told(API, airflow_env) == [*["1 VARIABLE_NOT_FOUND"] * 3, "1"]

@@ -348,8 +348,8 @@ def test_a_task_imports_nothing_of_benchlab_again(airflow_env: dict[str, str]) -
     """Its process has all that the scheduler imported, up to the campaign that it opens."""
     code = """
 import sys
-from benchlab_airflow.local import service
-service.import_for_tasks()
+from benchlab_airflow.local import scheduler
+scheduler.import_for_tasks()
 known = set(sys.modules)
 from airflow.dag_processing.dagbag import DagBag
 bag = DagBag(DAG_FILE)

@@ -84,7 +84,7 @@ def run_dag(machine: Machine, campaign: str, port: int, folder: Path) -> None:
         process = subprocess.Popen(
             [
                 *(sys.executable, "-X", "faulthandler"),
-                *("-m", "benchlab_airflow.local.one_run", "sysbench_existing"),
+                *("-m", "airflow", "dags", "test", "sysbench_existing"),
                 *(datetime.now(UTC).isoformat(), "-c"),
                 json.dumps({"campaign": campaign, "overrides": typed}),
             ],

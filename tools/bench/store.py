@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import shutil
 import statistics
@@ -20,7 +19,6 @@ from benchlab.results.store import Store, open_store
 from benchlab.site import campaign, campaigns, history, overview
 from benchlab.site.campaigns import Filter
 from benchlab.site.page import Page, Site, render
-from benchlab_airflow.local.one_run import COLLECT_AFTER
 from tests import postgresql
 from tools.bench import big_store
 from tools.bench.row import Row, ratio
@@ -126,7 +124,6 @@ def _environment(url: str) -> Iterator[None]:
 
 def _pages(home: Home, url: str, there: int, count: int) -> tuple[dict[str, list[float]], float]:
     """Seconds of every page, and CPU seconds of the first history of what was added."""
-    gc.set_threshold(COLLECT_AFTER)  # as the API server that makes pages
     big_store.fill(url, home.objects, home.configs, there, count)
     with open_store(home) as store:
         pages = _pages_of(store)

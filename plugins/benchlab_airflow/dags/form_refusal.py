@@ -89,13 +89,14 @@ def _params(body: bytes) -> Mapping[str, Any] | None:
 
 async def _may_trigger(request: Request, dag_id: str) -> bool:
     """Whether Airflow knows who asks, and lets them trigger this DAG."""
-    from airflow.api_fastapi.core_api.security import (
+    from fastapi import HTTPException
+
+    from benchlab_airflow.private_names import (
         DagAccessEntity,
         bearer_scheme,
         get_user,
         requires_access_dag,
     )
-    from fastapi import HTTPException
 
     may = requires_access_dag("POST", DagAccessEntity.RUN, dag_id)
     try:

@@ -76,7 +76,7 @@ def plan(report_file: str) -> list[str]:
     """
     from pathlib import Path
 
-    from airflow.sdk.configuration import conf
+    from airflow.sdk import conf
 
     from benchlab import home
     from benchlab.campaign import planning, report_types
@@ -356,7 +356,7 @@ def publish() -> list[str]:
     It leads to the campaign's page, where Airflow knows its own address. If a destination fails,
     the task is retried; what is published already is left alone.
     """
-    from airflow.sdk.configuration import conf
+    from airflow.sdk import conf
 
     from benchlab.plan.fields.publish import FILES
     from benchlab.report.bundle import PAGES

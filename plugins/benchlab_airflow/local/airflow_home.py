@@ -35,6 +35,7 @@ from typing import NoReturn
 from benchlab import home as benchlab_home
 from benchlab.errors import BenchlabError, SpecError
 from benchlab.plan.report_type import ReportSpec
+from benchlab_airflow.private_names import FAIL_KILLED_RUNS
 
 USER = "admin"
 LOOPBACK = "127.0.0.1"
@@ -110,15 +111,6 @@ SETTINGS: dict[str, dict[str, str]] = {
         "print_stats_interval": "600",
     },
 }
-
-FAIL_KILLED_RUNS = """
-UPDATE task_instance SET state = 'failed', end_date = datetime('now')
-WHERE state NOT IN ('success', 'failed', 'skipped', 'upstream_failed', 'removed')
-AND (dag_id, run_id) IN
-    (SELECT dag_id, run_id FROM dag_run WHERE state = 'running' AND triggered_by = 'TEST');
-UPDATE dag_run SET state = 'failed', end_date = datetime('now')
-WHERE state = 'running' AND triggered_by = 'TEST';
-"""
 
 
 class AirflowHomeError(BenchlabError):

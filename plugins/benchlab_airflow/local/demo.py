@@ -1,9 +1,8 @@
 """Runs one campaign in Airflow: ``python -m benchlab_airflow.local.demo REPORT``.
 
-Airflow runs the DAG in one process (``airflow dags test``, through :mod:`.one_run`) in the Airflow
-home of `make up`, which cannot be started meanwhile and shows the run afterwards; where it is up
-already, in one of its own. This process shows the progress, and ends everything if it is
-interrupted.
+Airflow runs the DAG in one process (``airflow dags test``) in the Airflow home of `make up`, which
+cannot be started meanwhile and shows the run afterwards; where it is up already, in one of its own.
+This process shows the progress, and ends everything if it is interrupted.
 """
 
 from __future__ import annotations
@@ -180,7 +179,7 @@ def _airflow(
             # Airflow's process is the campaign's driver: when it is gone, the machine is free.
             [
                 *("sh", "-c", 'BENCHLAB_DRIVER=$$ exec "$@"', "demo"),
-                *(sys.executable, "-m", "benchlab_airflow.local.one_run"),
+                *(sys.executable, "-m", "airflow", "dags", "test"),
                 *(demo.spec.report, demo.started.isoformat(), "-c", conf),
             ],
             stdin=subprocess.DEVNULL,

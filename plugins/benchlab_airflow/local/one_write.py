@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from airflow.configuration import conf
+from airflow.sdk import conf
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send

@@ -45,12 +45,12 @@ DEFAULT_PORT = 8080
 # Twenty seconds on an idle machine with two cores, well over a minute on a busy one.
 START_TIMEOUT_S = 300.0
 
-# Without --skip-serve-logs a log server would listen on every address.
+# What Python runs for each. Without --skip-serve-logs a log server would listen on every address.
 COMMANDS = {
-    "api-server": "api-server",
-    "scheduler": "scheduler --skip-serve-logs",
-    "dag-processor": "dag-processor",
-    "triggerer": "triggerer --skip-serve-logs",
+    "api-server": "airflow api-server",
+    "scheduler": "benchlab_airflow.local.scheduler scheduler --skip-serve-logs",
+    "dag-processor": "airflow dag-processor",
+    "triggerer": "airflow triggerer --skip-serve-logs",
 }
 # It stops its own child, and hangs if the child is already gone.
 STOPS_ITS_CHILDREN = {"triggerer"}
@@ -354,7 +354,7 @@ supervisor.rpcinterface_factory=supervisor.rpcinterface:make_main_rpcinterface
     programs = [
         f"""
 [program:{name}]
-command={python} -m benchlab_airflow.local.service {command}
+command={python} -m {command}
 autorestart=true
 startsecs=3
 startretries=3

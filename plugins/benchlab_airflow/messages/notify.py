@@ -21,10 +21,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
-from airflow.sdk import BaseNotifier, get_current_context
-from airflow.sdk.configuration import conf
+from airflow.sdk import BaseNotifier, conf, get_current_context
 from airflow.sdk.exceptions import AirflowException, AirflowSkipException
-from airflow.sdk.log import redact
 
 from benchlab import home
 from benchlab.errors import BenchlabError
@@ -32,6 +30,7 @@ from benchlab.plan.fields.publish import FILES
 from benchlab.plan.report_type import SIDES
 from benchlab_airflow.dags import stages
 from benchlab_airflow.page.navigation import campaign_page
+from benchlab_airflow.private_names import redact
 
 if TYPE_CHECKING:
     from pathlib import Path

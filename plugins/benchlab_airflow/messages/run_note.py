@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 from airflow.listeners import hookimpl
 
 if TYPE_CHECKING:
-    from airflow.models.dagrun import DagRun
     from sqlalchemy.orm import Session
+
+    from benchlab_airflow.private_names import DagRun
 
 
 @hookimpl
@@ -31,15 +32,15 @@ def on_dag_run_failed(dag_run: DagRun) -> None:
 
 
 def _note(dag_run: DagRun) -> None:
-    from airflow import settings
     from sqlalchemy.orm import object_session
 
+    from benchlab_airflow import private_names
     from benchlab_airflow.dags.stages import LONGEST_NOTE
 
     session = object_session(dag_run)
     if session is None:
         # `airflow dags test` closes its session after each task, and goes on to use it.
-        session = settings.Session()
+        session = private_names.Session()
         dag_run = session.merge(dag_run)
     if dag_run.note is None and (said := _answer(dag_run, session)):
         dag_run.note = said[:LONGEST_NOTE]
@@ -47,9 +48,8 @@ def _note(dag_run: DagRun) -> None:
 
 def _answer(dag_run: DagRun, session: Session) -> str | None:
     """What the campaign found, or why a run by the calendar has none; None if nothing is said."""
-    from airflow.models.xcom import XComModel
-
     from benchlab_airflow.dags.stages import NO_CAMPAIGN, NOTE
+    from benchlab_airflow.private_names import XComModel
 
     for task, key in (("compare", NOTE), ("plan", NO_CAMPAIGN)):
         asked = XComModel.get_many(

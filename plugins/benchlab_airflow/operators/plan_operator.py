@@ -86,6 +86,6 @@ class RunEndedTrigger(BaseTrigger):
 
 
 def _is_at_work(dag_id: str, run_id: str) -> bool:
-    from airflow.sdk.execution_time.task_runner import RuntimeTaskInstance
+    from benchlab_airflow.private_names import RuntimeTaskInstance
 
     return RuntimeTaskInstance.get_dr_count(dag_id, run_ids=[run_id], states=AT_WORK) > 0

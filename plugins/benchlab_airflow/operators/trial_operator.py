@@ -6,8 +6,7 @@ import time
 from datetime import timedelta
 from typing import Any, ClassVar
 
-from airflow.sdk import BaseOperator, Context
-from airflow.sdk.definitions.param import ParamsDict
+from airflow.sdk import BaseOperator, Context, ParamsDict
 from airflow.sdk.exceptions import TaskDeferred
 
 from benchlab_airflow.operators.client_trigger import UNREACHABLE_LIMIT_S, ClientTrigger

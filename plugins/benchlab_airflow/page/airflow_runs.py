@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 
-from airflow.models.dag import DagModel
-from airflow.models.dagrun import DagRun
-from airflow.utils.session import create_session
 from sqlalchemy import select
 
 from benchlab.home import ID
 from benchlab.results.records import Campaign
 from benchlab_airflow.calendar.calendar_runs import ORIGIN
+from benchlab_airflow.private_names import DagModel, DagRun, create_session
 
 
 def address_of(campaign: Campaign) -> str:

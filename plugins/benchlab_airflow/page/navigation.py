@@ -5,7 +5,6 @@ Imports nothing that is slow: every process of Airflow loads the plugin.
 
 from __future__ import annotations
 
-import gc
 from typing import Any
 from urllib.parse import quote
 
@@ -28,12 +27,8 @@ class _OnDemand:
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer one request."""
         if self._app is None:
-            from benchlab_airflow.local.one_run import COLLECT_AFTER
             from benchlab_airflow.page.app import make
 
-            # A page makes thousands of objects, for which the collector would look at all that
-            # Airflow has imported, too.
-            gc.set_threshold(COLLECT_AFTER)
             self._app = make()
         await self._app(scope, receive, send)
 

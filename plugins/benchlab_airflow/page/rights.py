@@ -11,16 +11,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from airflow.api_fastapi.app import get_auth_manager
-from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
-from airflow.api_fastapi.auth.managers.models.resource_details import (
-    AccessView,
-    DagAccessEntity,
-    DagDetails,
-)
-from airflow.api_fastapi.core_api.security import GetUserDep, requires_access_view
-from airflow.configuration import conf
-from airflow.models.dag import DagModel
+from airflow.sdk import conf
 from fastapi import Depends, Query, Request
 from itsdangerous import BadData, URLSafeTimedSerializer
 
@@ -33,6 +24,16 @@ from benchlab.results.store import Store
 from benchlab.site.page import PageError, Site
 from benchlab_airflow.connections import open_store
 from benchlab_airflow.page import airflow_runs
+from benchlab_airflow.private_names import (
+    AccessView,
+    BaseUser,
+    DagAccessEntity,
+    DagDetails,
+    DagModel,
+    GetUserDep,
+    get_auth_manager,
+    requires_access_view,
+)
 
 # A page that was open over night still works; an older one has to be opened again.
 GUARD_LASTS_S = 24 * 3600
