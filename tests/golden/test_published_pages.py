@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 import yaml
 
+from benchlab.cli.history_text import history_of
 from benchlab.published import recompute
 from benchlab.published.audit import check_plan, check_threads
 from benchlab.published.audit.audit import audit
-from benchlab.published.history import history_of
 from benchlab.published.model import PublishedReport
 from benchlab.published.stated import published_headline
 from benchlab.report.formats.markdown import escape

@@ -10,10 +10,10 @@ from typing import Annotated
 import typer
 
 from benchlab.campaign.outline import Outline
+from benchlab.cli import history_chart, history_text
 from benchlab.cli.options import Json, show
 from benchlab.errors import SpecError
 from benchlab.home import find
-from benchlab.published import history, history_chart, history_text
 from benchlab.published.model import PublishedReport
 from benchlab.published.store import PublishedReports
 from benchlab.results.store import Store, open_store
@@ -49,7 +49,7 @@ def show_history(
         if not workload:
             raise SpecError(_no_workload(report, campaigns, [] if report else reports))
         compared = made.all_compared(campaigns).values()
-        found = history.history_of(workload, reports, compared)
+        found = history_text.history_of(workload, reports, compared)
         views = _long_views(campaigns, found.workload, made)
     if picture is not None:
         history_chart.write(found, picture, views)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from benchlab.cli import audit_text
 from benchlab.cli.options import Json, show
 from benchlab.errors import BenchlabError, PublishedPageError, SpecError, StoreError
 from benchlab.home import find
@@ -16,7 +17,6 @@ from benchlab.language import english
 from benchlab.language.names import plain
 from benchlab.published import page
 from benchlab.published.audit import audit as audits
-from benchlab.published.audit import text
 from benchlab.published.model import PublishedReport
 from benchlab.published.store import PublishedReports, called
 from benchlab.results.store import open_store
@@ -107,6 +107,6 @@ def audit(pages: Pages, as_json: Json = False) -> None:
         return made if len(pages) > 1 else made[0]  # a single page's is not a list
 
     if read:
-        show(audits.audit(read), as_json, documents, text.render)
+        show(audits.audit(read), as_json, documents, audit_text.render)
     if faults:
         raise BenchlabError("\n".join(faults))

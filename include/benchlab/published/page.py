@@ -243,9 +243,17 @@ class _Contents:
     turned: bool = False
 
     @cached_property
+    def is_benchlab_s(self) -> bool:
+        """Whether it is a report of Benchlab's, or a page that Benchlab rendered again."""
+        return words.by_benchlab(one.text for one in self.page.elements if one.kind == "heading")
+
+    @cached_property
     def elements(self) -> tuple[Element, ...]:
-        """Those that are not Benchlab's own."""
-        return tuple(one for one in self.page.elements if setting.part(one) != "own")
+        """Those that are not in Benchlab's own sections."""
+        elements = self.page.elements
+        if not self.is_benchlab_s:
+            return elements
+        return tuple(one for one in elements if setting.part(one) != "own")
 
     # ------------------------------------------------------------ tables
 
@@ -262,9 +270,11 @@ class _Contents:
 
     def _table(self, element: Element, before: Element | None) -> None:
         topic = words.topic(element.table[0])
-        if topic is None:
+        if topic is None or (topic == "own" and not self.is_benchlab_s):
             strange = [one for one in element.table[0] if not words.column(one)]
             columns = " | ".join(element.table[0])
+            if not strange:
+                raise NotUnderstoodError(element, "no-threads", columns=columns)
             raise NotUnderstoodError(element, "columns", columns=columns, strange=strange[0])
         if element.aside and not words.folded_by_benchlab(element.aside):
             raise NotUnderstoodError(element, "aside", where=element.aside)

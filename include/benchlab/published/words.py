@@ -76,7 +76,7 @@ _PARTS: Mapping[Part, str] = {
         "|测试(?:方案|步骤)|准备测试数据|执行测试命令"
     ),
 }
-# Sections of Benchlab's own reports without any table that is read; other pages have none of them.
+# Sections of Benchlab's own reports without any table that is read, and tables beside them.
 _OWN = (
     "head-published", "head-both-sides", "head-both-sides-single", "head-declared",
     "head-undeclared", "head-quality", "head-how-to-read", "head-provenance",
@@ -132,6 +132,16 @@ def _without_chapter(heading: str) -> str:
 def _said(*ids: str) -> frozenset[str]:
     """What Benchlab's reports say by these ids, in each language."""
     return frozenset(plain(load(code).say(one)) for code in codes() for one in ids)
+
+
+def by_benchlab(headings: Iterable[str]) -> bool:
+    """Whether a page is Benchlab's own: it says where it is from, and how to read it.
+
+    Only there a table below the headings above, or with such columns, is known to have no results.
+    """
+    texts = {plain(heading) for heading in headings}
+    beside = ("head-how-to-read", "published-claims", "published-beside", "published-unread")
+    return not texts.isdisjoint(_said("head-provenance")) and not texts.isdisjoint(_said(*beside))
 
 
 def folded_by_benchlab(summary: str) -> bool:

@@ -16,7 +16,7 @@ from benchlab.analysis.verdict.paired import percent, percents
 from benchlab.language import Language, message
 from benchlab.language.names import items, plain, title_of
 from benchlab.language.numbers import Numbers
-from benchlab.published.history import PublishedChange, published_changes
+from benchlab.published.changes import PublishedChange, published_changes
 from benchlab.published.store import PublishedReports
 from benchlab.results.listing import Chosen
 from benchlab.results.records import LookedInto, ReportSummary

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from benchlab.cli.history_text import history_of
 from benchlab.published.audit.audit import audit
-from benchlab.published.history import history_of
 from tests.builders.published_page import CHINESE, PAIRS, page, read
 
 WRONG = ("10.00%", "12.00%")

@@ -170,6 +170,9 @@ def test_a_page_with_a_table_that_is_not_understood_is_not_taken() -> None:
         page(("Insert", PAIRS), ("Colours", "| Colour | Hue |\n|---|---|\n| red | 0 |")),
         page(("Insert", f"{PAIRS}\n\n<table><tr><td>QPS</td></tr></table>")),
         page(("Insert", PAIRS), overview="| Name | Version |\n|---|---|\n| TiDB | v5.1 |"),
+        page(("Insert", PAIRS), overview="| Parameter | Value |\n|---|---|\n| a | 1 |"),
+        page(("Insert", PAIRS), ("Provenance", "| Gate | QPS |\n|---|---|\n| a | 1 |")),
+        page(("Insert", PAIRS), ("Result quality", METRICS)),
     ],
 )
 def test_no_table_vanishes(text: str) -> None:

@@ -172,6 +172,8 @@ def test_label_decides_before_age() -> None:
         (["Threads", "QPS", "TPS"], "no-version"),
         (["Threads", "v5.0 95% latency (ms)", "v5.1 95% latency (ms)"], "no-throughput"),
         (["Clients", "v5.0 QPS", "v5.1 QPS"], "columns"),
+        (["Version", "QPS"], "no-threads"),
+        (["v5.0 QPS", "v5.1 QPS"], "no-threads"),
         (["Threads", "v5.0 QPS", "v5.1 QPS", "Mood"], "columns"),
         (["Threads", "v5.0 QPS (K)", "v5.1 QPS (K)"], "columns"),
         (["Threads", "v5.0 (K) QPS", "v5.1 (K) QPS"], "columns"),

@@ -780,6 +780,7 @@ published-unread-sentence = the sentence “{ $sentence }”: its percentage is 
 published-unread-html = a table in HTML; write it in Markdown
 published-unread-aside = a table within { $where }; results are read from the page itself
 published-unread-columns = a table with the columns { $columns }: “{ $strange }” is not understood; a table of results has Threads, QPS, TPS or tpmC, and 95% latency (ms), each after its version
+published-unread-no-threads = a table with the columns { $columns }: none of them is Threads
 published-unread-no-workload = a table of results below “{ $name }”, which is no workload's name; the heading has to be one, such as Point Select
 published-unread-no-version = a table of results that names no version; its columns, or the heading above it, have to name one
 published-unread-no-throughput = a table without throughput: it has neither QPS nor TPS nor tpmC

@@ -824,6 +824,7 @@ published-unread-sentence = 句子“{ $sentence }”：其中百分比的表述
 published-unread-html = HTML 表格；请改用 Markdown
 published-unread-aside = 位于 { $where } 中的表格；只读取页面正文中的结果
 published-unread-columns = 列为 { $columns } 的表格：无法理解“{ $strange }”；结果表格由线程数、QPS、TPS 或 tpmC，以及 95% 延迟 (ms) 组成，各列写明版本
+published-unread-no-threads = 列为 { $columns } 的表格：没有线程数列
 published-unread-no-workload = “{ $name }”下的结果表格，但这不是负载名称；标题必须是负载名称，例如 Point Select
 published-unread-no-version = 未写明版本的结果表格；须在列名或其上方的标题中写明
 published-unread-no-throughput = 没有吞吐的表格：QPS、TPS、tpmC 均没有

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from benchlab.analysis.verdict.compare import compare
+from benchlab.cli import audit_text as audit_view
 from benchlab.language import load
-from benchlab.published.audit import text as audit_view
 from benchlab.published.audit.audit import audit
 from benchlab.published.audit.finding import KINDS
 from benchlab.published.model import PublishedReport, Unread

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from benchlab.cli.history_text import history_of
 from benchlab.published.audit import check_drift
 from benchlab.published.audit.audit import audit
-from benchlab.published.history import history_of
 from benchlab.published.model import PublishedReport
 from tests.builders.published_page import read
 

@@ -1,26 +1,17 @@
-"""What is known about one workload over the versions, from published pages and own campaigns.
+"""What published pages print about one workload, by version.
 
-The two are kept apart. A published page has one measurement per figure, so its change has no
-interval and no verdict; a campaign has both. Throughputs of two reports are never compared, because
-the same version differs between reports by more than versions differ within one. What can be put
-side by side are changes, each against the baseline of its own report.
+A published page has one measurement per figure, so its change has no interval and no verdict.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
-from benchlab import workloads
-from benchlab.analysis.verdict.compare import WorkloadVerdict
-from benchlab.campaign.outline import Outline
-from benchlab.errors import SpecError
 from benchlab.plan import versions
 from benchlab.published import recompute, stated
 from benchlab.published.audit import audit, check_drift
 from benchlab.published.model import PublishedReport, Workload
-from benchlab.studies.comparisons import ComparedCampaign
 
 
 @dataclass(frozen=True)
@@ -46,73 +37,6 @@ class PublishedChange:
     printed_pct: float | None
     highest: Mapping[str, float]
     findings: int
-
-
-class MeasuredChange(NamedTuple):
-    """A campaign and what it found about the workload."""
-
-    campaign: Outline
-    found: WorkloadVerdict
-
-    @property
-    def baseline(self) -> str:
-        """Its baseline, with what tells builds of one version apart."""
-        return self.campaign.labels["baseline"]
-
-    @property
-    def candidate(self) -> str:
-        """Its candidate, likewise."""
-        return self.campaign.labels["candidate"]
-
-
-@dataclass(frozen=True)
-class History:
-    """What is known about one workload: published by version, measured by time.
-
-    Attributes:
-        workload: its full name, such as ``oltp_point_select``.
-        single: ids of campaigns that measured only one version, and so found no change.
-    """
-
-    workload: str
-    published: tuple[PublishedChange, ...]
-    measured: tuple[MeasuredChange, ...]
-    single: tuple[str, ...] = ()
-
-
-def history_of(
-    workload: str,
-    reports: Sequence[PublishedReport],
-    campaigns: Iterable[ComparedCampaign],
-) -> History:
-    """Collect what is known about a workload.
-
-    Args:
-        workload: its name; ``oltp_`` may be left out.
-        campaigns: with their verdicts.
-
-    Raises:
-        SpecError: no page and no campaign has it; the message lists the known workloads.
-
-    >>> history_of("point_select", PublishedReports(store).all()[0], []).measured  # doctest: +SKIP
-    ()
-    """
-    compared = list(campaigns)
-    there = {found.name for report in reports for found in report.workloads}
-    there |= {found for one in compared for found in one.verdicts}
-    name = workloads.full_name(workload, there)
-    if name is None:
-        known = ", ".join(sorted(there)) or "no campaign and no published report is in the store"
-        raise SpecError(f"workload {workload!r}: nothing is known of it; known: {known}")
-    of_workload = [
-        MeasuredChange(one.campaign, one.verdicts[name]) for one in compared if name in one.verdicts
-    ]
-    return History(
-        workload=name,
-        published=published_changes(name, reports),
-        measured=tuple(sorted(filter(_compares, of_workload), key=_by_time)),
-        single=tuple(one.campaign.id for one in of_workload if not _compares(one)),
-    )
 
 
 def published_changes(
@@ -171,14 +95,6 @@ def _highest(workload: Workload) -> dict[str, float]:
                 value = float(printed.value)
                 found[version] = max(value, found.get(version, value))
     return {version: found[version] for version in workload.versions if version in found}
-
-
-def _compares(change: MeasuredChange) -> bool:
-    return change.campaign.has_both_sides
-
-
-def _by_time(change: MeasuredChange) -> tuple[object, ...]:
-    return change.campaign.started_at, change.campaign.id
 
 
 def _by_version(change: PublishedChange) -> tuple[object, ...]:

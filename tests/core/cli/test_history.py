@@ -20,10 +20,10 @@ from benchlab.analysis.trend.drift import Drift
 from benchlab.analysis.verdict.compare import compare
 from benchlab.campaign.outline import outline_of
 from benchlab.charts.picture import text_width
+from benchlab.cli import history_chart, history_text
+from benchlab.cli.history_text import history_of
 from benchlab.errors import SpecError
 from benchlab.language import english
-from benchlab.published import history_chart, history_text
-from benchlab.published.history import history_of
 from benchlab.published.model import PublishedReport
 from benchlab.results.records import Campaign, TrialResult
 from benchlab.results.store import open_store

@@ -1,22 +1,32 @@
-"""The history of a workload for a terminal and as JSON; published and measured are kept apart.
+"""The history of a workload, from published pages and own campaigns; as text and as JSON.
 
-The long view of each report type follows (:mod:`benchlab.studies.long_view.text`).
+The two are kept apart. A published page has one measurement per figure, so its change has no
+interval and no verdict; a campaign has both. Throughputs of two reports are never compared, because
+the same version differs between reports by more than versions differ within one. What can be put
+side by side are changes, each against the baseline of its own report. The long view of each report
+type follows (:mod:`benchlab.studies.long_view.text`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
 
 from rich.table import Table
 from rich.text import Text
 
+from benchlab import workloads
+from benchlab.analysis.verdict.compare import WorkloadVerdict
+from benchlab.campaign.outline import Outline
+from benchlab.errors import SpecError
 from benchlab.language import codes, english
 from benchlab.language.names import first_of, plain, title_of
 from benchlab.language.numbers import MISSING, Numbers
-from benchlab.published.history import History, MeasuredChange, PublishedChange
+from benchlab.published.changes import PublishedChange, published_changes
+from benchlab.published.model import PublishedReport
 from benchlab.report.formats.console import console_for, print_table, table_of, text_of
+from benchlab.studies.comparisons import ComparedCampaign
 from benchlab.studies.long_view import text
 from benchlab.studies.long_view.view import LongView
 
@@ -30,6 +40,81 @@ _ABOUT_PUBLISHED = (
     "workload alone."
 )
 _COLOUR = {"regression": "red", "improvement": "green", "unstable": "yellow"}
+
+
+class MeasuredChange(NamedTuple):
+    """A campaign and what it found about the workload."""
+
+    campaign: Outline
+    found: WorkloadVerdict
+
+    @property
+    def baseline(self) -> str:
+        """Its baseline, with what tells builds of one version apart."""
+        return self.campaign.labels["baseline"]
+
+    @property
+    def candidate(self) -> str:
+        """Its candidate, likewise."""
+        return self.campaign.labels["candidate"]
+
+
+@dataclass(frozen=True)
+class History:
+    """What is known about one workload: published by version, measured by time.
+
+    Attributes:
+        workload: its full name, such as ``oltp_point_select``.
+        single: ids of campaigns that measured only one version, and so found no change.
+    """
+
+    workload: str
+    published: tuple[PublishedChange, ...]
+    measured: tuple[MeasuredChange, ...]
+    single: tuple[str, ...] = ()
+
+
+def history_of(
+    workload: str,
+    reports: Sequence[PublishedReport],
+    campaigns: Iterable[ComparedCampaign],
+) -> History:
+    """Collect what is known about a workload.
+
+    Args:
+        workload: its name; ``oltp_`` may be left out.
+        campaigns: with their verdicts.
+
+    Raises:
+        SpecError: no page and no campaign has it; the message lists the known workloads.
+
+    >>> history_of("point_select", PublishedReports(store).all()[0], []).measured  # doctest: +SKIP
+    ()
+    """
+    compared = list(campaigns)
+    there = {found.name for report in reports for found in report.workloads}
+    there |= {found for one in compared for found in one.verdicts}
+    name = workloads.full_name(workload, there)
+    if name is None:
+        known = ", ".join(sorted(there)) or "no campaign and no published report is in the store"
+        raise SpecError(f"workload {workload!r}: nothing is known of it; known: {known}")
+    of_workload = [
+        MeasuredChange(one.campaign, one.verdicts[name]) for one in compared if name in one.verdicts
+    ]
+    return History(
+        workload=name,
+        published=published_changes(name, reports),
+        measured=tuple(sorted(filter(_compares, of_workload), key=_by_time)),
+        single=tuple(one.campaign.id for one in of_workload if not _compares(one)),
+    )
+
+
+def _compares(change: MeasuredChange) -> bool:
+    return change.campaign.has_both_sides
+
+
+def _by_time(change: MeasuredChange) -> tuple[object, ...]:
+    return change.campaign.started_at, change.campaign.id
 
 
 def to_json(found: History, views: Sequence[LongView] = ()) -> dict[str, Any]:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from benchlab.charts import picture
 from benchlab.charts.charts import Row, forest
+from benchlab.cli.history_text import History, MeasuredChange, versions_of
 from benchlab.language import english
 from benchlab.language.names import title_of
 from benchlab.language.numbers import Numbers
-from benchlab.published.history import History, MeasuredChange, PublishedChange
-from benchlab.published.history_text import versions_of
+from benchlab.published.changes import PublishedChange
 from benchlab.studies.long_view import chart
 from benchlab.studies.long_view.view import LongView
 
