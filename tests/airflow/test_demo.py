@@ -14,7 +14,7 @@ from benchlab.errors import SpecError
 from benchlab.home import Home
 from benchlab.results.store import Store
 from benchlab_airflow.local import demo
-from tests.builders import campaigns
+from tests.builders import campaigns, plans
 
 PROJECT = Path(__file__).parents[2]
 
@@ -35,7 +35,9 @@ def test_what_failed_is_said_even_if_nothing_can_be_compared(
     """The error is one line, and the paths and the failed tasks follow it."""
     here = Home(PROJECT, tmp_path)
     spec = report_types.load(PROJECT / "configs" / "reports" / "sysbench_local.yaml")
-    run = demo.Demo(here, spec, {}, datetime(2026, 1, 2, tzinfo=UTC))
+    run = demo.Demo(
+        here, plans.resolved_in(here, spec, "mariadb"), {}, datetime(2026, 1, 2, tzinfo=UTC)
+    )
     with Store(here.store_url, here.objects) as store:
         store.add_campaign(campaigns.campaign(id=run.campaign))
     run.log.parent.mkdir(parents=True)

@@ -26,9 +26,9 @@ TARGETS = {
     ]
     for name in REPORTS
 }
-RENTING = [name for name in REPORTS if TARGETS[name].rents]
-ON_A_FLEET = [name for name in REPORTS if TARGETS[name].topology in ("ec2", "hosts")]
-ON_EC2 = [name for name in RENTING if TARGETS[name].topology == "ec2"]
+RENTING = [name for name in REPORTS if TARGETS[name].can.rents]
+ON_A_FLEET = [name for name in REPORTS if TARGETS[name].can.topology in ("ec2", "hosts")]
+ON_EC2 = [name for name in RENTING if TARGETS[name].can.topology == "ec2"]
 TIME_LIMIT_S = 120
 
 
@@ -41,7 +41,7 @@ def dags(airflow_env: dict[str, str]) -> dict[str, Any]:
 def test_every_report_type_has_its_dag(dags: dict[str, Any]) -> None:
     """None is missing, and none fails to validate."""
     assert set(dags) == set(REPORTS)
-    assert {TARGETS[name].topology for name in REPORTS} == {None, "ec2", "hosts", "tidb_cloud"}
+    assert {TARGETS[name].can.topology for name in REPORTS} == {None, "ec2", "hosts", "tidb_cloud"}
 
 
 @pytest.mark.parametrize("report", REPORTS)
@@ -255,7 +255,7 @@ def test_the_form_offers_topologies_of_the_right_kind_only(
     """Hosts that are rented are no choice where one's own are meant."""
     fields, _, own = form(airflow_env, report)
     offered = fields["topology"]["enum"]
-    kind = TARGETS[report].topology
+    kind = TARGETS[report].can.topology
     assert kind is not None
     assert offered == report_types.topology_names(home.find(), kind)
     assert own["topology"] in offered
@@ -334,11 +334,11 @@ def test_the_form_shows_the_versions_of_its_report_type(
 def test_a_form_has_only_what_its_target_can_do(airflow_env: dict[str, str], report: str) -> None:
     """Hosts of a fleet, an order of two sides, datasets that are kept on S3, leaders of TiKV."""
     (fields, _, own), target = form(airflow_env, report), TARGETS[report]
-    is_fleet = target.topology is not None
+    is_fleet = target.can.topology is not None
     assert ("topology" in fields) == is_fleet
     assert ("placement" in fields) == (is_fleet and own["sides"] != "single")
-    assert ("snapshots" in fields) == (target.topology == "ec2")
-    assert ("leaders" in fields) == (is_fleet and target.deploys and not target.one_side)
+    assert ("snapshots" in fields) == (target.can.topology == "ec2")
+    assert ("leaders" in fields) == (is_fleet and target.can.deploys and target.can.chooses_version)
 
 
 @pytest.mark.parametrize(

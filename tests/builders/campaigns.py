@@ -12,6 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
+from benchlab.campaign.stages import CampaignRun
+from benchlab.home import Home
+from benchlab.hosts.access import Access
 from benchlab.plan import plan as planning
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.plan import Plan
@@ -27,11 +30,11 @@ from benchlab.results.records import (
     SideFacts,
     TrialResult,
 )
+from benchlab.results.store import Store
+from tests.builders import plans
 from tests.builders.plans import (
-    METRICS,
     ON_EC2,
     QUERIES_PER_TRANSACTION,
-    READ_ONLY,
     START,
     ec2_topology,
     fleet_spec,
@@ -96,15 +99,10 @@ def fleet_campaign(
         fields: of :func:`fleet_spec`.
     """
     report_type = report_type or fleet_spec(**fields)
-    planned = planning.make(
-        report_type,
-        "tidb",
-        id,
-        READ_ONLY,
-        topology=topology or ec2_topology(),
-        prices=prices(),
-        metrics=METRICS,
+    resolved = plans.resolved(
+        report_type, "tidb", topology=topology or ec2_topology(), prices=prices()
     )
+    planned = planning.make(resolved, id)
     made = campaign(report_type, plan_=planned, id=id)
     return dataclasses.replace(
         made,
@@ -312,3 +310,15 @@ def known_change(
         return value
 
     return tps
+
+
+def begin(
+    home: Home,
+    store: Store,
+    report_type: ReportSpec,
+    id: str = "c1",  # noqa: A002 - the field's name
+    access: Access = Access(),  # noqa: B008 - immutable
+) -> CampaignRun:
+    """A campaign of today, planned and written to the store; nothing is started."""
+    resolved = plans.to_run(home, store, report_type, access)
+    return CampaignRun.create(home, store, resolved, id, "a test", access)

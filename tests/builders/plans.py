@@ -10,11 +10,18 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from benchlab import targets
+from benchlab.campaign.resolving import EVERYDAY, Asks, Resolver
+from benchlab.home import Home
+from benchlab.hosts.access import Access
 from benchlab.plan import plan as planning
 from benchlab.plan.plan import Plan
 from benchlab.plan.pricing import Price, PriceList
 from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.resolved import Request, Resolved, Versioned
+from benchlab.plan.steps import NOTHING_KNOWN, Basis
 from benchlab.plan.topology import Ec2Topology
+from benchlab.results.store import Store
 
 START = datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -67,7 +74,44 @@ def plan(report_type: ReportSpec | None = None, campaign_id: str = "c1", **field
     """The plan of a report type, or of :func:`spec` with ``fields``."""
     report_type = report_type or spec(**fields)
     engine = next(iter(report_type.engines)) if report_type.engine == "auto" else report_type.engine
-    return planning.make(report_type, engine, campaign_id, READ_ONLY, metrics=METRICS)
+    return planning.make(resolved(report_type, engine), campaign_id)
+
+
+def resolved(report_type: ReportSpec, engine: str, **found: Any) -> Resolved:
+    """All that a plan follows from, without an installation: ``topology``, ``prices``, ``basis``"""
+    return Resolved(
+        report_type,
+        START.date(),
+        engine,
+        "the report type names it",
+        can=targets.by_name()[report_type.target].can,
+        read_only=frozenset(READ_ONLY),
+        metrics=METRICS,
+        **found,
+    )
+
+
+def resolved_in(
+    home: Home, report_type: ReportSpec, engine: str, basis: Basis = NOTHING_KNOWN
+) -> Resolved:
+    """The same in an installation, with its topology and prices; nobody is asked."""
+    versioned = Versioned(report_type, START.date(), engine, "the report type names it")
+    return Resolver(home, asks=Asks.NOBODY).complete(versioned, basis)
+
+
+def plan_in(
+    home: Home, report_type: ReportSpec, engine: str, campaign: str, basis: Basis = NOTHING_KNOWN
+) -> Plan:
+    """The plan of a report type in an installation."""
+    return planning.make(resolved_in(home, report_type, engine, basis), campaign)
+
+
+def to_run(
+    home: Home, store: Store, report_type: ReportSpec, access: Access = EVERYDAY
+) -> Resolved:
+    """As a campaign of today is resolved before it begins."""
+    request = Request(report_type, datetime.now(UTC).date())
+    return Resolver(home, store, access).resolve(request)
 
 
 def fleet_spec(**fields: Any) -> ReportSpec:

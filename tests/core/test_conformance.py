@@ -64,7 +64,7 @@ def test_a_plan_knows_which_targets_load_both_sides_at_once() -> None:
     """Else it would estimate, and show, another campaign than the one that runs."""
     for path in (home.find().configs / "topologies").glob("*.yaml"):
         found = topology.load(path)
-        using = [target for target in TARGETS.values() if target.topology == found.kind]
+        using = [target for target in TARGETS.values() if target.can.topology == found.kind]
         assert [t.loads_together for t in using] == [steps.loads_at_once(found)] * len(using)
 
 
@@ -136,7 +136,7 @@ def test_a_target_is_what_it_is_called(name: str) -> None:
     assert target.name == name
     assert issubclass(target, BaseTarget)
     assert not inspect.isabstract(target)
-    for fact in (target.rents, target.deferrable, target.slows_down):
+    for fact in (target.can.rents, target.can.deferrable, target.can.slows_down):
         assert isinstance(fact, bool)
     assert plans.spec().model_copy(update={"target": name}).target == name
 
@@ -146,10 +146,10 @@ def test_a_target_that_needs_a_topology_refuses_none(name: str, tmp_path: Path) 
     """The sentence names the field and the kind; one that needs none gets none."""
     here, target = Home(tmp_path, tmp_path / "state"), TARGETS[name]
     spec = plans.spec().model_copy(update={"target": name, "topology": None})
-    if target.topology is None:
+    if target.can.topology is None:
         assert targets.load_topology(here, spec) is None
         return
-    with pytest.raises(SpecError, match=f"^topology: missing.* kind {target.topology}"):
+    with pytest.raises(SpecError, match=f"^topology: missing.* kind {target.can.topology}"):
         targets.load_topology(here, spec)
 
 

@@ -19,7 +19,7 @@ import yaml
 
 from benchlab import targets
 from benchlab.analysis.verdict.compare import compare
-from benchlab.campaign import planning, report_types
+from benchlab.campaign import report_types
 from benchlab.cli import dry_run
 from benchlab.engines.tidb import rules
 from benchlab.home import find
@@ -29,7 +29,7 @@ from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.topology import CloudTopology, Ec2Topology
 from benchlab.report.model import document_tables
 from benchlab.report.model import report as model
-from tests.builders import campaigns
+from tests.builders import campaigns, plans
 
 FACTS = Path(__file__).parent / "published_plans"
 NAMES = sorted(path.stem for path in FACTS.glob("*.yaml"))
@@ -58,7 +58,7 @@ def spec(name: str) -> ReportSpec:
 @cache
 def plan(name: str) -> Plan:
     """Its plan."""
-    return planning.plan(HOME, spec(name), "tidb", name)
+    return plans.plan_in(HOME, spec(name), "tidb", name)
 
 
 @cache

@@ -34,7 +34,7 @@ from benchlab.targets.ec2.instances import launch
 from benchlab.targets.ec2.reaper import reap
 from benchlab.targets.ec2.regions import known_regions
 from benchlab.targets.ec2.rental_file import RentalFile
-from tests.builders import campaigns
+from tests.builders import campaigns, plans
 from tests.hosts.cloud import NOTHING, REGION, Cloud
 from tests.hosts.ec2_fleet import GRANTED, HERE, NOW, SOON, living, rental, topology
 
@@ -569,9 +569,10 @@ def allow(renter: Renter, **changed: object) -> None:
     file = renter.home.configs / "prices.csv"
     file.write_text("\n".join([header, *lines, ""]))
     made = topology(**{"roles": ROLES, **changed})
-    plan = planning.make(
-        renter.campaign.report_type, "tidb", "c1", (), topology=made, prices=pricing.load(file)
+    resolved = plans.resolved(
+        renter.campaign.report_type, "tidb", topology=made, prices=pricing.load(file)
     )
+    plan = planning.make(resolved, "c1")
     renter.campaign = dataclasses.replace(renter.campaign, plan=plan)
     renter.write_topology(**made.model_dump(mode="json", include={"roles", "elsewhere"}))
 

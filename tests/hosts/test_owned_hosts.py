@@ -19,7 +19,6 @@ import pytest
 
 from benchlab import targets
 from benchlab.campaign import overrides, report_types
-from benchlab.campaign.stages import CampaignRun
 from benchlab.errors import LockHeldError, TargetError, UnavailableError
 from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import FleetHost, Role
@@ -27,6 +26,7 @@ from benchlab.hosts.lock import Holder
 from benchlab.results import ended_servers
 from benchlab.targets.owned import Target
 from benchlab.targets.owned_hosts import lock_of
+from tests.builders import campaigns
 from tests.hosts import standin
 from tests.hosts.namespaces import USER, NamespaceHost, Namespaces, new_key, unused
 from tests.hosts.rented import TOPOLOGY, project_in, settings, write_topology
@@ -82,7 +82,10 @@ class Owned:
             report_types.load(report_types.find_report(here, "sysbench_hosts")), changes
         )
         with self.machine.store() as store:
-            return cast(Target, CampaignRun.create(here, store, spec, campaign, "test").target)
+            return cast(
+                Target,
+                campaigns.begin(here, store, spec, campaign).target,
+            )
 
     def end(self, campaign: str) -> str:
         """What `benchlab give-back` does."""

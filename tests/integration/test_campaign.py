@@ -227,7 +227,7 @@ here = home.find()
 spec = report_types.load(report_types.find_report(here, "sysbench_local"))
 spec = overrides.override(spec, overrides.parse_assignments(sys.argv[2:]))
 with Store(here.store_url, here.objects) as store:
-    work = CampaignRun.create(here, store, spec, sys.argv[1], "test")
+    work = campaigns.begin(here, store, spec, sys.argv[1])
     work.register()
     work.provision()
     for side in SIDES:

@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 import pytest
 
-from benchlab.campaign import overrides, planning, report_types, stages
+from benchlab.campaign import overrides, report_types, stages
 from benchlab.campaign.stages import CampaignRun
 from benchlab.engines.given import Given, GivenTiDB
 from benchlab.errors import CommandError, TargetError
@@ -32,7 +32,7 @@ from benchlab.targets.existing import Target
 from benchlab.targets.haproxy import HAProxy
 from benchlab.targets.target import Taken
 from benchlab_airflow.local.airflow_home import AirflowHome
-from tests.builders import given_server
+from tests.builders import given_server, plans
 from tests.builders.given_server import GivenServer
 from tests.machine import LIMIT_S, PROJECT, Machine
 from tests.ports import free_port
@@ -202,7 +202,14 @@ def test_the_plan_of_v21_against_v20_runs_on_clusters_that_exist(
         spec = overrides.override(report_types.load(path), small)
         with machine.store() as store:
             access = Access(server=logins.__getitem__)
-            work = CampaignRun.create(machine.here, store, spec, "published", "a test", access)
+            work = CampaignRun.create(
+                machine.here,
+                store,
+                plans.to_run(machine.here, store, spec, access),
+                "published",
+                "a test",
+                access,
+            )
             paths = stages.run(work)
     campaign, trials = machine.outcome("published")
     assert campaign.state == "complete"
@@ -264,7 +271,7 @@ def target(tmp_path: Path, login: ServerLogin, campaign: str = "c1") -> Target:
     spec = report_types.load(path).with_overrides(
         {"engine": "mariadb", "engines.mariadb.baseline.version": "10.11.5"}
     )
-    plan = planning.plan(here, spec, "mariadb", campaign)
+    plan = plans.plan_in(here, spec, "mariadb", campaign)
     found = Target(here, campaign, plan, spec, Access(server=lambda name: login))
     found.client_program = "sysbench"
     return found

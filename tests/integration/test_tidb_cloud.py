@@ -7,14 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from benchlab.campaign import overrides, planning, report_types, stages
+from benchlab.campaign import overrides, report_types, stages
 from benchlab.campaign.stages import CampaignRun
 from benchlab.errors import TargetError
 from benchlab.home import Home
 from benchlab.targets import tidb_cloud
 from benchlab.targets.cloud.api import Limits
 from benchlab.targets.tidb_cloud import Target
-from tests.builders import given_server
+from tests.builders import given_server, plans
 from tests.builders import tidb_cloud as fake
 from tests.machine import machine_in, project_in
 
@@ -63,7 +63,7 @@ def test_only_what_time_can_mend_is_waited_for(
 
         def provision(campaign: str, ca: str) -> None:
             spec = report_types.load(home.configs / "reports/sysbench_cloud.yaml")
-            plan = planning.plan(home, spec, "tidb", campaign)
+            plan = plans.plan_in(home, spec, "tidb", campaign)
             Target(home, campaign, plan, spec, cloud.access(ca=folder / ca)).provision(print)
 
         with pytest.raises(TargetError, match=r"certificate is not signed by extra\.ssl\.ca"):
@@ -96,7 +96,14 @@ def test_a_campaign_makes_its_cluster_measures_it_and_deletes_it(
         spec = report_types.load(project / "configs/reports/sysbench_cloud.yaml")
         spec = overrides.override(spec, SMALL)
         with machine.store() as store:
-            work = CampaignRun.create(machine.here, store, spec, "cloud", "a test", access)
+            work = CampaignRun.create(
+                machine.here,
+                store,
+                plans.to_run(machine.here, store, spec, access),
+                "cloud",
+                "a test",
+                access,
+            )
             paths = stages.run(work)
         campaign, trials = machine.outcome("cloud")
         assert cloud.living() == []

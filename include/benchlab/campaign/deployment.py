@@ -37,8 +37,10 @@ class TrialSetup:
 
     def engine(self, trial: PlannedTrial) -> Database:
         """A trial's side, with the configuration items that its workload has alone."""
-        side, engine = self.deployment.engine(trial.side), self.campaign.plan.engine
-        items = self.campaign.report_type.items_of(engine, trial.workload)
+        side, plan = self.deployment.engine(trial.side), self.campaign.plan
+        if not plan.can.administers:
+            return side
+        items = self.campaign.report_type.items_of(plan.engine, trial.workload)
         return side.with_components(items) if items else side
 
 

@@ -27,7 +27,7 @@ def measured_by(home: Home, store: Store, report: str) -> Measured:
     candidates that were slowed down on purpose. The store is read when a rule asks.
 
     Example:
-        ``report_types.resolve(home, spec, on, measured=measured_by(home, store, spec.report))``
+        ``Request(spec, on, measured=measured_by(home, store, spec.report))``
     """
     comparer = Comparer(home, store)
 

@@ -3,37 +3,24 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-import functools
 import os
-from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
 
 from benchlab import engines
-from benchlab.campaign import fit, planning, running
-from benchlab.engines import builds
-from benchlab.errors import NoReleaseError, SpecError, UnavailableError
+from benchlab.campaign import fit
+from benchlab.errors import NoReleaseError, SpecError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
-from benchlab.language import message
-from benchlab.plan import last_measured, report_type, resolution, versions
 from benchlab.plan import releases as calendars
+from benchlab.plan import report_type, resolution
 from benchlab.plan import topology as topologies
 from benchlab.plan.documents import read_text
 from benchlab.plan.fields import schedule
-from benchlab.plan.fields.builds import Nightly
-from benchlab.plan.fields.engines import SideSpec
-from benchlab.plan.fields.schedule import OnRelease, Turn
-from benchlab.plan.last_measured import Measured
-from benchlab.plan.plan import Plan
+from benchlab.plan.fields.schedule import ORDINARY, OnRelease
 from benchlab.plan.releases import Calendar
-from benchlab.plan.report_type import SIDES, ReportSpec
-from benchlab.plan.resolution import ORDINARY, Resolved
-from benchlab.plan.versions import MEASURED, NEWEST, NIGHTLY, PREVIOUS, RUNNING, Release
-from benchlab.results.records import Campaign
-from benchlab.workloads import lua_script
+from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.versions import Release
 
 # A run of a day may begin after its midnight, having waited for another.
 NIGHTLY_LASTS = timedelta(days=1)
@@ -95,155 +82,6 @@ def _owned(known: Calendar, spec: ReportSpec) -> tuple[Release, ...]:
     return known.owned(lambda version: any(owner.owns(version) for owner in owners))
 
 
-def resolve(
-    home: Home,
-    spec: ReportSpec,
-    on: date,
-    *,
-    turn: Turn = ORDINARY,
-    measured: Measured = last_measured.nothing,
-    to_run: bool = True,
-    access: Access = EVERYDAY,
-) -> Resolved:
-    """A report type with versions in place of its version rules, checked again.
-
-    Args:
-        on: the day as of which the rules are resolved.
-        turn: what the schedule wants of the run's moment.
-        measured: what the report type has measured; see
-            :func:`benchlab.campaign.measured_versions.measured_by`.
-        to_run: False if the campaign is only planned: where nobody can say which the nightly is,
-            the newest release stands in for it.
-        access: by which servers that exist are asked for their version.
-
-    Raises:
-        NoReleaseError: the calendar has no release that a rule names, or no pair of them.
-        UnavailableError: the nightly cannot be asked for on this machine.
-        TargetError: a server that exists cannot be asked; says what to do.
-        SpecError: the versions do not fit, for example one refuses a parameter, or a build's file
-            is missing or is no build.
-    """
-    spec, running_notes = running.with_running(hashed(home, spec), access)
-    # Asked once, so that both sides of an A/A campaign have the same.
-    known = calendar(home)
-    nightly_of = functools.cache(lambda engine, on: _nightly(spec, engine, on, known, to_run))
-    found = _resolve(known, spec, on, turn, measured, nightly_of)
-    return dataclasses.replace(found, notes=(*running_notes, *found.notes))
-
-
-def estimate(home: Home, spec: ReportSpec, on: date) -> Plan:
-    """The plan of a report type as it stands, for its time and price; nobody is asked anything.
-
-    A release stands in for what only a run can name: a nightly, and a version that was measured.
-    With ``engine: auto`` the first engine is taken.
-
-    Example:
-        ``estimate(home, spec, date.today()).dollars``
-
-    Raises:
-        SpecError: the topology, the prices or the calendar do not allow one.
-    """
-    engine = spec.deployable_engines[0]
-    changes: dict[str, Any] = {"engine": engine}
-    for side in spec.measured_sides:
-        version = getattr(spec.engines[engine], side).version
-        for rules, release in (((NIGHTLY, RUNNING), NEWEST), (MEASURED, PREVIOUS[0])):
-            if version in rules:
-                changes[f"engines.{engine}.{side}.version"] = release
-    resolved = resolve(home, spec.with_overrides(changes), on, to_run=False).spec
-    return planning.plan(home, resolved, engine, spec.report)
-
-
-def hashed(home: Home, spec: ReportSpec) -> ReportSpec:
-    """A report type whose files on this machine have hashes, by which what was measured is known.
-
-    Example:
-        ``hashed(home, spec)`` twice reads a build's file once.
-
-    Raises:
-        SpecError, UnavailableError: see :func:`benchlab.engines.builds.pinned`.
-    """
-    spec = lua_script.pinned(home.project, spec)
-    sides: list[SideSpec] = [
-        getattr(spec.engines[name], side)
-        for name in spec.deployable_engines
-        for side in spec.measured_sides
-    ]
-    if all(build.sha256 for side in sides for build in side.builds.values()):
-        return spec
-    return builds.pinned(home, spec, Access(), fetch=False)
-
-
-def as_begun(spec: ReportSpec, begun: Campaign, on: date) -> Resolved:
-    """The report type with the versions and builds of a campaign that has begun.
-
-    Nothing is resolved anew: since then, the calendar may have a release, or the mirror a nightly.
-
-    Example:
-        ``as_begun(spec, store.campaign("c1"), on).spec`` resumes ``c1``.
-
-    Raises:
-        SpecError: the report type has changed so that the versions do not fit it.
-    """
-    engine = begun.plan.engine
-    changes: dict[str, Any] = {
-        f"engines.{engine}.{name}.{field}": value
-        for name, side in begun.plan.sides.items()
-        for field, value in _pinned(side).items()
-    }
-    if spec.connections:  # the servers said which engine it is
-        changes["engine"] = engine
-    if begun.report_type.sides == "same" != spec.sides:  # an A/A campaign of the candidate
-        chosen = spec.engines[engine].candidate or spec.engines[engine].baseline
-        side = {**chosen.model_dump(mode="json"), **_pinned(begun.plan.sides["baseline"])}
-        changes = {"sides": "same", **{f"engines.{engine}.{name}": side for name in SIDES}}
-    note = message("rule-resumed", campaign=begun.id)
-    return Resolved(fit.check(spec.with_overrides(changes), begun.id), on, (note,))
-
-
-def _pinned(side: SideSpec) -> dict[str, Any]:
-    kept = {name: build.model_dump(mode="json") for name, build in side.builds.items()}
-    return {"version": side.version, "builds": kept}
-
-
-def _resolve(
-    known: Calendar,
-    spec: ReportSpec,
-    on: date,
-    turn: Turn,
-    measured: Measured,
-    nightly_of: Callable[[str, date], Nightly] | None = None,
-) -> Resolved:
-    def owned(engine: str) -> tuple[Release, ...]:
-        return known.owned(engines.by_name()[engine].owns)
-
-    found = resolution.resolve(spec, owned, on, turn=turn, measured=measured, nightly_of=nightly_of)
-    fit.check(found.spec, where=f"{spec.report} on {on}")
-    return found
-
-
-def _nightly(spec: ReportSpec, engine: str, on: date, known: Calendar, to_run: bool) -> Nightly:
-    """The nightly that stands for a day; for a plan perhaps a release in its place.
-
-    Raises:
-        NoReleaseError: the day is past: the mirror overwrites one nightly with the next.
-        UnavailableError, SpecError: see :meth:`BaseEngine.nightly`.
-    """
-    if on < datetime.now(UTC).date() - NIGHTLY_LASTS:
-        raise NoReleaseError(
-            f"{NIGHTLY} on {on}: the nightly of a past day cannot be had any more: each overwrites "
-            "the one before; name a build that was kept (`benchlab builds`)"
-        )
-    owner = engines.by_name()[engine]
-    try:
-        return owner.nightly(on_fleet=spec.topology is not None)
-    except UnavailableError as error:
-        there = [release for release in known.owned(owner.owns) if release.day <= on]
-        if to_run or (newest := versions.newest(there)) is None:
-            raise
-        return Nightly(newest.version.text, newest.day, {}, stands_in=str(error))
-
-
 def check_every_day(home: Home, path: Path) -> None:
     """Check the versions that a report type's version rules name on any day of the calendar.
 
@@ -261,13 +99,18 @@ def check_every_day(home: Home, path: Path) -> None:
     known = calendar(home)
     faults: dict[str, date] = {}
     releases = _owned(known, spec)
+
+    def owned(engine: str) -> tuple[Release, ...]:
+        return known.owned(engines.by_name()[engine].owns)
+
     turns = {(release.day, ORDINARY) for release in releases}
     if isinstance(spec.schedule, OnRelease):
         moments = schedule.moments_of(calendars.days(releases, spec.schedule.types))
         turns |= {(at.date(), schedule.turn(spec.schedule, at)) for at in moments}
     for day, turn in sorted(turns, key=lambda found: (found[0], found[1].nth)):
         try:
-            _resolve(known, spec, day, turn, last_measured.nothing)
+            named = resolution.resolve(spec, owned, day, turn=turn)
+            fit.check(named.spec, where=f"{spec.report} on {day}")
         except NoReleaseError:
             continue  # nothing would be measured on that day
         except SpecError as error:

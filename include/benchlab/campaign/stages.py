@@ -15,12 +15,11 @@ from pathlib import Path
 
 from benchlab.analysis.gates import columns, gates
 from benchlab.analysis.gates.data_docs import DataDocsError
-from benchlab.campaign import planning, removal, step_times
+from benchlab.campaign import removal, step_times
 from benchlab.campaign.deployment import client_config
 from benchlab.campaign.outcome import Outcome
 from benchlab.campaign.preparation import Preparation, QueryOn, by_client
 from benchlab.campaign.state import StateFile
-from benchlab.engines import builds
 from benchlab.errors import (
     AtWorkError,
     BenchlabError,
@@ -35,10 +34,11 @@ from benchlab.hosts import metrics, probes
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import LocalExecutor
 from benchlab.hosts.lock import Holder
-from benchlab.language import Said
+from benchlab.plan import plan
 from benchlab.plan.fields.client import Client
 from benchlab.plan.fields.publish import Destination
-from benchlab.plan.report_type import JUDGED, ReportSpec, Side
+from benchlab.plan.report_type import JUDGED, Side
+from benchlab.plan.resolved import Resolved
 from benchlab.plan.steps import minutes_after_trials
 from benchlab.results import ended_servers
 from benchlab.results.records import REPLACED, SPENT, Campaign, Condition
@@ -81,7 +81,7 @@ class CampaignRun(Preparation):
     ) -> None:
         super().__init__(home, store, campaign, access, target, state)
         self.is_new = False  # set by `create`
-        if self.target.rents:
+        if self.target.can.rents:
             self.sequence.redo = self.replace_lost
 
     @classmethod
@@ -89,26 +89,24 @@ class CampaignRun(Preparation):
         cls,
         home: Home,
         store: Store,
-        spec: ReportSpec,
+        resolved: Resolved,
         campaign: str,
         origin: str,
         access: Access = EVERYDAY,
         planned_for: datetime | None = None,
-        chosen: tuple[str, Said] | None = None,
     ) -> CampaignRun:
-        """Plan a campaign and write it to the store; nothing is started, but builds are fetched.
+        """Plan a campaign and write it to the store; nothing is started.
 
         A repeated call with the same id and plan resumes the campaign.
 
         Args:
             origin: how it was started, for people: ``benchlab run``, ``Airflow run manual__...``.
             planned_for: the moment whose versions it compares; None: now.
-            chosen: the result of :func:`planning.choose_engine`; None: calls it.
 
         Raises:
-            SpecError: the id, the topology or the gates are not valid, a version does not exist,
-                or the campaign is complete, or has ended and its target rents hosts.
-            UnavailableError: a version or a build cannot be had on this machine.
+            SpecError: the id, the client's archive or the gates are not valid, something is left
+                that only a person can say, or the campaign is complete, or has ended and its target
+                rents hosts.
             StoreError: the store has another campaign of this id, or cannot be written.
         """
         if not re.fullmatch(ID, campaign):
@@ -116,19 +114,17 @@ class CampaignRun(Preparation):
                 f"campaign id {campaign!r}: letters, digits, `_`, `.` and `-` only, at most 150 of "
                 "them, the first a letter or digit: it names files"
             )
-        engine, reason = chosen or planning.choose_engine(spec, home)
-        unchecked = planning.refuse_unpublished(home, spec, engine)
-        spec = lua_script.pinned(home.project, builds.pinned(home, spec, access))
+        spec = resolved.spec
         sysbench_archive.check(home.project, spec.client)
-        basis = planning.known(home, spec, engine, store, access).with_notes(unchecked)
-        planned = planning.plan(home, spec, engine, campaign, basis)
-        planning.refuse_undecided(home, spec, access)
+        planned = plan.make(resolved, campaign)
+        if resolved.undecided:
+            raise SpecError("\n".join(resolved.undecided))
         gates.load_all(home.configs / "quality")  # not after hours of loading data
         record = Campaign(
             id=campaign,
             plan=planned,
             report_type=spec,
-            engine_reason=str(reason),
+            engine_reason=str(resolved.reason),
             origin=origin,
             state="running",
             started_at=datetime.now(UTC),
@@ -406,7 +402,7 @@ class CampaignRun(Preparation):
             )
         # Refused when it registered, for want of credentials or a quota: nothing was rented.
         refused = state == "failed" and fleet_files.rented_nothing(self.directory)
-        if self.target.rents and state != "running" and not refused:
+        if self.target.can.rents and state != "running" and not refused:
             raise SpecError(
                 f"campaign {campaign} has ended ({state}), and hosts are not rented for it "
                 f"again: start another one. `benchlab publish {campaign}` publishes its report "

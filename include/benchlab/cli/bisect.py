@@ -18,6 +18,7 @@ from benchlab.cli.run import drive
 from benchlab.errors import SpecError
 from benchlab.home import Home, find
 from benchlab.plan.report_type import SIDES, ReportSpec
+from benchlab.plan.resolved import Resolved
 from benchlab.plan.versions import FINAL, RELEASE_KINDS, ReleaseKind
 from benchlab.results.store import Store, open_store
 from benchlab.studies.bisection import text
@@ -126,7 +127,7 @@ def _counted(kinds: str | None, series: bool) -> Sequence[ReleaseKind]:
 
 
 def _measure(
-    home: Home, store: Store, name: str, pair: ReportSpec, interrupted: str | None, on: date | None
+    home: Home, store: Store, name: str, pair: Resolved, interrupted: str | None, on: date | None
 ) -> str:
     """Run a campaign, or resume one; returns its id."""
     again = "the same `benchlab bisect`"

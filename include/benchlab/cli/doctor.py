@@ -15,6 +15,7 @@ import typer
 from benchlab import engines, targets
 from benchlab.analysis.gates import gates
 from benchlab.campaign import planning, report_types
+from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.cli import prices
 from benchlab.errors import BenchlabError, SpecError, TargetError, UnavailableError
 from benchlab.home import Home, find
@@ -26,6 +27,7 @@ from benchlab.plan import pricing
 from benchlab.plan import topology as topologies
 from benchlab.plan.fields.builds import is_nightly
 from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.resolved import Request, Versioned
 from benchlab.plan.steps import GIB
 from benchlab.plan.topology import Ec2Topology
 from benchlab.plan.versions import FINAL
@@ -152,9 +154,9 @@ def _report_types(home: Home) -> tuple[list[ReportSpec], list[Check]]:
         try:
             today = datetime.now(UTC).date()
             written = report_types.load(path)
-            spec = report_types.resolve(home, written, today, to_run=False).spec
-            specs.append(spec)
-            checks.append(_report(home, written, spec, planning.choose_engine(spec, home)[0]))
+            found = Resolver(home, asks=Asks.MIRRORS).versions(Request(written, today))
+            specs.append(found.spec)
+            checks.append(_report(home, written, found))
         except TargetError as error:  # perhaps nobody uses this report type
             checks.append(Check(f"report type {path.stem}", False, f"cannot run yet: {error}"))
         except BenchlabError as error:
@@ -162,10 +164,11 @@ def _report_types(home: Home) -> tuple[list[ReportSpec], list[Check]]:
     return specs, checks
 
 
-def _report(home: Home, written: ReportSpec, spec: ReportSpec, engine: str) -> Check:
+def _report(home: Home, written: ReportSpec, found: Versioned) -> Check:
+    spec, engine = found.spec, found.engine
     what = f"report type {spec.report}"
     try:
-        report_types.resolve(home, written, datetime.now(UTC).date())
+        Resolver(home, asks=Asks.TO_RUN).versions(Request(written, found.on))
     except UnavailableError as error:  # there is no TiUP here to say which nightly
         return Check(what, False, f"cannot run yet: {error}")
     try:
@@ -174,7 +177,7 @@ def _report(home: Home, written: ReportSpec, spec: ReportSpec, engine: str) -> C
         return Check(what, False, f"cannot run yet: {'; '.join(str(error).splitlines())}")
     if spec.topology is None:
         return Check(what, True, f"can run, with {engine}")
-    asked = "what it rents" if targets.by_name()[spec.target].rents else "its hosts"
+    asked = "what it rents" if targets.by_name()[spec.target].can.rents else "its hosts"
     return Check(
         what, True, f"is complete, with {engine}; a campaign looks at {asked} when it begins"
     )
@@ -222,7 +225,7 @@ def _aws(specs: list[ReportSpec]) -> Iterator[Check]:
 
 def _renting(specs: list[ReportSpec]) -> list[str]:
     kinds = targets.by_name()
-    return [s.report for s in specs if s.target in kinds and kinds[s.target].topology == "ec2"]
+    return [s.report for s in specs if s.target in kinds and kinds[s.target].can.topology == "ec2"]
 
 
 def _prices(home: Home, specs: list[ReportSpec]) -> Iterator[Check]:

@@ -13,6 +13,7 @@ import typer
 
 from benchlab import engines
 from benchlab.campaign import planning
+from benchlab.campaign.resolving import Asks
 from benchlab.cli import dry_run
 from benchlab.cli.options import Json, day, show
 from benchlab.cli.report_argument import (
@@ -20,17 +21,17 @@ from benchlab.cli.report_argument import (
     OnDay,
     ReportType,
     read_report_type,
-    report_type_on,
+    request_on,
+    resolver,
+    say_notes,
 )
-from benchlab.engines import builds
 from benchlab.errors import SpecError, StoreError, UnavailableError
 from benchlab.home import Home, find
-from benchlab.hosts.access import Access
+from benchlab.plan import plan
 from benchlab.plan.plan import Plan
-from benchlab.plan.report_type import ReportSpec
-from benchlab.plan.steps import Basis
+from benchlab.plan.resolved import Resolved
 from benchlab.report.formats import plan_text
-from benchlab.results.store import is_there, open_store
+from benchlab.results.store import open_store
 from benchlab.studies import backfill_text
 from benchlab.studies.backfill import backfill_plan
 from benchlab.studies.sensitivity import text as sensitivity_text
@@ -82,13 +83,12 @@ def show_plan(
         show(campaigns, as_json, backfill_text.to_json, backfill_text.render)
         _refuse(campaigns.undecided)
         return
-    spec = report_type_on(home, report, overrides, on, to_run=False)
-    spec = builds.pinned(home, spec, Access(), fetch=False)
-    engine, reason = planning.choose_engine(spec, home)
-    unchecked = planning.refuse_unpublished(home, spec, engine)
-    basis = _basis(home, spec, engine).with_notes(unchecked)
-    planned = planning.plan(home, spec, engine, spec.report, basis)
-    undecided = planning.undecided(home, spec, Access.for_a_person())
+    request = request_on(home, report, overrides, on)
+    with resolver(home, Asks.EVERYBODY) as reading:
+        resolved = reading.resolve(request)
+    say_notes(resolved)
+    spec, planned = resolved.spec, plan.make(resolved, request.spec.report)
+    undecided = [*resolved.undecided]
     client = None
     try:
         client = planning.client_here(spec)
@@ -97,7 +97,7 @@ def show_plan(
     left_open = "; ".join(undecided)
     arrangements = planning.arrangements(home, spec)
     if as_json:
-        found = _sensitivity(home, spec, planned, detect)
+        found = _sensitivity(home, resolved, planned, detect)
         sensitivity = asdict(found) if found else None
         extra = {"client": client, "sensitivity": sensitivity, "undecided": undecided}
         document = {**planned.to_json(), **extra, "arrangements": arrangements}
@@ -107,13 +107,13 @@ def show_plan(
         if left_open:
             print(f"cannot be run: {left_open}", file=sys.stderr)
     else:
-        found = _sensitivity(home, spec, planned, detect)
+        found = _sensitivity(home, resolved, planned, detect)
         lines = sensitivity_text.plan_lines(found, spec.report)
         print(
             plan_text.render(
                 spec,
                 planned,
-                str(reason),
+                str(resolved.reason),
                 client=client,
                 arrangements=arrangements,
                 not_runnable=left_open,
@@ -130,10 +130,12 @@ def install(report: ReportType, overrides: Assignments = [], on: OnDay = None) -
     Example: benchlab install sysbench_local
     """
     home = find()
-    spec = report_type_on(home, report, overrides, on)
-    engine, reason = planning.choose_engine(spec, home)
-    print(f"engine {engine}: {reason}")
-    spec = builds.pinned(home, spec, Access())
+    request = request_on(home, report, overrides, on)
+    with resolver(home, Asks.TO_RUN) as reading:
+        resolved = reading.versions(request)
+    say_notes(resolved)
+    spec, engine = resolved.spec, resolved.engine
+    print(f"engine {engine}: {resolved.reason}")
     for of in sorted(
         (spec.side(engine, side) for side in spec.measured_sides), key=lambda of: of.label
     ):
@@ -147,22 +149,11 @@ def _refuse(undecided: Sequence[str]) -> None:
         raise typer.Exit(REFUSED)
 
 
-def _basis(home: Home, spec: ReportSpec, engine: str) -> Basis:
-    access = Access.for_a_person()
-    if is_there(home):
-        try:
-            with open_store(home) as store:
-                return planning.known(home, spec, engine, store, access)
-        except StoreError as error:  # a plan does not need the store
-            print(f"earlier campaigns: not known: {error}", file=sys.stderr)
-    return planning.known(home, spec, engine, None, access)
-
-
 def _sensitivity(
-    home: Home, spec: ReportSpec, planned: Plan, detect_pct: float | None
+    home: Home, resolved: Resolved, planned: Plan, detect_pct: float | None
 ) -> PlanSensitivity | None:
     try:
-        return plan_sensitivity(home, spec, planned, detect_pct=detect_pct)
+        return plan_sensitivity(home, resolved, planned, detect_pct=detect_pct)
     except StoreError as error:  # a plan does not need the store
         print(f"sensitivity: not known: {error}", file=sys.stderr)
         return None

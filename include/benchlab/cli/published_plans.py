@@ -8,16 +8,20 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 
-from benchlab import home
-from benchlab.campaign import planning, report_types
+from benchlab import home, targets
+from benchlab.campaign import report_types
+from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.cli import generated_page
 from benchlab.home import Home
+from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.fields.published import LINES, Line, Published
-from benchlab.plan.plan import Plan
+from benchlab.plan.plan import Plan, make
 from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.resolved import Request
 
 HEAD = """\
 # Published plans
@@ -54,7 +58,8 @@ def page(here: Home) -> str:
 def _section(here: Home, path: Path) -> str:
     spec = report_types.load(path)
     assert spec.published is not None  # noqa: S101 - that is what makes it a published plan
-    plan = planning.plan(here, spec, spec.deployable_engines[0], path.stem)
+    request = Request(spec, datetime.now(UTC).date())
+    plan = make(Resolver(here, asks=Asks.NOBODY).resolve(request), path.stem)
     measured = _measured(spec, plan, spec.published)
     rows = (
         (line.replace("_", " "), measured[line], " ".join(spec.published.differences.get(line, ())))
@@ -123,16 +128,20 @@ def _results(published: Published) -> str:
     return f"{own}; tables as in the document: {', '.join(published.tables.figures)}"
 
 
+def _can(spec: ReportSpec) -> Capabilities:
+    return targets.by_name()[spec.target].can
+
+
 def _user(spec: ReportSpec) -> str:
     if spec.connections:
         return "those of the Connections"
-    if spec.target == "tidb_cloud":
+    if not _can(spec).administers:
         return "root, with a password of the campaign's own"
     return "one of the campaign's own"
 
 
 def _balancer(spec: ReportSpec) -> str:
-    if spec.target == "tidb_cloud" or spec.connections:
+    if not _can(spec).administers:
         return "none of Benchlab's"
     if spec.haproxy is None:
         return "none"

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, date, datetime
 from typing import Annotated
 
 import typer
 
 from benchlab.campaign import overrides, report_types
-from benchlab.campaign.measured_versions import asks, measured_by
+from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.cli.options import day
+from benchlab.errors import StoreError
 from benchlab.home import Home
+from benchlab.hosts.access import Access
 from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.resolved import Request, Versioned
 from benchlab.results.store import is_there, open_store
 
 ReportType = Annotated[str, typer.Argument(help="a report type: its name, or the path of its YAML")]
@@ -39,23 +44,30 @@ def read_report_type(home: Home, report: str, assignments: list[str]) -> ReportS
     return overrides.override(spec, values) if values else spec
 
 
-def report_type_on(
-    home: Home, report: str, assignments: list[str], on: date | None, *, to_run: bool = True
-) -> ReportSpec:
-    """A report type as of a day (None: today); prints notes on version rules to standard error.
+@contextmanager
+def resolver(home: Home, asks: Asks) -> Iterator[Resolver]:
+    """What a person's command resolves report types with; a plan does without a broken store."""
+    access = Access.for_a_person()
+    if not is_there(home):
+        yield Resolver(home, None, access, asks)
+        return
+    with ExitStack() as stack:
+        try:
+            store = stack.enter_context(open_store(home))
+        except StoreError as error:
+            if asks == Asks.TO_RUN:
+                raise
+            print(f"earlier campaigns: not known: {error}", file=sys.stderr)
+            store = None
+        yield Resolver(home, store, access, asks)
 
-    Raises:
-        SpecError: there is none, or it is not valid.
-        NoReleaseError: the calendar has no release that a rule names.
-    """
-    as_of = on or datetime.now(UTC).date()
-    spec = read_report_type(home, report, assignments)
-    if asks(spec) and is_there(home):
-        with open_store(home) as store:
-            measured = measured_by(home, store, spec.report)
-            found = report_types.resolve(home, spec, as_of, measured=measured, to_run=to_run)
-    else:
-        found = report_types.resolve(home, spec, as_of, to_run=to_run)
+
+def request_on(home: Home, report: str, assignments: list[str], on: date | None) -> Request:
+    """A report type as of a day; None: today. Raises as :func:`read_report_type`."""
+    return Request(read_report_type(home, report, assignments), on or datetime.now(UTC).date())
+
+
+def say_notes(found: Versioned) -> None:
+    """Print to standard error which version rule named which version."""
     for note in found.notes:
         print(note, file=sys.stderr)
-    return found.spec

@@ -13,7 +13,8 @@ from typing import Annotated, NoReturn
 import typer
 
 from benchlab import targets
-from benchlab.campaign import planning, report_types, stages
+from benchlab.campaign import stages
+from benchlab.campaign.resolving import Resolver
 from benchlab.campaign.stages import CampaignRun
 from benchlab.campaign.state import StateFile
 from benchlab.cli.options import CampaignId, FailOn, fail_on, refuse_without_verdicts, width
@@ -22,22 +23,24 @@ from benchlab.cli.report_argument import (
     Assignments,
     OnDay,
     ReportType,
-    read_report_type,
-    report_type_on,
+    request_on,
+    say_notes,
 )
 from benchlab.errors import SpecError, StoreError, TargetError, noting
 from benchlab.home import ID, Home, find
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG, tagged
 from benchlab.hosts.lock import MachineLock
+from benchlab.plan import plan
 from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.fields.schedule import midnight
-from benchlab.plan.plan import needs_approval
 from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.resolved import Resolved
 from benchlab.report.bundle import PAGES
 from benchlab.report.formats import terminal
 from benchlab.report.model import report as model
-from benchlab.results.store import Store, is_there, open_store
+from benchlab.results.records import Campaign
+from benchlab.results.store import Store, open_store
 from benchlab.targets import fleet_files
 from benchlab.targets.cloud import reaper as clusters
 from benchlab.targets.ec2 import reaper
@@ -57,7 +60,7 @@ _NOT_HERE = (
 def drive(
     home: Home,
     store: Store,
-    spec: ReportSpec,
+    resolved: Resolved,
     campaign: str,
     origin: str,
     planned_for: date | None = None,
@@ -84,7 +87,7 @@ def drive(
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     at = midnight(planned_for) if planned_for else None
-    work = CampaignRun.create(home, store, spec, campaign, origin, planned_for=at)
+    work = CampaignRun.create(home, store, resolved, campaign, origin, planned_for=at)
     print(f"engine {work.plan.engine}: {work.campaign.engine_reason}", file=sys.stderr)
     try:
         with ProgressView(work.progress, work.plan.minutes * 60, sys.stderr):
@@ -99,7 +102,7 @@ def drive(
 
 def _resuming(work: CampaignRun, again: str) -> str:
     """How an interrupted campaign goes on; hosts are rented once for each."""
-    if work.target.rents and not fleet_files.rented_nothing(work.directory):
+    if work.target.can.rents and not fleet_files.rented_nothing(work.directory):
         return "hosts are not rented for it again: start another campaign"
     return f"{again} resumes it, and measures no stored trial again"
 
@@ -199,16 +202,20 @@ def run(
     Example: benchlab run sysbench_local --set rounds=6 --fail-on regression
     """
     home = find()
-    spec = _as_begun(home, report, overrides, campaign) if campaign else None
-    spec = spec or report_type_on(home, report, overrides, on)
-    if failing:
-        refuse_without_verdicts(spec)
-    name = campaign or stages.new_id(spec.report)
+    request = request_on(home, report, overrides, on)
     with open_store(home) as store:
+        resolver = Resolver(home, store, Access.for_a_person())
+        begun = _begun(request.spec, store, campaign) if campaign else None
+        found = resolver.as_begun(request.spec, begun) if begun else resolver.versions(request)
+        say_notes(found)
+        if failing:
+            refuse_without_verdicts(found.spec)
+        resolved = resolver.complete(found)
         if not approve:
-            _refuse_unapproved(home, spec, store)
+            _refuse_unapproved(resolved)
+        name = campaign or stages.new_id(found.spec.report)
         again = _command(report, overrides, on, name, approve)
-        work = drive(home, store, spec, name, "benchlab run", on, again=again, wait=wait)
+        work = drive(home, store, resolved, name, "benchlab run", on, again=again, wait=wait)
         made = work.outcome()
         report_model = model.build(made.campaign, made.comparison, made.trials)
     print(terminal.render(report_model, width(), sys.stdout.isatty()))
@@ -287,19 +294,15 @@ def _command(
     return f"`{shlex.join([*words, '--campaign', campaign])}`"
 
 
-def _as_begun(home: Home, report: str, assignments: list[str], campaign: str) -> ReportSpec | None:
-    """The report type of a campaign to resume, with its versions and builds; None: it is new.
+def _begun(spec: ReportSpec, store: Store, campaign: str) -> Campaign | None:
+    """The campaign to resume; None: it is new.
 
     Raises:
         StoreError: the report type names another version itself, so that this is another campaign.
     """
-    if not is_there(home):
+    if campaign not in store.campaign_ids():
         return None
-    with open_store(home) as store:
-        if campaign not in store.campaign_ids():
-            return None
-        begun = store.campaign(campaign)
-    spec = read_report_type(home, report, assignments)
+    begun = store.campaign(campaign)
     named = spec.engines.get(begun.plan.engine)
     asked: dict[str, SideSpec | None] = {}
     if named is not None and spec.sides == begun.report_type.sides:
@@ -311,17 +314,13 @@ def _as_begun(home: Home, report: str, assignments: list[str], campaign: str) ->
     ):
         has = " and ".join(side.label for side in begun.plan.sides.values())
         raise StoreError(f"campaign {campaign} is there already, with another plan: of {has}")
-    resumed = report_types.as_begun(spec, begun, begun.at.date())
-    for note in resumed.notes:
-        print(note, file=sys.stderr)
-    return resumed.spec
+    return begun
 
 
-def _refuse_unapproved(home: Home, spec: ReportSpec, store: Store) -> None:
-    engine, _ = planning.choose_engine(spec, home)
-    basis = planning.known(home, spec, engine, store, Access.for_a_person())
-    planned = planning.plan(home, spec, engine, spec.report, basis)
-    if needs_approval(planned, spec.budget):
+def _refuse_unapproved(resolved: Resolved) -> None:
+    spec = resolved.spec
+    planned = plan.make(resolved, spec.report)
+    if plan.needs_approval(planned, spec.budget):
         limit = spec.budget.approve_above if spec.budget else 0
         raise SpecError(
             f"{spec.report}: about {planned.dollars:.2f} dollars in {planned.minutes / 60:.1f} "

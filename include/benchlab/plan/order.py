@@ -81,28 +81,32 @@ def seed_of(campaign: str) -> int:
     return int.from_bytes(hashlib.sha256(campaign.encode()).digest()[:4])
 
 
-def trials(spec: ReportSpec, seed: int, read_only: Iterable[str]) -> Iterator[PlannedTrial]:
+def trials(
+    spec: ReportSpec, seed: int, read_only: Iterable[str], *, configures: bool = True
+) -> Iterator[PlannedTrial]:
     """Every trial of a campaign, in the order in which they run.
 
     Args:
         read_only: the workloads that do not change the data.
+        configures: whether the configuration items of a workload can be set.
     """
     unchanging = frozenset(read_only)
+    items_of = spec.all_items_of if configures else lambda workload: []
     dirty = dict.fromkeys(SIDES, True)  # after the load: the data may differ from the snapshot
     index = deployed = 0
     for round_number, workload, runs in _pairs(spec, seed):
         begun: set[Side] = set()
         if (number := deployment_of(round_number, spec.rounds, spec.deployments)) != deployed:
-            deployed, items = number, dict.fromkeys(SIDES, spec.all_items_of(None))
+            deployed, items = number, dict.fromkeys(SIDES, items_of(None))
         for side, thread_counts in runs:
             for position, threads in enumerate(thread_counts):
                 restore = _restores(spec.restore, side not in begun, dirty[side])
                 yield PlannedTrial(
                     *(index, round_number, side, workload, threads, restore, spec.seconds),
                     warm_up=position == 0 or restore,
-                    configure=spec.all_items_of(workload) != items[side],
+                    configure=items_of(workload) != items[side],
                 )
-                items[side] = spec.all_items_of(workload)
+                items[side] = items_of(workload)
                 dirty[side] = workload not in unchanging or (dirty[side] and not restore)
                 begun.add(side)
                 index += 1

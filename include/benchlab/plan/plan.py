@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cache
@@ -11,17 +11,17 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from benchlab.errors import SpecError
-from benchlab.language import Message
 from benchlab.plan import order
+from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.fields.budget import Budget
 from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.order import PlannedTrial, seed_of
 from benchlab.plan.pricing import PriceList, Rent
 from benchlab.plan.rates import Learned
 from benchlab.plan.report_type import ReportSpec, Side
+from benchlab.plan.resolved import Resolved
 from benchlab.plan.steps import (
     GIB,
-    NOTHING_KNOWN,
     Basis,
     DatasetState,
     PlanStep,
@@ -42,7 +42,7 @@ _NOT_MEASURED = {
     *("minutes", "dollars", "disk_gib", "steps", "vcpus", "prices_as_of", "page_minutes"),
     *("seeded_minutes", "seeded_dollars", "repeat_minutes", "repeat_dollars", "most_dollars"),
     *("dataset", "learned", "warnings", "trials", "workloads", "threads", "s3_usd_a_month"),
-    *("first_prepared", "first_ports", "interleave_minutes"),
+    *("first_prepared", "first_ports", "interleave_minutes", "can"),
 }
 
 
@@ -118,6 +118,7 @@ class Plan:
     minutes: float
     dollars: float | None
     disk_gib: float
+    can: Capabilities
     placement: str = "interleaved"
     topology: str | None = None
     steps: tuple[PlanStep, ...] = ()
@@ -152,11 +153,6 @@ class Plan:
         """The thread counts of a workload, in the order of the report type."""
         own = dict.fromkeys(trial.threads for trial in self.trials if trial.workload == workload)
         return tuple(count for count in self.threads or own if count in own)
-
-    @property
-    def deploys_again(self) -> bool:
-        """Whether a side can be deployed more than once: not where its servers are given."""
-        return self.target not in ("existing", "tidb_cloud")
 
     def deployment_of(self, round_number: int) -> int:
         """Which deployment of the sides measures a round, from 1."""
@@ -245,38 +241,24 @@ def _adapter() -> TypeAdapter[Plan]:
     return TypeAdapter(Plan)
 
 
-def make(
-    spec: ReportSpec,
-    engine: str,
-    campaign: str,
-    read_only: Iterable[str],
-    *,
-    topology: Topology | None = None,
-    prices: PriceList | None = None,
-    metrics: Mapping[str, str] | None = None,
-    warnings: Sequence[Message] = (),
-    basis: Basis = NOTHING_KNOWN,
-) -> Plan:
-    """Plan a campaign.
+def make(resolved: Resolved, campaign: str) -> Plan:
+    """Plan a campaign; nothing is read and nobody is asked.
 
     Example:
-        ``make(spec, "mariadb", "c1", {"oltp_point_select"}).minutes``
+        ``make(Resolver(home).resolve(Request(spec, date.today())), "c1").minutes``
 
     Args:
-        engine: a key of ``spec.engines``.
-        campaign: its id, whose hash is the seed where ``spec`` has none.
-        read_only: the workloads that do not change the data.
-        topology: the one that ``spec`` names; None on one machine.
-        prices: required where hosts are rented.
-        metrics: the metric of each workload's throughput; other workloads are ignored.
-        basis: what the estimate rests on.
+        campaign: its id, whose hash is the seed where the report type has none.
 
     Raises:
         SpecError: a price is missing, a rented fleet has no budget, or the plan costs more than its
             limit; says how the cost adds up.
     """
+    spec, engine, can = resolved.spec, resolved.engine, resolved.can
+    topology, prices, basis = resolved.topology, resolved.prices, resolved.basis
+    read_only = resolved.read_only
     seed = spec.seed if spec.seed is not None else seed_of(campaign)
-    trials = tuple(order.trials(spec, seed, read_only))
+    trials = tuple(order.trials(spec, seed, read_only, configures=can.administers))
     if spec.snapshots is not None and basis.dataset is None:
         basis = replace(basis, dataset="unknown")
     prepared = order.first_prepared(spec, seed) if order.is_drawn(spec) else ()
@@ -287,6 +269,7 @@ def make(
         report=spec.report,
         engine=engine,
         target=spec.target,
+        can=can,
         sides=sides,
         rounds=spec.rounds,
         seed=seed,
@@ -299,10 +282,10 @@ def make(
         topology=spec.topology,
         steps=tuple(replace(step, minutes=round(step.minutes, 2)) for step in steps),
         page_minutes=None if by_hand is None else round(by_hand, 1),
-        warnings=(*warnings, *basis.notes),
+        warnings=(*resolved.warnings, *basis.notes),
         metrics={
             name: metric
-            for name, metric in (metrics or {}).items()
+            for name, metric in resolved.metrics.items()
             # TPS is not written, as in plans of earlier releases, which had no other metric.
             if name in spec.workloads and metric != DEFAULT_METRIC
         },
@@ -323,7 +306,7 @@ def make(
         made = replace(made, first_ports=order.first_ports(spec, seed))
     if spec.interleave == "trials":
         by_blocks = spec.model_copy(update={"interleave": "blocks"})
-        as_blocks = tuple(order.trials(by_blocks, seed, read_only))
+        as_blocks = tuple(order.trials(by_blocks, seed, read_only, configures=can.administers))
         less = _minutes(plan_steps(by_blocks, as_blocks, topology, basis))
         made = replace(made, interleave_minutes=round(made.minutes - less, 1))
     if isinstance(topology, CloudTopology):

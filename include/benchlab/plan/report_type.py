@@ -223,13 +223,8 @@ class ReportSpec(Frozen):
         return self.threads_by_workload.get(workload, self.threads)
 
     def items_of(self, engine: str, workload: str | None) -> Components:
-        """The items that are set for one workload alone; None: before the first workload.
-
-        Somebody else's servers are not configured; there they are only recorded.
-        """
-        if workload is None or self.restores_by_loading:
-            return {}
-        return self.engines[engine].by_workload.get(workload, {})
+        """The items that are set for one workload alone; None: before the first workload."""
+        return self.engines[engine].by_workload.get(workload, {}) if workload else {}
 
     def measured_otherwise(self, other: ReportSpec) -> list[str]:
         """What another says differently of how is measured: ``["warmup_seconds 1, not 60"]``."""
@@ -241,10 +236,6 @@ class ReportSpec(Frozen):
             for name in dict.fromkeys((*ours, *others))
             if ours.get(name) != others.get(name)
         ]
-
-    def leaves_unset(self, engine: str) -> bool:
-        """Whether items of workloads are recorded only: the servers are somebody else's."""
-        return self.restores_by_loading and bool(self.engines[engine].by_workload)
 
     def all_items_of(self, workload: str | None) -> list[Components]:
         """The same, of each engine that may be deployed."""
@@ -261,16 +252,6 @@ class ReportSpec(Frozen):
     def balancer(self) -> str:
         """What stands between the client and the servers: ``haproxy`` or ``none``."""
         return "none" if self.haproxy is None else "haproxy"
-
-    @property
-    def restores_by_loading(self) -> bool:
-        """Whether there is no snapshot: a restore drops the tables and loads them again."""
-        return bool(self.connections) or self.target == "tidb_cloud"
-
-    @property
-    def deploys_clusters(self) -> bool:
-        """Whether Benchlab deploys a cluster for each side, and may move what is in it."""
-        return self.topology is not None and not self.restores_by_loading
 
     @property
     def measured_sides(self) -> tuple[Side, ...]:

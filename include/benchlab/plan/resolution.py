@@ -13,18 +13,15 @@ from benchlab.plan import last_measured, versions
 from benchlab.plan.fields import builds as builds_of
 from benchlab.plan.fields.builds import Builds, Nightly
 from benchlab.plan.fields.engines import EngineSpec, SideSpec
-from benchlab.plan.fields.schedule import OnRelease, Turn
+from benchlab.plan.fields.schedule import ORDINARY, OnRelease, Turn
 from benchlab.plan.last_measured import Measured
 from benchlab.plan.report_type import SIDES, ReportSpec, Side
 from benchlab.plan.versions import FINAL, MEASURED, NIGHTLY, RELATIVE, RUNNING, Release, ReleaseType
 
-# Of a run that a person starts.
-ORDINARY = Turn()
-
 
 @dataclass(frozen=True)
-class Resolved:
-    """A report type as of a day.
+class ByRules:
+    """A report type whose version rules named versions.
 
     Attributes:
         spec: with a version on each side that may be deployed.
@@ -44,7 +41,7 @@ def resolve(
     turn: Turn = ORDINARY,
     measured: Measured = last_measured.nothing,
     nightly_of: Callable[[str, date], Nightly] | None = None,
-) -> Resolved:
+) -> ByRules:
     """A report type with its version rules replaced by versions.
 
     Example:
@@ -96,7 +93,7 @@ def resolve(
     if aa:
         changes["sides"] = "same"
         notes.append(message("rule-aa"))
-    return Resolved(spec.with_overrides(changes), on, tuple(dict.fromkeys(notes)))
+    return ByRules(spec.with_overrides(changes), on, tuple(dict.fromkeys(notes)))
 
 
 def _refuse_no_pair(engine: str, entry: EngineSpec, changes: Mapping[str, Any], on: date) -> None:

@@ -11,13 +11,15 @@ from datetime import timedelta
 from typing import Any
 
 from benchlab import workloads
-from benchlab.campaign import overrides, planning, report_types
+from benchlab.campaign import overrides, report_types
+from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.errors import BenchlabError, SpecError
 from benchlab.language import FORM_OF_ONE, Language, load, message, recorded, side_name
 from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers
-from benchlab.plan.plan import Plan, needs_approval
+from benchlab.plan.plan import Plan, make, needs_approval
 from benchlab.plan.report_type import SIDES, ReportSpec
+from benchlab.plan.resolved import Request
 from benchlab.plan.steps import PlanStep
 from benchlab.plan.versions import RULES
 from benchlab.report.sentences.method import ENGINE_REASONS
@@ -251,18 +253,15 @@ def _figures(site: Site, asked: Asked) -> Figures:
         spec, changes = chosen(site, asked)
         name = _one(asked, "report") or spec.report
         wanted = overrides.override(spec, changes) if changes else spec
-        resolved = report_types.resolve(site.home, wanted, site.now.date(), to_run=False)
-        engine, reason = planning.choose_engine(resolved.spec, site.home)
-        unchecked = planning.refuse_unpublished(site.home, resolved.spec, engine)
-        basis = planning.learned(site.home, resolved.spec, engine, site.store).with_notes(unchecked)
-        made = planning.plan(site.home, resolved.spec, engine, spec.report, basis)
-        finds = plan_sensitivity(site.home, resolved.spec, made, site.store)
-        undecided = planning.undecided(site.home, resolved.spec)
+        resolver = Resolver(site.home, site.store, asks=Asks.MIRRORS)
+        resolved = resolver.resolve(Request(wanted, site.now.date()))
+        made = make(resolved, spec.report)
+        finds = plan_sensitivity(site.home, resolved, made, site.store)
     except BenchlabError as error:
         return Figures(faults=_said(str(error).splitlines(), site.language))
     language = load(site.language.code, FORM_OF_ONE if len(made.sides) == 1 else "")
-    chosen_engine = message("site-plan-engine", engine=engine, reason=reason)
-    starts = site.may_change and bool(site.starts_at) and not undecided
+    chosen_engine = message("site-plan-engine", engine=made.engine, reason=resolved.reason)
+    starts = site.may_change and bool(site.starts_at) and not resolved.undecided
     return Figures(
         versions=" vs. ".join(plain(side.label) for side in reversed(made.sides.values())),
         facts=tuple(_facts(site, resolved.spec, made, finds)),
@@ -273,7 +272,7 @@ def _figures(site: Site, asked: Asked) -> Figures:
             for step in made.steps
         ),
         command=_command(name, changes),
-        undecided=_said(undecided, language),
+        undecided=_said(resolved.undecided, language),
         start=site.starts_at.format(report=spec.report) if starts else "",
         conf=json.dumps(_conf(name, spec, changes)) if starts else "",
         paused=site.paused_dag(spec.report) if starts and site.paused_dag else "",

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 
-from benchlab import targets
 from benchlab.campaign import planning, report_types
 from benchlab.campaign.measured_versions import measured_by
+from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.errors import NoReleaseError, SpecError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
@@ -22,8 +22,9 @@ from benchlab.plan.fields import schedule
 from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.fields.schedule import OnRelease, Weekly
 from benchlab.plan.last_measured import Measured, MeasuredVersion
-from benchlab.plan.plan import needs_approval
+from benchlab.plan.plan import make, needs_approval
 from benchlab.plan.report_type import ReportSpec, Side
+from benchlab.plan.resolved import Request, Resolved, Versioned
 from benchlab.plan.steps import Basis
 from benchlab.results.store import Store
 from benchlab.studies import measured
@@ -137,15 +138,11 @@ def backfill_plan(
             f"schedule: {spec.report} has none, and a backfill runs what a schedule would have "
             "run; write `schedule: {runs: on_release}` or one by weeks into the report type"
         )
-    targets.load_topology(home, spec)  # one refusal instead of a reason at every moment
+    undecided = planning.undecided(home, spec)  # one refusal instead of one at every moment
     moments = _moments(home, spec, spec.schedule, first, last)
+    resolver = Resolver(home, store, Access.for_a_person(), Asks.EVERYBODY)
     # Once, and not at every moment: a large file takes seconds.
-    planned = _Backfill(home, report_types.hashed(home, spec), spec.schedule, store)
-    undecided: tuple[str, ...] = ()
-    try:
-        planning.refuse_undecided(home, spec)
-    except SpecError as error:
-        undecided = tuple(str(error).splitlines())
+    planned = _Backfill(resolver, resolver.hashed(spec), spec.schedule)
     return BackfillPlan(
         report=spec.report,
         first=first,
@@ -153,7 +150,7 @@ def backfill_plan(
         by_release=isinstance(spec.schedule, OnRelease),
         moments=tuple(planned.moment(at) for at in moments),
         approve_above=spec.budget.approve_above if spec.budget else None,
-        undecided=undecided,
+        undecided=tuple(undecided),
     )
 
 
@@ -214,10 +211,9 @@ def _moments(
 class _Backfill:
     """Plans moments in order: a pair that is measured once is measured at the first that can."""
 
-    home: Home
+    resolver: Resolver
     spec: ReportSpec
     rule: OnRelease | Weekly
-    store: Store | None
     # By pair, why a later moment does not measure it.
     measured: dict[str, str] = field(default_factory=dict)
     basis: Basis | None = None
@@ -228,19 +224,15 @@ class _Backfill:
         turn = schedule.turn(self.rule, at)
         found = BackfillMoment(at, turn.aa)
         try:
-            spec = report_types.resolve(
-                self.home, self.spec, at.date(), turn=turn, measured=self._known
-            ).spec
-            engine, _ = planning.choose_engine(spec, self.home, to_run=False)
+            versioned = self.resolver.versions(Request(self.spec, at.date(), turn, self._known))
+            spec, engine = versioned.spec, versioned.engine
             sides = {side: spec.side(engine, side) for side in spec.measured_sides}
             versions = {side: deployed.label for side, deployed in sides.items()}
             found = replace(found, aa=spec.sides == "same", engine=engine, versions=versions)
             pair = "\n".join((engine, *(side.model_dump_json() for side in sides.values())))
             if reason := self._needless(spec, engine, pair):
                 return replace(found, no_campaign=reason)
-            plan = planning.plan(
-                self.home, spec, engine, spec.report, self._estimated_by(spec, engine)
-            )
+            plan = make(self._resolved(versioned), spec.report)
         except NoReleaseError as error:
             return replace(found, no_campaign=str(error))
         except (SpecError, UnavailableError) as error:
@@ -255,22 +247,17 @@ class _Backfill:
             found, minutes=plan.minutes, dollars=plan.dollars, vcpus=plan.vcpus, approval=approval
         )
 
-    def _estimated_by(self, spec: ReportSpec, engine: str) -> Basis:
-        """What an estimate rests on; the first campaign keeps the dataset for the others."""
-        if self.basis is None:
-            self.basis = planning.known(self.home, spec, engine, self.store, Access.for_a_person())
-            return self.basis
-        if self.basis.dataset == "missing":
-            self.basis = replace(self.basis, dataset="kept")
-        return self.basis
+    def _resolved(self, versioned: Versioned) -> Resolved:
+        """With what the first one rests on; the first campaign keeps the dataset for the others."""
+        resolved = self.resolver.complete(versioned, self.basis)
+        kept = resolved.basis.dataset == "missing"
+        self.basis = replace(resolved.basis, dataset="kept") if kept else resolved.basis
+        return resolved
 
     @cached_property
     def _stored(self) -> Measured:
-        return (
-            measured_by(self.home, self.store, self.spec.report)
-            if self.store is not None
-            else last_measured.nothing
-        )
+        store, home = self.resolver.store, self.resolver.home
+        return measured_by(home, store, self.spec.report) if store else last_measured.nothing
 
     def _known(self, engine: str) -> Iterator[MeasuredVersion]:
         """What is measured when a moment comes: by earlier ones, and what the store has."""
@@ -280,8 +267,9 @@ class _Backfill:
     def _needless(self, spec: ReportSpec, engine: str, pair: str) -> str | None:
         if not _once(spec):
             return None
-        if pair not in self.measured and self.store is not None:
-            campaign = already_measured(self.home, self.store, spec, engine)
+        store = self.resolver.store
+        if pair not in self.measured and store is not None:
+            campaign = already_measured(self.resolver.home, store, spec, engine)
             if campaign is not None:
                 self.measured[pair] = f"measured already with this plan: {campaign}"
         return self.measured.get(pair)

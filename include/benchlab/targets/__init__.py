@@ -35,7 +35,7 @@ def load_topology(home: Home, spec: ReportSpec) -> Topology | None:
         SpecError: there is no such topology, the report type names none but its target needs one
             (or the reverse), or it is not of the kind that the target needs.
     """
-    kind = by_name()[spec.target].topology
+    kind = by_name()[spec.target].can.topology
     if spec.topology is None and kind is None:
         return None
     if spec.topology is None or kind is None:

@@ -22,6 +22,7 @@ from benchlab.errors import CommandError, EngineError, TargetError, noting
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import Executor, LocalExecutor
 from benchlab.hosts.server_login import ServerLogin, Tls
+from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.report_type import SIDES, ReportSpec, Side
 from benchlab.targets import local
 from benchlab.targets.direct import Direct
@@ -47,8 +48,8 @@ class Target(OnThisMachine):
     """Servers that exist; the client runs on this machine."""
 
     name = "existing"
-    topology: ClassVar[str | None] = None
-    deploys = False
+    place = "servers that exist"
+    can: ClassVar[Capabilities] = Capabilities(deploys=False, administers=False, deferrable=False)
 
     def preflight(self) -> None:
         """See :class:`BaseTarget`: tools, logins, rights, versions; writes nothing on a server."""

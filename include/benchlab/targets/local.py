@@ -14,6 +14,7 @@ from benchlab import engines, workloads
 from benchlab.engines import builds
 from benchlab.engines.server import BaseEngine, Instance
 from benchlab.errors import TargetError, UnavailableError, meaning_of
+from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.report_type import Side
 from benchlab.plan.steps import GIB
@@ -39,8 +40,8 @@ class Target(OnThisMachine):
     """This machine, for one campaign; AWS and SSH keys are not needed."""
 
     name = "local"
-    topology = None
-    slows_down = True
+    place = "this machine"
+    can = Capabilities(shares_machine=True, slows_down=True, deferrable=False)
 
     def preflight(self) -> None:
         """See :class:`BaseTarget`: tools, ports and disk."""

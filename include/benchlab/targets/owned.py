@@ -15,6 +15,7 @@ from benchlab.hosts import logins
 from benchlab.hosts.fleet import Fleet, FleetHost, on_all
 from benchlab.hosts.lock import Holder
 from benchlab.hosts.ssh.executor import SSHExecutor
+from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.steps import GIB, PROGRAM_BYTES, RESERVE, RESERVE_SHARE, disk_bytes
 from benchlab.plan.topology import HostsTopology
@@ -33,7 +34,8 @@ class Target(FleetTarget):
     """Owned hosts, for one campaign."""
 
     name = "hosts"
-    topology = "hosts"
+    place = "own hosts"
+    can = Capabilities(topology="hosts")
 
     def preflight(self) -> None:
         """See :class:`BaseTarget`: of every host sudo, disk, and whether it can have servers."""

@@ -17,6 +17,7 @@ from benchlab.errors import CommandError, CommandTimeout, TargetError, Unreachab
 from benchlab.home import Home
 from benchlab.hosts.fleet import Fleet, FleetHost
 from benchlab.plan import pricing
+from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.spending import Spending
 from benchlab.plan.topology import AUTO, Ec2Topology
@@ -51,9 +52,8 @@ class Target(FleetTarget):
     """A rented fleet, for one campaign."""
 
     name = "ec2"
-    topology = "ec2"
-    rents = True
-    keeps_datasets = True
+    place = "rented EC2 hosts"
+    can = Capabilities(topology="ec2", rents=True, keeps_datasets=True)
     loads_together = True
 
     @classmethod

@@ -19,6 +19,7 @@ from benchlab.hosts.access import Access
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.fleet import Fleet
 from benchlab.hosts.lock import LEASE_S, Holder, MachineLock
+from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.spending import Spending
@@ -160,14 +161,8 @@ class BaseTarget(Deployment, ABC):
     Attributes:
         state: the campaign's directory on this machine.
         name: the target's name in report types.
-        topology: the kind of topology it needs; None: none.
-        rents: whether it costs money.
-        deferrable: whether a trial's task can be set aside while the client runs.
-        slows_down: whether it can slow the candidate down on purpose.
-        deploys: whether the servers are the campaign's own; else they are reached by the
-            ``connections`` of its report type, and left as they are.
-        one_side: whether it can measure one version only.
-        keeps_datasets: whether its hosts can restore datasets from snapshots on S3.
+        place: where a campaign runs, for people.
+        can: what it is and can do, for whoever plans, runs or describes a campaign.
         client_program: the name of the chosen client; None until it has been chosen.
         client_path: of the client's program on its host; None: as its commands name it.
 
@@ -183,13 +178,8 @@ class BaseTarget(Deployment, ABC):
     """
 
     name: ClassVar[str]
-    topology: ClassVar[str | None]
-    rents: ClassVar[bool] = False
-    deferrable: ClassVar[bool] = True
-    slows_down: ClassVar[bool] = False
-    deploys: ClassVar[bool] = True
-    one_side: ClassVar[bool] = False
-    keeps_datasets: ClassVar[bool] = False
+    place: ClassVar[str]
+    can: ClassVar[Capabilities]
 
     def __init__(
         self, home: Home, campaign: str, plan: Plan, spec: ReportSpec, access: Access

@@ -25,8 +25,6 @@ SCHEMA_FILE = "schema.json"
 class OnThisMachine(BaseTarget):
     """This machine has the campaign's directory, and is the only host that Benchlab logs in to."""
 
-    deferrable = False
-
     @cached_property
     def directory(self) -> Path:
         """The campaign's directory on this machine."""

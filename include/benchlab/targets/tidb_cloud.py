@@ -21,6 +21,7 @@ from benchlab.home import Home
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.server_login import ServerLogin
 from benchlab.language import message
+from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.spending import Spending
 from benchlab.plan.topology import CloudTopology
@@ -60,10 +61,14 @@ class Target(existing.Target):
     """One cluster of TiDB Cloud, for one campaign."""
 
     name = "tidb_cloud"
-    topology = "tidb_cloud"
-    rents = True
-    deploys = True
-    one_side = True
+    place = "TiDB Cloud"
+    can = Capabilities(
+        topology="tidb_cloud",
+        rents=True,
+        administers=False,
+        chooses_version=False,
+        deferrable=False,
+    )
 
     limits = calls.PATIENT
 

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from benchlab.campaign import planning, report_types
-from benchlab.campaign.measured_versions import measured_by
+from benchlab.campaign import report_types
 from benchlab.errors import BenchlabError, NoReleaseError
 from benchlab.home import Home
 from benchlab.plan.fields.schedule import OnRelease, Turn, turn
 from benchlab.plan.releases import days
 from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.resolved import Request
 from benchlab.plan.versions import OF_THE_DAY
-from benchlab_airflow import connections
 
 if TYPE_CHECKING:
-    from benchlab.plan.last_measured import Measured
-    from benchlab.plan.resolution import Resolved
+    from benchlab.campaign.resolving import Resolver
+    from benchlab.plan.resolved import Versioned
     from benchlab.results.records import Campaign
     from benchlab.results.store import Store
 
@@ -47,13 +46,12 @@ def as_of(run: Any) -> date:
     return (run.logical_date or datetime.now(UTC)).astimezone(UTC).date()
 
 
-def resolve(
-    home: Home, store: Store, spec: ReportSpec, run: Any, begun: Campaign | None = None
-) -> Resolved:
+def versions(
+    resolver: Resolver, spec: ReportSpec, run: Any, begun: Campaign | None = None
+) -> Versioned:
     """The report type with the versions of the run's day.
 
     Args:
-        store: what the report type has measured, for rules that name it.
         begun: the campaign that this run has begun already, if it is repeated; its versions are
             kept, even if the calendar has got a release since.
 
@@ -62,7 +60,7 @@ def resolve(
             missed, a version rule names no release on its day, or nothing of a day with several
             releases is left to measure.
         NoReleaseError: a scheduled run's candidate has a rule that names no release.
-        SpecError: see :func:`benchlab.campaign.report_types.resolve`.
+        SpecError: see :func:`benchlab.campaign.resolving.Resolver.versions`.
     """
     if begun is not None:
         if begun.state == "complete" and by_calendar(run):
@@ -70,26 +68,21 @@ def resolve(
                 f"this run's campaign is complete: {begun.id}. To measure its versions again, "
                 "start a run by hand"
             )
-        return report_types.as_begun(spec, begun, as_of(run))
-    measured = measured_by(home, store, spec.report)
+        return resolver.as_begun(spec, begun)
     if not by_calendar(run):
-        return report_types.resolve(
-            home, spec, as_of(run), measured=measured, access=connections.access()
-        )
+        return resolver.versions(Request(spec, as_of(run)))
     if reason := _missed(spec, run):
         raise NoCampaignError(reason)
     wanted = turn(spec.schedule, run.logical_date)
-    count = _releases_of_the_day(home, spec, as_of(run))
+    count = _releases_of_the_day(resolver.home, spec, as_of(run))
     if count > 1:
-        return _one_that_is_left(home, store, spec, run, measured, wanted, count)
-    return _by_calendar(home, spec, run, measured, wanted)
+        return _one_that_is_left(resolver, spec, run, wanted, count)
+    return _by_calendar(resolver, spec, run, wanted)
 
 
-def _by_calendar(
-    home: Home, spec: ReportSpec, run: Any, measured: Measured, wanted: Turn
-) -> Resolved:
+def _by_calendar(resolver: Resolver, spec: ReportSpec, run: Any, wanted: Turn) -> Versioned:
     try:
-        return report_types.resolve(home, spec, as_of(run), turn=wanted, measured=measured)
+        return resolver.versions(Request(spec, as_of(run), wanted))
     except NoReleaseError as error:
         if run.run_type == SCHEDULED and error.side == "candidate":
             raise  # it would be skipped every week without anyone noticing
@@ -107,32 +100,26 @@ def _releases_of_the_day(home: Home, spec: ReportSpec, day: date) -> int:
 
 
 def _one_that_is_left(
-    home: Home,
-    store: Store,
-    spec: ReportSpec,
-    run: Any,
-    measured: Measured,
-    wanted: Turn,
-    count: int,
-) -> Resolved:
+    resolver: Resolver, spec: ReportSpec, run: Any, wanted: Turn, count: int
+) -> Versioned:
     """The release of the run's minute, or the first of its day that no run has measured.
 
     A release that joins the calendar when a run of its day has begun changes the minutes of the
     others. The runs come one after the other, and so each knows what those before it have.
     """
+    home, store = resolver.home, cast("Store", resolver.store)
     taken = _candidates_of_other_runs(store, spec, run)
     reasons = []
     for nth in dict.fromkeys((wanted.nth, *range(count))):
         try:
-            found = _by_calendar(home, spec, run, measured, replace(wanted, nth=nth))
+            found = _by_calendar(resolver, spec, run, replace(wanted, nth=nth))
         except NoCampaignError as error:
             reasons.append(str(error))
             continue
-        engine, _ = planning.choose_engine(found.spec, home)
-        version = found.spec.side(engine, "candidate").version
+        version = found.spec.side(found.engine, "candidate").version
         if version in taken:
             reasons.append(f"{version} is the candidate of another run")
-        elif reason := _measured_already(home, store, found.spec, engine):
+        elif reason := _measured_already(home, store, found):
             reasons.append(reason)
         else:
             return found
@@ -154,22 +141,20 @@ def _candidates_of_other_runs(store: Store, spec: ReportSpec, run: Any) -> set[s
     }
 
 
-def refuse_measured(home: Home, store: Store, spec: ReportSpec, engine: str, run: Any) -> None:
+def refuse_measured(home: Home, store: Store, versioned: Versioned, run: Any) -> None:
     """Refuse a run by the calendar whose pair has been measured with the same plan.
-
-    Args:
-        spec: the report type, with version rules resolved.
 
     Raises:
         NoCampaignError: names the campaign that has measured the pair.
     """
-    if by_calendar(run) and (reason := _measured_already(home, store, spec, engine)):
+    if by_calendar(run) and (reason := _measured_already(home, store, versioned)):
         raise NoCampaignError(reason)
 
 
-def _measured_already(home: Home, store: Store, spec: ReportSpec, engine: str) -> str | None:
+def _measured_already(home: Home, store: Store, versioned: Versioned) -> str | None:
     from benchlab.studies import backfill
 
+    spec, engine = versioned.spec, versioned.engine
     found = backfill.already_measured(home, store, spec, engine)
     if found is None:
         return None

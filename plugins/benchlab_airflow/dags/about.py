@@ -11,10 +11,12 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from benchlab import home, targets
-from benchlab.campaign import planning, report_types
+from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.errors import SpecError
 from benchlab.plan.fields.schedule import OnRelease
+from benchlab.plan.plan import make
 from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.resolved import Request
 from benchlab.report.formats.plan_text import duration
 
 _WHAT_TO_DO = (
@@ -22,13 +24,6 @@ _WHAT_TO_DO = (
     "in the answer, the log of **publish** in the links of the report. **To end it early**: mark "
     "the run as failed; **give_back** still runs. `docs/guide` explains fields and rules."
 )
-PLACES = {
-    "local": "this machine",
-    "ec2": "rented EC2 hosts",
-    "hosts": "own hosts",
-    "existing": "servers that exist",
-    "tidb_cloud": "TiDB Cloud",
-}
 
 
 def description(spec: ReportSpec) -> str:
@@ -44,7 +39,7 @@ def description(spec: ReportSpec) -> str:
         cells = {"cell": sum(len(spec.threads_of(workload)) for workload in spec.workloads)}
     counts = {**cells, "round": spec.rounds}
     size = " x ".join(f"{count} {what}{'s' * (count != 1)}" for what, count in counts.items())
-    return f"{' or '.join(pairs)}: {size} on {PLACES.get(spec.target, spec.target)}"
+    return f"{' or '.join(pairs)}: {size} on {targets.by_name()[spec.target].place}"
 
 
 def before_the_click(spec: ReportSpec) -> str:
@@ -66,15 +61,18 @@ def page(spec: ReportSpec, before_the_click: str) -> str:
 
 def _time_and_price(spec: ReportSpec) -> Iterator[str]:
     try:
-        plan = report_types.estimate(home.find(), spec, datetime.now(UTC).date())
+        today = datetime.now(UTC).date()
+        resolved = Resolver(home.find(), asks=Asks.NOBODY).resolve(Request(spec, today))
+        plan = make(resolved, spec.report)
     except SpecError as error:  # the DAG is there for what it has begun; the plan refuses the rest
         yield f"How long it takes is not known: {error}"
         return
     price = f" and **{plan.dollars:.0f} dollars**" if plan.dollars else ""
     yield f"As the form stands, a run takes about **{duration(plan.minutes)}**{price}."
-    if left_open := planning.undecided(home.find(), spec):
-        yield f"**It cannot be run yet**, and **plan** refuses it: {'; '.join(left_open)}"
-    if spec.budget is not None and targets.by_name()[spec.target].rents:
+    if resolved.undecided:
+        left_open = "; ".join(resolved.undecided)
+        yield f"**It cannot be run yet**, and **plan** refuses it: {left_open}"
+    if spec.budget is not None and targets.by_name()[spec.target].can.rents:
         yield (
             f"Above {spec.budget.approve_above:g} dollars it waits for a person's approval in "
             f"**approve**, before anything is rented; above {spec.budget.limit:g} it is refused. "
@@ -90,7 +88,7 @@ def _schedule(spec: ReportSpec) -> Iterator[str]:
         if isinstance(spec.schedule, OnRelease)
         else f"by the cron expression `{spec.schedule.cron}` (UTC)"
     )
-    rents = ", and rents hosts each time" if targets.by_name()[spec.target].rents else ""
+    rents = ", and rents hosts each time" if targets.by_name()[spec.target].can.rents else ""
     yield (
         "**This DAG has a schedule.** While it is not paused, it also runs by itself "
         f"{when}{rents}. A run that you trigger waits while the DAG is paused. So *Unpause ... on "

@@ -95,7 +95,7 @@ def build(
             retry_delay=timedelta(minutes=2),  # it asks mirrors, which may be out of reach
             **notify.of_failure(),
         )
-        approval = [CampaignApproval(task_id="approve", retries=0)] if target.rents else []
+        approval = [CampaignApproval(task_id="approve", retries=0)] if target.can.rents else []
         with _shown_as("prepare", "Prepare both sides" if len(places) > 1 else "Prepare"):
             registered = _registered()
             prepared = [
@@ -105,8 +105,8 @@ def build(
             ]
         with _shown_as("measure", "Measure"):
             measured = [
-                _trials("trials", planned.output, attempt=1, deferrable=target.deferrable),
-                *(_repeat(number, deferrable=target.deferrable) for number in repeats),
+                _trials("trials", planned.output, attempt=1, deferrable=target.can.deferrable),
+                *(_repeat(number, deferrable=target.can.deferrable) for number in repeats),
                 *([check_again()] if has_conditions else []),
             ]
         with _shown_as("report", "Report"):
@@ -135,7 +135,7 @@ def build(
 
 
 def _dag(spec: ReportSpec, doc_md: str) -> DAG:
-    on_fleet = targets.by_name()[spec.target].topology is not None
+    on_fleet = targets.by_name()[spec.target].can.topology is not None
     return DAG(
         dag_id=spec.report,
         dag_display_name=spec.title,

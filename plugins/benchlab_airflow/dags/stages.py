@@ -79,9 +79,9 @@ def plan(report_file: str) -> list[str]:
     from airflow.sdk import conf
 
     from benchlab import home
-    from benchlab.campaign import planning, report_types
+    from benchlab.campaign import report_types
+    from benchlab.campaign.resolving import Resolver
     from benchlab.campaign.stages import CampaignRun
-    from benchlab.engines import builds
     from benchlab.targets.target import driving_process
     from benchlab_airflow.calendar import calendar_runs
     from benchlab_airflow.connections import access, open_store
@@ -99,27 +99,22 @@ def plan(report_file: str) -> list[str]:
         here = home.find()
         with open_store(here) as store:
             begun = store.campaign(campaign) if campaign in store.campaign_ids() else None
+            resolver = Resolver(here, store, access())
+            found = calendar_runs.versions(resolver, spec, run, begun)
             if begun is None:
-                # What was measured is known by its hash: version rules and the search for a pair
-                # that is measured already compare with it.
-                spec = builds.pinned(here, spec, access())
-            resolved = calendar_runs.resolve(here, store, spec, run, begun)
-            chosen = planning.choose_engine(resolved.spec, here)
-            if begun is None:
-                calendar_runs.refuse_measured(here, store, resolved.spec, chosen[0], run)
+                calendar_runs.refuse_measured(here, store, found, run)
             work = CampaignRun.create(
                 here,
                 store,
-                resolved.spec,
+                resolver.complete(found),
                 campaign,
                 calendar_runs.ORIGIN + context["run_id"],
                 access(),
                 # Only version rules tie a campaign to a day.
-                planned_for=run.logical_date if resolved.notes else None,
-                chosen=chosen,
+                planned_for=run.logical_date if found.notes else None,
             )
             report_types.keep_planned(here, Path(report_file))
-            for note in resolved.notes:
+            for note in found.notes:
                 log.info("%s", note)
                 work.note("plan", "versions", note=str(note))
     titles = [_title(work, trial) for trial in work.plan.trials]

@@ -485,12 +485,12 @@ def _dataset(spec: ReportSpec) -> dict[str, Param]:
 def _fleet(spec: ReportSpec) -> dict[str, Param | None]:
     """The fields that only a fleet has, as far as its target can do what they ask for."""
     target = targets.by_name()[spec.target]
-    if target.topology is None:
+    if target.can.topology is None:
         return {}
     return {
         "topology": _choice(
             spec.topology,
-            {name: name for name in report_types.topology_names(home.find(), target.topology)},
+            {name: name for name in report_types.topology_names(home.find(), target.can.topology)},
             "Topology",
             "The hosts: a file in configs/topologies.",
         ),
@@ -515,7 +515,7 @@ def _fleet(spec: ReportSpec) -> dict[str, Param | None]:
                 "as_placed": "as_placed: as PD leaves them, up to ten apart",
             },
         )
-        if spec.deploys_clusters
+        if target.can.deploys_clusters
         else None,
         "snapshots": Param(
             spec.snapshots,
@@ -524,7 +524,7 @@ def _fleet(spec: ReportSpec) -> dict[str, Param | None]:
             "loaded. Empty: always loaded.",
             type=["null", "string"],
         )
-        if target.keeps_datasets
+        if target.can.keeps_datasets
         else None,
     }
 
@@ -578,7 +578,7 @@ def _method(spec: ReportSpec) -> dict[str, Param | None]:
                 "trials": "trials: thread count by thread count, as A B B A",
             },
         )
-    if targets.by_name()[spec.target].slows_down and spec.sides != "single":
+    if targets.by_name()[spec.target].can.slows_down and spec.sides != "single":
         fields["slowdown_pct"] = _own(
             spec,
             "slowdown_pct",

@@ -23,11 +23,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
-from benchlab import home
+from benchlab import home, targets
 from benchlab.campaign import overrides as overrides_module
-from benchlab.campaign import planning, report_types
+from benchlab.campaign import report_types
 from benchlab.campaign.outcome import Comparer
 from benchlab.campaign.progress import ProgressLog
+from benchlab.campaign.resolving import Resolver
 from benchlab.campaign.stages import new_id
 from benchlab.cli.options import width
 from benchlab.cli.progress_view import ProgressView
@@ -36,7 +37,8 @@ from benchlab.errors import BenchlabError, LockHeldError, SpecError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.lock import MachineLock
-from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.plan import make
+from benchlab.plan.resolved import Request, Resolved
 from benchlab.report.formats import terminal
 from benchlab.report.model import report as model
 from benchlab.results.store import Store, open_store, upgrade
@@ -58,20 +60,20 @@ class Demo:
 
     Attributes:
         here: the installation.
-        spec: the report type with overrides applied and version rules resolved.
+        resolved: the report type with overrides applied, and all that its plan follows from.
         overrides: what the command line changes, by field.
         started: the run's logical date, without microseconds.
     """
 
     here: Home
-    spec: ReportSpec
+    resolved: Resolved
     overrides: Mapping[str, Any]
     started: datetime
 
     @property
     def campaign(self) -> str:
         """The campaign's id, which the DAG is given so that this process can follow it."""
-        return new_id(self.spec.report, self.started)
+        return new_id(self.resolved.spec.report, self.started)
 
     @cached_property
     def ui(self) -> str | None:
@@ -129,8 +131,9 @@ def _prepare(report: str, assignments: list[str]) -> Demo:
     overrides = overrides_module.parse_assignments(assignments)
     started = datetime.now(UTC).replace(microsecond=0)
     report_type = overrides_module.override(report_types.load(path), overrides)
-    spec = report_types.resolve(here, report_type, started.date()).spec
-    if spec.target != "local":
+    resolved = Resolver(here).resolve(Request(report_type, started.date()))
+    spec = resolved.spec
+    if not targets.by_name()[spec.target].can.shares_machine:
         raise SpecError(
             f"target: {spec.target}: the demo is for this machine; start Airflow's services with "
             f"`make up` and trigger the DAG {spec.report} there, or run it without Airflow: "
@@ -145,14 +148,13 @@ def _prepare(report: str, assignments: list[str]) -> Demo:
                 f"longer wanted, `benchlab give-back {holder.campaign}` ends it"
             )
         print(f"{holder} did not end properly ({gone}); it is cleaned up, this run starts clean")
-    return Demo(here, spec, overrides, started)
+    return Demo(here, resolved, overrides, started)
 
 
 def _run(demo: Demo) -> int:
-    engine, reason = planning.choose_engine(demo.spec, demo.here)
-    planned = planning.plan(demo.here, demo.spec, engine, demo.campaign)
+    planned = make(demo.resolved, demo.campaign)
     versions = " vs. ".join(side.label for side in planned.sides.values())
-    print(f"{demo.spec.report}: {engine} {versions} ({reason})")
+    print(f"{demo.resolved.spec.report}: {planned.engine} {versions} ({demo.resolved.reason})")
     print(f"{len(planned.trials)} trials, about {planned.minutes:g} minutes; log: {demo.log}")
     with (
         Services(demo.here.root, _say).for_one_run(demo.campaign) as (airflow, locks),
@@ -180,7 +182,7 @@ def _airflow(
             [
                 *("sh", "-c", 'BENCHLAB_DRIVER=$$ exec "$@"', "demo"),
                 *(sys.executable, "-m", "airflow", "dags", "test"),
-                *(demo.spec.report, demo.started.isoformat(), "-c", conf),
+                *(demo.resolved.spec.report, demo.started.isoformat(), "-c", conf),
             ],
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -224,7 +226,7 @@ def _report(demo: Demo, exit_code: int) -> int:
         "(`make up` was running: its Airflow has this page, but not the run)"
         if demo.ui
         else "`make up` starts Airflow's UI, which has this campaign under Benchlab, Campaigns, "
-        f"and its run under Dags, {demo.spec.report}"
+        f"and its run under Dags, {demo.resolved.spec.report}"
     )
     if exit_code == 0:
         return 0 if shown else 1

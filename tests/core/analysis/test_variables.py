@@ -54,7 +54,12 @@ def test_servers_that_exist_may_differ_in_anything() -> None:
         "candidate": campaigns.side_facts("8.0.36", variables={"sync_binlog": "0"}),
     }
     given = {"baseline": "one", "candidate": "other"}
-    assert columns.configuration_columns(campaigns.campaign(facts=facts, connections=given)) == {}
+    assert (
+        columns.configuration_columns(
+            campaigns.campaign(facts=facts, target="existing", connections=given)
+        )
+        == {}
+    )
     deployed = campaigns.campaign(facts=facts, sides="same")
     assert columns.configuration_columns(deployed) == {"undeclared_differences": 1.0}
 

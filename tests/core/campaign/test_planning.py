@@ -10,14 +10,16 @@ import pytest
 
 from benchlab import engines
 from benchlab.campaign import planning, report_types
+from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.campaign.stages import CampaignRun
 from benchlab.errors import SpecError, UnavailableError
 from benchlab.home import find
 from benchlab.language import message
+from benchlab.plan.plan import make
 from benchlab.plan.report_type import ReportSpec
-from benchlab.plan.steps import NOTHING_KNOWN
+from benchlab.plan.resolved import Request
 from benchlab.results.store import open_store
-from tests.builders import installation
+from tests.builders import installation, plans
 
 
 def report(name: str, **changes: Any) -> ReportSpec:
@@ -40,7 +42,13 @@ def test_a_version_that_does_not_exist_is_refused_before_anything_is_stored(
     wanted = {"engine": "mariadb", "engines.mariadb.candidate.version": "99.9.9"}
     with open_store(here) as store:
         with pytest.raises(SpecError) as caught:
-            CampaignRun.create(here, store, report("sysbench_local", **wanted), "c1", "a test")
+            CampaignRun.create(
+                here,
+                store,
+                plans.to_run(here, store, report("sysbench_local", **wanted)),
+                "c1",
+                "a test",
+            )
         assert store.campaign_ids() == []
     assert asked == ["99.9.9"]
     assert str(caught.value).startswith("candidate: 99.9.9: there is no 99.9.9; the newest in the")
@@ -56,11 +64,11 @@ def test_a_version_that_could_not_be_asked_for_is_planned_and_says_so(
 
     monkeypatch.setattr(engines.by_name()["mariadb"], "not_published", nobody_answers)
     spec = report("sysbench_local", **{"engines.mariadb.candidate.version": "10.11.99"})
-    (note,) = planning.refuse_unpublished(find(), spec, "mariadb")
+    resolved = Resolver(find(), asks=Asks.MIRRORS).resolve(Request(spec, date(2026, 1, 1)))
+    (note,) = resolved.basis.notes
     said = "candidate: could not check whether version 10.11.99 exists: Maven Central does"
     assert str(note).startswith(said)
-    basis = NOTHING_KNOWN.with_notes([note])
-    assert note in planning.plan(find(), spec, "mariadb", "c1", basis).warnings
+    assert note in make(resolved, "c1").warnings
 
 
 def test_what_a_topology_leaves_open_is_known_when_it_is_planned() -> None:
@@ -78,6 +86,6 @@ def test_every_report_type_has_an_estimate_and_nobody_is_asked(
     """A nightly and what was measured included; its price where hosts are rented."""
     monkeypatch.setenv("PATH", "/nowhere")
     spec = report_types.load(path)
-    plan = report_types.estimate(find(), spec, date(2026, 1, 1))
+    plan = make(Resolver(find(), asks=Asks.NOBODY).resolve(Request(spec, date(2026, 1, 1))), "c1")
     assert plan.minutes > 0
     assert (plan.dollars is not None) == (spec.target == "ec2")

@@ -10,8 +10,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchlab.campaign import fit, planning, report_types
+from benchlab.campaign import fit, report_types
 from benchlab.campaign import overrides as overrides_module
+from benchlab.campaign.resolving import Resolver
 from benchlab.errors import SpecError, UnavailableError
 from benchlab.home import Home, find
 from benchlab.plan.report_type import SIDES, ReportSpec
@@ -256,16 +257,16 @@ def test_auto_takes_the_first_available_engine(
     """In the report type's order; the reason says why earlier ones were not taken."""
     for version in ("10.2.11", "10.11.5"):
         program(home.servers / "mariadb" / version / "bin" / "mariadbd")
-    name, reason = planning.choose_engine(both(), home)
+    name, reason = Resolver(home).engine(both())
     assert name == "mariadb"
     assert "tidb cannot be had: TiDB v6.1.0" in str(reason)
     assert "mariadb can be had on this machine" in str(reason)
     for version in ("v6.1.0", "v6.5.0"):
         program(tmp_path / "tidb" / version / "tidb-server")
     monkeypatch.setenv("BENCHLAB_TIDB_HOME", str(tmp_path / "tidb"))
-    assert planning.choose_engine(both(), home)[0] == "tidb"
+    assert Resolver(home).engine(both())[0] == "tidb"
     swapped = both(engines={"mariadb": MARIADB, "tidb": TIDB})
-    assert planning.choose_engine(swapped, home)[0] == "mariadb"
+    assert Resolver(home).engine(swapped)[0] == "mariadb"
 
 
 def test_an_engine_that_lacks_one_side_is_not_available(
@@ -275,13 +276,13 @@ def test_an_engine_that_lacks_one_side_is_not_available(
     program(tmp_path / "tidb" / "v6.1.0" / "tidb-server")
     monkeypatch.setenv("BENCHLAB_TIDB_HOME", str(tmp_path / "tidb"))
     with pytest.raises(UnavailableError, match=r"tidb cannot be had: TiDB v6\.5\.0"):
-        planning.choose_engine(both(engine="tidb"), home)
+        Resolver(home).engine(both(engine="tidb"))
 
 
 def test_if_no_engine_is_available_each_says_why(home: Home) -> None:
     """The message says how to get each of them."""
     with pytest.raises(UnavailableError) as caught:
-        planning.choose_engine(both(), home)
+        Resolver(home).engine(both())
     for part in ("engine: auto", "TiDB v6.1.0", "tiup", "MariaDB 10.2.11", "make setup"):
         assert part in str(caught.value)
 
@@ -291,8 +292,8 @@ def test_a_named_engine_is_not_replaced_by_another(home: Home) -> None:
     for version in ("10.2.11", "10.11.5"):
         program(home.servers / "mariadb" / version / "bin" / "mariadbd")
     with pytest.raises(UnavailableError, match=r"^engine: tidb: "):
-        planning.choose_engine(both(engine="tidb"), home)
-    name, reason = planning.choose_engine(both(engine="mariadb"), home)
+        Resolver(home).engine(both(engine="tidb"))
+    name, reason = Resolver(home).engine(both(engine="mariadb"))
     assert (name, str(reason)) == ("mariadb", "the report type names it")
 
 

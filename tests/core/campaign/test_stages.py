@@ -16,6 +16,7 @@ from benchlab.campaign import removal, report_types, stages
 from benchlab.campaign.stages import CampaignRun
 from benchlab.errors import AtWorkError, LockHeldError, SpecError, StoreError, TargetError
 from benchlab.hosts.lock import MachineLock
+from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.spending import Spending
 from benchlab.report.formats import terminal
 from benchlab.report.model import report as model
@@ -33,7 +34,7 @@ class Bench:
 
     def __init__(self, here: Here, store: Store) -> None:
         spec = report_types.load(report_types.find_report(here.home, "sysbench_local"))
-        self.create = partial(CampaignRun.create, here.home, store, spec, "c1", "test")
+        self.create = partial(campaigns.begin, here.home, store, spec)
         self.run = self.create()
         self.acts: list[str] = []
         self.fails("", None)
@@ -137,7 +138,7 @@ def test_a_resumed_campaign_says_which_values_it_keeps(bench: Bench) -> None:
     """Nothing that was measured depends on them, and the report follows those it began with."""
     store, home = bench.run.store, bench.run.home
     spec = bench.run.spec.with_overrides({"threshold_pct": 5.0, "languages": ["zh"]})
-    CampaignRun.create(home, store, spec, "c1", "test")
+    campaigns.begin(home, store, spec, "c1")
     notes = [note.note for note in bench.run.progress.read()[0] if note.phase == "warning"]
     said = (
         "it keeps what it began with; the report type has changed since: threshold_pct, languages"
@@ -240,7 +241,7 @@ def test_for_a_campaign_that_has_ended_nothing_is_rented_again(
 ) -> None:
     """Whether its tasks are cleared or its id is given again; on hosts that cost nothing it may."""
     bench.fails("", None)
-    monkeypatch.setattr(type(bench.run.target), "rents", True)
+    monkeypatch.setattr(type(bench.run.target), "can", Capabilities(rents=True))
     bench.run.store.finish("c1", "complete")
     again: list[Callable[[], object]] = [bench.run.register, bench.run.provision, bench.create]
     for act in again:
@@ -248,7 +249,7 @@ def test_for_a_campaign_that_has_ended_nothing_is_rented_again(
             act()
     assert bench.acts == []
     assert bench.state == "complete"
-    monkeypatch.setattr(type(bench.run.target), "rents", False)
+    monkeypatch.setattr(type(bench.run.target), "can", Capabilities(rents=False))
     bench.run.register()
     assert bench.state == "running"
 
@@ -257,7 +258,7 @@ def test_a_campaign_that_was_refused_before_it_rented_can_be_run_again(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the same id, once credentials and quota are right; not after hosts were rented."""
-    monkeypatch.setattr(type(bench.run.target), "rents", True)
+    monkeypatch.setattr(type(bench.run.target), "can", Capabilities(rents=True))
     bench.fails("preflight", TargetError("AWS credentials are not accepted"))
     with pytest.raises(TargetError):
         stages.run(bench.run)
@@ -283,7 +284,7 @@ def test_a_registration_that_failed_may_be_tried_again(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What it had is given back, and the campaign has not ended by it."""
-    monkeypatch.setattr(type(bench.run.target), "rents", True)
+    monkeypatch.setattr(type(bench.run.target), "can", Capabilities(rents=True))
     bench.fails("preflight", TargetError("AWS did not answer"))
     with pytest.raises(TargetError):
         bench.run.register()

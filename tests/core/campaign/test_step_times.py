@@ -10,11 +10,11 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from benchlab.campaign import planning, report_types
+from benchlab.campaign import report_types
 from benchlab.campaign.stages import CampaignRun
 from benchlab.campaign.step_times import of_trials
 from benchlab.errors import EngineError
-from benchlab.hosts.access import Access
+from benchlab.plan.plan import make
 from benchlab.plan.rates import Size, StepTime
 from benchlab.plan.steps import sizes
 from benchlab.results.store import Store
@@ -32,7 +32,7 @@ def store(here: Here) -> Iterator[Store]:
 def begun(here: Here, store: Store, name: str = "c1") -> CampaignRun:
     """A campaign on this machine whose target does nothing."""
     spec = report_types.load(report_types.find_report(here.home, "sysbench_local"))
-    run = CampaignRun.create(here.home, store, spec, name, "test")
+    run = campaigns.begin(here.home, store, spec, name)
     engine = MagicMock(**{"ineffective.return_value": {}, "misfits.return_value": []})
     for act in ("acquire", "interrupt", "preflight"):
         vars(run.target)[act] = MagicMock(return_value=None)
@@ -126,13 +126,12 @@ def test_a_plan_rests_on_three_campaigns_and_says_so(here: Here, store: Store) -
         took = StepTime("restore", None, 100.0, sizes(resumed.spec, None)["restore"])
         store.set_step_time(name, "local", "mariadb", took)
     spec = resumed.spec
-    basis = planning.known(here.home, spec, "mariadb", store, Access())
-    planned = planning.plan(here.home, spec, "mariadb", "c4", basis)
+    planned = make(plans.to_run(here.home, store, spec), "c4")
     assert planned.learned["restore"].campaigns == 3
     assert planned.to_json()["learned"]["restore"]["campaigns"] == 3
     assert planned.minutes > resumed.plan.minutes
     shown = here.run("plan", "sysbench_local", "--set", "engine=mariadb").stdout
     assert "the median of what they took: restore (of 3)" in shown
-    again = CampaignRun.create(here.home, store, spec, "first", "test")
+    again = campaigns.begin(here.home, store, spec, "first")
     assert not again.is_new
     assert again.plan.minutes == resumed.plan.minutes

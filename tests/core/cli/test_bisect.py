@@ -11,16 +11,17 @@ from typing import Any, Literal
 import pytest
 
 from benchlab import engines
-from benchlab.campaign import overrides, planning, report_types
+from benchlab.campaign import overrides, report_types
 from benchlab.engines.mariadb import EMPTY
 from benchlab.errors import NotMeasuredError, SpecError, UnavailableError
 from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.resolved import Resolved
 from benchlab.results.store import Store
 from benchlab.studies.bisection import search as bisection
 from benchlab.studies.bisection import text as bisect_view
 from benchlab.studies.bisection.run import ORIGIN, Bisection
 from benchlab.studies.bisection.search import Named, Next, Undecided
-from tests.builders import campaigns
+from tests.builders import campaigns, plans
 from tests.builders.installation import Here
 
 REPORT, WORKLOAD = "sysbench_local_releases", "oltp_update_index"
@@ -61,9 +62,9 @@ class Measured:
         self.pairs: list[tuple[str, str]] = []
         self.days: list[date | None] = []
 
-    def __call__(self, spec: ReportSpec, interrupted: str | None, on: date | None) -> str:
+    def __call__(self, pair: Resolved, interrupted: str | None, on: date | None) -> str:
         name = f"b{len(self.pairs)}"
-        self.pairs.append(self.add(spec, name))
+        self.pairs.append(self.add(pair.spec, name))
         self.days.append(on)
         return name
 
@@ -72,7 +73,7 @@ class Measured:
     ) -> tuple[str, str]:
         """Write a complete campaign to the store."""
         (engine,) = spec.engines
-        plan = planning.plan(self._here.home, spec, engine, name)
+        plan = plans.plan_in(self._here.home, spec, engine, name)
         made = campaigns.campaign(spec, id=name, plan_=plan, environment={})
         self._store.add_campaign(dataclasses.replace(made, state=state, origin=ORIGIN))
         if state == "complete":
@@ -348,7 +349,7 @@ def test_an_interrupted_campaign_is_resumed(
     measured.add(pair(spec, OLD, NEW, **alone), "half", "running")
     asked: list[str | None] = []
 
-    def campaign(_: ReportSpec, interrupted: str | None, on: date | None) -> str:
+    def campaign(_: Resolved, interrupted: str | None, on: date | None) -> str:
         asked.append(interrupted)
         raise KeyboardInterrupt
 
@@ -362,8 +363,8 @@ def test_a_campaign_that_did_not_become_complete_ends_the_bisection(
 ) -> None:
     """It is not run again and again."""
 
-    def fail(pair: ReportSpec, *_: object) -> str:
-        measured.add(pair, "half", "running")
+    def fail(pair: Resolved, *_: object) -> str:
+        measured.add(pair.spec, "half", "running")
         return "half"
 
     with pytest.raises(NotMeasuredError, match=f"half: not complete, so that {NEW} against {OLD}"):

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from benchlab.campaign import planning, report_types
+from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.cli import dry_run
 from benchlab.cli.main import app
 from benchlab.cli.plan import REFUSED
@@ -21,6 +22,7 @@ from benchlab.hosts.rehearsal import Command
 from benchlab.plan import pricing
 from benchlab.plan.fields.client import Client
 from benchlab.plan.plan import Plan
+from benchlab.plan.resolved import Request
 from benchlab.plan.steps import CONFIGURE_S
 from benchlab.plan.topology import Ec2Topology
 from benchlab.plan.topology import load as load_topology
@@ -28,6 +30,7 @@ from benchlab.report.formats import plan_text
 from benchlab.report.formats.plan_text import duration
 from benchlab.targets.fleet import FleetTarget
 from benchlab.targets.rented import SPARE_MINUTES
+from tests.builders import plans
 from tests.builders.installation import Here
 
 HOME = find()
@@ -73,7 +76,7 @@ def test_a_fleet_s_plan_shows_steps_hosts_quota_disk_and_dollars() -> None:
 def test_at_worst_a_plan_costs_all_its_repeats() -> None:
     """Where the limit leaves room for all of them."""
     spec = report_types.load(report_types.find_report(HOME, "sysbench_ec2_first"))
-    planned = planning.plan(HOME, spec, "tidb", "c1")
+    planned = plans.plan_in(HOME, spec, "tidb", "c1")
     assert planned.dollars is not None
     assert planned.repeat_dollars is not None
     worst = planned.dollars + planned.repeat_dollars
@@ -111,7 +114,7 @@ def test_old_prices_are_said_to_be_old_beside_the_dollars(
     path = here.home.prices
     path.write_text(path.read_text().replace("2025-01-15", day.isoformat()))
     spec = report_types.load(report_types.find_report(here.home, "sysbench_v520_vs_v511"))
-    planned = planning.plan(here.home, spec, "tidb", "c1")
+    planned = plans.plan_in(here.home, spec, "tidb", "c1")
     old = f", at list prices of {day}, more than 180 days old: `benchlab prices update` asks"
     for shown in (plan_text.render(spec, planned, ""), plan_text.question(spec, planned)):
         assert f", at list prices of {day}" in shown
@@ -125,10 +128,10 @@ def test_what_the_dollars_leave_out_is_said(here: Here) -> None:
     """
     spec = report_types.load(report_types.find_report(here.home, "sysbench_v520_vs_v511"))
     assert "all are in one zone" in plan_text.render(
-        spec, planning.plan(here.home, spec, "tidb", "c1"), ""
+        spec, plans.plan_in(here.home, spec, "tidb", "c1"), ""
     )
     kept = spec.model_copy(update={"snapshots": "s3://bucket/prefix"})
-    planned = planning.plan(here.home, kept, "tidb", "c1")
+    planned = plans.plan_in(here.home, kept, "tidb", "c1")
     gib = 16 * 10_000_000 * 220 / 2**30
     assert planned.s3_usd_a_month == pytest.approx(gib * 0.023, abs=0.02)
     shown = plan_text.render(kept, planned, "")
@@ -136,7 +139,7 @@ def test_what_the_dollars_leave_out_is_said(here: Here) -> None:
     path = here.home.prices
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(line for line in lines if not line.startswith("s3,")))
-    planned = planning.plan(here.home, kept, "tidb", "c1")
+    planned = plans.plan_in(here.home, kept, "tidb", "c1")
     assert "s3_usd_a_month" not in planned.to_json()
     assert "`benchlab prices update` adds its price" in plan_text.render(kept, planned, "")
 
@@ -151,8 +154,8 @@ def test_a_plan_shows_the_dearest_hosts_that_may_be_rented(tmp_path: Path) -> No
     file.write_text(file.read_text().replace(wanted, other))
     home = Home(tmp_path, tmp_path / "state")
     spec = report_types.load(report_types.find_report(home, "sysbench_ec2"))
-    spec = report_types.resolve(home, spec, date(2024, 6, 1)).spec
-    made = planning.plan(home, spec, "tidb", "c1")
+    spec = Resolver(home, asks=Asks.NOBODY).versions(Request(spec, date(2024, 6, 1))).spec
+    made = plans.plan_in(home, spec, "tidb", "c1")
     assert made.dollars is not None
     assert made.most_dollars is not None
     dearer = made.minutes / 60 * 3 * (1.373 - 1.248)
@@ -165,7 +168,7 @@ def test_a_plan_shows_the_dearest_hosts_that_may_be_rented(tmp_path: Path) -> No
     assert f"about **{made.dollars:.2f} dollars**" in told
     assert f"at most {made.most_dollars:.2f} dollars" in told
     assert Plan.from_json(made.to_json()) == made
-    assert "most_dollars" not in planning.plan(HOME, spec, "tidb", "c1").to_json()
+    assert "most_dollars" not in plans.plan_in(HOME, spec, "tidb", "c1").to_json()
 
 
 def test_a_first_run_costs_less_than_two_dollars() -> None:
@@ -330,13 +333,13 @@ def test_a_script_learns_that_a_plan_cannot_be_run(way: tuple[str, ...]) -> None
 def test_a_plan_for_a_fleet_needs_no_server_on_this_machine() -> None:
     """TiUP on the fleet installs them."""
     spec = report_types.load(report_types.find_report(HOME, "sysbench_v520_vs_v511"))
-    assert planning.choose_engine(spec, HOME, to_run=False)[0] == "tidb"
+    assert Resolver(HOME).engine(spec)[0] == "tidb"
 
 
 def test_commands_as_text_name_stage_and_host_once() -> None:
     """A heading where stage or host changes, and only there."""
     spec = report_types.load(report_types.find_report(HOME, "sysbench_v713_cloud"))
-    made = dry_run.commands_of(HOME, spec, planning.plan(HOME, spec, "tidb", "c1"))
+    made = dry_run.commands_of(HOME, spec, plans.plan_in(HOME, spec, "tidb", "c1"))
     text = dry_run.render(made)
     headings = [line for line in text.splitlines() if line.startswith("## ")]
     assert headings == [
@@ -350,7 +353,7 @@ def tpcc_commands(report: str, **client: Any) -> list[Command]:
     spec = report_types.load(HOME.configs / "reports" / f"{report}.yaml")
     spec = spec.model_copy(update={"client": Client(**client)})
     engine = "tidb" if spec.topology else "mariadb"
-    return list(dry_run.commands_of(HOME, spec, planning.plan(HOME, spec, engine, "c1")))
+    return list(dry_run.commands_of(HOME, spec, plans.plan_in(HOME, spec, engine, "c1")))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from benchlab.campaign import planning, report_types, stages
+from benchlab.campaign import report_types, stages
+from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.campaign.stages import CampaignRun
 from benchlab.engines import builds
 from benchlab.engines.tidb.server import ELF
@@ -22,8 +23,9 @@ from benchlab.hosts.access import Access
 from benchlab.plan.fields.builds import Build
 from benchlab.plan.last_measured import MeasuredVersion
 from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.resolved import Request
 from benchlab.results.store import open_store
-from tests.builders import plans
+from tests.builders import campaigns, plans
 from tests.builders.installation import Here
 
 NAME = "v9.0.0-beta.2.pre-nightly"
@@ -98,9 +100,10 @@ def spec(**fields: Any) -> ReportSpec:
     return plans.spec(engine="tidb", engines={"tidb": sides}, **fields)
 
 
-def today(home: Home, report_type: ReportSpec) -> ReportSpec:
+def today(home: Home, report_type: ReportSpec, asks: Asks = Asks.TO_RUN) -> ReportSpec:
     """As of today."""
-    return report_types.resolve(home, report_type, datetime.now(UTC).date()).spec
+    request = Request(report_type, datetime.now(UTC).date())
+    return Resolver(home, asks=asks).versions(request).spec
 
 
 def test_last_weeks_nightly_can_be_deployed_after_the_mirror_has_another(
@@ -124,9 +127,9 @@ def test_a_nightly_is_not_measured_twice_and_is_planned_without_being_fetched(
 ) -> None:
     """Its hash is in the manifest, so that a plan downloads nothing."""
     mirror.publish("tidb", "2026-11-13")
-    planned = builds.pinned(home, today(home, spec()), Access(), fetch=False)
+    planned = today(home, spec(), Asks.EVERYBODY)
     assert not home.builds.exists()
-    assert planning.choose_engine(planned, home, to_run=False)[0] == "tidb"
+    assert Resolver(home).engine(planned)[0] == "tidb"
     fetched = builds.pinned(home, planned, Access())
     one, other = (found.side("tidb", "candidate").builds["tidb"] for found in (planned, fetched))
     assert one.identity == other.identity
@@ -145,7 +148,7 @@ def test_a_nightly_that_is_overwritten_meanwhile_is_not_taken_for_the_planned_on
 ) -> None:
     """The hash of the plan's manifest is not that of the file."""
     mirror.publish("tidb", "2026-11-13")
-    planned = today(home, spec())
+    planned = today(home, spec(), Asks.EVERYBODY)
     mirror.publish("tidb", "2026-11-14")
     with pytest.raises(Exception, match="has the sha256"):
         builds.pinned(home, planned, Access())
@@ -163,7 +166,7 @@ def test_a_campaign_of_last_weeks_nightly_is_resumed(
     first = mirror.publish("tidb", "2026-11-13")
     with open_store(here.home) as store:
         begun = today(here.home, report_types.load(report))
-        CampaignRun.create(here.home, store, begun, "c1", "test")
+        campaigns.begin(here.home, store, begun, "c1")
     mirror.publish("tidb", "2026-11-20")
     tiup = str(mirror.path.parent / "tiup-home") if has_tiup else "nothing"
     env = {"PATH": "/usr/bin:/bin", "TIUP_HOME": tiup}
@@ -196,7 +199,11 @@ def test_a_file_that_was_measured_is_no_baseline_of_itself(here: Here) -> None:
         "candidate": {"version": version, "builds": {"tidb": {"source": "own"}}},
     }
     own = plans.spec(engine="tidb", engines={"tidb": sides})
-    found = report_types.resolve(here.home, own, on, measured=lambda engine: [known]).spec
+    found = (
+        Resolver(here.home, asks=Asks.NOBODY)
+        .versions(Request(own, on, measured=lambda engine: [known]))
+        .spec
+    )
     assert found.side("tidb", "baseline").builds == {}
     assert found.side("tidb", "candidate").builds["tidb"].sha256 == kept.sha256
 
@@ -205,7 +212,7 @@ def test_a_past_day_has_no_nightly(home: Home, mirror: Mirror) -> None:
     """A backfill skips it as it skips a day without a release."""
     mirror.publish("tidb", "2026-11-13")
     with pytest.raises(NoReleaseError, match="the nightly of a past day cannot be had any more"):
-        report_types.resolve(home, spec(), datetime.now(UTC).date() - timedelta(days=7))
+        Resolver(home).versions(Request(spec(), datetime.now(UTC).date() - timedelta(days=7)))
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ def test_servers_are_configured_where_the_workload_has_other_items(fields: dict[
     assert Plan.from_json(planned.to_json()) == planned
     assert planned.server_starts >= sum(trial.configure for trial in planned.trials)
     assert not any(trial.configure for trial in testing.plan(testing.spec(**fields)).trials)
-    theirs = spec.model_copy(update={"connections": {side: f"of_{side}" for side in SIDES}})
+    theirs = spec.model_copy(update={"target": "existing"})
     assert not any(trial.configure for trial in testing.plan(theirs).trials), "not ours to change"
 
 

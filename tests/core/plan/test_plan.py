@@ -44,7 +44,9 @@ def on_fleet(
     """A plan on the report type's own topology, or on another one."""
     assert spec.topology is not None
     fleet = fleet or topology.load(CONFIGS / "topologies" / f"{spec.topology}.yaml")
-    return planning.make(spec, "tidb", "c1", READ_ONLY, topology=fleet, prices=PRICES, basis=basis)
+    return planning.make(
+        testing.resolved(spec, "tidb", topology=fleet, prices=PRICES, basis=basis), "c1"
+    )
 
 
 @st.composite
@@ -59,7 +61,7 @@ def plans(draw: st.DrawFn, /, **fixed: Any) -> Plan:
         **fixed,
     }
     campaign = draw(st.text(max_size=10))
-    return planning.make(testing.spec(**fields), "mariadb", campaign, READ_ONLY)
+    return testing.plan(testing.spec(**fields), campaign)
 
 
 def blocks(plan: Plan) -> list[tuple[int, str, str]]:
@@ -112,7 +114,7 @@ def test_every_workload_and_thread_count_may_come_first() -> None:
 def test_a_plan_knows_the_order_of_its_report_type(plan: Plan) -> None:
     """Tables and curves have it, whatever the order in which the trials run."""
     spec = testing.spec(threads=[8, 2, 4], workloads=["oltp_insert", "oltp_point_select"])
-    made = Plan.from_json(planning.make(spec, "mariadb", "c1", READ_ONLY).to_json())
+    made = Plan.from_json(testing.plan(spec, "c1").to_json())
     assert made.workloads_in_order == spec.workloads
     assert made.threads_in_order("oltp_insert") == spec.threads
     assert set(plan.workloads_in_order) == {trial.workload for trial in plan.trials}
@@ -150,23 +152,16 @@ def test_which_side_comes_first_is_left_to_chance() -> None:
 def test_the_seed_decides_the_order(plan: Plan, seed: int) -> None:
     """The same seed gives the same plan, whatever the campaign is called."""
     spec = testing.spec(seed=seed)
-    assert planning.make(spec, "mariadb", "a", READ_ONLY) == planning.make(
-        spec, "mariadb", "b", READ_ONLY
-    )
+    assert testing.plan(spec, "a") == testing.plan(spec, "b")
     assert Plan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
 
 
 def test_without_a_seed_the_campaign_decides_the_order() -> None:
     """A campaign that is planned again is the same campaign; another one has another order."""
     unseeded = testing.spec(seed=None, rounds=20)
-    orders = {
-        name: [t.side for t in planning.make(unseeded, "mariadb", name, READ_ONLY).trials]
-        for name in ("a", "b")
-    }
+    orders = {name: [t.side for t in testing.plan(unseeded, name).trials] for name in ("a", "b")}
     assert orders["a"] != orders["b"]
-    assert orders["a"] == [
-        t.side for t in planning.make(unseeded, "mariadb", "a", READ_ONLY).trials
-    ]
+    assert orders["a"] == [t.side for t in testing.plan(unseeded, "a").trials]
 
 
 @given(plans(restore="after_writes"))
@@ -220,20 +215,6 @@ def test_the_json_has_the_promised_shape(sides: str) -> None:
         assert list(host) == ["role", "instance_type", "vcpu"]
 
 
-def test_a_plan_of_an_earlier_release_can_still_be_read() -> None:
-    """A plan that was stored before there were fleets is for one machine, and interleaved."""
-    made = testing.plan()
-    document = json.loads(json.dumps(made.to_json()))
-    for key in list(document)[11:]:
-        del document[key]
-    for side in document["sides"].values():
-        del side["components"]
-    old = Plan.from_json(document)
-    assert (old.trials, old.sides, old.hosts) == (made.trials, made.sides, made.hosts)
-    assert (old.placement, old.topology, old.steps) == ("interleaved", None, ())
-    assert {old.metric(trial.workload) for trial in old.trials} == {"tps"}
-
-
 def test_a_step_of_an_earlier_release_has_the_name_of_today() -> None:
     """`release` was once the name of `give back`; an unknown stage is kept as it was written."""
     made = testing.plan()
@@ -246,13 +227,12 @@ def test_a_step_of_an_earlier_release_has_the_name_of_today() -> None:
 
 def test_a_plan_keeps_the_metrics_of_its_own_workloads() -> None:
     """A stored campaign is compared by the metric it was planned for, even if that changes."""
-    metrics = {"oltp_insert": "tps", "tpcc": "tpmc"}
     spec = testing.spec(workloads=["oltp_insert"])
-    made = planning.make(spec, "mariadb", "a", READ_ONLY, metrics=metrics)
+    made = testing.plan(spec, "a")
     assert made.metrics == {}
     assert made.metric("oltp_insert") == "tps"
     of_tpcc = testing.spec(workloads=["tpcc"], dataset={"warehouses": 2})
-    made = planning.make(of_tpcc, "mariadb", "a", READ_ONLY, metrics=metrics)
+    made = testing.plan(of_tpcc, "a")
     assert made.metrics == {"tpcc": "tpmc"}
     assert Plan.from_json(json.loads(json.dumps(made.to_json()))) == made
 
@@ -274,7 +254,7 @@ def test_one_version_is_measured_without_a_second_side() -> None:
     one = testing.spec(
         sides="single", engines={"mariadb": {"baseline": both.engines["mariadb"].baseline}}
     )
-    plan = planning.make(one, "mariadb", "c1", READ_ONLY)
+    plan = testing.plan(one, "c1")
     assert list(plan.sides) == ["baseline"]
     assert {t.side for t in plan.trials} == {"baseline"}
     assert len(plan.trials) == one.trial_count
@@ -346,11 +326,11 @@ def test_either_side_may_be_prepared_first_and_each_as_often() -> None:
     spec = testing.spec(rounds=4, deployments=4, seed=None)
     firsts = [
         tuple(plan.in_order(number)[0] for number in (1, 2, 3, 4))
-        for plan in (planning.make(spec, "mariadb", f"c{n}", READ_ONLY) for n in range(40))
+        for plan in (testing.plan(spec, f"c{n}") for n in range(40))
     ]
     assert {first.count("baseline") for first in firsts} == {2}
     assert {first[0] for first in firsts} == {*SIDES}
-    earlier = planning.make(testing.spec(seed=None), "mariadb", "c1", READ_ONLY).to_json()
+    earlier = testing.plan(testing.spec(seed=None), "c1").to_json()
     del earlier["first_prepared"]
     assert Plan.from_json(earlier).in_order() == SIDES
 
@@ -373,7 +353,7 @@ def test_either_side_may_have_the_better_ports_and_they_swap() -> None:
 
 def test_only_sides_on_the_same_hosts_have_port_sets() -> None:
     """On this machine one server runs at a time, on one port; a sequence is as published."""
-    assert "first_ports" not in planning.make(testing.spec(), "mariadb", "c1", ()).to_json()
+    assert "first_ports" not in testing.plan(testing.spec(), "c1").to_json()
     published = on_fleet(weekly(placement="sequential"))
     assert [published.port_set(side) for side in SIDES] == [0, 1]
     assert "first_ports" not in published.to_json()

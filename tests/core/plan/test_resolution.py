@@ -16,7 +16,7 @@ from benchlab.plan import resolution, versions
 from benchlab.plan.fields.schedule import Turn
 from benchlab.plan.last_measured import MeasuredVersion
 from benchlab.plan.report_type import ReportSpec
-from benchlab.plan.resolution import Resolved
+from benchlab.plan.resolution import ByRules
 from benchlab.plan.versions import Release, ReleaseKind
 from tests.builders import plans
 
@@ -41,14 +41,14 @@ def by_rule(**fields: Any) -> ReportSpec:
     return plans.spec(**{"engines": {"mariadb": {**engine, **fields.pop("engine_", {})}}, **fields})
 
 
-def resolved(report_type: ReportSpec, day: str, **fields: Any) -> Resolved:
+def resolved(report_type: ReportSpec, day: str, **fields: Any) -> ByRules:
     """As of a day, with the calendar above."""
     return resolution.resolve(
         report_type, lambda engine: CALENDAR, date.fromisoformat(day), **fields
     )
 
 
-def pair(found: Resolved) -> tuple[str, str]:
+def pair(found: ByRules) -> tuple[str, str]:
     """The versions of the sides as they would be deployed."""
     baseline, candidate = (found.spec.side("mariadb", side).version for side in spec.SIDES)
     return baseline, candidate

@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
-from benchlab.campaign import overrides, planning, report_types
+from benchlab.campaign import overrides, report_types
+from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.errors import SpecError
 from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.resolved import Request
 from benchlab.results.store import open_store
 from benchlab.studies import backfill, backfill_text
 from benchlab.studies.backfill import BackfillMoment, BackfillPlan
-from tests.builders import campaigns
+from tests.builders import campaigns, plans
 from tests.builders.installation import Here
 
 HISTORY = (date(2021, 4, 1), date(2022, 9, 30))
@@ -58,7 +60,7 @@ def pairs(moments: tuple[BackfillMoment, ...]) -> list[tuple[str, ...]]:
 
 def measure(here: Here, spec: ReportSpec, on: date, campaign: str = "c1", **fields: Any) -> None:
     """Put the campaign of a day into the store, as it would be measured."""
-    resolved = report_types.resolve(here.home, spec, on).spec
+    resolved = Resolver(here.home, asks=Asks.NOBODY).versions(Request(spec, on)).spec
     if fields:
         resolved = overrides.override(resolved, fields)
     with open_store(here.home) as store:
@@ -83,8 +85,12 @@ def test_history_is_one_campaign_for_each_new_series(here: Here) -> None:
     assert found.moments == found.campaigns
     assert found.vcpus == 144
     assert found.dollars == pytest.approx(sum(moment.dollars or 0 for moment in found.moments))
-    one = report_types.resolve(here.home, spec_of(here, "sysbench_ec2"), HISTORY[1]).spec
-    alone = planning.plan(here.home, one, "tidb", "any")
+    one = (
+        Resolver(here.home, asks=Asks.NOBODY)
+        .versions(Request(spec_of(here, "sysbench_ec2"), HISTORY[1]))
+        .spec
+    )
+    alone = plans.plan_in(here.home, one, "tidb", "any")
     assert (found.moments[-1].minutes, found.moments[-1].dollars) == (alone.minutes, alone.dollars)
 
 
@@ -154,9 +160,9 @@ def test_what_was_measured_on_other_hosts_is_planned_again(here: Here) -> None:
     """A topology may be changed and keep its name."""
     spec = spec_of(here, "sysbench_ec2")
     last = (HISTORY[1], HISTORY[1])
-    resolved = report_types.resolve(here.home, spec, HISTORY[1]).spec
+    resolved = Resolver(here.home, asks=Asks.NOBODY).versions(Request(spec, HISTORY[1])).spec
     with open_store(here.home) as store:
-        plan = planning.plan(here.home, resolved, "tidb", "there")
+        plan = plans.plan_in(here.home, resolved, "tidb", "there")
         store.add_campaign(campaigns.campaign(resolved, id="there", plan_=plan))
     assert not planned(here, spec, last).campaigns
     topology = here.home.configs / "topologies" / "ec2_published.yaml"

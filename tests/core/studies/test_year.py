@@ -14,14 +14,16 @@ from typing import Any
 
 import pytest
 
-from benchlab.campaign import overrides, planning, report_types
+from benchlab.campaign import overrides, report_types
 from benchlab.campaign.measured_versions import measured_by
+from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.errors import NoReleaseError
 from benchlab.plan.fields import schedule
 from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.resolved import Request
 from benchlab.results.store import Store, open_store
 from benchlab.studies import backfill
-from tests.builders import campaigns
+from tests.builders import campaigns, plans
 from tests.builders.installation import Here
 
 CALENDAR = """version,release_date,type
@@ -83,20 +85,17 @@ def simulated(here: Here, spec: ReportSpec, store: Store) -> Iterator[Week]:
         turn = schedule.turn(spec.schedule, at)
         kind = "A/A" if turn.aa else "release" if turn.with_release else "nightly"
         try:
-            resolved = report_types.resolve(
-                here.home,
-                nightly,
-                at.date(),
-                turn=turn,
-                measured=measured_by(here.home, store, spec.report),
-            ).spec
+            resolver = Resolver(here.home, store, asks=Asks.NOBODY)
+            measured = measured_by(here.home, store, spec.report)
+            request = Request(nightly, at.date(), turn, measured)
+            resolved = resolver.versions(request).spec
         except NoReleaseError as error:
             yield Week(number, kind, (), why=str(error))
             continue
         if found := backfill.already_measured(here.home, store, resolved, "tidb"):
             yield Week(number, kind, (), why=f"measured by {found}")
             continue
-        plan = planning.plan(here.home, resolved, "tidb", f"week-{number:02}")
+        plan = plans.plan_in(here.home, resolved, "tidb", f"week-{number:02}")
         made = campaigns.campaign(resolved, id=f"week-{number:02}", plan_=plan, environment={})
         store.add_campaign(dataclasses.replace(made, planned_for=at))
         if number == SLOWER:

@@ -11,15 +11,17 @@ import pytest
 
 from benchlab import home
 from benchlab.analysis.verdict.compare import compare
-from benchlab.campaign import fit, planning, report_types, running
-from benchlab.campaign.stages import CampaignRun
+from benchlab.campaign import fit, report_types, running
+from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.engines.given import engine_of, product_of, refusal, version_of
 from benchlab.errors import SpecError, TargetError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.lock import MachineLock
 from benchlab.language import load
+from benchlab.plan.plan import make
 from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.resolved import Request
 from benchlab.report.formats import html, markdown
 from benchlab.report.model import report as model
 from benchlab.report.sentences import method
@@ -147,7 +149,9 @@ def test_running_is_what_the_servers_say(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_an_estimate_asks_no_server() -> None:
     """A DAG and its form are made without any Connection."""
     spec = shipped()
-    assert report_types.estimate(home.find(), spec, date(2025, 1, 1)).minutes > spec.trial_count
+    resolver = Resolver(home.find(), asks=Asks.NOBODY)
+    resolved = resolver.resolve(Request(spec, date(2025, 1, 1)))
+    assert make(resolved, "c1").minutes > spec.trial_count
 
 
 @pytest.mark.parametrize(
@@ -214,7 +218,7 @@ def test_every_missing_connection_is_named_before_anything_is_stored(here: Here)
     spec = report_types.load(report_types.find_report(here.home, "sysbench_v21_vs_v20"))
     with Store(here.home.store_url, here.home.objects) as store:
         with pytest.raises(SpecError) as error:
-            CampaignRun.create(here.home, store, spec, "c1", "a test")
+            campaigns.begin(here.home, store, spec, "c1")
         assert not store.campaign_ids()
     first, second = str(error.value).splitlines()
     assert first.startswith("connection tidb_v20: there is none. On the command line set AIRFLOW_C")
@@ -246,7 +250,7 @@ def test_a_report_says_what_cannot_be_known_of_servers_that_exist(engine: str, w
 def test_why_mysql_is_measured_as_mariadb_is_said_in_every_language_of_a_report() -> None:
     """From what is stored, in English; each part of the reason, and not the first one only."""
     spec = shipped(engine="mariadb")
-    _, why = planning.choose_engine(spec, home.find())
+    _, why = Resolver(home.find()).engine(spec)
     made = dataclasses.replace(campaigns.campaign(), engine_reason=str(why))
     report = model.build(made, compare(made.plan, [], 2.0), [], language=load("zh"))
     said = "".join(method.notes(report))

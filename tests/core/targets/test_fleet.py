@@ -89,7 +89,9 @@ def test_sides_swap_ports_once_both_clusters_are_gone(tmp_path: Path, clusters: 
     """Whichever process asks: where a cluster is follows from what is on the hosts."""
     spec = plans.fleet_spec(rounds=2, deployments=2)
     prices = pricing.load(find().configs / "prices.csv")
-    plan = planning.make(spec, "tidb", "c1", (), topology=plans.ec2_topology(), prices=prices)
+    plan = planning.make(
+        plans.resolved(spec, "tidb", topology=plans.ec2_topology(), prices=prices), "c1"
+    )
     first = port_sets(target(tmp_path, plan, spec), clusters)
     assert sorted(first.values()) == [0, 1]
     target(tmp_path, plan, spec).begin_deployment(1)

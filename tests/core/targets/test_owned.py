@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchlab.campaign import planning, report_types
+from benchlab.campaign import report_types
 from benchlab.errors import LockHeldError, TargetError
 from benchlab.home import Home, find
 from benchlab.hosts.access import Access
@@ -18,7 +18,7 @@ from benchlab.hosts.lock import MachineLock
 from benchlab.targets import fleet_files
 from benchlab.targets.owned import Target
 from benchlab.targets.owned_hosts import LOCK, lock_of
-from tests.builders import fakes
+from tests.builders import fakes, plans
 
 GIB = 2**30
 TINY = {"dataset": {"tables": 1, "table_size": 1000}}
@@ -41,7 +41,7 @@ def checked(
     engines["tidb"]["components"] = {"tikv": {"storage.reserve-space": reserve}}
     spec = spec.with_overrides({**TINY, "engines": engines, "sides": sides})
     home = Home(find().project, folder)
-    plan = planning.plan(home, spec, "tidb", "c1")
+    plan = plans.plan_in(home, spec, "tidb", "c1")
     target = Target(home, "c1", plan, spec, Access())
 
     def answer(command: Sequence[str], stdin: str) -> str:

@@ -29,6 +29,7 @@ from benchlab.targets.cloud.rented_client import RentedClient
 from benchlab.targets.ec2.reaper import ReaperError
 from benchlab.targets.target import Taken
 from benchlab.targets.tidb_cloud import Target
+from tests.builders import plans
 from tests.builders import tidb_cloud as fake
 from tests.builders.tidb_cloud import FakeCloud
 from tests.machine import PROJECT
@@ -63,7 +64,7 @@ def home(tmp_path: Path) -> Home:
 def target(home: Home, access: Access, **changes: Any) -> Target:
     """The target of a campaign of the shipped report type."""
     spec = report_types.load(home.configs / "reports/sysbench_cloud.yaml").with_overrides(changes)
-    return Target(home, "c1", planning.plan(home, spec, "tidb", "c1"), spec, access)
+    return Target(home, "c1", plans.plan_in(home, spec, "tidb", "c1"), spec, access)
 
 
 def provision(home: Home, cloud: FakeCloud) -> list[str]:
@@ -373,7 +374,7 @@ def test_a_rented_client_is_in_the_price_and_is_asked_for(home: Home) -> None:
     path = home.configs / "topologies/tidb_cloud_published.yaml"
     path.write_text(path.read_text() + PRICE)
     plan = report_types.load(home.configs / "published/sysbench_v713_cloud.yaml")
-    made = planning.plan(home, plan, "tidb", "c1")
+    made = plans.plan_in(home, plan, "tidb", "c1")
     hourly = 5 + 0.306 + 50 * 0.00011
     assert made.dollars == pytest.approx(hourly * made.minutes / 60, abs=0.01)
     assert (made.vcpus, made.region) == (8, "us-west-2")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchlab.campaign import fit, planning
+from benchlab.campaign import fit
 from benchlab.errors import SpecError
 from benchlab.home import find
 from benchlab.plan.fields.client import Client
@@ -56,7 +56,7 @@ def test_deletes_need_the_rows_back() -> None:
         assert len(found) == refused
     spec = plans.spec(workloads=["oltp_delete"])
     assert "From 8,000 deletes a second on, more than a third" in "\n".join(
-        map(str, planning.plan(find(), spec, "mariadb", "c1").warnings)
+        map(str, plans.plan_in(find(), spec, "mariadb", "c1").warnings)
     )
 
 

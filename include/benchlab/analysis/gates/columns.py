@@ -142,7 +142,7 @@ def configuration_columns(campaign: Campaign) -> dict[str, float | None]:
     Servers that are somebody else's have none: nothing was asked of them, and two of one version
     may be compared for what they differ in, which the report shows.
     """
-    if campaign.report_type.restores_by_loading:
+    if not campaign.plan.can.administers:
         return {}
     return {"undeclared_differences": variables.undeclared(campaign.facts, campaign.plan.sides)}
 

@@ -211,7 +211,7 @@ def compare(
             doubts=shown.doubts.unstable,
             not_equivalent=shown.doubts.not_equivalent,
             calibration=calibration,
-            deploys=plan.deploys_again,
+            deploys=plan.can.administers,
         ),
         excluded=shown.excluded,
         repeated_pairs=len({result.trial.pair for result in results if result.attempt > 1}),

@@ -15,7 +15,7 @@ def faults(spec: ReportSpec) -> Iterator[str]:
     """What does not go with servers that exist; see :mod:`benchlab.campaign.fit`."""
     if spec.target not in targets.by_name():
         return
-    if not targets.by_name()[spec.target].deploys:
+    if not targets.by_name()[spec.target].can.deploys:
         yield from _servers_that_exist(spec)
         return
     if spec.connections:

@@ -24,13 +24,13 @@ def faults(spec: ReportSpec) -> Iterator[str]:
 def _target(spec: ReportSpec) -> Iterator[str]:
     if spec.target not in targets.by_name():
         return
-    target = targets.by_name()[spec.target]
-    if spec.snapshots is not None and not target.keeps_datasets:
+    can = targets.by_name()[spec.target].can
+    if spec.snapshots is not None and not can.keeps_datasets:
         yield f"snapshots: the target {spec.target} always loads its dataset; leave it out"
-    if target.one_side:
+    if not can.chooses_version:
         yield from _one_side(spec)
         return
-    if target.topology is None:
+    if can.topology is None:
         yield from _one_machine(spec)
     else:
         yield from _fleet(spec)
@@ -72,12 +72,12 @@ def _one_machine(spec: ReportSpec) -> Iterator[str]:
 
 
 def _fleet(spec: ReportSpec) -> Iterator[str]:
-    target = targets.by_name()[spec.target]
+    can = targets.by_name()[spec.target].can
     if spec.topology is None:
         yield f"topology: missing; the target {spec.target} needs one of configs/topologies"
     if spec.engine == "auto":
         yield f"engine: auto: on the target {spec.target} write which, so that plans are the same"
-    if target.rents and spec.budget is None:
+    if can.rents and spec.budget is None:
         yield "budget: missing; what a campaign may cost has no default where hosts are rented"
     if spec.load_balancer == "none" and (servers := _sql_servers(spec)) > 1:
         yield (
@@ -117,7 +117,10 @@ def _sql_servers(spec: ReportSpec) -> int:
 
 
 def _leaders(spec: ReportSpec) -> Iterator[str]:
-    if spec.leaders == "as_placed" and not spec.deploys_clusters:
+    if spec.target not in targets.by_name():
+        return
+    can = targets.by_name()[spec.target].can
+    if spec.leaders == "as_placed" and not can.deploys_clusters:
         yield (
             "leaders: as_placed: only clusters that Benchlab deploys have leaders that it moves, "
             f"and the target {spec.target} deploys none; leave it out"
@@ -125,7 +128,7 @@ def _leaders(spec: ReportSpec) -> Iterator[str]:
 
 
 def _slowdown(spec: ReportSpec) -> Iterator[str]:
-    able = [name for name, target in targets.by_name().items() if target.slows_down]
+    able = [name for name, target in targets.by_name().items() if target.can.slows_down]
     if spec.slowdown_pct and spec.target not in able:
         yield (
             f"slowdown_pct: {spec.slowdown_pct:g}: the target {spec.target} cannot slow a side "

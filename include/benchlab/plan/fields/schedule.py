@@ -175,6 +175,10 @@ class Turn:
     nth: int = 0
 
 
+# Of a run that a person starts.
+ORDINARY = Turn()
+
+
 def turn(schedule: OnRelease | Weekly | None, moment: datetime) -> Turn:
     """What is wanted at a moment: ``turn(spec.schedule, run.logical_date).aa``."""
     if isinstance(schedule, Weekly):

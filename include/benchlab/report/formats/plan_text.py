@@ -169,7 +169,7 @@ def _needs(spec: ReportSpec, plan: Plan) -> Iterator[str]:
 
 
 def _kept_on_disk(plan: Plan) -> str:
-    if plan.target == "tidb_cloud":
+    if not plan.can.administers:
         return "data"
     asked = reserve_bytes([side.components for side in plan.sides.values()], 0) / GIB
     if not asked:
@@ -268,7 +268,7 @@ def _dearest(plan: Plan) -> Iterator[str]:
 
 
 def _unpriced(plan: Plan) -> str:
-    if plan.target == "tidb_cloud":
+    if plan.can.rents:
         return "dollars: not estimated; the topology does not say what such a cluster costs"
     return "dollars: none; nothing is rented"
 

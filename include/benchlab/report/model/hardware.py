@@ -18,7 +18,6 @@ _HOST = re.compile(
     r"(?P<system>[^,]*), kernel (?P<kernel>\S+), data on (?P<files>.+)"
 )
 _REPLACED = re.compile(r"([0-9]{1,6}): ([^;]+)")
-_RENTED = "ec2"
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ def fleet_hardware(campaign: Campaign) -> FleetHardware | None:
     zone, region = campaign.environment.get("zone"), campaign.plan.region
     replaced = _REPLACED.findall(campaign.environment.get(REPLACED, ""))
     return FleetHardware(
-        rented=campaign.plan.target == _RENTED,
+        rented=campaign.plan.can.rents and campaign.plan.can.administers,
         total=len(hosts),
         roles=tuple(
             _role(role, members, campaign.environment.get(f"{role}_hosts"))
@@ -100,7 +99,7 @@ def fleet_hardware(campaign: Campaign) -> FleetHardware | None:
         spot=tuple(map(plain, filter(None, campaign.environment.get(SPOT_HOSTS, "").split(", ")))),
         replaced=tuple((int(after), tuple(map(plain, who.split(", ")))) for after, who in replaced),
         balanced=campaign.report_type.load_balancer != "none",
-        typed=campaign.plan.target in (_RENTED, "tidb_cloud"),
+        typed=campaign.plan.can.rents,
     )
 
 

@@ -31,13 +31,13 @@ ENGINE_REASONS = (
 def notes(report: Report) -> tuple[str, ...]:
     """What limits the conclusions because of where, and on which engine, it was measured."""
     say, found = report.language.say, []
-    if report.plan.target == "local":
+    if report.plan.can.shares_machine:
         cores = report.machine.get("cores", MISSING)
         found.append(say("shared-machine", cores=cores, balancer=report.spec.balancer))
     if isinstance(report.spec.load_balancer, HAProxySettings):
         chosen = items(report.spec.load_balancer.directives(), report.language)
         found.append(say("haproxy-settings", settings=chosen))
-    if report.spec.restores_by_loading:
+    if not report.plan.can.administers:
         found.append(say("note-existing" if report.spec.connections else "note-cloud"))
     if report.engine_caveat:
         found.append(report.engine_caveat)
@@ -57,7 +57,7 @@ def steps(report: Report) -> tuple[str, ...]:
         wording.sentences(filter(None, (_fill(report), contents(report))), report),
         say("step-analyze"),
         *_consistency(report),
-        *([] if report.spec.restores_by_loading else [say("step-snapshot")]),
+        *([say("step-snapshot")] if report.plan.can.administers else []),
         *_deployments(report),
         *_slowdown(report),
         _order(report),
@@ -86,7 +86,7 @@ def _where(report: Report) -> str:
 
 
 def _deploy(report: Report) -> str:
-    if report.spec.restores_by_loading:
+    if not report.plan.can.administers:
         there = dict.fromkeys(side.version for side in report.sides.values())
         return report.language.say(
             "step-existing" if report.spec.connections else "step-cloud",
@@ -154,7 +154,7 @@ def _order(report: Report) -> str:
 
 def _restore(report: Report) -> str:
     say = report.language.say
-    source = "client" if report.spec.restores_by_loading else "snapshot"
+    source = "snapshot" if report.plan.can.administers else "client"
     said = say(f"restore-{report.spec.restore.replace('_', '-')}", source=source)
     if report.fleet is None or source == "client" or report.spec.restore == "never":
         return said
@@ -162,7 +162,7 @@ def _restore(report: Report) -> str:
 
 
 def _leaders(report: Report) -> tuple[str, ...]:
-    if not report.spec.deploys_clusters:
+    if not report.plan.can.deploys_clusters:
         return ()
     return (report.language.say("step-leaders", leaders=report.spec.leaders.replace("_", "-")),)
 
@@ -173,7 +173,7 @@ def _trial(report: Report) -> str:
     seconds = [str(count) for count in sorted({trial.seconds for trial in report.plan.trials})]
     return report.language.say(
         "step-trial",
-        where="existing" if report.spec.restores_by_loading else _where(report),
+        where=_where(report) if report.plan.can.administers else "existing",
         balancer=report.spec.balancer,
         warmup=str(report.spec.warmup_seconds or "cold"),
         when="each" if all(trial.warm_up for trial in report.plan.trials) else "started",

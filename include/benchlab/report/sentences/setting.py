@@ -38,7 +38,7 @@ def _entry(report: Report, fleet: FleetHardware) -> str:
         "others": items(others, report.language) or "none",
     }
     if report.spec.load_balancer == "none":
-        to = "endpoint" if report.spec.restores_by_loading else "server"
+        to = "server" if report.plan.can.administers else "endpoint"
         return report.language.say("fleet-entry-direct", to=to, **where)
     port, servers = str(report.spec.ports.entry), fleet.number("tidb")
     return report.language.say("fleet-entry", port=port, servers=servers, **where)
@@ -57,7 +57,8 @@ def published(report: Report) -> str:
 
 def parameters(report: Report) -> str:
     """Whether the sides were asked for the same parameters."""
-    if report.spec.leaves_unset(report.plan.engine):
+    plan = report.plan
+    if not plan.can.administers and report.spec.engines[plan.engine].by_workload:
         return report.language.say("parameters-not-set")
     alike = "same" if same(report.campaign) else "different"
     labels = {name: side.label for name, side in report.sides.items()}

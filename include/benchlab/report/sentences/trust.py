@@ -39,7 +39,7 @@ def deployments(report: Report) -> str:
                 deployments=min(section.figures.deployments for section in own),
                 campaigns=min(section.figures.aa_campaigns for section in own),
                 side=Numbers(report.language).limit(100 * PRIOR_SIDE_SD),
-                again="yes" if report.plan.deploys_again else "no",
+                again="yes" if report.plan.can.administers else "no",
             )
         )
     if (days := report.comparison.aa_age_days) is not None:

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Self
 
 from benchlab import engines, targets
-from benchlab.campaign import overrides, planning, report_types
+from benchlab.campaign import overrides, report_types
+from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.errors import NotMeasuredError, SpecError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
-from benchlab.plan import versions
+from benchlab.plan import plan, versions
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, ReportSpec
+from benchlab.plan.resolved import Request, Resolved
 from benchlab.plan.versions import FINAL, ReleaseKind
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
@@ -33,7 +35,7 @@ ORIGIN = "benchlab bisect"
 # Less is a difference of rounding, not of prices.
 _CENT = 0.01
 
-RunCampaign = Callable[[ReportSpec, str | None, date | None], str]
+RunCampaign = Callable[[Resolved, str | None, date | None], str]
 """Runs a campaign of a report type; returns its id.
 
 Its other arguments are the id of an interrupted campaign of the same plan to resume, if there is
@@ -109,7 +111,7 @@ class Bisection:
         for version in way.releases:
             both = {"sides": "same", "baseline": version, "candidate": version}
             try:
-                planning.choose_engine(overrides.override(alone, both), home)
+                Resolver(home, asks=Asks.MIRRORS).engine(overrides.override(alone, both))
             except (SpecError, UnavailableError) as error:
                 undeployable[version] = str(error)
         return cls(home, store, alone, workload, way, days, undeployable)
@@ -142,9 +144,7 @@ class Bisection:
             for version in (reached.baseline, reached.candidate):
                 if version in self.undeployable:
                     raise UnavailableError(f"{version}: {self.undeployable[version]}")
-            pair = self._pinned(reached.baseline, reached.candidate)
-            basis = planning.known(self.home, pair, pair.engine, self.store, Access.for_a_person())
-            self.plan = planning.plan(self.home, pair, pair.engine, pair.report, basis)
+            self.plan = plan.make(self._resolved(reached, Asks.EVERYBODY), self.spec.report)
         self.reached = reached
         return self
 
@@ -175,12 +175,12 @@ class Bisection:
             if not self._fetch(wanted, say):
                 continue
             say(f"{wanted.candidate} against {wanted.baseline}: {wanted.why}")
-            spec = self._pinned(wanted.baseline, wanted.candidate)
-            done = campaign(spec, self._interrupted(spec), self.days.get(wanted.candidate))
+            pair = self._resolved(wanted, Asks.TO_RUN)
+            done = campaign(pair, self._interrupted(pair), self.days.get(wanted.candidate))
             self.measured.append(done)
             self.left -= 1
             self.spent += (self.plan.dollars if self.plan else None) or 0.0
-            if self._find(spec) is None:
+            if self._find(pair.spec) is None:
                 raise NotMeasuredError(
                     f"{done}: not complete, so that {wanted.candidate} against {wanted.baseline} "
                     "is not known; see its report, then start the bisection again"
@@ -189,6 +189,11 @@ class Bisection:
 
     def _pinned(self, baseline: str, candidate: str) -> ReportSpec:
         return overrides.override(self.spec, {"baseline": baseline, "candidate": candidate})
+
+    def _resolved(self, wanted: Next, asks: Asks) -> Resolved:
+        spec = self._pinned(wanted.baseline, wanted.candidate)
+        resolver = Resolver(self.home, self.store, Access.for_a_person(), asks)
+        return resolver.resolve(Request(spec, datetime.now(UTC).date()))
 
     def _find(self, spec: ReportSpec) -> Campaign | None:
         return measured_module.find(self.home, self.store, spec, spec.engine, self.workload)
@@ -232,7 +237,7 @@ class Bisection:
         )
 
     def _refuse_unknown(self, approved: bool) -> None:
-        rents = targets.by_name()[self.spec.target].rents
+        rents = targets.by_name()[self.spec.target].can.rents
         if rents and self.way.not_in_calendar and not approved:
             raise SpecError(
                 f"{self.spec.report}: {', '.join(self.way.not_in_calendar)}: not in the calendar, "
@@ -266,17 +271,16 @@ class Bisection:
                 return False
         return True
 
-    def _interrupted(self, spec: ReportSpec) -> str | None:
+    def _interrupted(self, pair: Resolved) -> str | None:
         """A campaign of a bisection that was interrupted in the middle of the same plan."""
         # One that is still at work is refused by the lock; a rented fleet has none.
-        rents = targets.by_name()[spec.target].rents
-        states = ("failed",) if rents else ("failed", "running")
-        for found in reversed(self.store.campaigns(spec.report)):
+        states = ("failed",) if pair.can.rents else ("failed", "running")
+        for found in reversed(self.store.campaigns(pair.spec.report)):
             if (
                 found.origin == ORIGIN
                 and found.state in states
-                and found.report_type == spec
-                and found.plan.measures_as(planning.plan(self.home, spec, spec.engine, found.id))
+                and found.report_type == pair.spec
+                and found.plan.measures_as(plan.make(pair, found.id))
             ):
                 tried = {result.trial.id for result in self.store.trials(found.id)}
                 if any(trial.id not in tried for trial in found.plan.trials):
@@ -307,7 +311,7 @@ def _refuse_what_may_not_exist(home: Home, spec: ReportSpec, way: Way) -> None:
     for version, near in way.not_in_calendar.items():
         # A build with a suffix is in no calendar, nor is a series that is newer than it.
         is_build = versions.parse(version).is_prerelease
-        if targets.by_name()[spec.target].rents and near and not is_build:
+        if targets.by_name()[spec.target].can.rents and near and not is_build:
             argument = "GOOD" if version == way.releases[0] else "BAD"
             raise SpecError(
                 f"{argument}: {version} is not in {home.configs / 'releases.csv'}, which "

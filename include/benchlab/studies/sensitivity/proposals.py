@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from benchlab.analysis.error_rates.deployments import (
@@ -28,12 +28,13 @@ from benchlab.analysis.error_rates.sensitivity import (
 from benchlab.analysis.verdict import calibration
 from benchlab.analysis.verdict.aa_campaigns import is_alike
 from benchlab.analysis.verdict.usable_trials import usable_trials
-from benchlab.campaign import planning
+from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.errors import SpecError, StoreError
 from benchlab.home import Home
-from benchlab.plan.plan import Plan
+from benchlab.plan.plan import Plan, make
 from benchlab.plan.report_type import ReportSpec
-from benchlab.plan.steps import NOTHING_KNOWN, Basis, Preparation
+from benchlab.plan.resolved import Resolved, Versioned
+from benchlab.plan.steps import NOTHING_KNOWN, Preparation
 from benchlab.results.records import Campaign, TrialResult
 from benchlab.results.store import Store, is_there, open_store
 from benchlab.studies.sensitivity.selection import AASelection, refusal, selection_for
@@ -119,12 +120,15 @@ def propose(
             f"{', '.join(without)}: no series of four intervals or more for each cell, so that "
             "longer trials are assumed not to help"
         )
+    first = chosen.first
+    versioned = Versioned(spec, first.at.date(), first.plan.engine, first.engine_reason)
+    resolved = Resolver(home, asks=Asks.NOBODY).complete(versioned, NOTHING_KNOWN)
     proposals: list[Proposal] = []
     found_by = sensitivity.settings(wanted)
     for rounds, seconds in found_by:
         changed = {"rounds": rounds, "seconds": seconds}
         try:
-            proposals += _priced(home, spec, chosen.first.plan.engine, sensitivity, changed)
+            proposals += _priced(resolved, sensitivity, changed)
         except SpecError as error:
             found = sensitivity.detects(rounds, seconds)
             notes.append(
@@ -147,7 +151,7 @@ def _below_threshold(spec: ReportSpec, wanted: float) -> str:
 
 def plan_sensitivity(
     home: Home,
-    spec: ReportSpec,
+    resolved: Resolved,
     planned: Plan,
     store: Store | None = None,
     detect_pct: float | None = None,
@@ -167,17 +171,18 @@ def plan_sensitivity(
         SpecError: ``detect_pct`` is no percentage.
 
     Example:
-        ``plan_sensitivity(home, spec, plan).detects_pct`` is 3.1 if it finds a slowdown of 3.1 %.
+        ``plan_sensitivity(home, resolved, plan).detects_pct`` is 3.1: it finds 3.1 % or more.
     """
+    spec = resolved.spec
     if spec.sides == "single" or spec.rounds < 2:
         return None
     wanted = wanted_pct(spec, detect_pct)
     campaigns, noise = _noise(home, spec, planned, store)
-    cheapest = _cheapest(home, spec, planned, noise, wanted)
+    cheapest = _cheapest(resolved, planned, noise, wanted)
     return PlanSensitivity(
         campaigns=campaigns,
         detects_pct=_detects(noise, spec),
-        offers=tuple(_offers(home, spec, planned, noise)),
+        offers=tuple(_offers(resolved, noise)),
         wanted_pct=wanted,
         cheapest=cheapest if isinstance(cheapest, Proposal) else None,
         why_none=cheapest if isinstance(cheapest, str) else "",
@@ -229,20 +234,19 @@ def _detects(noise: Noise, spec: ReportSpec) -> float | None:
     return found if found <= MOST_CHANGE_PCT else None
 
 
-def _offers(home: Home, spec: ReportSpec, planned: Plan, noise: Noise) -> Iterator[Proposal]:
+def _offers(resolved: Resolved, noise: Noise) -> Iterator[Proposal]:
     """The plan itself, and with more rounds."""
     # Refused above the budget, or for too many trials: more would be refused as well.
     with contextlib.suppress(SpecError):
         for times in _TIMES:
-            made = spec.with_overrides({"rounds": times * spec.rounds})
+            made = resolved.spec.with_overrides({"rounds": times * resolved.spec.rounds})
             if (detects := _detects(noise, made)) is not None:
-                yield _proposal(home, made, planned.engine, planned.basis, detects)
+                yield _proposal(resolved, made, detects)
 
 
-def _cheapest(
-    home: Home, spec: ReportSpec, planned: Plan, noise: Noise, wanted: float
-) -> Proposal | str:
+def _cheapest(resolved: Resolved, planned: Plan, noise: Noise, wanted: float) -> Proposal | str:
     """The deployments and rounds that find a slowdown at least cost; or why there are none."""
+    spec = resolved.spec
     if wanted <= spec.threshold_pct:
         return _below_threshold(spec, wanted)
     deployment, measured = (
@@ -260,30 +264,24 @@ def _cheapest(
     detects = detectable_pct(noise, deployments, rounds, spec.threshold_pct)
     try:
         made = spec.with_overrides({"deployments": deployments, "rounds": rounds})
-        return _proposal(home, made, planned.engine, planned.basis, detects)
+        return _proposal(resolved, made, detects)
     except SpecError as error:
         would = f"{rounds} rounds in {deployments} deployments would find {detects:.1f}%"
         return f"{would}, but cannot be planned: {error}"
 
 
 def _priced(
-    home: Home,
-    spec: ReportSpec,
-    engine: str,
-    sensitivity: Sensitivity,
-    changed: Mapping[str, object],
+    resolved: Resolved, sensitivity: Sensitivity, changed: Mapping[str, object]
 ) -> Iterator[Proposal]:
     """A report type with some fields changed, where it finds anything."""
-    made = spec.with_overrides(changed)
+    made = resolved.spec.with_overrides(changed)
     detects = sensitivity.detects(made.rounds, made.seconds)
     if detects is not None:
-        yield _proposal(home, made, engine, NOTHING_KNOWN, detects)
+        yield _proposal(resolved, made, detects)
 
 
-def _proposal(
-    home: Home, made: ReportSpec, engine: str, basis: Basis, detects_pct: float
-) -> Proposal:
-    plan = planning.plan(home, made, engine, made.report, basis)
+def _proposal(resolved: Resolved, made: ReportSpec, detects_pct: float) -> Proposal:
+    plan = make(replace(resolved, spec=made), made.report)
     return Proposal(
         made.deployments, made.rounds, made.seconds, plan.minutes / 60, plan.dollars, detects_pct
     )

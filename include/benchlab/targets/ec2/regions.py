@@ -70,7 +70,7 @@ def known_regions(home: Home, open_store: Callable[[Home], Store] | None = None)
 
 def never_rented(home: Home, open_store: Callable[[Home], Store]) -> bool:
     """Whether the store certainly has no campaign, planned or run, that rents hosts on EC2."""
-    on_ec2 = {name for name, target in targets.by_name().items() if target.topology == "ec2"}
+    on_ec2 = {name for name, target in targets.by_name().items() if target.can.topology == "ec2"}
     try:
         with open_store(home) as store:
             known = {store.target_and_state(name)[0] for name in store.campaign_ids()}

@@ -1,0 +1,329 @@
+"""The only step between a request and its plan that reads files, and asks servers and mirrors.
+
+The trigger form, ``--set``, schedules, backfills, bisections and the page Plan all go through it.
+
+Example:
+    ``plan.make(Resolver(home).resolve(Request(spec, date(2024, 5, 1))), "c1").minutes``
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from enum import IntEnum
+from typing import TYPE_CHECKING, Any
+
+from benchlab import engines, targets, workloads
+from benchlab.campaign import fit, planning, report_types, running
+from benchlab.engines import builds
+from benchlab.errors import NoReleaseError, SpecError, TargetError, UnavailableError
+from benchlab.home import Home
+from benchlab.hosts.access import Access
+from benchlab.language import Message, Said, joined, message
+from benchlab.language.numbers import MISSING
+from benchlab.plan import last_measured, plan, pricing, rates, resolution, versions
+from benchlab.plan.fields.builds import Nightly
+from benchlab.plan.fields.engines import SideSpec
+from benchlab.plan.last_measured import Measured
+from benchlab.plan.report_type import SIDES, ReportSpec
+from benchlab.plan.resolved import Request, Resolved, Versioned
+from benchlab.plan.steps import NOTHING_KNOWN, Basis, sizes
+from benchlab.plan.topology import Topology
+from benchlab.plan.versions import MEASURED, NEWEST, NIGHTLY, PREVIOUS, RUNNING
+from benchlab.results.records import Campaign
+from benchlab.workloads import lua_script, sysbench_faults
+
+if TYPE_CHECKING:
+    from benchlab.results.store import Store
+
+# A run of a day may begin after its midnight, having waited for another.
+NIGHTLY_LASTS = timedelta(days=1)
+EVERYDAY = Access()
+
+
+class Asks(IntEnum):
+    """Who is asked; each value asks all that those before it ask."""
+
+    #: Files of this machine and the store only; a release stands in for what only others can say.
+    NOBODY = 0
+    #: Which versions there are, and servers that exist which they are.
+    MIRRORS = 1
+    #: S3, which datasets are there; Connections, whether they exist.
+    EVERYBODY = 2
+    #: Builds are fetched or made, as a campaign needs them.
+    TO_RUN = 3
+
+
+@dataclass(frozen=True)
+class Resolver:
+    """Turns requests into all that their plans follow from.
+
+    Attributes:
+        store: where earlier campaigns are, from which estimates are learned; None: from none.
+        access: by which servers that exist, S3 and builds elsewhere are reached.
+    """
+
+    home: Home
+    store: Store | None = None
+    access: Access = EVERYDAY
+    asks: Asks = Asks.TO_RUN
+
+    def resolve(self, request: Request) -> Resolved:
+        """All that the plan of a request follows from; see :meth:`versions`, :meth:`complete`."""
+        return self.complete(self.versions(request))
+
+    def versions(self, request: Request) -> Versioned:
+        """Versions in place of version rules, hashes in place of builds, and the engine.
+
+        Raises:
+            NoReleaseError: the calendar has no release that a rule names, or no pair of them.
+            UnavailableError: the nightly, a version or a build cannot be had on this machine.
+            TargetError: a server that exists cannot be asked; says what to do.
+            SpecError: the versions do not fit, for example one refuses a parameter, or a build's
+                file is missing or is no build.
+        """
+        spec = request.spec if self.asks else _with_stand_ins(request)
+        # What was measured is known by its hash, with which version rules compare.
+        spec, notes = running.with_running(self.hashed(spec), self.access)
+        calendar = report_types.calendar(self.home)
+        named = resolution.resolve(
+            spec,
+            lambda engine: calendar.owned(engines.by_name()[engine].owns),
+            request.on,
+            turn=request.turn,
+            measured=request.measured or self._measured(spec),
+            # Asked once, so that both sides of an A/A campaign have the same.
+            nightly_of=functools.cache(functools.partial(self._nightly, spec)),
+        )
+        spec = self.hashed(fit.check(named.spec, where=f"{spec.report} on {request.on}"))
+        engine, reason = self.engine(spec)
+        return Versioned(spec, request.on, engine, reason, (*notes, *named.notes))
+
+    def complete(self, found: Versioned, basis: Basis | None = None) -> Resolved:
+        """Topology, prices, and what the estimates rest on.
+
+        Args:
+            basis: what they rest on; None: what the store and S3 say.
+
+        Raises:
+            SpecError: the topology or the price list does not validate, or a version does not
+                exist: each side is named with the newest release that is known.
+            StoreError: the store cannot be read.
+        """
+        spec, engine = found.spec, found.engine
+        unchecked = self._refuse_unpublished(spec, engine)
+        topology = targets.load_topology(self.home, spec)
+        target = targets.by_name()[spec.target]
+        unset = not target.can.administers and spec.engines[engine].by_workload
+        resolved = Resolved(
+            spec,
+            found.on,
+            engine,
+            found.reason,
+            found.notes,
+            can=target.can,
+            read_only=frozenset(workloads.read_only()),
+            metrics={name: module.METRIC for name, module in workloads.by_name().items()},
+            topology=topology,
+            prices=pricing.load(self.home.prices) if topology else None,
+            warnings=(
+                *workloads.workload_of(spec).warnings(spec.dataset, spec.thread_counts),
+                *sysbench_faults.warnings(spec),
+                *([message("warning-not-set", engine=engine)] if unset else ()),
+            ),
+        )
+        basis = self._basis(resolved) if basis is None else basis
+        asked = self.access if self.asks >= Asks.EVERYBODY else None
+        undecided = planning.undecided(self.home, spec, asked)
+        return replace(resolved, basis=basis.with_notes(unchecked), undecided=tuple(undecided))
+
+    def engine(self, spec: ReportSpec) -> tuple[str, Said]:
+        """The engine to deploy, and why.
+
+        On this machine the servers of both versions must be obtainable; a fleet fetches its own.
+
+        Raises:
+            SpecError: the target cannot deploy a version.
+            UnavailableError: a version cannot be had on this machine; says how to get it.
+        """
+        if spec.connections:
+            name = spec.deployable_engines[0]
+            of_mysql = [message("engine-mysql")] if name == "mariadb" else []
+            return name, joined([message("engine-of-servers"), *of_mysql])
+        if spec.engine != "auto" and spec.topology is not None:
+            if targets.by_name()[spec.target].can.deploys_clusters:
+                _refuse_undeployable(spec)
+            return spec.engine, message("engine-named")
+        reasons: list[Message] = []
+        for name in spec.deployable_engines:
+            missing = self._missing(spec, name)
+            if missing is None and spec.engine != "auto":
+                return name, message("engine-named")
+            if missing is None:
+                return name, joined([*reasons, message("engine-there", engine=name)])
+            reasons.append(message("engine-absent", engine=name, why=missing))
+        why = joined(reasons)
+        raise UnavailableError(str(message("fault-engine", engine=spec.engine, why=why)))
+
+    def as_begun(self, spec: ReportSpec, begun: Campaign) -> Versioned:
+        """The report type with the versions and builds of a campaign that has begun.
+
+        Nothing is resolved anew: since then, the calendar may have a release, or the mirror a
+        nightly.
+
+        Raises:
+            SpecError: the report type has changed so that the versions do not fit it.
+        """
+        engine = begun.plan.engine
+        changes: dict[str, Any] = {
+            f"engines.{engine}.{name}.{field}": value
+            for name, side in begun.plan.sides.items()
+            for field, value in _pinned(side).items()
+        }
+        if spec.connections:  # the servers said which engine it is
+            changes["engine"] = engine
+        if begun.report_type.sides == "same" != spec.sides:  # an A/A campaign of the candidate
+            chosen = spec.engines[engine].candidate or spec.engines[engine].baseline
+            side = {**chosen.model_dump(mode="json"), **_pinned(begun.plan.sides["baseline"])}
+            changes = {"sides": "same", **{f"engines.{engine}.{name}": side for name in SIDES}}
+        resumed = self.hashed(fit.check(spec.with_overrides(changes), begun.id))
+        name, reason = self.engine(resumed)
+        note = message("rule-resumed", campaign=begun.id)
+        return Versioned(resumed, begun.at.date(), name, reason, (note,))
+
+    def hashed(self, spec: ReportSpec) -> ReportSpec:
+        """With the hashes of its files, by which what was measured is known."""
+        spec = lua_script.pinned(self.home.project, spec)
+        fetch = self.asks == Asks.TO_RUN
+        if not fetch and all(
+            build.sha256
+            for name in spec.deployable_engines
+            for side in spec.measured_sides
+            for build in getattr(spec.engines[name], side).builds.values()
+        ):
+            return spec
+        return builds.pinned(self.home, spec, self.access, fetch=fetch)
+
+    def _measured(self, spec: ReportSpec) -> Measured:
+        if self.store is None:
+            return last_measured.nothing
+        from benchlab.campaign.measured_versions import measured_by  # with all that compares
+
+        return measured_by(self.home, self.store, spec.report)
+
+    def _nightly(self, spec: ReportSpec, engine: str, on: date) -> Nightly:
+        """The nightly that stands for a day; for a plan perhaps a release in its place.
+
+        Raises:
+            NoReleaseError: the day is past: the mirror overwrites one nightly with the next.
+            UnavailableError, SpecError: see :meth:`BaseEngine.nightly`.
+        """
+        if on < datetime.now(UTC).date() - NIGHTLY_LASTS:
+            raise NoReleaseError(
+                f"{NIGHTLY} on {on}: the nightly of a past day cannot be had any more: each "
+                "overwrites the one before; name a build that was kept (`benchlab builds`)"
+            )
+        owner = engines.by_name()[engine]
+        try:
+            return owner.nightly(on_fleet=spec.topology is not None)
+        except UnavailableError as error:
+            releases = report_types.calendar(self.home).owned(owner.owns)
+            newest = versions.newest([release for release in releases if release.day <= on])
+            if self.asks == Asks.TO_RUN or newest is None:
+                raise
+            return Nightly(newest.version.text, newest.day, {}, stands_in=str(error))
+
+    def _missing(self, spec: ReportSpec, engine: str) -> Said | None:
+        for side in spec.measured_sides:
+            chosen = spec.side(engine, side)
+            if chosen.builds or self.asks == Asks.NOBODY:
+                continue  # fetched and checked when the campaign begins
+            availability = engines.by_name()[engine].availability(chosen.version, self.home.servers)
+            if not availability.available:
+                return availability.how
+        return None
+
+    def _refuse_unpublished(self, spec: ReportSpec, engine: str) -> tuple[Message, ...]:
+        """Refuse versions that do not exist; returns which could not be asked for, as warnings.
+
+        A release of the calendar is there. For any other version, the place that the engine fetches
+        it from is asked; where it does not answer, the version is not refused.
+        """
+        if spec.connections or self.asks == Asks.NOBODY:
+            return ()
+        owner = engines.by_name()[engine]
+        known = report_types.calendar(self.home).owned(owner.owns)
+        released = {release.version.text for release in known}
+        newest = versions.newest(known)
+        faults, unchecked = list[str](), list[Message]()
+        for side in spec.measured_sides:
+            chosen = spec.side(engine, side)
+            if chosen.builds or not chosen.is_resolved or chosen.version in released:
+                continue
+            which = {"side": side, "version": chosen.version}
+            try:
+                why = owner.not_published(chosen.version, self.home.servers)
+            except UnavailableError as error:
+                unchecked.append(message("warning-not-checked", why=error.args[0], **which))
+                continue
+            if why:
+                has = newest.version.text if newest else MISSING
+                faults.append(str(message("fault-not-published", newest=has, why=why, **which)))
+        if faults:
+            raise SpecError("\n".join(faults))
+        return tuple(unchecked)
+
+    def _basis(self, resolved: Resolved) -> Basis:
+        """What earlier campaigns took, and whether the dataset is on S3.
+
+        That S3 cannot be asked is a note, and the dataset counts as one that has to be loaded.
+        """
+        basis = self._learned(resolved.spec, resolved.engine, resolved.topology)
+        if resolved.spec.snapshots is None or self.asks < Asks.EVERYBODY:
+            return basis
+        kept = replace(basis, dataset="kept")
+        spec = resolved.spec
+        # The cheapest plan of all: another one may be refused, which is not to be decided here.
+        cheapest = plan.make(replace(resolved, basis=kept), spec.report)
+        target = targets.by_name()[spec.target](self.home, spec.report, cheapest, spec, self.access)
+        try:
+            return kept if target.datasets_are_kept() else replace(basis, dataset="missing")
+        except TargetError as error:
+            note = message("warning-dataset-unknown", why=str(error))
+            return replace(basis, dataset="unknown", notes=(note,))
+
+    def _learned(self, spec: ReportSpec, engine: str, topology: Topology | None) -> Basis:
+        if self.store is None:
+            return NOTHING_KNOWN
+        times = self.store.step_times(spec.topology or spec.target, engine)
+        large = sizes(spec, topology) if times else {}
+        return replace(NOTHING_KNOWN, learned=rates.learned(times, large))
+
+
+def _with_stand_ins(request: Request) -> ReportSpec:
+    """The first engine, and a release for what only a run can name: a nightly, what was measured,
+    what runs.
+    """
+    spec = request.spec
+    engine = spec.deployable_engines[0]
+    stand_ins = {NIGHTLY: NEWEST, RUNNING: NEWEST}
+    if request.measured is None:
+        stand_ins |= dict.fromkeys(MEASURED, PREVIOUS[0])
+    changes: dict[str, Any] = {"engine": engine}
+    for side in spec.measured_sides:
+        if (version := getattr(spec.engines[engine], side).version) in stand_ins:
+            changes[f"engines.{engine}.{side}.version"] = stand_ins[version]
+    return spec.with_overrides(changes)
+
+
+def _refuse_undeployable(spec: ReportSpec) -> None:
+    cluster = engines.cluster_of(spec.engine)
+    for side in spec.measured_sides:
+        if fault := cluster.not_deployable(spec.side(spec.engine, side).version):
+            raise SpecError(f"engines.{spec.engine}.{side}.version: {fault}")
+
+
+def _pinned(side: SideSpec) -> dict[str, Any]:
+    kept = {name: build.model_dump(mode="json") for name, build in side.builds.items()}
+    return {"version": side.version, "builds": kept}

@@ -1,0 +1,82 @@
+"""From what is asked for to a plan: ``Request``, ``Resolved``, :class:`benchlab.plan.plan.Plan`.
+
+Only :mod:`benchlab.campaign.resolving` makes a ``Resolved``; it alone reads files and asks servers.
+
+Example:
+    ``make(Resolver(home).resolve(Request(spec, date(2024, 5, 1))), "c1")`` is a plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+
+from benchlab.language import Message, Said
+from benchlab.plan.capabilities import Capabilities
+from benchlab.plan.fields.schedule import ORDINARY, Turn
+from benchlab.plan.last_measured import Measured
+from benchlab.plan.pricing import PriceList
+from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.steps import NOTHING_KNOWN, Basis
+from benchlab.plan.topology import Topology
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a person, a schedule or a backfill asks for.
+
+    Attributes:
+        spec: the report type, changed by the form or the command line; checked.
+        on: the day as of which its version rules apply.
+        turn: what the schedule wants of the moment.
+        measured: what the report type has measured, by engine, for rules that name it; None: what
+            the store says.
+    """
+
+    spec: ReportSpec
+    on: date
+    turn: Turn = ORDINARY
+    measured: Measured | None = None
+
+
+@dataclass(frozen=True)
+class Versioned:
+    """A request whose sides have versions, and builds with hashes.
+
+    Attributes:
+        spec: with a version on each side that may be deployed.
+        engine, reason: the engine that is deployed, and why this one.
+        notes: which rule named which version; empty where there was no rule.
+    """
+
+    spec: ReportSpec
+    on: date
+    engine: str
+    reason: Said
+    notes: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True)
+class Resolved(Versioned):
+    """All that a plan follows from, each read once.
+
+    Attributes:
+        can: what its target can do.
+        read_only: the workloads that do not change the data.
+        metrics: the metric of each workload's throughput.
+        topology: None on one machine, and where servers exist.
+        prices: None where nothing is rented.
+        basis: what the estimates rest on.
+        warnings: what a reader should know before it is run.
+        undecided: what only a person can say before it can be run, a sentence each.
+    """
+
+    can: Capabilities = field(kw_only=True)
+    read_only: frozenset[str] = field(kw_only=True)
+    metrics: Mapping[str, str] = field(kw_only=True)
+    topology: Topology | None = None
+    prices: PriceList | None = None
+    basis: Basis = NOTHING_KNOWN
+    warnings: tuple[Message, ...] = ()
+    undecided: tuple[str, ...] = ()
