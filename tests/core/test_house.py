@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 import yaml
 
+from benchlab import targets
 from benchlab.cli.main import COMMANDS
 from benchlab.targets.local import TOOLS
 from tests import layers
@@ -525,3 +526,29 @@ def test_no_answer_is_not_healthy() -> None:
     assert done.returncode == 1
     assert "does not answer" in done.stdout
     assert "Traceback" not in done.stderr
+
+
+def test_no_target_is_named_outside_targets() -> None:
+    """What a target can do is asked of its capabilities, so that a new one is one module."""
+    names = "|".join(targets.by_name())
+    compared = re.compile(rf"\btarget (?:==|!=|in|not in) [(\[{{]?[\"'](?:{names})[\"']")
+    found = [
+        f"{path}: {line.strip()}"
+        for root in ("include/benchlab", "plugins", "dags")
+        for path in (ROOT / root).rglob("*.py")
+        if "benchlab/targets/" not in path.as_posix()
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if compared.search(line)
+    ]
+    assert found == []
+
+
+def test_what_a_plan_follows_from_is_read_in_one_place() -> None:
+    """A plan is made of a `Resolved`, and only the resolver makes one."""
+    found = [
+        path.name
+        for path in (ROOT / "include").rglob("*.py")
+        if re.search(r"\bResolved\(\s*\n?\s*\w", path.read_text(encoding="utf-8"))
+        and path.name != "resolved.py"
+    ]
+    assert found == ["resolving.py"]
