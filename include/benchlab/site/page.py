@@ -13,7 +13,6 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from benchlab.charts import picture
 from benchlab.errors import BenchlabError
 from benchlab.home import Home
 from benchlab.language import Language, Message, codes, load
@@ -153,7 +152,7 @@ def assets() -> dict[str, bytes]:
     """The files that the pages load, by name: style and script."""
     folder = resources.files("benchlab.site").joinpath("assets")
     files = {entry.name: entry.read_bytes() for entry in folder.iterdir() if entry.is_file()}
-    return {"charts.css": picture.style().encode(), **files}
+    return {"page.css": html.style().encode(), **files}
 
 
 @cache

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, get_args
 import jinja2
 from markupsafe import Markup
 
-from benchlab.charts import picture
 from benchlab.charts.picture import Picture
 from benchlab.language import Language, templates
 from benchlab.plan.document_tables import Metric
 from benchlab.published.model import PublishedReport
 from benchlab.published.rendering import charts
 from benchlab.published.rendering.page import Page
+from benchlab.report.formats.html import style
 from benchlab.report.formats.markdown import escape
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def make(report: PublishedReport, language: Language) -> dict[str, bytes]:
     texts = {
         "report.md": markdown(page),
         "report.html": _template("published.html.j2").render(
-            language=language.code, style=picture.style(), **html
+            language=language.code, style=style(), **html
         ),
         "report.json": json.dumps(_document(page), indent=2, ensure_ascii=False, default=float)
         + "\n",

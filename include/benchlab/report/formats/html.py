@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib import resources
 
 import jinja2
 from markupsafe import Markup, escape
@@ -22,9 +23,16 @@ def render(report: Report, page: Page = TOP) -> str:
 
 
 @cache
+def style() -> Markup:
+    """The style sheet of a page that has all of it: charts, and what all pages have in common."""
+    own = resources.files("benchlab.report.formats").joinpath("page.css").read_text("utf-8")
+    return picture.style() + Markup(own)
+
+
+@cache
 def environment() -> jinja2.Environment:
     """The templates of the page; the benchmark site has parts of them on its own pages."""
     made = markdown.environment(autoescape=True)
     made.filters["place"] = lambda text, html: Markup(escape(text).replace(PLACE, html, 1))
-    made.globals.update(signs=answer.SIGNS, charts=charts, key=picture.key, style=picture.style)
+    made.globals.update(signs=answer.SIGNS, charts=charts, key=picture.key, style=style)
     return made
