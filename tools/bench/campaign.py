@@ -32,7 +32,9 @@ from tools.bench.row import Row, ratio
 
 REPORT = "sysbench_local"
 SCRIPT = Path(__file__).with_name("campaign.sh")
-RECORDED = Path(__file__).parents[1] / "golden" / "sysbench" / "sysbench_point_select_t4.txt"
+RECORDED = (
+    Path(__file__).parents[2] / "tests" / "golden" / "sysbench" / "sysbench_point_select_t4.txt"
+)
 COMMAND_TARGET = 1.12
 RUN_TARGET = 1.08
 GROWTH_TARGET_S = 0.15

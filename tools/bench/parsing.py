@@ -11,7 +11,7 @@ from pathlib import Path
 from benchlab.workloads.sysbench_output import parse
 from tools.bench.row import Row
 
-EXAMPLE = Path(__file__).parents[1] / "golden" / "sysbench" / "sysbench_read_write_t4.txt"
+EXAMPLE = Path(__file__).parents[2] / "tests" / "golden" / "sysbench" / "sysbench_read_write_t4.txt"
 FIRST_INTERVAL = "[ 1s ]"
 SUMMARY = "SQL statistics:"
 OUTPUT_BYTES = 50_000_000

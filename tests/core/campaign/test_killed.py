@@ -25,6 +25,7 @@ from benchlab.errors import (
 )
 from benchlab.home import Home
 from benchlab.hosts.executor import JobStatus
+from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import Side
 from benchlab.results.store import Store
@@ -73,7 +74,8 @@ class World(fakes.FakeDeployment):
         untimely: clients that were started on sides that were not prepared for them.
     """
 
-    rents, loads_together, load_threads = True, False, 16
+    can = Capabilities(rents=True)
+    loads_together, load_threads = False, 16
     client_program, client_path = "sysbench", None
 
     def __init__(self, plan: Plan) -> None:
