@@ -12,8 +12,7 @@ exclude each other.
 
 The file lies where any account may make files, and what it says leads to ended processes and
 removed directories. Only the account that holds the lock can write it, and another account's holder
-is respected and never acted on, not even by root. A file that all accounts can write, as earlier
-versions made it, is respected too, and replaced when its holder is over.
+is respected and never acted on, not even by root. A file that other accounts can write is refused.
 """
 
 from __future__ import annotations
@@ -52,23 +51,23 @@ Moment = tuple[str, float]
 _Seconds = Annotated[float, Field(ge=-1e11, le=1e11)]  # years that a date can have
 _NOT_A_FILE = "is not a regular file"
 _SECOND_NAME = "has a second name (a hard link)"
-_NOT_IN_FILE = ("account", "loose")
+_LOOSE = "can be written by other accounts"
 _EMPTY = "is an empty file of another account, which that account or root has to remove"
 
 # $1 path, $2 "read" or "swap", $3 the text that is expected, $4 the text to write in its place;
-# empty: the file is removed. Prints the boot id, the time, the other account whose file it is,
-# "yes" if more than its account can write it, what is wrong with it, and the text found. What is
-# examined, read and written is the file that was opened, whatever its name leads to meanwhile.
+# empty: the file is removed. Prints the boot id, the time, the other account whose file it is, what
+# is wrong with it, and the text found. What is examined, read and written is the file that was
+# opened, whatever its name leads to meanwhile.
 # `dd` does not truncate: a process that dies in between does not free a host that is held.
 _SCRIPT = f"""
 say() {{
     read -r boot < /proc/sys/kernel/random/boot_id
-    printf '%s\\n' "$boot" "$(date +%s.%N)" "$account" "$loose" "$1" "$found"
+    printf '%s\\n' "$boot" "$(date +%s.%N)" "$account" "$1" "$found"
     exit 0
 }}
 me=$(id -u)
 for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-    account= loose= found=
+    account= found=
     if [ ! -e "$1" ] && [ ! -L "$1" ]; then
         if [ "$2" = read ] || [ -n "$3" ]; then say ''; fi
         (umask 022; set -C; : > "$1") || [ -e "$1" ] || exit 1
@@ -80,18 +79,15 @@ for try in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
     [ "$(stat -c %d:%i "$1")" = "$5" ] || continue
     [ "$6" = 1 ] || say '{_SECOND_NAME}'
     [ "$7" = "$me" ] || account=$8
-    case $9 in *[2367] | *[2367]?) loose=yes ;; esac
+    case $9 in *[2367] | *[2367]?) say '{_LOOSE}' ;; esac
     found=$(head -c {MOST_BYTES} <&9 | tr '\\000' '?')
     if [ "$2" = read ] || [ "$found" != "$3" ]; then say ''; fi
     if [ -n "$account" ] && [ -n "$found" ]; then say ''; fi
-    if [ -n "$account$loose" ]; then
-        if rm -f -- "$1"; then
-            [ -n "$4" ] || say ''
-        else
-            [ $try -lt 20 ] || say '{_EMPTY}'
-            exec 9<&-
-            sleep {EMPTY_LIMIT_S / 20}
-        fi
+    if [ -n "$account" ]; then
+        rm -f -- "$1" && continue
+        [ $try -lt 20 ] || say '{_EMPTY}'
+        exec 9<&-
+        sleep {EMPTY_LIMIT_S / 20}
         continue
     fi
     printf '%s' "$4" |
@@ -120,7 +116,6 @@ class Holder:
         since, until: when the lock was taken, and when its lease ends; seconds since the epoch.
         account: the other account whose file this is, and who may have written anything into it;
             None: it is of the account that asks. Not in the file.
-        loose: whether other accounts can write into the file, and may have. Not in the file.
     """
 
     __pydantic_config__ = pydantic.ConfigDict(strict=True, extra="forbid")
@@ -134,16 +129,10 @@ class Holder:
     since: _Seconds
     until: _Seconds
     account: str | None = None
-    loose: bool = False
 
     def is_of(self, campaign: str, home: str | None) -> bool:
         """Whether it is this account's campaign of that id; ``home``: whose, None: of any home."""
         return self.account is None and self.campaign == campaign and home in (None, self.home)
-
-    @property
-    def is_own(self) -> bool:
-        """Whether it was surely written by this account, so that it may be acted on."""
-        return self.account is None and not self.loose
 
     def __str__(self) -> str:
         since = datetime.fromtimestamp(self.since, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
@@ -180,11 +169,10 @@ def default_path() -> Path:
 
 @dataclass(frozen=True)
 class _Found:
-    """The text of a lock's file; ``account`` and ``loose`` as in :class:`Holder`."""
+    """The text of a lock's file; ``account`` as in :class:`Holder`."""
 
     text: str = ""
     account: str | None = None
-    loose: bool = False
 
 
 class _Lock:
@@ -216,10 +204,10 @@ class _Lock:
         # As input, so that an error shows the file and not the script.
         command = ["sh", "-s", "--", str(self.path), *arguments]
         done = self._executor.run(command, stdin=f"limit={LOCKED_LIMIT_S}\n{_SCRIPT}")
-        boot, now, account, loose, wrong, text = done.stdout.split("\n", 5)
+        boot, now, account, wrong, text = done.stdout.split("\n", 4)
         if wrong:
             raise self._wrong(wrong)
-        return (boot, float(now)), _Found(text.rstrip("\n"), account or None, bool(loose))
+        return (boot, float(now)), _Found(text.rstrip("\n"), account or None)
 
     def holder(self) -> Holder | None:
         """Who holds the machine, at work or left behind; None where nobody does.
@@ -234,8 +222,7 @@ class _Lock:
         """What taking it would return or raise now; nothing is taken.
 
         Returns:
-            A holder that was left behind and whose place would be taken. None otherwise, and where
-            other accounts may have written who it is.
+            A holder that was left behind and whose place would be taken. None otherwise.
 
         Raises:
             LockHeldError: another campaign is at work, or another home's of this id; names it.
@@ -274,7 +261,7 @@ class _Lock:
                     f"`benchlab give-back {campaign}` ends it"
                 )
             until = at[1] + lease_s
-            if renewed and renewed.is_own and 0 <= until - renewed.until < _FRESH_S:
+            if renewed and 0 <= until - renewed.until < _FRESH_S:
                 return None  # renewed by the trial before
             holder = Holder(
                 campaign=campaign,
@@ -286,7 +273,7 @@ class _Lock:
                 since=renewed.since if renewed else at[1],
                 until=until,
             )
-            text = {key: value for key, value in asdict(holder).items() if key not in _NOT_IN_FILE}
+            text = {key: value for key, value in asdict(holder).items() if key != "account"}
             if self._exchange(file.text, json.dumps(text))[1] == _Found(file.text):
                 return displaced
 
@@ -309,7 +296,7 @@ class _Lock:
                 f"yours and no longer wanted, `benchlab give-back {found.campaign}` ends it where "
                 "it runs"
             )
-        return found if found.is_own else None
+        return found
 
     def _left_behind(self, found: Holder, at: Moment) -> str | None:
         return found.left_behind(at)
@@ -323,7 +310,7 @@ class _Lock:
             fields = ".".join(map(str, error.errors(include_url=False)[0]["loc"]))
             what = f"its field {fields} is wrong" if fields else "it is no JSON of a lock"
             raise self._wrong(f"is not a lock that Benchlab wrote: {what}") from None
-        return replace(found, account=file.account, loose=file.loose)
+        return replace(found, account=file.account)
 
     def _wrong(self, why: str) -> TargetError:
         return TargetError(f"{self.fault} {why}; if no campaign is at work there, remove the file")

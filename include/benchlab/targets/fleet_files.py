@@ -169,10 +169,10 @@ def end_driver(state: Path) -> None:
     holder = MachineLock(path).holder() if state.is_dir() else None
     if holder is None or holder.left_behind() is not None:
         return
-    if not holder.is_own:
+    if holder.account is not None:
         raise LockHeldError(
-            f"{state} is held by {holder}; {holder.account or 'any account'} may have written that "
-            f"into {path}, and nothing was ended: end its process, or remove the file"
+            f"{state} is held by {holder}; {holder.account} may have written that into {path}, and "
+            "nothing was ended: end its process, or remove the file"
         )
     if holder.driver is not None:
         end_process(holder.driver)

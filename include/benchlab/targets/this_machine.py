@@ -106,7 +106,7 @@ def _end_processes(taken: Taken, home: str | None) -> tuple[Taken, int]:
             f"this machine is held by {holder}; only {holder.account} can give it back, and "
             "nothing was ended"
         )
-    elif holder.is_own:
+    elif holder.account is None:
         taken = replace(taken, home=Home(taken.home.project, Path(holder.home)))
         if taken.ask_driver and holder.driver is not None and holder.left_behind() is None:
             ended += end_process(holder.driver)

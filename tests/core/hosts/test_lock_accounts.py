@@ -134,56 +134,23 @@ def test_only_the_holders_account_can_write_the_file(lock: Lock, path: Path) -> 
     assert path.stat().st_mode & 0o777 == 0o644
 
 
-def test_an_empty_file_that_all_can_write_is_replaced(lock: Lock, path: Path) -> None:
-    """An earlier version left such a file: whoever has it open could still write into it."""
-    path.touch()
-    path.chmod(0o666)
-    with path.open("w") as still_open:
-        assert take(lock, "mine") is None
-        still_open.write(entry())
-    holder = lock.holder()
-    assert holder is not None
-    assert holder.campaign == "mine"
-
-
-@pytest.mark.parametrize("over", [{}, {"boot": "another"}], ids=str)
-def test_a_file_that_all_can_write_is_taken_over_and_not_believed(
-    lock: Lock, path: Path, over: dict[str, Any]
+@pytest.mark.parametrize("text", ["", entry(), entry(until=1e10)], ids=["empty", "over", "busy"])
+def test_a_file_that_all_can_write_is_named_and_left_alone(
+    lock: Lock, path: Path, text: str
 ) -> None:
-    """An earlier version's, whose campaign is over: nobody has to remove the file, nothing that it
-    names is cleaned up, and whoever still has it open writes into nothing.
-    """
-    path.write_text(entry(**over))
+    """Anybody may have written it, or may still: nothing that it names is believed."""
+    path.write_text(text)
     path.chmod(0o666)
-    with path.open("r+") as still_open:
-        assert lock.check("mine") is None
-        assert take(lock, "mine") is None
-        still_open.write(entry(campaign="another"))
-    holder = lock.holder()
-    assert holder is not None
-    assert (holder.campaign, holder.is_own) == ("mine", True)
-    assert path.stat().st_mode & 0o777 == 0o644
-
-
-def test_a_file_that_all_can_write_is_respected_and_given_back(lock: Lock, path: Path) -> None:
-    """A campaign of an earlier version may be at work; its own user ends it."""
-    path.write_text(entry(until=1e10))
-    path.chmod(0o666)
-    with pytest.raises(LockHeldError, match="campaign theirs"):
-        take(lock, "mine")
-    assert lock.release("theirs", "/")
-    assert not path.exists()
-
-
-def test_a_lease_in_a_file_that_all_can_write_goes_on(lock: Lock, path: Path) -> None:
-    """Its campaign renews it in one that only its account can write."""
-    home = lock.home if isinstance(lock, RemoteLock) else str(path.parent)
-    path.write_text(entry(until=1e10, home=home))
-    path.chmod(0o666)
-    assert take(lock, "theirs") is None
-    holder = lock.holder()
-    assert holder is not None
-    assert (holder.campaign, holder.is_own) == ("theirs", True)
+    acts: tuple[Callable[[], object], ...] = (
+        lock.holder,
+        lambda: lock.check("mine"),
+        lambda: take(lock, "mine"),
+        lambda: lock.release("theirs"),
+    )
+    for act in acts:
+        with pytest.raises(TargetError, match=r"written by other accounts; .*remove the file"):
+            act()
+    assert path.read_text() == text
 
 
 def test_another_homes_campaign_of_this_id_is_any_other_campaign(lock: Lock, path: Path) -> None:
@@ -342,20 +309,17 @@ def test_the_next_campaign_removes_no_directory_that_another_account_names(
 def test_give_back_ends_no_process_that_anybody_may_have_named(
     home: Home, path: Path, process: subprocess.Popen[bytes]
 ) -> None:
-    """In the machine's lock that an earlier version made, or in that of a fleet's driver."""
+    """In the machine's lock, or in that of a fleet's driver."""
     kept = precious(home)
     named = {"driver": process.pid, "driver_started": started(process.pid), "until": 1e10}
     state = home.campaign("theirs")
     state.mkdir(parents=True)
-    for file, of in (
-        (path, home.root),
-        (state / fleet_files.DRIVER_LOCK, home.project / "elsewhere"),
-    ):
-        file.write_text(entry(home=str(of), **named))
+    for file in (path, state / fleet_files.DRIVER_LOCK):
+        file.write_text(entry(home=str(home.root), **named))
         file.chmod(0o666)
-    local.Target.give_back(Taken(home, "theirs", Access(), ask_driver=True))
-    assert not path.exists()
-    with pytest.raises(LockHeldError, match="nothing was ended"):
+    with pytest.raises(TargetError, match="can be written by other accounts"):
+        local.Target.give_back(Taken(home, "theirs", Access(), ask_driver=True))
+    with pytest.raises(TargetError, match="can be written by other accounts"):
         fleet_files.end_driver(state)
     assert process.poll() is None
     assert kept.exists()
