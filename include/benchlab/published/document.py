@@ -79,7 +79,7 @@ def parse(text: str) -> Document:
     'Point Select'
 
     Raises:
-        yaml.MarkedYAMLError: the front matter is no YAML.
+        yaml.YAMLError: the front matter is no YAML.
     """
     lines = re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))
     begin = _front_matter_end(lines)
@@ -237,7 +237,8 @@ class _Walker:
     def _html(self, token: Token) -> Iterator[Element]:
         """The tables in comments, then the text between tags; notes where something is folded."""
         line = _first_line(token)
-        for match in _COMMENT.finditer(token.content):
+        is_nested = self.aside == _IN_COMMENT  # a comment does not nest
+        for match in () if is_nested else _COMMENT.finditer(token.content):
             before = line - 1 + token.content[: match.start(1)].count("\n")
             lines = [""] * before + match[1].split("\n")
             yield from _Walker(lines, aside=_IN_COMMENT).elements()

@@ -95,10 +95,11 @@ def read(raw: bytes, source: str, where: str | None = None) -> PublishedReport:
     where = where or source
     try:
         page = document.parse(_text(raw, where))
-    except yaml.MarkedYAMLError as e:
-        line = (e.problem_mark.line if e.problem_mark else 0) + 2
+    except (yaml.YAMLError, RecursionError) as e:
+        mark = getattr(e, "problem_mark", None)
         raise PublishedPageError(
-            f"{where}, line {line}: the front matter is no YAML; put a text with a colon in quotes"
+            f"{where}, line {(mark.line if mark else 0) + 2}: the front matter is no YAML; put a "
+            "text with a colon in quotes"
         ) from e
     language, kind, titled = _language(page, where), _kind(page, where), _versions(page, where)
     contents = _Contents(page, kind, titled)

@@ -42,6 +42,8 @@ def cpu_s(text: str) -> float:
     [
         ("", "!", "a"),
         ("", "?!", '"a'),
+        ("", "performance improved by 5% ", "a"),
+        ("", "v1.1.1.1 vs. ", "a"),
         ("", "!\u201d", "a"),
         ("```\n", "\n", "a\n```"),
         ("```\nset global ", ".", "\n```"),
@@ -69,3 +71,9 @@ def test_a_page_beyond_its_budget_is_refused(text: str, told: str) -> None:
     """Before it is read: the error names the page, the line and the limit."""
     with pytest.raises(PublishedPageError, match=told):
         page.read(PAGE.format(text=text).encode(), "page.md")
+
+
+def test_comments_that_never_end_do_not_nest() -> None:
+    """Everything below the first is a comment, so that nothing of the page is left to read."""
+    with pytest.raises(PublishedPageError, match="no performance test report"):
+        page.read(PAGE.format(text="<!-- " * SIZE).encode(), "page.md")

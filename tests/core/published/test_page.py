@@ -215,6 +215,8 @@ def test_json() -> None:
         (page(("Insert", PAIRS), title="Sysbench from v5.0 to v5.1"), 2, "A vs. B"),
         (page(("Insert", ALONE), title="Sysbench"), 2, "no versions"),
         (page(("Insert", PAIRS), title="Sysbench: v5.1 vs. v5.0"), 2, "put a text with a colon"),
+        ("---\n\x1ftitle: a\n---\n", 2, "the front matter is no YAML"),
+        ("---\ntitle: " + "[" * 20_000 + "\n---\n", 2, "the front matter is no YAML"),
     ],
 )
 def test_refused(text: str, line: int, why: str) -> None:
