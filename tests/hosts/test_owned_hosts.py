@@ -22,7 +22,7 @@ from benchlab.campaign import overrides, report_types
 from benchlab.errors import LockHeldError, TargetError, UnavailableError
 from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import FleetHost, Role
-from benchlab.hosts.lock import Holder
+from benchlab.hosts.lock import Holder, RemoteLock
 from benchlab.results import ended_servers
 from benchlab.targets.owned import Target
 from benchlab.targets.owned_hosts import lock_of
@@ -320,6 +320,29 @@ def test_a_campaign_that_was_killed_while_it_opened_the_hosts_leaves_no_key(
     assert {*owned.logins()} == {"host-2", "host-4"}
     owned.end("opening")
     assert owned.left() == {}
+
+
+def test_what_another_home_has_under_the_same_id_stays_on_the_hosts(owned: Owned) -> None:
+    """Between the look at the lock and its taking another home's campaign came first: giving back
+    this one ends none of its processes, and leaves its lock and files.
+    """
+    target = owned.target("same")
+    target.acquire("test")
+    target.provision(lambda text: None)
+    job = target.executors()["host-3"]
+    job.start_job("server", ["sleep", "1000"])
+    lock = lock_of(target.executor, target.fleet, target.state)
+    theirs = RemoteLock(target.executor, lock.path, Path("/elsewhere"))
+    assert lock.release("same")
+    theirs.acquire("same", "test")
+    with pytest.raises(LockHeldError, match=r"held by campaign same .*:/elsewhere"):
+        lock.acquire("same", "test")
+    before = owned.works()
+    assert {*before} >= {"host-1", "host-3"}
+    target.close()
+    owned.end("same")
+    assert owned.works() == before
+    assert owned.logins() == {}
 
 
 def test_nothing_is_measured_beside_a_dead_campaign(owned: Owned) -> None:
