@@ -18,9 +18,6 @@ from typer.main import get_group
 
 from benchlab.errors import BenchlabError, told
 
-_GIVE_BACK = (
-    "End a campaign wherever it runs, remove its data, and give its hosts and the machine back."
-)
 # The modules of this package with their commands, each with the first line of its docstring, in the
 # order of `benchlab --help`.
 COMMANDS = {
@@ -36,8 +33,8 @@ COMMANDS = {
     },
     "run": {
         "run": "Run a campaign, here or on the hosts of its topology, and print the comparison.",
-        "release": _GIVE_BACK,
-        "give-back": _GIVE_BACK,
+        "give-back": "End a campaign wherever it runs, remove its data, and give its hosts and the "
+        "machine back.",
         "reap": "End EC2 fleets and TiDB Cloud clusters that are past their expiry.",
     },
     "campaigns": {"campaigns": "List the campaigns in the store, the latest first."},
@@ -77,8 +74,6 @@ COMMANDS = {
         "prices": "List the prices that plans are made with, and how old they are.",
     },
 }
-# Commands that `benchlab --help` does not list.
-HIDDEN = frozenset({"release"})
 _MODULES = {name: module for module, commands in COMMANDS.items() for name in commands}
 
 
@@ -128,7 +123,7 @@ def _as_in_the_table() -> None:
 
 for _declared in COMMANDS.values():
     for _name, _line in _declared.items():
-        app.command(_name, help=_line, hidden=_name in HIDDEN)(_as_in_the_table)
+        app.command(_name, help=_line)(_as_in_the_table)
 
 
 def main() -> NoReturn:

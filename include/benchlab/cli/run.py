@@ -230,7 +230,6 @@ def run(
 
 
 @app.command("give-back")
-@app.command("release", hidden=True, deprecated=True)  # its name until 0.2
 def give_back(campaign: CampaignId) -> None:
     """End a campaign wherever it runs, remove its data, and give its hosts and the machine back.
 

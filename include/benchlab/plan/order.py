@@ -44,7 +44,7 @@ class PlannedTrial:
         restore: whether the snapshot is restored before it.
         seconds: measured time, without warm-up.
         warm_up: whether a warm-up comes before it: it is the first of its block, or its server is
-            restarted. In plans of earlier releases each has one.
+            restarted.
         configure: whether its servers get other configuration items before it, because its workload
             has items of its own, or the side's last one had.
     """

@@ -36,8 +36,8 @@ from benchlab.plan.topology import CloudTopology, Ec2Topology, HostsTopology, No
 
 # The metric of a workload's throughput where the plan names none: transactions per second.
 DEFAULT_METRIC = "tps"
-# What is expected of a campaign, and not what it does, may be expected otherwise every day; and an
-# earlier Benchlab has planned the same trials in another order.
+# What is expected of a campaign, and not what it does, may be expected otherwise every day; and
+# the same trials may be drawn in another order.
 _NOT_MEASURED = {
     *("minutes", "dollars", "disk_gib", "steps", "vcpus", "prices_as_of", "page_minutes"),
     *("seeded_minutes", "seeded_dollars", "repeat_minutes", "repeat_dollars", "most_dollars"),
@@ -85,22 +85,18 @@ class Plan:
         metrics: the metric of each workload's throughput, where it is not TPS; see :meth:`metric`.
         slowdown_pct: the percentage of the time for which the candidate's server is stopped on
             purpose.
-        region: the AWS region in which hosts are rented; None where none are, and in plans of
-            an earlier Benchlab.
+        region: the AWS region in which hosts are rented; None where none are.
         repeat_minutes, repeat_dollars: at most so much on top, if all pairs of blocks have to be
-            measured again as often as is allowed. Plans of an earlier Benchlab have 0 and None, and
-            a step ``repeats`` among their steps.
+            measured again as often as is allowed.
         dataset: whether the dataset is on S3; None where it is not kept there.
         learned: what earlier campaigns on this topology show, by step; the estimate rests on it.
-        workloads, threads: in the report type's order, where the trials have another.
+        workloads, threads: in the report type's order.
         s3_usd_a_month: what keeping one dataset snapshot costs, which is not in ``dollars``; None
             where none is kept, or its price is not known.
         deployments: how often each side is deployed and loaded anew.
-        first_prepared: the side that is prepared first, by deployment; empty in plans of an earlier
-            Benchlab, which prepared the baseline first.
+        first_prepared: the side that is prepared first, by deployment.
         first_ports: the side that has the first of two port sets on the same hosts, by deployment;
-            empty where the sides do not stand on the same hosts, and in plans of an earlier
-            Benchlab, which gave it to the baseline.
+            empty where the sides do not stand on the same hosts.
         most_dollars: of the dearest instance types and region that the topology allows; None
             where it allows no dearer ones.
         interleave_minutes: how many of the minutes the sides' turns within pairs of blocks take;
@@ -147,12 +143,12 @@ class Plan:
     @property
     def workloads_in_order(self) -> tuple[str, ...]:
         """The workloads, in the order of the report type."""
-        return self.workloads or tuple(dict.fromkeys(trial.workload for trial in self.trials))
+        return self.workloads
 
     def threads_in_order(self, workload: str) -> tuple[int, ...]:
         """The thread counts of a workload, in the order of the report type."""
-        own = dict.fromkeys(trial.threads for trial in self.trials if trial.workload == workload)
-        return tuple(count for count in self.threads or own if count in own)
+        own = {trial.threads for trial in self.trials if trial.workload == workload}
+        return tuple(count for count in self.threads if count in own)
 
     def deployment_of(self, round_number: int) -> int:
         """Which deployment of the sides measures a round, from 1."""
@@ -208,7 +204,7 @@ class Plan:
         return self.most_dollars / self.minutes
 
     def metric(self, workload: str) -> str:
-        """The metric of a workload's throughput; in plans of earlier releases it is always TPS."""
+        """The metric of a workload's throughput."""
         return self.metrics.get(workload, DEFAULT_METRIC)
 
     def to_json(self) -> dict[str, Any]:
@@ -222,7 +218,6 @@ class Plan:
                 del trial["warm_up"]
             if not trial["configure"]:
                 del trial["configure"]
-        # What earlier releases did not write either, where there is nothing to say.
         if document["deployments"] == 1:
             del document["deployments"]
         for key in list(document)[list(document).index("region") :]:
@@ -232,7 +227,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, raw: Mapping[str, Any]) -> Plan:
-        """The inverse of :meth:`to_json`; what an earlier release did not write has its default."""
+        """The inverse of :meth:`to_json`."""
         return _adapter().validate_python(raw)
 
 
@@ -286,22 +281,17 @@ def make(resolved: Resolved, campaign: str) -> Plan:
         metrics={
             name: metric
             for name, metric in resolved.metrics.items()
-            # TPS is not written, as in plans of earlier releases, which had no other metric.
             if name in spec.workloads and metric != DEFAULT_METRIC
         },
         slowdown_pct=spec.slowdown_pct,
         repeat_minutes=round(repeat_minutes(steps, spec.repeat_limit), 1),
         dataset=basis.dataset,
         learned=dict(basis.learned),
+        workloads=spec.workloads,
+        threads=spec.thread_counts,
     )
     if order.is_drawn(spec):
-        made = replace(
-            made,
-            workloads=spec.workloads,
-            threads=spec.thread_counts,
-            deployments=spec.deployments,
-            first_prepared=prepared,
-        )
+        made = replace(made, deployments=spec.deployments, first_prepared=prepared)
     if isinstance(topology, Ec2Topology | HostsTopology) and order.is_drawn(spec):
         made = replace(made, first_ports=order.first_ports(spec, seed))
     if spec.interleave == "trials":

@@ -7,14 +7,13 @@ allowed. Fields that have fields of their own are in :mod:`benchlab.plan.fields`
 
 from __future__ import annotations
 
-import copy
 import functools
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, cast
+from typing import Annotated, Any, Literal, Self
 
 import pydantic
-from pydantic import Field, PrivateAttr
+from pydantic import Field
 
 from benchlab.errors import SpecError
 from benchlab.language import REFERENCE, message
@@ -93,8 +92,6 @@ class ReportSpec(Frozen):
         publish: where the report is published; see :attr:`destinations`.
         schedule: when it is run by the calendar; None: only when a person starts it.
     """
-
-    _unknown: tuple[str, ...] = PrivateAttr(default=())
 
     report: Name
     title: Annotated[str, Field(min_length=1, max_length=200)]
@@ -194,14 +191,6 @@ class ReportSpec(Frozen):
                 "and two sides; write `blocks`, or leave it out"
             )
         return self
-
-    @property
-    def unknown(self) -> tuple[str, ...]:
-        """Keys that a campaign recorded and this version does not know, dotted.
-
-        A report type with such keys equals none without them.
-        """
-        return self._unknown
 
     @property
     def trial_count(self) -> int:
@@ -334,38 +323,6 @@ def _possible_deployments(raw: Mapping[str, Any]) -> Any:
         return 1
     fewer = raw["rounds"] in range(1, raw["deployments"])
     return raw["rounds"] if fewer else raw["deployments"]
-
-
-def _as_known(raw: Any, validate: pydantic.ValidatorFunctionWrapHandler) -> ReportSpec:
-    """Validate; where keys are unknown to this version, validate again without them."""
-    try:
-        return cast(ReportSpec, validate(raw))
-    except pydantic.ValidationError as error:
-        unknown = [fault["loc"] for fault in error.errors() if fault["type"] == "extra_forbidden"]
-        if not unknown:
-            raise
-        known = copy.deepcopy(raw)
-        try:
-            for path in unknown:
-                _drop(known, path)
-        except (LookupError, TypeError):  # a key that is called like the tag of a union's member
-            raise error from None
-    found = cast(ReportSpec, validate(known))
-    found._unknown = tuple(".".join(map(str, path)) for path in unknown)
-    return found
-
-
-def _drop(raw: Any, path: tuple[Any, ...]) -> None:
-    *parents, last = path
-    for parent in parents:
-        if isinstance(raw, list) or parent in raw:  # else pydantic's tag of a union's member
-            raw = raw[parent]
-    del raw[last]
-
-
-RecordedSpec = Annotated[ReportSpec, pydantic.WrapValidator(_as_known)]
-"""A report type as a campaign recorded it, perhaps with another version of Benchlab: keys that this
-version does not know are dropped, and named in `unknown`; missing ones have their defaults."""
 
 
 def _set_dotted(raw: dict[str, Any], key: str, value: object) -> None:

@@ -120,15 +120,13 @@ PAGE_COPY_BYTES_PER_S = 1e9
 Preparation = Literal["deploy", "load", "analyze", "check", "back up"]
 """The stages of one side before the first trial; taken together they are ``prepare``."""
 _Before = Literal["plan", "register", "provision", "prepare"]
-_After = Literal["measure", "trial", "repeats", "validate", "publish", "verdict", "notify"]
+_After = Literal["measure", "trial", "validate", "publish", "verdict", "notify"]
 Stage = Preparation | _Before | _After | Literal["give back"]
 """The stages of a campaign, in its plan, its progress and its tasks; ``trial`` is a part of
-``measure``, and ``repeats`` are the pairs of blocks that are measured again, which plans of earlier
-releases have as a step.
+``measure``.
 """
 DatasetState = Literal["kept", "missing", "unknown"]
 """Whether the datasets of all sides are on S3; ``unknown``: it could not be asked."""
-EARLIER_STAGES = {"release": "give back"}
 
 
 Written = Annotated[Said, PlainValidator(str), PlainSerializer(str, return_type=str)]
@@ -146,8 +144,7 @@ class PlanStep:
         minutes: estimated time.
     """
 
-    # A stored plan may have stages that another release named.
-    stage: Annotated[Stage, PlainValidator(lambda name: EARLIER_STAGES.get(name, name))]
+    stage: Stage
     side: Side | None
     what: Written = field(compare=False)
     minutes: float
@@ -220,7 +217,7 @@ def trial_minutes(spec: ReportSpec, trial: PlannedTrial) -> float:
 
 def minutes_after_trials(steps: Sequence[PlanStep]) -> float:
     """Minutes from the end of the last trial until the hosts are given back."""
-    measuring = [n for n, step in enumerate(steps) if step.stage in ("measure", "repeats")]
+    measuring = [n for n, step in enumerate(steps) if step.stage == "measure"]
     return sum(step.minutes for step in steps[max(measuring, default=-1) + 1 :])
 
 

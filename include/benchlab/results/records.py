@@ -19,7 +19,7 @@ from benchlab.language import Message, message
 from benchlab.plan.fields.client import Client
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.plan import Plan
-from benchlab.plan.report_type import RecordedSpec, Side
+from benchlab.plan.report_type import ReportSpec, Side
 
 # Keys of Campaign.environment: about how many dollars the hosts cost until they were given back,
 # why measuring ended before the plan did (a `Stop`), which hosts were spot hosts, which were
@@ -399,7 +399,7 @@ class Campaign(_Timed):
 
     id: str
     plan: Plan
-    report_type: Annotated[RecordedSpec, Field(alias="spec")]
+    report_type: Annotated[ReportSpec, Field(alias="spec")]
     engine_reason: str
     origin: str
     state: Literal["running", "complete", "failed"]
@@ -427,10 +427,7 @@ class Campaign(_Timed):
 
     @property
     def restored_dataset(self) -> bool:
-        """Whether its dataset came from a dataset snapshot, and was not loaded by the client.
-
-        Earlier releases stored a sentence that says so.
-        """
+        """Whether its dataset came from a dataset snapshot, and was not loaded by the client."""
         return "snapshot" in self.environment.get("dataset", "")
 
     @property

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 from benchlab.errors import StoreError
 from benchlab.plan.documents import faults
 from benchlab.plan.plan import Plan
-from benchlab.plan.report_type import SIDES, RecordedSpec, ReportSpec, Side
+from benchlab.plan.report_type import SIDES, ReportSpec, Side
 from benchlab.results.records import (
     Campaign,
     CampaignSummary,
@@ -27,7 +27,7 @@ from benchlab.results.records import (
     TrialResult,
 )
 
-_REPORT_TYPE: TypeAdapter[ReportSpec] = TypeAdapter(RecordedSpec)
+_REPORT_TYPE = TypeAdapter(ReportSpec)
 _FACTS = TypeAdapter(dict[Side, SideFacts])
 _TRIAL = TypeAdapter(TrialResult)
 _VERDICT = tuple(field.name for field in fields(StoredVerdict))

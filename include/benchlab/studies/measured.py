@@ -70,7 +70,6 @@ def _plan(spec: ReportSpec, engine: str, workloads: Collection[str]) -> dict[str
     return {
         **spec.model_dump(mode="json", include=_MEASURED),
         "threads": {name: spec.threads_of(name) for name in workloads},
-        "unknown": spec.unknown,
         "engine": {side: _deployed(spec.side(engine, side)) for side in SIDES},
         "by_workload": {name: by_workload[name] for name in workloads if name in by_workload},
     }

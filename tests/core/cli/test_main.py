@@ -359,14 +359,6 @@ def test_giving_back_what_does_not_run_is_not_an_error(stored: Here) -> None:
         assert "c1: 0 processes ended" in done.stdout
 
 
-def test_the_old_name_of_give_back_still_works(stored: Here) -> None:
-    """Scripts with `release` work for one more version; the help has only the new name."""
-    done = stored.run("release", "c1")
-    assert "c1: 0 processes ended" in done.stdout
-    assert "'release' is deprecated" in done.stderr
-    assert "release CAMPAIGN" not in stored.run("--help").stdout
-
-
 def test_giving_back_an_unknown_campaign_is_refused(stored: Here) -> None:
     """A misspelt id does not read as if a fleet had been given back."""
     said = stored.refused("give-back", "nope")
@@ -449,8 +441,6 @@ def test_the_help_says_what_the_commands_say(module: str) -> None:
     declared = main.commands_of(module)
     lines = {name: command.help.split("\n")[0] for name, command in declared.items()}
     assert lines == main.COMMANDS[module]
-    hidden = {name for name, command in declared.items() if command.hidden}
-    assert hidden == main.HIDDEN & declared.keys()
 
 
 def test_every_module_with_a_command_is_in_the_table() -> None:

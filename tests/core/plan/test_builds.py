@@ -1,4 +1,4 @@
-"""Builds as data: what tells them apart, and what earlier releases wrote."""
+"""Builds as data: what tells them apart."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_builds_stand_in_order_beside_releases() -> None:
 
 
 def test_a_side_without_builds_is_written_as_before() -> None:
-    """So that plans and campaigns of earlier releases stay what they were."""
+    """A plan and a campaign say only what was chosen."""
     assert "builds" not in SideSpec(version="v8.5.7").model_dump()
     side = SideSpec(version="v8.5.7", builds={"tidb": Build(sha256="a" * 64)})
     assert side.model_dump()["builds"] == {"tidb": {"sha256": "a" * 64}}

@@ -215,16 +215,6 @@ def test_the_json_has_the_promised_shape(sides: str) -> None:
         assert list(host) == ["role", "instance_type", "vcpu"]
 
 
-def test_a_step_of_an_earlier_release_has_the_name_of_today() -> None:
-    """`release` was once the name of `give back`; an unknown stage is kept as it was written."""
-    made = testing.plan()
-    document = made.to_json()
-    document["steps"] = [
-        {"stage": stage, "side": None, "what": "", "minutes": 1.0} for stage in ("release", "pack")
-    ]
-    assert [step.stage for step in Plan.from_json(document).steps] == ["give back", "pack"]
-
-
 def test_a_plan_keeps_the_metrics_of_its_own_workloads() -> None:
     """A stored campaign is compared by the metric it was planned for, even if that changes."""
     spec = testing.spec(workloads=["oltp_insert"])

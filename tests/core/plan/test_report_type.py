@@ -319,21 +319,6 @@ def test_a_bad_override_is_refused_naming_the_field(key: str, value: Any, messag
     assert message in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("written", "server"),
-    [
-        ({"baseline": 23410, "candidate": 23420}, 23410),
-        ({"candidate": 23420}, 13410),
-        ({"server": 23400}, 23400),
-    ],
-)
-def test_ports_of_two_sides_are_read_as_that_of_both(written: dict[str, int], server: int) -> None:
-    """Report types, `--set` and stored campaigns of earlier releases name one for each side."""
-    assert report_type.loads(changed(ports=written)).ports.server == server
-    overridden = plans.spec().with_overrides({f"ports.{key}": p for key, p in written.items()})
-    assert overridden.ports.server == server
-
-
 # ---------------------------------------------------------------- anything at all
 
 scalars = (

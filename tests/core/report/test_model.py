@@ -438,18 +438,12 @@ def test_hundreds_of_repeats_of_a_busy_machine_are_counted_not_told() -> None:
 
 
 def test_the_method_says_which_trials_were_warmed_up_and_who_decided_the_order() -> None:
-    """Once a block; in campaigns of an earlier Benchlab each, in the order of the report type."""
+    """Once a block."""
     made = campaigns.campaign(restore="per_workload", rounds=2)
     said = " ".join(method.steps(model.build(made, compare(made.plan, [], 2.0), [])))
     assert "comes before the first trial of a block" in said
     assert "gate of drift" in said
     assert "which thread count in a pair of blocks, is random" in said
-    trials = tuple(dataclasses.replace(trial, warm_up=True) for trial in made.plan.trials)
-    plan = dataclasses.replace(made.plan, trials=trials, workloads=(), threads=())
-    older = dataclasses.replace(made, plan=plan)
-    said = " ".join(method.steps(model.build(older, compare(plan, [], 2.0), [])))
-    assert "warm up for 1 s (not counted), then run" in said
-    assert "Which side comes first is balanced" in said
 
 
 def test_rounds_that_are_not_complete_are_said_where_the_figures_are() -> None:

@@ -165,19 +165,6 @@ def test_another_estimate_of_the_same_plan_is_no_other_plan(store: Store) -> Non
     assert store.campaign("c1").plan.minutes == CAMPAIGN.plan.minutes
 
 
-def test_a_plan_of_an_earlier_order_is_resumed_in_that_order(store: Store) -> None:
-    """An earlier Benchlab planned the same trials in the report type's order, each warmed up."""
-    new = campaigns.campaign(id="c2", threads=[8, 2, 4])
-    in_order = sorted(new.plan.trials, key=lambda trial: trial.id)
-    trials = tuple(dataclasses.replace(t, index=n, warm_up=True) for n, t in enumerate(in_order))
-    stored = dataclasses.replace(new.plan, trials=trials, workloads=(), threads=())
-    store.add_campaign(dataclasses.replace(new, plan=stored))
-    assert not store.add_campaign(new)
-    assert store.campaign("c2").plan == stored
-    with pytest.raises(StoreError, match="with another plan"):
-        store.add_campaign(campaigns.campaign(id="c2", threads=[8, 2, 4], restore="never"))
-
-
 def test_what_steps_took_is_found_by_topology_and_engine(store: Store) -> None:
     """The latest campaign first; a step that is repeated replaces what was kept of it."""
     later = dataclasses.replace(CAMPAIGN, id="c2", started_at=CAMPAIGN.started_at + timedelta(1))
@@ -232,7 +219,7 @@ def test_states_and_facts_are_kept(store: Store) -> None:
 
 
 def recorded(url: str, change: Callable[[dict[str, Any]], object]) -> None:
-    """Let the report type of the campaign be as another version of Benchlab wrote it."""
+    """Let the report type of the campaign be otherwise in the store."""
     with contextlib.closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
         (text,) = connection.execute("SELECT spec FROM campaigns").fetchone()
         raw = json.loads(text)
@@ -242,47 +229,11 @@ def recorded(url: str, change: Callable[[dict[str, Any]], object]) -> None:
 
 
 def test_a_report_type_is_stored_in_its_json_form(store: Store, url: str) -> None:
-    """Under the name that every version has given it, so that each reads the others' campaigns."""
+    """As `benchlab plan --json` shows it."""
     assert store.campaign("c1").report_type == CAMPAIGN.report_type
     found: list[dict[str, Any]] = []
     recorded(url, found.append)
     assert found == [CAMPAIGN.report_type.model_dump(mode="json")]
-
-
-@pytest.mark.parametrize(
-    "missing", ["sides", "placement", "client", "topology", "languages", "ports", "by_version"]
-)
-def test_a_report_type_of_an_older_benchlab_means_what_it_meant(
-    store: Store, url: str, missing: str
-) -> None:
-    """A field that did not exist then has the value by which it was measured."""
-
-    def older(raw: dict[str, Any]) -> None:
-        raw.pop(missing, raw["engines"]["mariadb"].pop(missing, None))
-
-    recorded(url, older)
-    assert store.campaign("c1").report_type == CAMPAIGN.report_type
-
-
-def test_fields_that_are_unknown_here_are_left_out_and_the_others_kept(
-    store: Store, url: str
-) -> None:
-    """On every level, also below a field of which there are several kinds."""
-
-    def newer(raw: dict[str, Any]) -> None:
-        for part in (raw, raw["dataset"], raw["engines"]["mariadb"]["candidate"], raw["ports"]):
-            part["invented_later"] = {"rounds": 7}
-
-    recorded(url, newer)
-    (found,) = store.campaigns(CAMPAIGN.plan.report)
-    assert found.report_type.model_dump() == CAMPAIGN.report_type.model_dump()
-    assert set(found.report_type.unknown) == {
-        "invented_later",
-        "dataset.invented_later",
-        "engines.mariadb.candidate.invented_later",
-        "ports.invented_later",
-    }
-    assert found.report_type != CAMPAIGN.report_type  # it may have been measured in another way
 
 
 def test_a_campaign_that_cannot_be_read_does_not_keep_others_from_it(
@@ -314,7 +265,7 @@ def test_a_report_type_that_cannot_be_read_names_campaign_and_fields(
     assert "c1" in said
     assert "engines.mariadb.baseline: missing" in said
     assert "rounds: " in said
-    assert "invented_later" not in said
+    assert "invented_later: " in said
 
 
 # ---------------------------------------------------------------- trials

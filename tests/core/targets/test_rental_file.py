@@ -67,16 +67,6 @@ def test_another_price_counts_from_when_other_hosts_are_rented() -> None:
     assert again.priced(0.05, BEGAN + timedelta(minutes=100)) == again
 
 
-def test_a_rental_of_an_earlier_benchlab_has_no_price(tmp_path: Path) -> None:
-    """Its campaign goes on, uncounted."""
-    old = '{"region": "us-west-2", "created_at": "2026-01-31T12:00:00Z", "lifetime_minutes": 300}'
-    rental_file.path(tmp_path).write_text(old)
-    found = rental_file.read(tmp_path)
-    assert found is not None
-    assert found.spending(BEGAN) is None
-    assert found.lifetime == timedelta(hours=5)
-
-
 @pytest.mark.parametrize("damaged", ["", "many", "\x00"])
 def test_a_damaged_note_of_what_was_spent_is_no_zero(tmp_path: Path, damaged: str) -> None:
     """The file is named, and what to write into it."""

@@ -70,5 +70,5 @@ def test_other_clients_have_no_options_of_sysbench() -> None:
 
 
 def test_what_is_not_chosen_is_not_written() -> None:
-    """A campaign of an earlier release equals one that chooses nothing."""
+    """A report type says only what was chosen."""
     assert Client().model_dump() == {"program": None, "report_interval": 1, "auto_inc": True}

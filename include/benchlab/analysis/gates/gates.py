@@ -91,23 +91,23 @@ class Gate(BaseModel):
         finite = observed if math.isfinite(observed) else None
         return GateResult(self.id, status, finite, self.sentence, self.kind)
 
-    def bounds(self, *, units: bool = True) -> Message:
+    def bounds(self) -> Message:
         """The bounds, for people."""
         both = (self.min, self.max)
-        return _bounds(*(None if it is None else self.figure(it, units=units) for it in both))
+        return _bounds(*(None if it is None else self.figure(it) for it in both))
 
-    def failure(self, observed: float | None, *, units: bool = True) -> str:
+    def failure(self, observed: float | None) -> str:
         """What failed it, and what it allows, in English; :func:`reason` reads it."""
-        found = "no number" if observed is None else self.figure(observed, units=units)
-        allowed = self.bounds(units=units)
+        found = "no number" if observed is None else self.figure(observed)
+        allowed = self.bounds()
         return f"gate {self.id} failed: found {found}, allowed {allowed} ({self.sentence})"
 
-    def figure(self, value: float, *, units: bool = True) -> str:
+    def figure(self, value: float) -> str:
         """A figure of its column, for people: with its unit, and what is a share in percent."""
-        if self.column.endswith(("_ratio", "_cv")) or (units and self.column in _SHARES):
+        if self.column.endswith(("_ratio", "_cv")) or self.column in _SHARES:
             return f"{100 * value:.4g} %"
         unit = next((unit for end, unit in _UNITS.items() if self.column.endswith(end)), "")
-        return f"{value:.6g}{unit if units else ''}"
+        return f"{value:.6g}{unit}"
 
     def fault(self) -> str | None:
         """What is wrong with its definition as a whole; None where nothing is."""
@@ -220,20 +220,17 @@ def is_valid(results: Sequence[GateResult]) -> bool:
     return not any(result.kind == "validity" and result.status == "fail" for result in results)
 
 
-def reasons(
-    gates: Sequence[Gate], results: Sequence[GateResult], *, units: bool = True
-) -> tuple[str, ...]:
+def reasons(gates: Sequence[Gate], results: Sequence[GateResult]) -> tuple[str, ...]:
     """Why a trial is invalid: what every failed gate of validity found, and what it allows.
 
     In English, as it is recorded; :func:`reason` is its inverse.
 
     Args:
         gates: those by which it was judged, from :func:`of_campaign`.
-        units: False: as an earlier Benchlab recorded it, without the units of figures.
     """
     by_id = {gate.id: gate for gate in gates}
     return tuple(
-        by_id[result.gate].failure(result.observed, units=units)
+        by_id[result.gate].failure(result.observed)
         for result in results
         if result.status == "fail" and result.kind == "validity"
     )

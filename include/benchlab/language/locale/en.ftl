@@ -381,8 +381,7 @@ dataset-scale-factor = TPC-H at scale factor { $factor }
 step-load = Load { $dataset } into each side.
 step-restore-dataset = { $by ->
     [this] Load { $dataset } with the client, save them as a dataset snapshot, and restore them into each side from that.
-    [earlier] Restore { $dataset } into each side from a dataset snapshot; an earlier campaign loaded them with the client.
-   *[unknown] Restore { $dataset } into each side from a dataset snapshot; they had been loaded with the client.
+   *[earlier] Restore { $dataset } into each side from a dataset snapshot; an earlier campaign loaded them with the client.
 }
 contents-tpcc = The rows of the two sides are alike in kind, but not in content, as their checksums show: TPC-C asks for random values, and for 5 to 15 lines in each order.
 contents-sysbench = The rows of the two sides are alike in number and kind, but not in content, as their checksums show: sysbench fills its tables at random, and its --rand-seed does not make prepare repeatable.
@@ -403,10 +402,7 @@ step-sequential = { $rounds ->
 step-interleaved = { $rounds ->
     [one] Measure 1 round.
    *[other] Measure { $rounds } rounds.
-} In a round, each workload is measured on both sides, one block right after the other, at { $threads } client threads. { $order ->
-    [drawn] Which workload comes first in a round, and which thread count in a pair of blocks, is random, the same on both sides; which side comes first is balanced over the rounds and otherwise random (seed { $seed }).
-   *[written] Which side comes first is balanced over the rounds and otherwise random (seed { $seed }).
-}
+} In a round, each workload is measured on both sides, one block right after the other, at { $threads } client threads. Which workload comes first in a round, and which thread count in a pair of blocks, is random, the same on both sides; which side comes first is balanced over the rounds and otherwise random (seed { $seed }).
 restored-from = { $source ->
     [client] loaded anew by the client
    *[snapshot] restored from its snapshot
@@ -1340,8 +1336,7 @@ step-deploy-single = Deploy { $engine } { $baseline } { $where ->
 step-load-single = Load { $dataset }.
 step-restore-dataset-single = { $by ->
     [this] Load { $dataset } with the client, save them as a dataset snapshot, and restore them from that.
-    [earlier] Restore { $dataset } from a dataset snapshot; an earlier campaign loaded them with the client.
-   *[unknown] Restore { $dataset } from a dataset snapshot; they had been loaded with the client.
+   *[earlier] Restore { $dataset } from a dataset snapshot; an earlier campaign loaded them with the client.
 }
 step-consistency-single = Check TPC-C's consistency conditions (clause 3.3.2) { $moments ->
     [load] after the load

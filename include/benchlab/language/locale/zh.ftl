@@ -339,8 +339,7 @@ dataset-scale-factor = scale factor 为 { $factor } 的 TPC-H 数据
 step-load = 向每一方导入 { $dataset }。
 step-restore-dataset = { $by ->
     [this] 用客户端导入 { $dataset }，保存为数据集快照，再从该快照恢复到每一方。
-    [earlier] 从数据集快照向每一方恢复 { $dataset }；这些数据由此前的一次测试通过客户端导入。
-   *[unknown] 从数据集快照向每一方恢复 { $dataset }；这些数据此前已通过客户端导入。
+   *[earlier] 从数据集快照向每一方恢复 { $dataset }；这些数据由此前的一次测试通过客户端导入。
 }
 contents-tpcc = 由校验和可知，两方的数据行类型相同，但内容不同：TPC-C 要求取随机值，且每个订单有 5 至 15 个订单行。
 contents-sysbench = 由校验和可知，两方的数据行数量和类型相同，但内容不同：sysbench 以随机值填充表，且 --rand-seed 不能使 prepare 的结果可复现。
@@ -355,10 +354,7 @@ step-snapshot = 停止每一方，并为其数据创建快照。
 step-deployments = 以上步骤共进行 { $deployments } 次，每次都从空的服务器开始：各轮次分布在每一方的 { $deployments } 次部署中；先准备哪一方在各次部署间保持均衡，其余随机决定。
 step-slowdown = 测试候选期间，以 20 ms 为周期，使其服务器在 { $limit } 的时间内暂停：这是人为的减速，用于检验能否发现它。
 step-sequential = 按先后顺序测试 { $rounds } 个轮次：先完成基线的所有测试块，再进行候选的所有测试块。在一个测试块中，对一个负载依次以 { $threads } 个客户端线程进行测试。
-step-interleaved = 测试 { $rounds } 个轮次。在每个轮次中，每个负载先后在两方进行测试，两个测试块紧邻，{ $order ->
-    [drawn] 分别使用 { $threads } 个客户端线程。每个轮次中各负载的顺序、每对测试块中各线程数的顺序均随机决定，两方相同；两方的先后顺序在各轮次间保持均衡，其余随机决定（随机种子 { $seed }）。
-   *[written] 依次使用 { $threads } 个客户端线程。两方的先后顺序在各轮次间保持均衡，其余随机决定（随机种子 { $seed }）。
-}
+step-interleaved = 测试 { $rounds } 个轮次。在每个轮次中，每个负载先后在两方进行测试，两个测试块紧邻，分别使用 { $threads } 个客户端线程。每个轮次中各负载的顺序、每对测试块中各线程数的顺序均随机决定，两方相同；两方的先后顺序在各轮次间保持均衡，其余随机决定（随机种子 { $seed }）。
 restored-from = { $source ->
     [client] 由客户端重新导入
    *[snapshot] 从快照恢复
@@ -1349,8 +1345,7 @@ step-deploy-single = { $where ->
 step-load-single = 导入 { $dataset }。
 step-restore-dataset-single = { $by ->
     [this] 用客户端导入 { $dataset }，保存为数据集快照，再从该快照恢复。
-    [earlier] 从数据集快照恢复 { $dataset }；这些数据由此前的一次测试通过客户端导入。
-   *[unknown] 从数据集快照恢复 { $dataset }；这些数据此前已通过客户端导入。
+   *[earlier] 从数据集快照恢复 { $dataset }；这些数据由此前的一次测试通过客户端导入。
 }
 step-consistency-single = { $moments ->
     [load] 导入数据之后，

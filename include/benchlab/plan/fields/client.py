@@ -58,11 +58,11 @@ class Client(Frozen):
     script: Script | None = None
 
     @pydantic.model_serializer(mode="wrap")
-    def _as_earlier(self, dump: pydantic.SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without what is not chosen, as earlier releases wrote it."""
+    def _chosen(self, dump: pydantic.SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without what is not chosen."""
         written: dict[str, Any] = dump(self)
-        of_earlier = ("program", "report_interval", "auto_inc")
-        return {key: value for key, value in written.items() if value or key in of_earlier}
+        always = ("program", "report_interval", "auto_inc")
+        return {key: value for key, value in written.items() if value or key in always}
 
     @property
     def choices(self) -> dict[str, Any]:

@@ -68,8 +68,8 @@ class SideSpec(Frozen):
     builds: dict[Name, Build] = Field(default={})
 
     @pydantic.model_serializer(mode="wrap")
-    def _as_earlier(self, dump: pydantic.SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without ``builds`` where there are none, as earlier releases wrote it."""
+    def _chosen(self, dump: pydantic.SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Without ``builds`` where there are none."""
         written: dict[str, Any] = dump(self)
         if not self.builds:
             written.pop("builds", None)

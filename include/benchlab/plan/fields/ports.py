@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 import pydantic
 from pydantic import Field
@@ -10,7 +10,6 @@ from pydantic import Field
 from benchlab.plan.documents import Frozen
 
 Port = Annotated[int, Field(ge=1024, le=65535)]
-_OF_SIDES = ("baseline", "candidate")
 
 
 class Ports(Frozen):
@@ -25,15 +24,6 @@ class Ports(Frozen):
     stats: Port = 13391
     server: Port = 13410
     status: Port = 13430
-
-    @pydantic.model_validator(mode="before")
-    @classmethod
-    def _of_two_sides(cls, raw: Any) -> Any:
-        """Report types of earlier releases name a port for each side; the baseline's is taken."""
-        if not isinstance(raw, dict) or not raw.keys() & set(_OF_SIDES):
-            return raw
-        kept = {key: value for key, value in raw.items() if key not in _OF_SIDES}
-        return {**kept, "server": raw["baseline"]} if "baseline" in raw else kept
 
     @pydantic.model_validator(mode="after")
     def _distinct(self) -> Self:

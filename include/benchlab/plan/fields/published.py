@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, get_args
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from benchlab.plan.document_tables import DocumentTables
 from benchlab.plan.documents import Frozen
@@ -32,19 +32,14 @@ class Published(Frozen):
         document: its title.
         client: the client it names, where Benchlab uses another version.
         differences: sentences that say where this plan differs from the document, and why, by what
-            they are about. Report types of earlier releases list them under ``steps``.
+            they are about.
         describes: the optional steps that the document includes.
         tables: its tables of results; None where it has none.
     """
 
     document: Annotated[str, Field(min_length=1)]
     client: str | None = None
-    differences: Annotated[
-        dict[Line, Annotated[tuple[str, ...], Field(strict=False)]],
-        BeforeValidator(
-            lambda raw: {"steps": raw} if isinstance(raw, list | tuple) and raw else raw or {}
-        ),
-    ] = Field(default={})
+    differences: dict[Line, Annotated[tuple[str, ...], Field(strict=False)]] = Field(default={})
     describes: Annotated[tuple[Literal["analyze", "restore"], ...], Field(strict=False)] = ()
     tables: DocumentTables | None = None
 

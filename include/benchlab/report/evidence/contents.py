@@ -128,9 +128,7 @@ class Bundle:
         Raises:
             FaultyFileError: a document cannot be read, or is not what it should be.
         """
-        raw = self._parsed(CAMPAIGN)
-        document.refuse_large_spec(CAMPAIGN, raw)
-        campaign = document.validated(CAMPAIGN, Campaign, raw)
+        campaign = document.validated(CAMPAIGN, Campaign, self._parsed(CAMPAIGN))
         _refuse_senseless(CAMPAIGN, campaign)
         trials = document.validated(TRIALS, tuple[TrialResult, ...], self._parsed(TRIALS))
         return Measured(campaign, trials)
@@ -142,9 +140,7 @@ class Bundle:
             FaultyFileError: a document cannot be read, or is not what it should be.
         """
         for name in self.names(CALIBRATION):
-            raw = self._parsed(name)
-            document.refuse_large_spec(name, raw.get("campaign") if isinstance(raw, dict) else None)
-            measured = document.validated(name, Measured, raw)
+            measured = document.validated(name, Measured, self._parsed(name))
             _refuse_senseless(name, measured.campaign)
             yield name, measured
 

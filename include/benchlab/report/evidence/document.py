@@ -19,8 +19,6 @@ from pydantic_core import SchemaValidator
 from benchlab.plan.documents import worded
 from benchlab.report.evidence.archive import FaultyFileError
 
-# Of a report type as it was run; those that are shipped have 4 KB.
-MAX_SPEC_BYTES = 64 * 1024
 # Unknown keys of one mapping are all noted; from here on they are counted only.
 _MOST_FAULTS = 1000
 _COLLECTIONS = ("list", "tuple", "dict", "set", "frozenset")
@@ -51,20 +49,6 @@ def validated(name: str, kind: Any, raw: Any) -> Any:
         raise FaultyFileError(name, _first_fault(error)) from error
     except RecursionError as error:
         raise FaultyFileError(name, f"nested too deeply: {error}") from error
-
-
-def refuse_large_spec(name: str, campaign: Any) -> None:
-    """Refuse a campaign's row whose report type is longer than any.
-
-    It alone is read with all its faults, because what an earlier Benchlab wrote may have several.
-    """
-    spec = campaign.get("spec") if isinstance(campaign, dict) else None
-    try:
-        size = len(json.dumps(spec))
-    except RecursionError as error:
-        raise FaultyFileError(name, f"spec: nested too deeply: {error}") from error
-    if size > MAX_SPEC_BYTES:
-        raise FaultyFileError(name, f"spec: {size} bytes; at most {MAX_SPEC_BYTES} are read")
 
 
 def _first_fault(error: pydantic.ValidationError) -> str:

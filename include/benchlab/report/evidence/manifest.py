@@ -24,6 +24,7 @@ from benchlab.report.evidence.archive import MAX_FILES, FaultyFileError
 
 NAME = "manifest.json"
 SIGNATURE = "manifest.json.sig"
+"""What `ssh-keygen -Y sign manifest.json` writes beside it."""
 FORMAT = 1
 
 # What a report depends on, by the names in ``made_with``.
@@ -54,20 +55,18 @@ class Manifest(Frozen):
     """What a bundle says about itself.
 
     Attributes:
-        format: of the bundle; counts the changes that an older Benchlab cannot read.
+        format: of the bundle; another one is refused.
         made_with: versions of Benchlab and its libraries; ``source_sha256`` is of Benchlab's own
             files.
-        signed: whether there is a signature beside the manifest; only earlier releases made one.
         missing: files that should be there and were gone.
         redacted: where a secret was replaced, as ``campaign.json: facts.baseline...``.
-        files: every other file of the bundle, by name, without the signature.
+        files: every other file of the bundle, by name.
         sha256: of the manifest without this entry.
     """
 
     format: int
     campaign: str
     made_with: Annotated[dict[str, str], *_BOUNDED]
-    signed: bool
     missing: Annotated[list[Missing], *_BOUNDED]
     redacted: Annotated[list[str], *_BOUNDED]
     files: Annotated[dict[str, Content], *_BOUNDED]
@@ -91,7 +90,6 @@ def make(
         "format": FORMAT,
         "campaign": campaign,
         "made_with": made_with(),
-        "signed": False,
         "missing": [{"file": name, "reason": why} for name, why in sorted(missing.items())],
         "redacted": sorted(redacted),
         "files": {
@@ -110,9 +108,11 @@ def parse(content: bytes) -> Manifest:
     """
     raw = document.parsed(NAME, content)
     format_ = raw.get("format") if isinstance(raw, dict) else None
-    if isinstance(format_, int) and format_ > FORMAT:
+    if isinstance(format_, int) and format_ != FORMAT:
+        made_by = raw.get("made_with", {}).get("benchlab")
         raise FaultyFileError(
-            NAME, f"of format {format_}; this Benchlab knows {FORMAT}: update Benchlab"
+            NAME,
+            f"of format {format_}, which Benchlab {made_by} wrote; this one reads {FORMAT}",
         )
     try:
         made: Manifest = document.validated(NAME, Manifest, raw)

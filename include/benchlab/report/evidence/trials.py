@@ -14,7 +14,6 @@ from benchlab import workloads
 from benchlab.analysis.gates import columns as columns_module
 from benchlab.analysis.gates import gates as gates_module
 from benchlab.analysis.gates.gates import Gate
-from benchlab.analysis.verdict.rounds import PERCENTILES
 from benchlab.hosts.samples import METRICS, Figure, HostSeries, Interval, figures
 from benchlab.report.evidence.contents import RAW, TRIALS, Bundle
 from benchlab.report.evidence.verification import RELATIVE, Findings
@@ -97,9 +96,7 @@ class Recomputation:
             return stored
         output = module.parse(text)
         self.findings.checked["raw outputs"] += 1
-        # An earlier Benchlab did not keep these.
-        later = {*PERCENTILES["tps"]} - stored.figures.keys()
-        samples = tuple(one for one in samples_of(output) if one.metric not in later)
+        samples = tuple(samples_of(output))
         self._samples(stored, {sample.metric: sample.value for sample in samples}, name)
         self._series(stored, series_csv(output), name)
         result = dataclasses.replace(stored, samples=samples)
@@ -214,15 +211,12 @@ class Recomputation:
             chosen = self._definitions(module)
             ids = {gate.id for gate in chosen}
             judged = [gate for gate in again.gates if gate.gate in ids]
-            reasons, earlier = (
-                (*gates_module.reasons(chosen, judged, units=units), *client_reasons)
-                for units in (True, False)
-            )
+            reasons = (*gates_module.reasons(chosen, judged), *client_reasons)
             # How a server ended was known to its host alone.
             kept = tuple(one for one in stored.reasons if ended_servers.read(one) == one)
             if stored.valid:
                 self._differs(name, "valid", "; ".join(reasons))
-            elif kept in (reasons, earlier):
+            elif kept == reasons:
                 reasons = stored.reasons
             elif not self._otherwise_defined:
                 self._differs(f"{name}: reasons", "; ".join(stored.reasons), "; ".join(reasons))
@@ -251,8 +245,7 @@ def host_figures(text: str) -> dict[tuple[str, str], Figure]:
     intervals: dict[str, list[Interval]] = {}
     try:
         for row in csv.DictReader(io.StringIO(text), strict=True):
-            # Bundles of an earlier Benchlab lack the metrics that it did not know.
-            values = {m: float(row[m]) if row.get(m) else None for m in METRICS}
+            values = {m: float(row[m]) if row[m] else None for m in METRICS}
             interval = Interval(float(row["t"]), float(row["seconds"]), **values)
             if not interval.seconds > 0:
                 raise ValueError(f"an interval of {interval.seconds} s")

@@ -44,10 +44,6 @@ _SENSELESS = (
     *(RecursionError, jinja2.TemplateError, BenchlabError),
 )
 
-UNCHECKED_SIGNATURE = (
-    "its signature, which Benchlab does not check: use `ssh-keygen -Y verify -n benchlab-evidence`"
-)
-
 
 def verify(path: Path) -> Verification:
     """Verify a bundle.
@@ -67,7 +63,7 @@ def verify(path: Path) -> Verification:
         if said is not None:
             _files(opened, said, findings)
             if not findings.differences:  # a file that differs says more than a byte
-                with findings.reading():  # the signature, which is not read before
+                with findings.reading():
                     if (altered := opened.altered()) is not None:
                         findings.differs(*altered)
             if not findings.differences:
@@ -102,13 +98,12 @@ def _manifest(opened: Archive, path: Path, findings: Findings) -> Manifest | Non
 
 def _files(opened: Archive, said: Manifest, findings: Findings) -> None:
     """Note files that are missing, were added or do not have their hash."""
-    beside = {manifest.NAME, *([manifest.SIGNATURE] if said.signed else [])}
-    for name in sorted(set(opened.names) - said.files.keys() - beside - {manifest.SIGNATURE}):
+    for name in sorted(set(opened.names) - said.files.keys() - {manifest.NAME, manifest.SIGNATURE}):
         findings.differs(name, "not in the manifest: it was added")
-    for name in sorted((said.files.keys() | beside) - set(opened.names)):
-        findings.differs(archive.shown(name), "missing, though the manifest has it")
     if manifest.SIGNATURE in opened.names:
-        findings.notes.append(UNCHECKED_SIGNATURE)
+        findings.notes.append("the signature of its manifest: ssh-keygen -Y verify checks it")
+    for name in sorted(said.files.keys() - set(opened.names)):
+        findings.differs(archive.shown(name), "missing, though the manifest has it")
     for name in sorted(said.files.keys() & set(opened.names)):
         with findings.reading():
             _file(opened, name, said.files[name], findings)

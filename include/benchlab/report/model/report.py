@@ -262,9 +262,8 @@ class Report:
 
     @property
     def dataset_saved_by(self) -> str:
-        """Which campaign saved the dataset snapshot, ``this`` or ``earlier``; else ``unknown``."""
-        saved_by = {"new snapshot": "this", "snapshot": "earlier"}
-        return saved_by.get(self.environment.get("dataset", ""), "unknown")
+        """Which campaign saved the dataset snapshot: ``this`` or an ``earlier`` one."""
+        return "this" if self.environment.get("dataset") == "new snapshot" else "earlier"
 
     # ---------------------------------------------------------------- what came out
 

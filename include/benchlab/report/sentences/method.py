@@ -148,7 +148,6 @@ def _order(report: Report) -> str:
         rounds=plan.rounds,
         threads=items(dict.fromkeys(counts), report.language),
         seed=str(plan.seed),
-        order="drawn" if plan.threads else "written",
     )
 
 

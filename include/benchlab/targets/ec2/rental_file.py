@@ -28,14 +28,13 @@ class RentalFile(Frozen):
     Attributes:
         region: where the fleet is, or was tried last.
         created_at: when the campaign began to rent, by AWS's clock.
-        account: id of the AWS account that pays; None in a file of an earlier Benchlab, like
-            ``topology``.
+        account: id of the AWS account that pays; None, like ``topology``, in TiDB Cloud.
         topology: what it rents by, with this machine's address in place of ``ssh_from: auto``.
         instances: the ids of all instances launched so far.
-        usd_per_minute: of the whole fleet; None in a file of an earlier Benchlab, like ``limit``.
+        usd_per_minute: of the whole fleet; None, like ``limit``, of the client beside it.
         limit: the campaign's ``budget.limit``, in dollars.
         earlier: dollars that its fleets before this one have cost.
-        regions: all in which it has begun to rent; none in a file of an earlier Benchlab.
+        regions: all in which it has begun to rent.
         rented: the choice of its topology that is rented, or was tried last.
         on_demand: the hosts that are not asked for as spot hosts any more.
         priced_since: from when on ``usd_per_minute`` counts; None: from ``created_at``.

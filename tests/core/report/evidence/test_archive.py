@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
 import os
@@ -11,7 +10,6 @@ import stat
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -20,7 +18,7 @@ from hypothesis import strategies as st
 from benchlab.errors import EvidenceError
 from benchlab.report import evidence
 from benchlab.report.evidence import Verification, archive, manifest
-from tests.builders.evidence import Files, as_json, files_of, named, small
+from tests.builders.evidence import as_json, files_of, named, small
 
 
 @settings(max_examples=60)
@@ -136,51 +134,6 @@ def test_an_archive_that_was_packed_anew_says_what_to_do(
             opened.writestr(name, content)
     (difference,) = verified(buffer.getvalue()).differences
     assert "unpack it and verify the directory" in difference.found
-
-
-def signed_by_an_earlier_release(content: bytes) -> Files:
-    """The files of a bundle as an earlier release signed them."""
-    files = files_of(content)
-    said = {**json.loads(files[manifest.NAME]), "signed": True}
-    del said["sha256"]
-    said["sha256"] = hashlib.sha256(manifest_text(said)).hexdigest()
-    signature = b"-----BEGIN SSH SIGNATURE-----\nAAAA\n-----END SSH SIGNATURE-----\n"
-    return {**files, manifest.NAME: manifest_text(said), manifest.SIGNATURE: signature}
-
-
-def manifest_text(said: Any) -> bytes:
-    """A manifest as Benchlab writes it."""
-    return (json.dumps(said, indent=2, ensure_ascii=False) + "\n").encode()
-
-
-def test_a_signed_bundle_of_an_earlier_release_holds(
-    good: bytes, verified: Callable[..., Verification]
-) -> None:
-    """Its signature is not checked, and the outcome says by what it can be."""
-    found = verified(archive.pack(signed_by_an_earlier_release(good)))
-    assert found.holds
-    (line,) = [line for line in found.lines() if "ssh-keygen -Y verify" in line]
-    assert line.startswith("not checked: its signature, which Benchlab does not check")
-
-
-def test_a_changed_signature_is_found_in_its_archive(
-    good: bytes, verified: Callable[..., Verification]
-) -> None:
-    """By the archive's own digest, as any other byte."""
-    content = bytearray(archive.pack(signed_by_an_earlier_release(good)))
-    with zipfile.ZipFile(io.BytesIO(content)) as opened:
-        entry = opened.getinfo(manifest.SIGNATURE)
-    content[entry.header_offset + 30 + len(manifest.SIGNATURE) + 2] ^= 1
-    assert named(verified(bytes(content))) == {manifest.SIGNATURE}
-
-
-def test_a_signature_that_was_taken_away_is_missed(
-    good: bytes, verified: Callable[..., Verification]
-) -> None:
-    """The manifest says that there is one."""
-    files = signed_by_an_earlier_release(good)
-    del files[manifest.SIGNATURE]
-    assert named(verified(archive.pack(files))) == {manifest.SIGNATURE}
 
 
 def test_a_signature_of_ones_own_may_lie_beside_the_manifest(good: bytes, tmp_path: Path) -> None:
@@ -304,7 +257,7 @@ def test_a_broken_manifest_is_named(good: bytes, verified: Callable[..., Verific
     for broken, told in (
         (b"[" * 100_000, "no JSON"),
         (b"{}", "not a manifest"),
-        (as_json({**said, "format": 99}), "update Benchlab"),
+        (as_json({**said, "format": 99}), "which Benchlab 0.1.0 wrote; this one reads"),
         (as_json({**said, "campaign": "other"}), "changed"),
         (
             files["manifest.json"].replace(b'"campaign": "evident"', b'"campaign": "evidenu"'),

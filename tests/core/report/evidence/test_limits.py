@@ -12,7 +12,7 @@ import pytest
 
 from benchlab.errors import EvidenceError
 from benchlab.report import evidence
-from benchlab.report.evidence import Verification, archive, contents, document, trials
+from benchlab.report.evidence import Verification, archive, contents, trials
 from tests.builders.evidence import as_json, files_of, forged, kinds
 
 # Prints what was found, and the most memory that was taken, in MiB.
@@ -107,18 +107,6 @@ def test_a_file_that_is_larger_than_any_is_not_read(
         (tmp_path / "unpacked" / file).write_bytes(content)
     found = evidence.verify(tmp_path / "unpacked").differences
     assert str(found[0]) == f"{name}: {told}"
-
-
-def test_a_report_type_that_is_longer_than_any_is_refused(
-    good: bytes, verified: Callable[..., Verification]
-) -> None:
-    """In the campaign, and in an A/A campaign."""
-    for name, within in (("campaign.json", None), ("calibration/aa0.json", "campaign")):
-        made = json.loads(files_of(good)[name])
-        (made[within] if within else made)["spec"]["title"] = "x" * document.MAX_SPEC_BYTES
-        (difference,) = verified(forged(good, {name: as_json(made)})).differences
-        assert difference.file == name
-        assert f"at most {document.MAX_SPEC_BYTES} are read" in difference.found
 
 
 def test_definitions_of_gates_that_are_longer_than_any_are_refused(
