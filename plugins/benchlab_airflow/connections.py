@@ -6,26 +6,29 @@ Benchlab's home. Raw outputs go to the ``ObjectStoragePath`` that ``BENCHLAB_OBJ
 
 AWS is reached with the Connection ``benchlab_aws`` (conn type ``aws``), or without it with the
 machine's own credentials: environment, profile, instance role. Owned hosts are reached with the
-private key of the ``ssh`` Connection that their topology names, clusters that exist with the
-Connections that their report type names.
+``ssh`` Connection that their topology names, clusters that exist, and a client's host beside them,
+with the Connections that their report type names.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseHook, Connection, ObjectStoragePath
 from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
 from sqlalchemy.engine import URL
 
-from benchlab.errors import StoreError, TargetError, meaning_of
+from benchlab.errors import StoreError, TargetError
 from benchlab.home import Home
-from benchlab.hosts import server_login
+from benchlab.hosts import server_login, ssh_login
 from benchlab.hosts.access import Access
 from benchlab.hosts.server_login import ServerLogin
+from benchlab.hosts.ssh_login import SshLogin
 from benchlab.results.store import Store
 from benchlab.targets.target import driving_process
+
+if TYPE_CHECKING:
+    from airflow.providers.ssh.hooks.ssh import SSHHook
 
 RESULTS_CONNECTION_ID = "benchlab_results"
 AWS_CONNECTION_ID = "benchlab_aws"
@@ -78,7 +81,7 @@ def database_url(connection: Connection) -> str:
 
 def access() -> Access:
     """Access to all that is not this machine through this Airflow installation's Connections."""
-    return Access(aws=_aws_client, ssh_key=_ssh_key, server=_server)
+    return Access(aws=_aws_client, ssh_key=_ssh_key, ssh=_ssh, server=_server)
 
 
 def _connection(name: str) -> Connection | None:
@@ -117,23 +120,34 @@ def _server(name: str) -> ServerLogin:
     )
 
 
+def _ssh(name: str) -> SshLogin:
+    hook = _ssh_hook(name)
+    shown = hook.host_key
+    extra = _key_fields(hook) | {"host_key": shown and f"{shown.get_name()} {shown.get_base64()}"}
+    connection = hook.get_connection(name)
+    return ssh_login.login(name, connection.host, hook.port, connection.login, extra)
+
+
 def _ssh_key(name: str) -> str:
+    return ssh_login.key_of(name, _key_fields(_ssh_hook(name)))
+
+
+def _ssh_hook(name: str) -> SSHHook:
+    from airflow.providers.ssh.hooks.ssh import SSHHook  # slow to import
+
     if (connection := _connection(name)) is None:
+        raise ssh_login.missing(name)
+    ssh_login.refuse_other_type(name, connection.conn_type)
+    try:
+        # The hosts of a topology are not in their Connection.
+        return SSHHook(ssh_conn_id=name, remote_host=connection.host or name)
+    except (AirflowException, ValueError) as error:
         raise TargetError(
-            f"Connection {name}: there is none; the topology names it: make it, of type ssh, with "
-            "the hosts' private key in its extra field `private_key`"
-        )
-    extra = connection.extra_dejson
-    if key := extra.get("private_key"):
-        return str(key)
-    if file := extra.get("key_file"):
-        try:
-            return Path(str(file)).read_text(encoding="utf-8")
-        except OSError as error:
-            raise TargetError(
-                f"Connection {name}: its key_file {file} cannot be read: {meaning_of(error)}"
-            ) from error
-    raise TargetError(
-        f"Connection {name}: has neither `private_key` nor `key_file` among its extra fields; "
-        "hosts are reached with a key, not with a password"
-    )
+            f"connection {name}: its extra fields `private_key` and `host_key` have to be whole "
+            "keys (RSA, ECDSA or Ed25519), and `key_file` is not set beside `private_key`"
+        ) from error
+
+
+def _key_fields(hook: SSHHook) -> dict[str, Any]:
+    extra = hook.get_connection(str(hook.ssh_conn_id)).extra_dejson
+    return {"private_key": extra.get("private_key"), "key_file": hook.key_file}

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import asyncssh
+import pytest
+
 from tests.airflow.conftest import run_python
 
 AWS_CLIENT = """
@@ -50,14 +53,24 @@ try:
 except TargetError as error:
     print("REFUSED", error)
 """
-# What a key would look like; the text is all that matters here.
-KEY = "-----BEGIN KEY-----\nc2VjcmV0\n-----END KEY-----\n"
+SSH = """
+from benchlab.errors import TargetError
+from benchlab_airflow.connections import access
+try:
+    login = access().ssh("benchlab_hosts")
+    print("LOGIN", login.host, login.port, login.user, login.host_key)
+    assert login.key == KEY and KEY not in repr(login)
+except TargetError as error:
+    print("REFUSED", error)
+"""
+KEY = asyncssh.generate_private_key("ssh-ed25519").export_private_key().decode()
+HOST_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHlbv0QUGMJSz0nYHlDJ8cWJ7gMFEnmiqXWmDwFCWKzS"
 
 
-def ssh_key(env: dict[str, str], **connection: object) -> str:
+def ssh_key(env: dict[str, str], code: str = SSH_KEY, **connection: object) -> str:
     """What is said of a Connection `benchlab_hosts` with these fields."""
     fields = {"conn_type": "ssh", "host": "client", **connection}
-    return run_python(SSH_KEY, env, AIRFLOW_CONN_BENCHLAB_HOSTS=json.dumps(fields))
+    return run_python(code, env, AIRFLOW_CONN_BENCHLAB_HOSTS=json.dumps(fields))
 
 
 def test_the_key_of_hosts_is_in_their_connection(airflow_env: dict[str, str]) -> None:
@@ -79,7 +92,7 @@ def test_or_in_a_file_that_the_connection_names(
 def test_a_connection_without_a_key_is_refused_by_name(airflow_env: dict[str, str]) -> None:
     """The error says what is missing, and shows nothing of what is there."""
     said = ssh_key(airflow_env, password="hunter2", extra={"private_key_passphrase": "hunter3"})
-    assert said.splitlines()[-1].startswith("REFUSED Connection benchlab_hosts: has neither")
+    assert said.splitlines()[-1].startswith("REFUSED connection benchlab_hosts: has neither")
     assert "hunter" not in said
 
 
@@ -88,14 +101,43 @@ def test_a_key_file_that_cannot_be_read_is_named(
 ) -> None:
     """With the Connection that names it."""
     said = ssh_key(airflow_env, extra={"key_file": str(tmp_path / "missing")}).splitlines()[-1]
-    assert said.startswith("REFUSED Connection benchlab_hosts: ")
+    assert said.startswith("REFUSED connection benchlab_hosts: ")
     assert str(tmp_path / "missing") in said
 
 
 def test_a_connection_that_is_missing_is_named(airflow_env: dict[str, str]) -> None:
     """With what to make of it."""
     said = run_python(SSH_KEY, airflow_env).splitlines()[-1]
-    assert said.startswith("REFUSED Connection benchlab_hosts: there is none")
+    assert said.startswith("REFUSED connection benchlab_hosts: there is none")
+
+
+def test_a_host_is_logged_in_to_as_its_connection_says(airflow_env: dict[str, str]) -> None:
+    """The SSH provider's hook reads it; the key is in no repr."""
+    code = f"KEY = {KEY!r}{SSH}"
+    extra = {"private_key": KEY, "host_key": HOST_KEY}
+    said = ssh_key(airflow_env, code, login="bench", port=2222, extra=extra)
+    assert said.splitlines()[-1] == f"LOGIN client 2222 bench {HOST_KEY}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"conn_type": "mysql"}, "its type is mysql; hosts are reached by ssh"),
+        ({"extra": {"private_key": KEY}}, "extra.host_key: missing"),
+        (
+            {"extra": {"private_key": "no key"}},
+            "its extra fields `private_key` and `host_key` have",
+        ),
+        ({"login": ""}, "login: missing"),
+    ],
+)
+def test_what_does_not_lead_to_a_host_is_refused(
+    airflow_env: dict[str, str], changes: dict[str, object], why: str
+) -> None:
+    """By the name of the Connection and its field."""
+    fields = {"login": "bench", "extra": {"private_key": KEY, "host_key": HOST_KEY}, **changes}
+    said = ssh_key(airflow_env, SSH, **fields).splitlines()[-1]
+    assert said.startswith(f"REFUSED connection benchlab_hosts: {why}")
 
 
 S3_CLIENT = """

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from benchlab.errors import TargetError, meaning_of
-from benchlab.hosts import server_login
+from benchlab.hosts import server_login, ssh_login
 from benchlab.hosts.server_login import ServerLogin
+from benchlab.hosts.ssh_login import SshLogin
 
 # A boto3 client for a service ("ec2") in a region.
 Clients = Callable[[str, str], Any]
@@ -75,6 +76,8 @@ def _named_faults() -> Iterator[None]:
 
 
 def _ssh_key_from_file(name: str) -> str:
+    if os.environ.get(server_login.variable_of(name)):
+        return _ssh_from_environment(name).key
     path = Path(os.environ.get("BENCHLAB_SSH_KEY") or Path.home() / ".ssh" / "id_ed25519")
     try:
         return path.read_text(encoding="utf-8")
@@ -91,21 +94,30 @@ def _server_from_environment(connection: str) -> ServerLogin:
     return server_login.from_text(connection, text)
 
 
+def _ssh_from_environment(connection: str) -> SshLogin:
+    if not (text := os.environ.get(server_login.variable_of(connection))):
+        raise ssh_login.missing(connection)
+    return ssh_login.from_text(connection, text)
+
+
 @dataclass(frozen=True)
 class Access:
-    """Where AWS clients and SSH keys come from.
+    """Where AWS clients and logins come from.
 
     Attributes:
         aws: makes a boto3 client for a service in a region.
         ssh_key: the text of the private key for a topology's hosts, by the topology's ``ssh``
             name; it is never logged and never part of a command line. TargetError where it cannot
             be read.
+        ssh: the login of a host, by the name of its Connection. TargetError where there is none, or
+            it is not valid.
         server: the login of a database server, by the name of its Connection. TargetError where
             there is none, or it is not valid.
     """
 
     aws: Clients = _aws_from_environment
     ssh_key: Callable[[str], str] = _ssh_key_from_file
+    ssh: Callable[[str], SshLogin] = _ssh_from_environment
     server: Callable[[str], ServerLogin] = _server_from_environment
 
     @classmethod

@@ -74,23 +74,32 @@ def from_text(connection: str, text: str) -> ServerLogin:
     Raises:
         TargetError: names the field that is missing or not valid.
     """
-    try:
-        found = json.loads(text) if text.lstrip().startswith("{") else _from_uri(text)
-    except ValueError as error:
-        raise _fault(connection, f"{variable_of(connection)} is neither a URI nor JSON") from error
-    extra = found.get("extra") or {}
-    try:
-        known = json.loads(extra) if isinstance(extra, str) else dict(extra)
-    except ValueError as error:
-        raise _fault(connection, "extra: not JSON") from error
+    found, extra = fields_of(connection, text)
     return login(
         connection,
         found.get("host"),
         found.get("port"),
         found.get("login"),
         found.get("password"),
-        known,
+        extra,
     )
+
+
+def fields_of(connection: str, text: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The fields of a Connection written as a URI or as JSON, and its extra fields.
+
+    Raises:
+        TargetError: it is neither.
+    """
+    try:
+        found = json.loads(text) if text.lstrip().startswith("{") else _from_uri(text)
+    except ValueError as error:
+        raise _fault(connection, f"{variable_of(connection)} is neither a URI nor JSON") from error
+    extra = found.get("extra") or {}
+    try:
+        return found, json.loads(extra) if isinstance(extra, str) else dict(extra)
+    except ValueError as error:
+        raise _fault(connection, "extra: not JSON") from error
 
 
 def login(
@@ -167,6 +176,7 @@ def _from_uri(text: str) -> dict[str, Any]:
         host, port = address, ""
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
     return {
+        "conn_type": parts.scheme,
         "host": unquote(host).strip("[]"),
         "port": port,
         "login": unquote(user) if at else "",

@@ -19,7 +19,15 @@ from benchlab.errors import SpecError
 from benchlab.language import REFERENCE, message
 from benchlab.plan import topology
 from benchlab.plan.document_tables import Layout
-from benchlab.plan.documents import Frozen, Name, flat, from_yaml, read_text, validated
+from benchlab.plan.documents import (
+    ConnectionName,
+    Frozen,
+    Name,
+    flat,
+    from_yaml,
+    read_text,
+    validated,
+)
 from benchlab.plan.fields.budget import Budget
 from benchlab.plan.fields.client import Client
 from benchlab.plan.fields.dataset import AnyDataset
@@ -37,9 +45,6 @@ Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}([_-][A-Za-z0-9]{1,8})*$")]
 ThreadCounts = Annotated[
     tuple[Annotated[int, Field(ge=1, le=10_000)], ...], Field(min_length=1, strict=False)
 ]
-# As Airflow names Connections, and the environment variables that define them.
-CONNECTION_NAME = r"^[A-Za-z][A-Za-z0-9_]{0,199}$"
-ConnectionName = Annotated[str, Field(pattern=CONNECTION_NAME)]
 
 MAX_DEPLOYMENTS = 20
 MAX_TRIALS = 100_000

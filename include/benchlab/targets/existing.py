@@ -1,4 +1,6 @@
-"""The target ``existing``: servers or clusters that somebody else runs, measured from this machine.
+"""The target ``existing``: servers or clusters that somebody else runs.
+
+The client is this machine, or a host that the report type's ``client.connection`` leads to.
 
 A report type names an Airflow Connection for each side. Nothing is deployed, stopped, configured or
 restarted there; see :mod:`benchlab.engines.given`. While a campaign is at work, its directory has
@@ -9,11 +11,12 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from benchlab import engines, workloads
 from benchlab.engines import given
@@ -24,8 +27,10 @@ from benchlab.hosts.executor import Executor, LocalExecutor
 from benchlab.hosts.server_login import ServerLogin, Tls
 from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.report_type import SIDES, ReportSpec, Side
-from benchlab.targets import local
+from benchlab.targets import fleet_files, local, owned_hosts
 from benchlab.targets.direct import Direct
+from benchlab.targets.fleet import FleetTarget
+from benchlab.targets.lent_client import LentClient, visited
 from benchlab.targets.target import Balancer, Say, Taken
 from benchlab.targets.this_machine import SCHEMA_FILE, OnThisMachine
 from benchlab.workloads.client import Endpoint, Session, program_of
@@ -44,8 +49,25 @@ end
 """
 
 
+class _OfClient:
+    """A member that the client's host decides: the other one's, or else that of this machine."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, target: Target | None, owner: type) -> Any:
+        if target is None:
+            return self
+        host = target._host
+        return getattr(super(Target, target) if host is None else host, self._name)
+
+
+def _of_client() -> Any:
+    return _OfClient()
+
+
 class Target(OnThisMachine):
-    """Servers that exist; the client runs on this machine."""
+    """Servers that exist."""
 
     name = "existing"
     place = "servers that exist"
@@ -65,7 +87,8 @@ class Target(OnThisMachine):
                 "port": engine.instance.port,
                 "database": engine.instance.database,
             }
-            self.executor.put(self.directory / side / SCHEMA_FILE, json.dumps(schema))
+            (self.state / side).mkdir(parents=True, exist_ok=True)
+            fleet_files.write(self.state / side / SCHEMA_FILE, json.dumps(schema))
 
     def provision(self, say: Say) -> None:
         for side in self.sides:
@@ -74,6 +97,27 @@ class Target(OnThisMachine):
     def check_client(self) -> None:
         for side in self.sides:
             self._check_login(side)
+
+    # The client's host
+
+    @cached_property
+    def _host(self) -> FleetTarget | None:
+        """The client's host; None where it is this machine."""
+        if self.spec.client.connection is None:
+            return None
+        return LentClient(self.home, self.campaign, self.plan, self.spec, self.access)
+
+    # Another host leaves this machine, and its lock, to others.
+    executor, directory, client_host, client_alone, load_threads, acquire, interrupt = (
+        _of_client() for _ in range(7)
+    )
+
+    def executors(self) -> dict[str, Executor]:
+        return {self.client_host: self.executor}
+
+    def close(self) -> None:
+        if self._host is not None:
+            self._host.close()
 
     def changed(self, side: Side) -> str | None:
         """See :class:`Deployment`: an upgrade in the middle of the campaign."""
@@ -119,7 +163,8 @@ class Target(OnThisMachine):
     def _client_facts(self) -> dict[str, str]:
         """What the client's host is, and its sysbench."""
         printed = self.executor.run([self._sysbench, "--version"]).stdout
-        return {**local.system(), "sysbench": printed.splitlines()[0].strip()}
+        system = self._host.facts() if isinstance(self._host, LentClient) else local.system()
+        return {**system, "sysbench": printed.splitlines()[0].strip()}
 
     @property
     def _sysbench(self) -> str:
@@ -127,8 +172,12 @@ class Target(OnThisMachine):
         return self.client_path or "sysbench"
 
     def _check_tools(self) -> None:
-        """Check that this machine has what a campaign needs that is driven from it."""
-        local.check_tools(TOOLS)
+        """Check that the client's host has what a campaign needs."""
+        if isinstance(self._host, LentClient):
+            self._host.preflight()
+            self._host.make_ready()
+        else:
+            local.check_tools(TOOLS)
         client, workload = self.spec.client, workloads.workload_of(self.spec)
         if client.archive is None:
             choose(
@@ -141,16 +190,24 @@ class Target(OnThisMachine):
 
         It needs no Connection: the logins are in the campaign's directory.
         """
+        lent = (taken.state / fleet_files.FLEET_FILE).exists()
+        if lent and taken.ask_driver:
+            fleet_files.end_driver(taken.state)
         removed, faults = 0, list[str]()
         for side in SIDES:
-            with noting(faults):
-                removed += _remove_schema(taken.state / side, side, taken.campaign)
+            with noting(faults), _client_of(taken, lent) as (executor, directory):
+                removed += _remove_schema(taken, side, directory / side, executor)
         if faults:
             raise TargetError(
                 f"{taken.campaign}: its schema was not dropped: {'; '.join(faults)}; "
                 f"`benchlab give-back {taken.campaign}` tries again"
             )
-        return [f"{removed} schema{'s' * (removed != 1)} dropped"]
+        said = [f"{removed} schema{'s' * (removed != 1)} dropped"]
+        if lent:
+            owned_hosts.give_back(taken.state, taken.access)
+            fleet_files.forget(taken.state)
+            said.append("the client's host cleaned")
+        return said
 
     def _login(self, side: Side) -> ServerLogin:
         if side not in self._logins:
@@ -166,11 +223,7 @@ class Target(OnThisMachine):
 
     def _with_own_ca(self, side: Side, login: ServerLogin) -> ServerLogin:
         """With a copy of the CA's file, so that giving back does not depend on the original."""
-        if login.tls is None or login.tls.ca is None:
-            return login
-        copy = self.directory / f"ca-{side}.pem"
-        self.executor.put(copy, login.tls.ca.read_text(encoding="utf-8"))
-        return replace(login, tls=Tls(copy))
+        return _with_ca_at(self.directory / f"ca-{side}.pem", login, self.executor)
 
     def _check_login(self, side: Side) -> None:
         """Log in as a trial's client does: sysbench reads passwords and TLS in a way of its own."""
@@ -220,18 +273,49 @@ def asked(spec: ReportSpec, access: Access) -> dict[Side, str]:
     Raises:
         TargetError: there is no such Connection, or the server does not answer; says what to do.
     """
+    with _asking(spec, access) as (executor, directory):
+        found = {}
+        for side, name in spec.connections.items():
+            login = _with_ca_at(directory / f"ca-{side}.pem", access.server(name), executor)
+            found[side] = _given(login, side, directory / side, executor).reported()
+        return found
+
+
+@contextmanager
+def _asking(spec: ReportSpec, access: Access) -> Iterator[tuple[Executor, Path]]:
+    """The client's host, and a directory there to be removed, before there is a campaign."""
+    if spec.client.connection is not None:
+        with visited(access, spec.client.connection) as (executor, directory):
+            yield executor, directory
+        return
     with tempfile.TemporaryDirectory(prefix="benchlab-") as folder:
-        return {
-            side: _given(access.server(name), side, Path(folder) / side).reported()
-            for side, name in spec.connections.items()
-        }
+        yield LocalExecutor(Path(folder), ""), Path(folder)
+
+
+@contextmanager
+def _client_of(taken: Taken, lent: bool) -> Iterator[tuple[Executor, Path]]:
+    """The client's host of a campaign, and its directory there."""
+    if not lent:
+        yield LocalExecutor(taken.state, taken.campaign), taken.state
+        return
+    client = fleet_files.read_fleet(taken.state).client
+    with fleet_files.open_host(taken.state, client) as executor:
+        yield executor, fleet_files.directory_on(client, taken.campaign)
+
+
+def _with_ca_at(copy: Path, login: ServerLogin, executor: Executor) -> ServerLogin:
+    """With a copy of its CA's file on the client's host, which has no other."""
+    if login.tls is None or login.tls.ca is None:
+        return login
+    executor.put(copy, login.tls.ca.read_text(encoding="utf-8"))
+    return replace(login, tls=Tls(copy))
 
 
 def _given(
     login: ServerLogin,
     side: Side,
     directory: Path,
-    executor: Executor | None = None,
+    executor: Executor,
     *,
     engine: str = "mariadb",
     version: str = "",
@@ -252,18 +336,19 @@ def _given(
         campaign=campaign,
         login=login,
     )
-    executor = executor or LocalExecutor(directory, campaign)
     return given.CLASSES[engine](executor, instance, fill)
 
 
-def _remove_schema(directory: Path, side: Side, campaign: str) -> bool:
+def _remove_schema(taken: Taken, side: Side, directory: Path, executor: Executor) -> bool:
     """Drop a side's schema; False where the campaign has none. Its files stay until it has none."""
-    note = directory / SCHEMA_FILE
+    note = taken.state / side / SCHEMA_FILE
     if not note.exists():
         return False
     noted = json.loads(note.read_text(encoding="utf-8"))
     # Account and password are in the client's option file.
     login = ServerLogin(noted["connection"], noted["host"], noted["port"], "", "")
-    dropped = _given(login, side, directory, database=noted["database"], campaign=campaign).remove()
+    database, campaign = noted["database"], taken.campaign
+    server = _given(login, side, directory, executor, database=database, campaign=campaign)
+    dropped = server.remove()
     note.unlink()
     return dropped

@@ -164,16 +164,16 @@ class Target(FleetTarget):
                 f"{executor.host}: {host.user} has no sudo without a password "
                 f"({sudo.stderr.strip() or sudo.exit_code}); TiUP and restores need it"
             )
-        cluster, roles = engines.cluster_of(self.plan.engine), {*host.roles}
+        roles = {*host.roles}
+        executor.run(["sudo", "-n", "mkdir", "-p", str(host.data)])
+        if roles == {"client"}:  # TiUP's packages are in its owner's home
+            return
+        cluster = engines.cluster_of(self.plan.engine)
         stores = [*self.plan.sides.values()] if "tikv" in roles else []
         restores = bool(roles & {"pd", "tikv"}) and any(t.restore for t in self.plan.trials)
-        if roles != {"client"} and (
-            why := cluster.host_fault(executor, host.user, stores, restores=restores)
-        ):
+        if why := cluster.host_fault(executor, host.user, stores, restores=restores):
             raise TargetError(f"{executor.host}: {why}")
-        executor.run(["sudo", "-n", "mkdir", "-p", str(host.data)])
-        if roles != {"client"}:  # TiUP's packages are in its owner's home
-            self._check_disk(host)
+        self._check_disk(host)
 
     def _check_disk(self, host: FleetHost) -> None:
         """Whether there is room for all sides, counting what a resumed campaign has there."""

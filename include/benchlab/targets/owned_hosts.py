@@ -111,6 +111,8 @@ def clean(fleet: Fleet, key: str, campaign: str) -> list[str]:
 def _remove_clusters(
     fleet: Fleet, executors: Callable[[FleetHost], Executor], campaign: str
 ) -> list[str]:
+    if not fleet.with_role("tidb"):  # a client's host beside somebody else's cluster
+        return []
     directory = fleet_files.directory_on(fleet.client, campaign)
     faults = []
     clusters = [engine.cluster for engine in engines.by_name().values() if engine.cluster]

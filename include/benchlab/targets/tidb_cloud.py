@@ -40,23 +40,6 @@ from benchlab.targets.target import Say, Taken
 SPARE_MINUTES = 120.0
 
 
-class _OfClient:
-    """A member that the client's host decides: the rented one's, or else that of this machine."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, target: Target | None, owner: type) -> Any:
-        if target is None:
-            return self
-        host = target._rented
-        return getattr(super(Target, target) if host is None else host, self._name)
-
-
-def _of_client() -> Any:
-    return _OfClient()
-
-
 class Target(existing.Target):
     """One cluster of TiDB Cloud, for one campaign."""
 
@@ -86,10 +69,10 @@ class Target(existing.Target):
 
     def preflight(self) -> None:
         """See :class:`BaseTarget`: tools, the API key, and the request, which the API checks."""
-        if self._rented is None:
+        if self._host is None:
             self._check_tools()
         else:
-            self._rented.preflight()
+            self._host.preflight()
         if self._lease is None:
             clusters.check(self._api, self._request("benchlab-check"))
 
@@ -101,8 +84,8 @@ class Target(existing.Target):
                 or cannot be reached.
         """
         lease = self._lease or self._begin_lease()
-        if self._rented is not None:
-            self._rented.provision(say)  # first, because it costs less than a cluster that waits
+        if self._host is not None:
+            self._host.provision(say)  # first, because it costs less than a cluster that waits
         made = clusters.create(self._api, self._request(lease.name), lease.project)
         say(f"TiDB Cloud: cluster {made.name}")
         self._check_version(made)
@@ -128,31 +111,19 @@ class Target(existing.Target):
     # The client's host
 
     @cached_property
-    def _rented(self) -> RentedClient | None:
+    def _host(self) -> RentedClient | None:
         """The rented client; None where this machine is the client."""
         if self._topology.fleet is None:
             return None
         return RentedClient(self.home, self.campaign, self.plan, self.spec, self.access)
 
-    # A rented client leaves this machine, and its lock, to others.
-    executor, directory, client_host, client_alone, load_threads, acquire, interrupt = (
-        _of_client() for _ in range(7)
-    )
-
-    def executors(self) -> dict[str, Executor]:
-        return {self.client_host: self.executor}
-
-    def close(self) -> None:
-        if self._rented is not None:
-            self._rented.close()
-
     def _client_facts(self) -> dict[str, str]:
-        return super()._client_facts() if self._rented is None else self._rented.facts()
+        return super()._client_facts() if self._host is None else self._host.facts()
 
     def _open_to(self) -> str:
         """Who may use the public endpoint: who was named, else the rented client alone."""
         named = self._topology.open_to
-        return named or f"{cast(RentedClient, self._rented).fleet.client.ssh_address}/32"
+        return named or f"{cast(RentedClient, self._host).fleet.client.ssh_address}/32"
 
     @classmethod
     def return_others(cls, taken: Taken) -> list[str]:

@@ -25,9 +25,10 @@ from benchlab.campaign import report_types
 from benchlab.errors import SpecError
 from benchlab.home import ID
 from benchlab.plan import versions
+from benchlab.plan.documents import CONNECTION_NAME
 from benchlab.plan.fields import dataset
 from benchlab.plan.fields.budget import Budget
-from benchlab.plan.report_type import CONNECTION_NAME, SIDES, ReportSpec, Side
+from benchlab.plan.report_type import SIDES, ReportSpec, Side
 
 OWN_PLAN = "none"
 ANY_CLIENT = "auto"

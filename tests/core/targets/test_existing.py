@@ -101,6 +101,8 @@ def test_a_target_that_deploys_has_versions_and_no_connections() -> None:
     local = report_types.load(path)
     with pytest.raises(SpecError, match="version: running: the target local deploys a server"):
         fit.check(local.with_overrides({"engines.tidb.baseline.version": "running"}), "x")
+    with pytest.raises(SpecError, match=r"client\.connection: the target local has a client"):
+        fit.check(local.with_overrides({"client.connection": "loader"}), "x")
     with pytest.raises(SpecError, match="connections: the target local deploys its own servers"):
         fit.check(local.with_overrides({"connections": CONNECTIONS}), "x")
 

@@ -18,6 +18,11 @@ def faults(spec: ReportSpec) -> Iterator[str]:
     if not targets.by_name()[spec.target].can.deploys:
         yield from _servers_that_exist(spec)
         return
+    if spec.client.connection:
+        yield (
+            f"client.connection: the target {spec.target} has a client's host of its own; leave it "
+            "out"
+        )
     if spec.connections:
         yield f"connections: the target {spec.target} deploys its own servers; leave it out"
     for name, entry in spec.engines.items():

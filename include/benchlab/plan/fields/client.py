@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import pydantic
 from pydantic import Field
 
-from benchlab.plan.documents import Frozen, Text
+from benchlab.plan.documents import ConnectionName, Frozen, Text
 
 # As sysbench's help writes it, without the dashes.
 OptionName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,63}$")]
@@ -31,6 +31,8 @@ class Client(Frozen):
     """How the client is called, beyond workload, threads and time.
 
     Attributes:
+        connection: the Airflow Connection of type ``ssh`` that leads to the client's host, beside a
+            server that exists; None: the target's own client, which there is this machine.
         program: the program that runs the workloads; None: the first suitable one that is on the
             client's host.
         version: what that program has to report as its version; None: any.
@@ -46,6 +48,7 @@ class Client(Frozen):
         script: what the workloads ``lua_reads`` and ``lua_writes`` run.
     """
 
+    connection: ConnectionName | None = None
     program: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,63}$")] | None = None
     version: Annotated[str, Field(pattern=r"^v?[0-9][0-9A-Za-z.+-]*$")] | None = None
     path: Annotated[str, Field(pattern=r"^/[^\x00-\x1f\x7f]*$")] | None = None
