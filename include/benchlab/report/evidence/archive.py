@@ -38,9 +38,6 @@ LIMITS = {
     "calibration/": 64 * _MIB,
     "report/": 8 * _MIB,
 }
-# An archive up to this size, packed and unpacked, is packed again in memory to find the part that
-# was changed.
-MAX_LOCATED_BYTES = 64 * 1024**2
 
 _CHUNK = 1 << 20
 _DATE = (1980, 1, 1, 0, 0, 0)  # the earliest that a ZIP archive knows
@@ -198,29 +195,8 @@ class _Zip(Archive):
                 "where it was packed anew, unpack it and verify the directory"
             )
             return self._path.name, sentence
-        return self._located(end)
-
-    def _located(self, end: bytes) -> tuple[str, str]:
-        """Where it was changed; by packing it again, which takes the same zlib."""
-        where = "it is in a header, not in a file's content"
-        unpacked = sum(entry.file_size for entry in self._entries.values())
-        if max(self._path.stat().st_size, unpacked) <= MAX_LOCATED_BYTES:
-            found = self._path.read_bytes()
-            again = pack({name: read(self, name) for name in self.names})
-            if len(again) == len(found):
-                at = next(i for i, (a, b) in enumerate(zip(found, again, strict=True)) if a != b)
-                if at >= len(found) - len(end):
-                    return self._path.name, "changed: its comment, with the SHA-256 of the rest"
-                return self._owner(at), f"changed: byte {at} of {self._path.name}, {where}"
+        where = "in a header or its comment, not in a file's content"
         return self._path.name, f"changed since it was written: {where}"
-
-    def _owner(self, at: int) -> str:
-        """The name of the file to whose entry a byte belongs; else the name of the archive."""
-        if at >= self._archive.start_dir:
-            return self._path.name
-        before = [e for e in self._entries.values() if e.header_offset <= at]
-        last = max(before, key=lambda entry: entry.header_offset, default=None)
-        return self._path.name if last is None else last.filename
 
 
 class _Directory(Archive):

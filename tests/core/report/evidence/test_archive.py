@@ -38,7 +38,8 @@ def test_no_byte_of_an_archive_changes_unnoticed(
     with zipfile.ZipFile(io.BytesIO(good)) as opened:
         for entry in opened.infolist():
             start = entry.header_offset + 30 + len(entry.filename.encode())
-            if start <= at < start + entry.compress_size:
+            # The last byte of a packed file has bits that unpacking does not read.
+            if start <= at < start + entry.compress_size - 1:
                 assert entry.filename in named(found)
     path.unlink()
 
@@ -67,17 +68,15 @@ def test_an_archive_of_another_length_is_found(
     assert not verified(content[change]).holds
 
 
-def test_a_change_in_a_header_is_located(
-    good: bytes, verified: Callable[..., Verification]
-) -> None:
-    """The date of an entry: no content differs, and the entry's file is named."""
+def test_a_change_in_a_header_is_found(good: bytes, verified: Callable[..., Verification]) -> None:
+    """The date of an entry, though no content differs."""
     with zipfile.ZipFile(io.BytesIO(good)) as opened:
         entry = opened.getinfo("trials.json")
     flipped = bytearray(good)
     flipped[entry.header_offset + 12] ^= 1
     (difference,) = verified(bytes(flipped)).differences
-    assert difference.file == "trials.json"
-    assert f"byte {entry.header_offset + 12} of evidence.zip" in difference.found
+    assert difference.file == "evidence.zip"
+    assert "in a header or its comment, not in a file's content" in difference.found
 
 
 @pytest.mark.parametrize(
@@ -205,21 +204,6 @@ def test_an_archive_that_unpacks_to_too_much_is_refused(
     ):
         (difference,) = verified(content).differences
         assert "too large" in difference.found
-
-
-def test_a_small_archive_of_much_is_not_packed_again_to_say_where_it_changed(
-    good: bytes, verified: Callable[..., Verification], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """That it changed is said; memory has an end."""
-    with zipfile.ZipFile(io.BytesIO(good)) as opened:
-        entry = opened.getinfo("trials.json")
-        unpacked = sum(each.file_size for each in opened.infolist())
-    assert len(good) < unpacked
-    flipped = bytearray(good)
-    flipped[entry.header_offset + 12] ^= 1
-    for limit, told in ((unpacked, "trials.json"), (unpacked - 1, "evidence.zip")):
-        monkeypatch.setattr(archive, "MAX_LOCATED_BYTES", limit)
-        assert named(verified(bytes(flipped))) == {told}
 
 
 def test_a_directory_with_links_and_pipes_is_refused(good: bytes, tmp_path: Path) -> None:
