@@ -471,7 +471,7 @@ def test_every_faulty_field_of_a_form_is_named_at_once(airflow_env: dict[str, st
             "SpecError: Workloads (workloads): nothing is chosen; at least one is needed",
             "Client threads (threads): found 'abc'; allowed: a whole number from 1 to 10,000",
             "Rounds (rounds): found 0; allowed: a whole number from 1 to 1,000",
-            "Seconds a trial (seconds): found -5; allowed: a whole number from 1 to 86,400",
+            "Seconds per trial (seconds): found -5; allowed: a whole number from 1 to 86,400",
             "Threshold (%) (threshold_pct): found 0; allowed: a number above 0 to 50",
             "rouns: unknown key, or one that cannot be changed in the form; change it in ",
             "Baseline version (baseline): 'kiwi' is not a version of any engine of this ",

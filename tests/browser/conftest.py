@@ -232,7 +232,7 @@ def fill_in(page: Page, airflow: Airflow) -> RunPage:
         form.remove(workload)
     form.field("Client threads").fill("1\n3\n")
     form.field("Rounds").fill("1")
-    form.field("Seconds a trial").fill("2")
+    form.field("Seconds per trial").fill("2")
     form.open("Dataset")
     form.field("Tables").fill("1")
     form.field("Rows a table").fill("1000")

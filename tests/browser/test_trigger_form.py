@@ -61,13 +61,13 @@ def test_the_form_refuses_what_cannot_be_measured(page: Page) -> None:
     form.field("Candidate version").fill("banana")
     form.field("Client threads").fill("abc\n4")
     form.field("Rounds").fill("0")
-    form.field("Seconds a trial").fill("-5")
+    form.field("Seconds per trial").fill("-5")
     form.trigger()
     for said in (
         "Candidate version (candidate): 'banana' is not a version",
         "Client threads (threads): found 'abc'; allowed: a whole number from 1 to 10,000",
         "Rounds (rounds): found 0; allowed: a whole number from 1 to 1,000",
-        "Seconds a trial (seconds): found -5",
+        "Seconds per trial (seconds): found -5",
     ):
         expect(form.dialog).to_contain_text(said)
     expect(page).to_have_url(re.compile(f"/dags/{DAG}$"))

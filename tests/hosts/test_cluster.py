@@ -303,7 +303,7 @@ def test_a_server_that_ended_is_counted_and_named(
     assert running.columns()["ended_servers"] == 1
     (said,) = map(str, running.ended_servers())
     moment = r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC"
-    named, before = rf"{component} on {host}", r"; before that its log said: .*ready to serve"
+    named, before = rf"{component} on {host}", r"; the last lines of its log: .*ready to serve"
     waits = f"{named} ended at {moment}; systemd had not restarted it yet when asked"
     assert re.match(waits + before, said), said
     assert not running.running()

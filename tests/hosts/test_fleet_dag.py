@@ -248,8 +248,8 @@ def test_a_fleet_with_a_dataset_that_loses_a_spot_host_in_a_trial_goes_on(
     assert campaign.environment["replaced_hosts"] == "0: tikv-2"
     page = (machine.here.reports / "interrupted" / "report.md").read_text().replace("\\", "")
     assert "a host was lost and replaced: tikv-2" in page
-    assert "trials before and after that are of two deployments" in page
-    assert "not in content" not in page, "the rows of the two sides are the same"
+    assert "trials before and after that belong to two deployments" in page
+    assert "with different contents" not in page, "the rows of the two sides are the same"
     found = machine.verified("interrupted")
     assert found.outcome == "holds", found.lines()
 
@@ -365,7 +365,7 @@ def test_the_published_plan_of_tidb_cloud_is_measured_and_leaves_nothing(
         "TiDB Cloud Sysbench Performance Test Report for TiDB v7.1.3",
         "c6a.2xlarge",
         "raft-engine.prefill-for-recycle: true",
-        "were asked for and not set: only",
+        "were requested but not set: only",
         "16C32G",
         "Differences from the document",
         "there is no verdict",

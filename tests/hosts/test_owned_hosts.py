@@ -222,7 +222,7 @@ def test_a_tikv_that_is_killed_is_named_in_the_load_and_in_a_trial(owned: Owned)
     assert bad, "one was killed in a trial"
     gate, named, *_ = bad[0].reasons
     assert gate.startswith("gate server_alive failed: found 1, allowed at most 0")
-    waits = "; systemd had not restarted it yet when asked; before that its log said: "
+    waits = "; systemd had not restarted it yet when asked; the last lines of its log: "
     assert re.match(ended + waits + ".*server is ready to serve", named), named
     page = (machine.here.reports / "named" / "report.md").read_text().replace("\\", "")
     assert "a stage that prepares or checks the data (1): load (" in page

@@ -176,7 +176,7 @@ def rendered(machine: Machine, campaign: str, form: str) -> str:
 
 
 def test_a_killed_server_never_reaches_the_report(machine: Machine) -> None:
-    """The trial is invalid, its pair of blocks is measured again, its figures are excluded."""
+    """The trial is invalid, its block is measured again, its figures are excluded."""
     run = machine.start(
         *("benchlab.cli.main", "run", "sysbench_local", "--campaign", "killed-server"),
         *machine.settings(seconds=3),

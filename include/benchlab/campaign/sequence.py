@@ -183,7 +183,7 @@ class TrialSequence:
             if len(members) == size[pair] or not all(member.valid for member in members):
                 continue  # complete, or measured again anyway
             for member in members:
-                reason = "its pair of blocks was cut by an interruption"
+                reason = "its block was cut by an interruption"
                 self.store.invalidate(self.campaign.id, member.trial.id, attempt, reason)
 
     def stopped(self) -> Stop | None:

@@ -259,7 +259,7 @@ def recorded(text: str, *ids: str) -> Said:
         ids: of messages with nothing but words and values.
 
     Example:
-        ``recorded("mariadb can be had on this machine", "engine-there")`` is
+        ``recorded("mariadb is available on this machine", "engine-there")`` is
         ``message("engine-there", engine="mariadb")``.
     """
     for id in ids:  # noqa: A001

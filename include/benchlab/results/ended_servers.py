@@ -4,7 +4,7 @@ A gate's reason says only how many ended. These sentences stand beside it, and b
 which the sides are prepared.
 
 Example:
-    ``read("tikv on kv-2 was ended by signal SIGKILL; before that its log said: nothing")`` is a
+    ``read("tikv on kv-2 was ended by signal SIGKILL; the last lines of its log: nothing")`` is a
     message, which can be said in Chinese.
 """
 

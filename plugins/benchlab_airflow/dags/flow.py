@@ -241,7 +241,7 @@ def _trials(task_id: str, trials: XComArg, attempt: int, *, deferrable: bool) ->
 
 
 def _repeat(number: int, *, deferrable: bool) -> TaskGroup:
-    """Measure pairs of blocks with an invalid trial again; usually there are none."""
+    """Measure blocks with an invalid trial again; usually there are none."""
     with TaskGroup(f"repeat_{number}", group_display_name=f"Measure again ({number})") as group:
         invalid = task(stages.repeats, task_id="find_invalid", trigger_rule=EVEN_IF_SKIPPED)(
             number + 1

@@ -246,7 +246,7 @@ def _told(work: CampaignRun, result: TrialResult | None) -> dict[str, Any] | Non
         return None
     log.info("%s; phases (s): %s", result.trial.title, result.phases)
     if not result.valid:
-        log.warning("invalid, its pair of blocks is measured again: %s", "; ".join(result.reasons))
+        log.warning("invalid, its block is measured again: %s", "; ".join(result.reasons))
     values = {metric: result.value(metric) for metric in ("tpmc", "qpm", "tps", "p95_ms")}
     log.info("%s", _figures(result))
     return {

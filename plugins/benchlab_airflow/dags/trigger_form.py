@@ -122,7 +122,7 @@ def form(spec: ReportSpec, before: str = "") -> dict[str, Param]:
         if compares
         else None,
         "seconds": _own(
-            spec, "seconds", "Seconds a trial", "What is measured; the warm-up comes before."
+            spec, "seconds", "Seconds per trial", "What is measured; the warm-up comes before."
         ),
         **_folded("Dataset", _dataset(spec)),
         **_folded("Fleet", _fleet(spec)),
@@ -456,7 +456,7 @@ def _values(plan: ReportSpec) -> str:
 def _engine(spec: ReportSpec) -> Param | None:
     if spec.engine != "auto" and list(spec.engines) == [spec.engine]:
         return None
-    first = f"auto: the first of {', '.join(spec.engines)} that can be had here"
+    first = f"auto: the first of {', '.join(spec.engines)} that is available here"
     return _choice(
         spec.engine,
         {"auto": first, **{name: name for name in spec.engines}},

@@ -161,8 +161,8 @@ def test_campaigns_of_a_quieter_period_count_for_more_noise() -> None:
     (found,) = judge([noisy], 2.0, calibration=quiet)
     assert found.ci95_pct is not None
     assert found.rounds_ci95_pct is not None
-    assert any("scatter more" in str(reason) for reason in found.reasons)
-    assert not any("scatter more" in str(reason) for reason in judged(quiet).reasons)
+    assert any("vary more" in str(reason) for reason in found.reasons)
+    assert not any("vary more" in str(reason) for reason in judged(quiet).reasons)
 
 
 def test_what_others_show_makes_no_interval_narrower() -> None:
@@ -316,7 +316,7 @@ def test_what_this_plan_cannot_decide_is_told_with_what_could() -> None:
     """An interval wider than the threshold on both sides, whatever the estimate."""
     (found,) = judge([rounds([0.2, -0.2, 0.1, -0.1])], 2.0)
     assert found.verdict == "inconclusive"
-    assert "not decidable by this plan" in str(found.reasons[-1])
+    assert "this plan cannot decide" in str(found.reasons[-1])
     assert "more than 100 rounds" in str(found.reasons[-1])
 
 
@@ -326,7 +326,7 @@ def test_a_change_near_the_threshold_comes_with_the_winners_curse() -> None:
     near = judge([rounds(D)], 2.6, calibration=quiet)[0]
     far = judge([rounds([d - 0.2 for d in D])], 2.6, calibration=quiet)[0]
     assert (near.verdict, far.verdict) == ("regression", "regression")
-    assert "larger than the truth" in str(near.reasons[-1])
+    assert "winner's curse" in str(near.reasons[-1])
     assert not far.reasons
 
 

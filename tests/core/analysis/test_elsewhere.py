@@ -198,7 +198,7 @@ def test_a_thread_count_that_moved_is_named(compared: Callable[..., Any]) -> Non
     (found,) = compared(trials)["workloads"]
     assert found["heterogeneous_threads"] == [8]
     assert found["verdict"] == "inconclusive"
-    assert "at 8 threads the throughput changed by" in found["reasons"][0]
+    assert "at 8 threads throughput changed by" in found["reasons"][0]
 
 
 @pytest.mark.parametrize("metric", ["qps", "tpmc"])

@@ -217,15 +217,15 @@ def test_how_a_server_ended_is_said_in_chinese_too() -> None:
     assert said.startswith(
         f"tikv on kv-2 ended at {at} and was started again by systemd at {again}"
     )
-    assert said.endswith(f"said: [INFO] last | {'x' * 200}...")
+    assert said.endswith(f"log: [INFO] last | {'x' * 200}...")
     chinese = load("zh").text(gates_module.reason(said))
     assert chinese.startswith(f"kv-2 上的 tikv 于 {at} 终止，systemd 于 {again} 将其重新启动")
     gone = str(ended_servers.ended("mariadb", "localhost", ended_servers.by_exit_code(137), []))
     assert gone == (
-        "mariadb on localhost was ended by signal SIGKILL; before that its log said: nothing that "
+        "mariadb on localhost was ended by signal SIGKILL; the last lines of its log: none "
         "could be read"
     )
-    assert "被信号 SIGKILL 终止；此前其日志为：没有可以读取的内容" in load("zh").text(
+    assert "被信号 SIGKILL 终止；日志的最后几行：没有可以读取的内容" in load("zh").text(
         gates_module.reason(gone)
     )
 

@@ -14,12 +14,12 @@ from benchlab.plan.report_type import SIDES
     ("baseline", "candidate", "least", "told"),
     [
         (0, 0, 1, None),
-        (0, 1, 1, "only on the candidate side, at 1 trial"),
-        (2, 0, 1, "only on the baseline side, at 2 trials"),
+        (0, 1, 1, "only on the candidate side, in 1 trial"),
+        (2, 0, 1, "only on the baseline side, in 2 trials"),
         (0, 5, 6, None),
-        (0, 6, 6, "only on the candidate side, at 6 trials"),
+        (0, 6, 6, "only on the candidate side, in 6 trials"),
         (1, 5, 1, None),
-        (1, 36, 1, "much more often on the candidate side, at 36 trials against 1"),
+        (1, 36, 1, "much more often on the candidate side, in 36 trials against 1"),
         (20, 30, 1, None),
     ],
 )

@@ -110,7 +110,7 @@ def test_a_repeated_pair_replaces_itself_and_is_counted() -> None:
     told = {(e.trial, e.attempt): tuple(map(str, e.reasons)) for e in outcome.excluded}
     assert told == {
         (bad.trial.id, 1): ("the server ended",),
-        (partner.trial.id, 1): ("its pair of blocks was measured again",),
+        (partner.trial.id, 1): ("its block was measured again",),
     }
 
 

@@ -226,7 +226,7 @@ def test_a_server_that_ended_in_the_load_is_said_and_the_time_not_learned(
     assert noted.phase == "load candidate"
     told = (
         "load (candidate): tikv on kv-1 ended at 2026-11-26 18:53:04 UTC and was started again by "
-        "systemd at 2026-11-26 18:53:19 UTC; before that its log said: [INFO] last"
+        "systemd at 2026-11-26 18:53:19 UTC; the last lines of its log: [INFO] last"
     )
     environment = store.campaign(work.campaign.id).environment
     assert environment[ended_servers.KEY] == told

@@ -259,8 +259,8 @@ def test_auto_takes_the_first_available_engine(
         program(home.servers / "mariadb" / version / "bin" / "mariadbd")
     name, reason = Resolver(home).engine(both())
     assert name == "mariadb"
-    assert "tidb cannot be had: TiDB v6.1.0" in str(reason)
-    assert "mariadb can be had on this machine" in str(reason)
+    assert "tidb is not available: TiDB v6.1.0" in str(reason)
+    assert "mariadb is available on this machine" in str(reason)
     for version in ("v6.1.0", "v6.5.0"):
         program(tmp_path / "tidb" / version / "tidb-server")
     monkeypatch.setenv("BENCHLAB_TIDB_HOME", str(tmp_path / "tidb"))
@@ -275,7 +275,7 @@ def test_an_engine_that_lacks_one_side_is_not_available(
     """Both versions are needed; the missing one is named."""
     program(tmp_path / "tidb" / "v6.1.0" / "tidb-server")
     monkeypatch.setenv("BENCHLAB_TIDB_HOME", str(tmp_path / "tidb"))
-    with pytest.raises(UnavailableError, match=r"tidb cannot be had: TiDB v6\.5\.0"):
+    with pytest.raises(UnavailableError, match=r"tidb is not available: TiDB v6\.5\.0"):
         Resolver(home).engine(both(engine="tidb"))
 
 

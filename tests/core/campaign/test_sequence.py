@@ -471,7 +471,7 @@ def spending(minutes_left: float, dollars: float = 50.0) -> Spending:
     ("dollars", "why"),
     [
         (59.5, "the hosts would have cost more than the budget's limit of $60.00"),
-        (20.0, "the time for which the hosts were rented did not suffice"),
+        (20.0, "the hosts were not rented for long enough"),
     ],
 )
 def test_measuring_stops_before_the_hosts_cost_more_than_they_may(

@@ -565,7 +565,7 @@ def test_a_server_that_was_killed_is_named_with_what_it_said_last() -> None:
     gate, *others = collected.result.reasons
     assert "gate server_alive failed: found 1, allowed at most 0" in gate
     assert f"{engine.name} on {engine.executor.host} was ended by signal SIGKILL; " in others[0]
-    assert others[0].endswith("before that its log said: ready for connections")
+    assert others[0].endswith("the last lines of its log: ready for connections")
     assert str(quality.reason(others[0])) == others[0], "as recorded"
     assert "终止" in load("zh").text(quality.reason(others[0]))
 

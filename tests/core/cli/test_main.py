@@ -151,7 +151,7 @@ def test_the_plan_for_people_says_what_will_happen(here: Here) -> None:
     done = here.run("plan", "sysbench_local")
     assert done.returncode == 0, done.stderr
     for part in (
-        *("with mariadb (tidb cannot be had", "baseline 10.2.11, candidate 10.11.5"),
+        *("with mariadb (tidb is not available", "baseline 10.2.11, candidate 10.11.5"),
         *("48 trials", "minutes", "GiB of disk", "nothing is rented"),
     ):
         assert part in done.stdout

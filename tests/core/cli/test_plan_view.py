@@ -80,7 +80,7 @@ def test_at_worst_a_plan_costs_all_its_repeats() -> None:
     assert planned.dollars is not None
     assert planned.repeat_dollars is not None
     worst = planned.dollars + planned.repeat_dollars
-    assert f"at worst: {worst:.2f} dollars, with all pairs" in plan("sysbench_ec2_first")
+    assert f"at worst: {worst:.2f} dollars, with all blocks" in plan("sysbench_ec2_first")
 
 
 def test_a_plan_does_not_assume_what_it_could_not_ask(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -316,7 +316,7 @@ def test_a_plan_on_tidb_cloud_says_what_it_lacks_and_what_it_does_not_set() -> N
         planning.refuse_undecided(HOME, spec)
     shown = plan("sysbench_v713_cloud")
     assert str(refused.value).splitlines()[0] in shown
-    assert "asked for and not set: only TiDB Cloud's support" in shown
+    assert "recorded but not set: only TiDB Cloud's support" in shown
 
 
 @pytest.mark.parametrize("way", [(), ("--json",), ("--commands",)])

@@ -164,7 +164,7 @@ def test_the_last_output_of_a_server_that_ended_is_quoted_without_its_password(
     while engine.running():
         time.sleep(0.005)
     (said,) = map(str, engine.ended_servers())
-    told = "ended with exit code 1; before that its log said: refused (redacted)"
+    told = "ended with exit code 1; the last lines of its log: refused (redacted)"
     assert said == f"fake on localhost {told}"
 
 

@@ -57,13 +57,13 @@ ActiveExitTimestamp=Thu 2026-11-26 18:53:04 UTC
     [
         (
             RESTARTED,
-            "did not answer or was restarted, and its host's systemd does not say that it ended",
+            "did not answer or was restarted, but systemd on its host has no record that it ended",
             "IDENTIFIED BY '(redacted)'",
         ),
         (
             WAITS,
             "ended at 2026-11-26 18:53:04 UTC; systemd had not restarted it yet when asked",
-            "nothing that could be read",
+            "none could be read",
         ),
     ],
 )
@@ -79,4 +79,4 @@ def test_of_a_server_that_is_counted_as_ended_no_more_is_said_than_is_known(
     executor = fakes.FakeExecutor(answer)
     side = SideOnHosts(Fleet((host,)), lambda _: executor, PurePosixPath("c1/baseline"), Ports())
     (said,) = side.how_ended([("tikv", host)], ["hunter2-hunter2"])
-    assert str(said) == f"tikv on kv-1 {how}; before that its log said: {log}"
+    assert str(said) == f"tikv on kv-1 {how}; the last lines of its log: {log}"

@@ -292,7 +292,7 @@ def test_every_image_of_the_page_is_in_the_bundle() -> None:
 def test_what_the_intervals_know_is_said_exactly_once() -> None:
     """That they are about versions, and what the rounds alone say, is in each page, and once."""
     for name in ("report.md", "report.html"):
-        assert golden_bundle()[name].decode().count("not only about this deployment") == 1
+        assert golden_bundle()[name].decode().count("not only for this deployment") == 1
 
 
 def test_the_same_campaign_gives_the_same_bytes() -> None:

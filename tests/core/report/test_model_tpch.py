@@ -60,7 +60,7 @@ def test_each_query_has_its_own_section_and_verdict() -> None:
 def test_the_page_says_what_the_figures_are() -> None:
     """Which client made them, how coarsely it counts, and that this is no TPC result."""
     page = files()["report.md"]
-    assert "These figures were made by go-tpc v1.0.12." in page
+    assert "These figures were measured with go-tpc v1.0.12." in page
     assert "in steps of 67 ms" in page
     assert "TPC-H at scale factor 10" in page
     assert "is not a TPC result" in page

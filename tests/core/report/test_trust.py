@@ -88,7 +88,7 @@ def test_a_symptom_on_one_side_only_leaves_no_conclusion(side: str) -> None:
     assert found.estimate_pct == pytest.approx(-10, abs=0.2)
     assert tuple(map(str, found.reasons)) == (
         (
-            f"the symptom stalls shows only on the {side} side, at 1 trial (expected: no "
+            f"symptom stalls appears only on the {side} side, in 1 trial (expected: no "
             "interval is empty)"
         ),
     )
@@ -211,7 +211,7 @@ def test_five_aa_campaigns_of_the_store_calibrate_a_campaign(store: Store) -> No
     found = compare(made.plan, store.trials(made.id), 2.0, calibration=known)
     assert found.workloads[0].basis == "A/A campaigns"
     assert found.workloads[0].verdict == "inconclusive"
-    assert "known from 5 A/A campaigns" in said(made, found, store)
+    assert "measured in 5 A/A campaigns" in said(made, found, store)
     assert known.campaigns == tuple(f"aa{n}" for n in range(5))
     page = markdown.render(model.build(made, found, store.trials(made.id)))
     assert "aa0, aa1, aa2, aa3, aa4" in page
@@ -270,7 +270,11 @@ def test_every_format_shows_the_gates_of_the_campaign_and_the_age_of_its_calibra
     assert [tallies["aa_recent"][count] for count in counts] == [0, 2, 0], "throughput and p95"
     assert tallies["headroom"]["not_evaluated"] == 1
     for code, age, order in (
-        ("en", "The newest A/A campaign lies 120 days from this one.", "to within one): Point"),
+        (
+            "en",
+            "The newest A/A campaign is 120 days away from this one.",
+            "to within one round): Point",
+        ),
         ("zh", "最近一次 A/A 测试与本次测试相距 120 天。", "最多相差一轮）：Point Select"),
     ):
         report = model.build(made, found.comparison, found.trials, language=language.load(code))

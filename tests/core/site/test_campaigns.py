@@ -156,7 +156,7 @@ def test_what_cannot_be_used_is_said_and_ignored(
 
 def test_nothing_chosen_leads_back_to_all(site: Site) -> None:
     """The list was not empty before."""
-    assert "None of the 60 campaigns has all of that. all campaigns" in text(
+    assert "None of the 60 campaigns matches all of that. all campaigns" in text(
         shown(site, version="9.9.9")
     )
 

@@ -136,7 +136,7 @@ def test_a_campaign_at_work_shows_trial_phase_time_left_and_dollars(site: Site) 
     (directory / "spent").write_text("3.2100")
     read = text(shown(site))
     assert "now 10.11.5 vs. 10.2.11 trial 6 of 24 · run about 38 min 0 s left 3.21 dollars" in read
-    assert "Nothing was heard of it" not in read
+    assert "It has been silent for a long time" not in read
     later = dataclasses.replace(site, now=NOW + timedelta(hours=1))
     assert "trial 6 of 24 · run longer than estimated" in text(shown(later))
 
@@ -199,7 +199,7 @@ def test_the_cost_of_a_month_is_that_of_its_campaigns(site: Site) -> None:
     add(site, "local", 1)
     add(site, "before", 30, environment={**rented, SPENT: "7.00"})
     read = text(shown(site))
-    assert "21.65 dollars not known of 1 campaign last month 7.00 dollars" in read
+    assert "21.65 dollars unknown for 1 campaign last month 7.00 dollars" in read
 
 
 def test_a_report_type_that_the_reader_may_not_see_does_not_exist(site: Site) -> None:

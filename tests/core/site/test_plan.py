@@ -104,7 +104,7 @@ def test_why_a_form_is_refused_is_in_the_reader_s_language(
         ),
         ({"candidate": ["newest"], "baseline": ["previous"]}, "'newest' 对每个引擎"),
         ({"candidate": ["99.9.9"], "baseline": ["10.11.5"]}, "Maven Central 上没有 MariaDB 99.9.9"),
-        ({"candidate": ["v6.5.0"], "baseline": ["v6.1.0"]}, "无法获取 tidb：/x 处没有 TiDB v6.1.0"),
+        ({"candidate": ["v6.5.0"], "baseline": ["v6.1.0"]}, "tidb 不可用：/x 处没有 TiDB v6.1.0"),
         (
             {"candidate": ["newest 9.9"], "baseline": ["10.11.5"]},
             "发布日历中没有；届时其中最新的版本是",

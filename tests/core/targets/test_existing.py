@@ -243,9 +243,9 @@ def test_a_report_says_what_cannot_be_known_of_servers_that_exist(engine: str, w
     report = model.build(made, compare(made.plan, results, 2.0), results)
     for text in (markdown.render(report), html.render(report)):
         assert f"background_work was never evaluated: {why}" in text
-        assumed = "because how much the servers differ is assumed, not measured"
+        assumed = "because the variation between servers is assumed, not measured"
         assert f"more rounds would not help, {assumed}" in text
-        assert "Neither several deployments nor A/A campaigns can replace the assumption" in text
+        assert "neither several deployments nor A/A campaigns can replace the assumption" in text
         assert "deployments of each side" not in text
 
 

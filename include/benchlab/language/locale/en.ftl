@@ -8,25 +8,25 @@ side-candidate = candidate
 ## Why a verdict is what it is
 
 reason-rounds = { $rounds ->
-    [one] 1 complete round: at least two are needed to tell a change from noise
-   *[other] { $rounds } complete rounds: at least two are needed to tell a change from noise
+    [one] 1 complete round: at least two are needed to distinguish a change from noise
+   *[other] { $rounds } complete rounds: at least two are needed to distinguish a change from noise
 }
-reason-small = the sides do differ (adjusted p { $p }), but the estimate is below { $limit }% while the 90% interval reaches beyond it
-reason-holm = taken alone the interval leaves zero out, but not once it is counted how many workloads were tested (adjusted p { $p })
-reason-noise = the rounds differ too much to tell a change of { $limit }% from none
-reason-undecidable = not decidable by this plan: as much as its figures differ, it can neither show a change of { $limit }% nor rule one out; { $unit ->
-    [none] more rounds would not help, because how much the servers differ is assumed, not measured
-   *[other] that would take { $most ->
+reason-small = the sides differ (adjusted p { $p }), but the estimate is below { $limit }% and the 90% interval extends beyond it
+reason-holm = taken alone the interval excludes zero, but not after correcting for the number of workloads tested (adjusted p { $p })
+reason-noise = the rounds vary too much to show or rule out a change of { $limit }%
+reason-undecidable = this plan cannot decide: the figures vary too much to show or rule out a change of { $limit }%; { $unit ->
+    [none] more rounds would not help, because the variation between servers is assumed, not measured
+   *[other] { $most ->
         [yes] more than { $count }
        *[no] about { $count }
     } { $unit ->
-        [rounds] rounds
-       *[deployments] deployments of each side
+        [rounds] rounds would be needed
+       *[deployments] deployments per side would be needed
     }
 }
-reason-winners-curse = what is just large enough to be called is on average larger than the truth: the interval reaches below { $limit }%
-reason-quieter = the rounds or deployments scatter more than those of the A/A campaigns (their variance is { $times } times as large), so that what these show of deployments is taken as larger by as much
-reason-threads-absent = left out, as half of the rounds or more lack a figure on a side: { $threads } threads
+reason-winners-curse = the true change is probably smaller than this estimate (winner's curse): the interval extends below { $limit }%
+reason-quieter = the rounds or deployments vary more than those of the A/A campaigns (variance { $times } times as large), so the variation that those show is scaled up accordingly
+reason-threads-absent = { $threads } threads excluded: at least half the rounds have no result on one side
 reason-lost-throughput-one-side = { $count ->
     [one] 1 planned trial has no valid result, only on the { $side } side
    *[other] { $count } planned trials have no valid result, only on the { $side } side
@@ -37,19 +37,19 @@ reason-lost-p95-one-side = { $count ->
    *[other] { $count } planned trials have no p95 latency, only on the { $side } side
 }
 reason-lost-p95 = { $count } planned trials have no p95 latency ({ $baseline } on the baseline side, { $candidate } on the candidate side)
-reason-again = its pair of blocks was measured again
+reason-again = its block was measured again
 reason-invalid = gate { $gate } failed: found { $found }, allowed { $bounds } ({ $sentence })
 no-number = no number
-ended-server = { $server } on { $host } { $how }; before that its log said: { $log }
+ended-server = { $server } on { $host } { $how }; the last lines of its log: { $log }
 ended-again = ended at { $at } and was started again by systemd at { $again }
 ended-waiting = ended at { $at }; systemd had not restarted it yet when asked
 ended-stays = ended at { $at }, and systemd does not start it again
-ended-unseen = did not answer or was restarted, and its host's systemd does not say that it ended
+ended-unseen = did not answer or was restarted, but systemd on its host has no record that it ended
 ended-host-silent = does not answer, and neither does its host ({ $why })
 ended-code = ended with exit code { $code }
 ended-signal = was ended by signal { $signal }
-ended-unknown = ended, and its exit code is not known
-ended-no-log = nothing that could be read
+ended-unknown = ended with an unknown exit code
+ended-no-log = none could be read
 ended-in-stage = { $phase } ({ $side }): { $said }
 bounds-most = at most { $most }
 bounds-least = at least { $least }
@@ -60,24 +60,24 @@ condition-fault = { $violations ->
     [one] condition { $clause } of TPC-C does not hold: { $sentence } (1 violation)
    *[other] condition { $clause } of TPC-C does not hold: { $sentence } ({ $violations } violations)
 }
-reason-symptom = the symptom { $gate } shows { $where } (expected: { $sentence })
-reason-errors = the client met errors { $where }
+reason-symptom = symptom { $gate } appears { $where } (expected: { $sentence })
+reason-errors = the client saw errors { $where }
 reason-gate = the gate { $gate } failed (expected: { $sentence })
-reason-rejected = over all workloads and attempts, gates of validity failed in { $count } trials on the { $side } side against { $against } on the other (p { $p }), { $own } of them in this workload; { $bounds }
-reason-rejected-change = gates of validity failed more often on the { $side } side, in { $count ->
+reason-rejected = across all workloads and attempts, { $count } trials failed validity gates on the { $side } side against { $against } on the other (p { $p }), { $own } of them in this workload; { $bounds }
+reason-rejected-change = validity gates failed more often on the { $side } side, in { $count ->
     [one] 1 trial
    *[other] { $count } trials
 }; { $bounds }
-rejected-bounds = with the rejected figures the throughput changes by { $rejected }%, without them by { $without }%
-rejected-unbounded = the rejected trials have no figures that would bound their effect
-reason-headroom = client or load balancer used { $share }% of the CPU granted to them at { $threads } threads on the { $side } side: a client at its limit hides what the servers can do
-reason-plateau = on neither side is throughput at { $threads } threads more than 5% above that at { $fewer }, and the client's CPU is not known: a client at its limit would look the same
-reason-moved = at { $threads } threads the throughput changed by { $change }%, unlike at the others: equal on average is not equal
+rejected-bounds = throughput changes by { $rejected }% with the rejected figures and by { $without }% without them
+rejected-unbounded = the rejected trials have no figures, so their effect cannot be bounded
+reason-headroom = client or load balancer used { $share }% of the CPU available to them at { $threads } threads on the { $side } side: a saturated client hides what the servers can do
+reason-plateau = throughput at { $threads } threads is at most 5% above that at { $fewer } on both sides, and the client's CPU is unknown: a saturated client would look the same
+reason-moved = at { $threads } threads throughput changed by { $change }%, unlike at the others: equal on average is not equal
 where-trials-only = { $count ->
-    [one] only on the { $side } side, at 1 trial
-   *[other] only on the { $side } side, at { $count } trials
+    [one] only on the { $side } side, in 1 trial
+   *[other] only on the { $side } side, in { $count } trials
 }
-where-trials-more = much more often on the { $side } side, at { $count } trials against { $against }
+where-trials-more = much more often on the { $side } side, in { $count } trials against { $against }
 where-cells-only = { $count ->
     [one] only on the { $side } side, at 1 thread count
    *[other] only on the { $side } side, at { $count } thread counts
@@ -101,7 +101,7 @@ of-both-sides = { $value } (both sides)
 time-pattern = yyyy-MM-dd HH:mm:ss 'UTC'
 campaign-page = The campaign's page, with every trial
 also-in = Also in: { $pages }
-recorded-texts = What servers, hosts, trials and report types said is in English, as it was recorded.
+recorded-texts = Output of servers, hosts, trials and report types is quoted in English, as recorded.
 
 ## Title and overview
 
@@ -162,10 +162,10 @@ answer-more = { $more ->
    *[other] { $more } more rows are
 } on the campaign's page.
 answer-page = The campaign's page
-answer-reasons = Why, and how far it can be trusted
-answer-basis-prior = How much deployments differ was not measured but assumed.
-answer-basis-deployments = How much deployments differ is known from { $deployments } deployments of each side.
-answer-basis-aa-campaigns = How much deployments differ is known from { $campaigns } A/A campaigns.
+answer-reasons = Why, and how far to trust it
+answer-basis-prior = Deployment-to-deployment variation was assumed, not measured.
+answer-basis-deployments = Deployment-to-deployment variation was measured on { $deployments } deployments per side.
+answer-basis-aa-campaigns = Deployment-to-deployment variation was measured in { $campaigns } A/A campaigns.
 
 ## Verdicts
 
@@ -187,13 +187,13 @@ outcome-change = { $verdict ->
    *[regression] The { $workload } { $metric } of { $candidate } is reduced by { $size } against { $baseline } ({ $told }).
 }
 outcome-equivalent = The { $workload } { $metric } of { $candidate } and { $baseline } is equivalent: the 90% interval of the change lies within ±{ $limit }; { $figures }.
-outcome-unstable = { $workload } is unstable and no conclusion is drawn: { $because }; { $figures }.
+outcome-unstable = { $workload } is unstable, so no conclusion is drawn: { $because }; { $figures }.
 outcome-inconclusive = { $workload } is inconclusive. No change of { $limit } or more was shown, and none was ruled out ({ $because }); { $figures }.
 note = Note: { $because }.
 note-label = Note:
 reach = any change between { $low } and { $high } is within the noise
 reach-of-several = taken alone, this workload's estimate is outside the noise ({ $low } to { $high }), but not after correcting for the number of workloads tested
-why-sequential = the sides were measured one after the other, so a drift of the hosts cannot be told apart from the version
+why-sequential = the sides were measured one after the other, so drift of the hosts cannot be distinguished from a change of the version
 rounds-used = The estimate uses the { $used } of { $rounds } rounds that are complete; each row of the table uses the rounds in which both sides have a valid trial for it.
 latency-unknown = { $reasons ->
     [0] The { $workload } { $latency }: estimate { $missing }.
@@ -209,60 +209,60 @@ latency-otherwise = { $reasons ->
 }
 latency-in-short = p95 latency: { $verdict }, { $estimate }
 latency-in-short-unknown = p95 latency: { $missing }
-moved = At { $threads } threads, throughput changed by { $change }, { $against } against the other thread counts; the mean over all of them does not show it.
+moved = At { $threads } threads, throughput changed by { $change }, { $against } relative to the other thread counts; the mean over all of them does not show it.
 
 ## Scope
 
 basis-of-intervals = { $which ->
     [all] The intervals are
    *[some] The intervals of { $workloads } are
-} about the versions, not only about this deployment
-basis-deployments = { basis-of-intervals }: each side was deployed and filled with data { $deployments } times, and what these deployments differ by is in them.
-basis-aa-campaigns = { basis-of-intervals }: how much deployments differ is known from { $campaigns } A/A campaigns of this report type, and is in them.
+} valid for the versions, not only for this deployment
+basis-deployments = { basis-of-intervals }: each side was deployed and loaded { $deployments } times, and the intervals include deployment-to-deployment variation.
+basis-aa-campaigns = { basis-of-intervals }: deployment-to-deployment variation was measured in { $campaigns } A/A campaigns of this report type, and the intervals include it.
 basis-prior = { basis-of-intervals }: { $again ->
-    [no] nothing measured shows how much servers of one version differ, and ±{ $side } a side is assumed. Neither several deployments nor A/A campaigns can replace the assumption, because these servers are not deployed again. To see how large a difference is without a change, compare two campaigns of one version.
-   *[yes] each side was deployed and filled with data once, and as little or nothing measured shows how much deployments differ, ±{ $side } a side is assumed (A/A campaigns so far: { $campaigns }). Several deployments, or A/A campaigns of this report type, replace the assumption and mostly make the intervals narrower.
+    [no] the variation between servers of one version has not been measured, and ±{ $side } a side is assumed. These servers are not deployed again, so neither several deployments nor A/A campaigns can replace the assumption. To see how large a difference is without a change, compare two campaigns of one version.
+   *[yes] each side was deployed and loaded once, and little or nothing is known about deployment-to-deployment variation, so ±{ $side } a side is assumed (A/A campaigns so far: { $campaigns }). Several deployments, or A/A campaigns of this report type, replace the assumption and usually narrow the intervals.
 }
 calibration-age = { $days ->
-    [0] The newest A/A campaign is of the same day.
-    [one] The newest A/A campaign lies 1 day from this one.
-   *[other] The newest A/A campaign lies { $days } days from this one.
+    [0] The newest A/A campaign is from the same day.
+    [one] The newest A/A campaign is 1 day away from this one.
+   *[other] The newest A/A campaign is { $days } days away from this one.
 }
 rounds-alone-each = { $workload } { $interval }
 rounds-alone = { $deployments ->
-    [one] The rounds of this deployment alone, which say nothing of the next one, have
-   *[other] The rounds of these deployments alone, which say nothing of the next one, have
+    [one] The rounds of this deployment alone, which say nothing about the next one, give
+   *[other] The rounds of these deployments alone, which say nothing about the next one, give
 } these 95% intervals: { $each }.
 scope-two-campaigns = These are two campaigns measured at different times, { $before } and { $after }, with nothing interleaved: whatever else changed in between, on the servers, their hosts or the network, is part of the difference, and no interval allows for it.
 scope-sequential = Whatever else changed between measuring the two sides is part of their difference: all of the baseline was measured before the candidate.
-scope-one-round = With a single round a change cannot be told from noise, so no verdict can go beyond inconclusive.
+scope-one-round = A single round cannot distinguish a change from noise, so every verdict is inconclusive.
 
 ## Clients
 
-client-made = These figures were made by { $client }. Figures of different clients must not be compared with each other.
+client-made = These figures were measured with { $client }. Figures of different clients must not be compared.
 client-unknown = a client that is not recorded ({ $missing })
-client-tpmc = tpmC is the number of New Order transactions a minute, measured without TPC-C's keying and think times and without an audit: it compares the two sides and is not a TPC result.
-client-qpm = QPM is the number of queries a minute that so many threads make at the mean latency. go-tpc counts latencies in steps of 67 ms, which the intervals include. A single query without an audit is not a TPC result.
+client-tpmc = tpmC is the number of New Order transactions per minute, measured without TPC-C's keying and think times and without an audit: it compares the two sides and is not a TPC result.
+client-qpm = QPM is the number of queries per minute that these threads complete at the mean latency. go-tpc counts latencies in steps of 67 ms, which the intervals include. A single query without an audit is not a TPC result.
 details = { $title } at each thread count: geometric means of the rounds' percentiles. Only p95 has a verdict, above.
 details-go-tpc = go-tpc's percentiles are coarse: it counts latencies in steps of 0.5 ms up to 17 ms, in steps of 3% to 6% above that, and none above 16 s.
 
 ## Result quality
 
 trials-counted = Trials: { $planned } planned, { $executed } executed, { $used } used.
-repeats-none = Pairs of blocks measured again: none.
-repeats = Pairs of blocks measured again ({ $count }): { $each }.
-repeats-many = Pairs of blocks measured again ({ $count }): { $each }. The reasons are listed under Excluded trials.
+repeats-none = Blocks measured again: none.
+repeats = Blocks measured again ({ $count }): { $each }.
+repeats-many = Blocks measured again ({ $count }): { $each }. The reasons are listed under Excluded trials.
 repeats-of = { $workload } { $count }
 repeat = { $workload } in round { $round }, measured { $attempts } times
 repeat-because = { repeat } ({ $because })
-servers-ended = Servers that ended by themselves during, or just before, a stage that prepares or checks the data ({ $count }): { $each }. Each stage continued because its own checks passed; its time is not used for later estimates.
+servers-ended = Servers that ended unexpectedly during, or just before, a stage that prepares or checks the data ({ $count }): { $each }. Each stage continued because its own checks passed; its time is not used for later estimates.
 missing-none = Planned trials without a valid result: none.
 missing-trials = Planned trials without a valid result ({ $count }): { $trials }.
-stopped-by-limit = Measuring ended before the plan did: with another trial the hosts would have cost more than the budget's limit of ${ $limit }.
-stopped-by-lost = Measuring ended before the plan did: hosts were lost and could not be replaced.
-stopped-by-deployment = Measuring ended before the plan did: the sides could not be deployed anew.
-stopped-by-changed = Measuring ended before the plan did: a server was upgraded in the middle of the campaign, and later trials would have been of another version.
-stopped-by-lifetime = Measuring ended before the plan did: the time for which the hosts were rented did not suffice for another trial.
+stopped-by-limit = Measuring stopped early: with another trial the hosts would have cost more than the budget's limit of ${ $limit }.
+stopped-by-lost = Measuring stopped early: hosts were lost and could not be replaced.
+stopped-by-deployment = Measuring stopped early: the sides could not be deployed again.
+stopped-by-changed = Measuring stopped early: a server was upgraded during the campaign, and later trials would have measured another version.
+stopped-by-lifetime = Measuring stopped early: the hosts were not rented for long enough for another trial.
 trials-reporting = { $trials ->
     [one] in 1 trial that reports them
    *[other] in { $trials } trials that report them
@@ -276,12 +276,12 @@ reconnects-counted = Reconnects of the client: { $total } { trials-reporting } (
 rounds-used-each = Rounds used, of { $rounds }: { $each }.
 gates-counted = { $passed } passed, { $failed } failed, { $unseen } never evaluated
 gates-none = No gate was evaluated.
-gates-validity = Gates of validity, over all executed trials ({ $counted }); a trial that fails one is not used.
+gates-validity = Validity gates, over all executed trials ({ $counted }); a trial that fails one is not used.
 gates-unseen-work = background_work was never evaluated: { $engine ->
     [tidb] TiDB does not show this account the DDL of every schema (that takes PROCESS, and SELECT on mysql.analyze_jobs), or shows it to nobody (before v6.1)
    *[other] on MariaDB and MySQL that somebody else runs, Benchlab does not count ANALYZE, DDL and backups of others
-}. Whether any ran beside a trial is not known.
-gates-symptom = Gates of symptom, over all executed trials, each side's thread counts, or the workloads of the whole campaign ({ $counted }); the candidate may cause what they find, so nothing is left out.
+}. Whether any ran during a trial is unknown.
+gates-symptom = Symptom gates, over all executed trials, each side's thread counts, or the workloads of the whole campaign ({ $counted }); the candidate may be the cause, so nothing is excluded.
 gates-data-docs = Every gate with every trial: { $page }, the data docs of Great Expectations.
 symptom = Symptom { $gate } (expected: { $sentence }): { $places }.
 symptom-places = { $count } on the { $side } side ({ $places })
@@ -290,15 +290,15 @@ quality-cell = { $workload } at { $threads }
 
 ## Variables and parameters
 
-variables-unknown = Effective variables: { $missing }; whether the sides differ in more than was asked for is unknown.
-variables-found = Effective settings that both sides have: { $compared }. Different although the report type does not ask for it (usually changed defaults): { $changed }. Only on the baseline: { $baseline }; only on the candidate: { $candidate }. Left out, because they differ between any two servers (version, ports, paths, identity): { $trivial }.
+variables-unknown = Effective variables: { $missing }; whether the sides differ in more than was requested is unknown.
+variables-found = Effective settings that both sides have: { $compared }. Different although not requested (usually changed defaults): { $changed }. Only on the baseline: { $baseline }; only on the candidate: { $candidate }. Excluded, because they differ between any two servers (version, ports, paths, identity): { $trivial }.
 variables-changed = With another value on each side: { $count }
 variables-only = Only on { $side }: { $count }
 variables-asked-alike = Set to the same value on both sides, yet different in effect: { $names }.
 parameters-none = No parameters are set for { $baseline } and { $candidate }: their defaults apply.
 parameters-same = The same parameters are set for { $baseline } and { $candidate }.
 parameters-different = Different parameters are set for { $baseline } and { $candidate }, as listed.
-parameters-not-set = These parameters were asked for and not set: only TiDB Cloud's support can change them. All workloads ran with TiDB Cloud's own.
+parameters-not-set = These parameters were requested but not set: only TiDB Cloud's support can change them. All workloads ran with TiDB Cloud's own.
 parameters-defaults = { $whose ->
     [others] None: the servers are measured as they are configured.
    *[ours] None: the defaults apply.
@@ -318,8 +318,8 @@ shared-machine = { $balancer ->
    *[haproxy] Client, load balancer and server share
 } one machine (cores: { $cores }): the figures compare the two sides with each other, and with nothing measured elsewhere.
 haproxy-settings = HAProxy was configured as the report type says: { $settings }.
-note-cloud = TiDB Cloud chose the version and the configuration and operates the cluster: Benchlab does not see its hosts and has no figures of them. A restore loads the tables anew, with as many rows but other values.
-note-existing = Somebody else runs the servers: Benchlab does not see other work on them or on their hosts, and has no figures of these hosts; cores, memory and system in this report are those of the client's host. A restore loads the tables anew, with as many rows but other values.
+note-cloud = TiDB Cloud chose the version and the configuration and operates the cluster: Benchlab does not see its hosts and has no figures of them. A restore reloads the tables, with the same number of rows but different values.
+note-existing = Somebody else runs the servers: Benchlab does not see background load on them or on their hosts, and has no figures of these hosts; cores, memory and system in this report are those of the client's host. A restore reloads the tables, with the same number of rows but different values.
 engine-chosen = Engine { $engine }: { $reason }.
 fleet-same-hosts = The clusters of both sides are deployed on the same hosts and run one at a time, so no difference between hosts can explain a difference between the sides.
 fleet-client-host = its host
@@ -338,7 +338,7 @@ fleet-entry-direct = The client on its own host ({ $host }), { $others ->
     [endpoint] the endpoint of TiDB Cloud.
    *[server] the one TiDB server; there is no load balancer.
 }
-fleet-sequential = Placement is sequential: all of the baseline was measured before the candidate. Anything that changed on the hosts or in the cloud in the meantime is part of the difference between the sides, and of no interval.
+fleet-sequential = Placement is sequential: all of the baseline was measured before the candidate. Anything that changed on the hosts or in the cloud in the meantime is part of the difference between the sides, and no interval allows for it.
 fleet-restored-dataset = The dataset was restored from a dataset snapshot on both sides. It has the rows that were loaded once, but a restore writes them to disk in order and without the traces of loading: throughput may differ from that of a campaign that loads its dataset.
 published-document = This report measures the plan of “{ $document }” again. The document's figures come from other hosts and another time: its changes can be compared with those in this report, its throughputs cannot.
 published-differences = Differences from the document, besides what was chosen when the campaign was started:
@@ -357,8 +357,8 @@ tool-tiup-mirror = TiUP's mirror
 
 ## Test plan
 
-step-cloud = Make a TiDB Cloud Dedicated cluster for the campaign, with { $engine } { $versions }, and delete it at the end.
-step-existing = Measure { $engine } { $versions } where it is: nothing is deployed, configured, stopped or restarted, and one schema is made and dropped.
+step-cloud = Create a TiDB Cloud Dedicated cluster for the campaign, with { $engine } { $versions }, and delete it at the end.
+step-existing = Measure { $engine } { $versions } where it is: nothing is deployed, configured, stopped or restarted, and one schema is created and dropped.
 step-deploy = { $candidate ->
     [same] Deploy { $engine } { $baseline } (baseline) and the same once more (candidate)
    *[other] Deploy { $engine } { $baseline } (baseline) and { $candidate } (candidate)
@@ -371,8 +371,8 @@ step-deploy = { $candidate ->
    *[apart] only one runs at a time
 }.
 step-ports = { $deployments ->
-    [one] Which side has which ports is drawn.
-   *[other] Which side has which ports is drawn, and the sides swap them from one deployment to the next.
+    [one] Which side has which ports is random.
+   *[other] Which side has which ports is random, and the sides swap them from one deployment to the next.
 }
 dataset-tables = { $tables } tables of { $rows } rows
 dataset-warehouses = { $warehouses } warehouses of TPC-C
@@ -383,9 +383,9 @@ step-restore-dataset = { $by ->
     [this] Load { $dataset } with the client, save them as a dataset snapshot, and restore them into each side from that.
    *[earlier] Restore { $dataset } into each side from a dataset snapshot; an earlier campaign loaded them with the client.
 }
-contents-tpcc = The rows of the two sides are alike in kind, but not in content, as their checksums show: TPC-C asks for random values, and for 5 to 15 lines in each order.
-contents-sysbench = The rows of the two sides are alike in number and kind, but not in content, as their checksums show: sysbench fills its tables at random, and its --rand-seed does not make prepare repeatable.
-contents-differ = The rows of the two sides are alike in number and kind, but not in content, as their checksums show.
+contents-tpcc = The two sides hold the same kind of rows with different contents, as their checksums show: TPC-C requires random values, and 5 to 15 lines per order.
+contents-sysbench = The two sides hold the same number and kind of rows with different contents, as their checksums show: sysbench fills its tables at random, and --rand-seed does not make its load repeatable.
+contents-differ = The two sides hold the same number and kind of rows with different contents, as their checksums show.
 step-analyze = Run ANALYZE on every table.
 step-consistency = Check TPC-C's consistency conditions (clause 3.3.2) on each side, { $moments ->
     [load] after the load
@@ -394,22 +394,22 @@ step-consistency = Check TPC-C's consistency conditions (clause 3.3.2) on each s
 }.
 step-snapshot = Stop each side and take a snapshot of its data.
 step-deployments = All of this is done { $deployments } times, each time from empty servers: the rounds are spread over { $deployments } deployments of each side, and which side is prepared first is balanced over them and otherwise random.
-step-slowdown = While the candidate is measured, stop its server for { $limit } of the time, in periods of 20 ms: a slowdown on purpose, to see whether it is found.
+step-slowdown = While the candidate is measured, stop its server for { $limit } of the time, in periods of 20 ms: a deliberate slowdown, to see whether it is found.
 step-sequential = { $rounds ->
     [one] Measure 1 round, sequentially:
    *[other] Measure { $rounds } rounds, sequentially:
-} all blocks of the baseline, then all of the candidate. In a block, one workload is measured at { $threads } client threads.
+} all workloads of the baseline, then all of the candidate, each at { $threads } client threads.
 step-interleaved = { $rounds ->
     [one] Measure 1 round.
    *[other] Measure { $rounds } rounds.
-} In a round, each workload is measured on both sides, one block right after the other, at { $threads } client threads. Which workload comes first in a round, and which thread count in a pair of blocks, is random, the same on both sides; which side comes first is balanced over the rounds and otherwise random (seed { $seed }).
+} In a round, each workload is measured on both sides, one right after the other, at { $threads } client threads (a block). The order of workloads in a round and of thread counts in a block is random, and the same on both sides; which side comes first is balanced over the rounds and otherwise random (seed { $seed }).
 restored-from = { $source ->
     [client] loaded anew by the client
    *[snapshot] restored from its snapshot
 }
 restore-every-trial = Before every trial the side's data are { restored-from }.
 restore-after-writes = Before a trial the side's data are { restored-from } if anything was written since the last restore.
-restore-per-workload = Before each block the side's data are { restored-from }; each later trial of the block runs on what the one before it left.
+restore-per-workload = Before a side's first trial in a block its data are { restored-from }; each later trial runs on what the one before it left.
 restore-never = The data are never restored: each trial runs on what the trials before it left.
 after-restore = After a restore the hosts' caches are empty.
 step-leaders = Once a trial's cluster is up, wait until every region has a leader and all its peers and PD moves no region, for a limited time{ $leaders ->
@@ -435,7 +435,7 @@ step-trial = { $where ->
         [started] then run the client{ $balancer ->
             [none] {""}
            *[haproxy] {" "}through the load balancer
-        } for { $seconds } s. A warm-up of { $warmup } s (not counted) comes before the first trial of a block, and before each whose server was started or restored for it. Whether that is enough is shown by the gate of drift.
+        } for { $seconds } s. A warm-up of { $warmup } s (not counted) comes before a side's first trial in a block, and before each trial whose server was started or restored for it. The gate drift shows whether that is enough.
        *[each] warm up for { $warmup } s (not counted), then run the client{ $balancer ->
             [none] {""}
            *[haproxy] {" "}through the load balancer
@@ -443,8 +443,8 @@ step-trial = { $where ->
     }
 }
 step-repeat = { $limit ->
-    [0] A pair of blocks with an invalid trial is not measured again.
-   *[other] Measure a pair of blocks again if a trial in it is invalid, as a whole and at most { $limit } more times; the first wholly valid attempt counts.
+    [0] A block with an invalid trial is not measured again.
+   *[other] Measure a block again if a trial in it is invalid, as a whole and at most { $limit } more times; the first wholly valid attempt counts.
 }
 commands-load = Load the tables, once on each side
 commands-loaded-before = Load the tables, as was done before their dataset snapshots were taken
@@ -461,15 +461,15 @@ read-estimate = { $deployments ->
     [known] The estimate is the geometric mean of these values. The 95% interval (Student's t) shows how much they scatter and how much deployments differ: the wider, the less is known.
    *[unknown] The estimate is the geometric mean of these values. The 95% interval (Student's t) shows how much they scatter: the wider, the less is known.
 }
-read-change = Regression or improvement: the estimate is { $limit } or more, and p is below { $alpha } after Holm's adjustment (workloads: { $workloads }), which keeps the chance of even one false alarm by scatter between rounds at { $level }. Throughput and p95 latency are decided separately, each by this rule.
+read-change = Regression or improvement: the estimate is { $limit } or more, and p is below { $alpha } after Holm's adjustment (workloads: { $workloads }), which keeps the chance of even one false alarm from scatter between rounds at { $level }. Throughput and p95 latency are decided separately, each by this rule.
 read-equivalent = Equivalent: the 90% interval lies within ±{ $limit }.
 read-unstable = { $dataset ->
-    [checked] Unstable: symptoms show on one side only; trials of it are missing, were rejected or met errors more often than chance explains; the client was near its limit; or a side's dataset no longer met a consistency condition after the last trial. The figures cannot be taken at face value.
-   *[other] Unstable: symptoms show on one side only; trials of it are missing, were rejected or met errors more often than chance explains; or the client was near its limit. The figures cannot be taken at face value.
+    [checked] Unstable: symptoms appear on one side only; its trials are missing, were rejected or had errors more often than chance explains; the client was near its limit; or a side's dataset no longer met a consistency condition after the last trial. The figures cannot be taken at face value.
+   *[other] Unstable: symptoms appear on one side only; its trials are missing, were rejected or had errors more often than chance explains; or the client was near its limit. The figures cannot be taken at face value.
 }
 read-inconclusive = Inconclusive: anything else. The data do not decide, in either direction; more rounds or longer trials might.
-read-inconclusive-one-round = Inconclusive: anything else. With a single round it is always this: a change cannot be told from noise.
-read-rows = Rows per thread count only describe and decide nothing, but one that moved against the rest is pointed out. Published reports print the arithmetic mean of their percentages; it gives gains more weight than losses.
+read-inconclusive-one-round = Inconclusive: anything else. With a single round the verdict is always inconclusive: a change cannot be distinguished from noise.
+read-rows = Rows per thread count are descriptive and decide nothing, but one that moved against the rest is pointed out. Published reports print the arithmetic mean of their percentages; it gives gains more weight than losses.
 
 ## Provenance
 
@@ -511,7 +511,7 @@ head-parameters = Parameter configuration
 head-both-sides = Both sides
 head-only-side = Only the { $side } ({ $version })
 head-declared = Declared differences, as they took effect
-head-undeclared = Differences that nobody asked for
+head-undeclared = Differences that were not requested
 head-plan = Test plan
 head-results = Test results
 head-workload = { $workload } performance
@@ -587,7 +587,7 @@ chart-no-trial = no valid trial
 ## Series of trials
 
 series-summary = Second by second: { $count } pairs of trials
-series-about = { $metric } of both sides; below it CPU and disk of whichever host was busiest, from idle to fully busy. Every picture has its own scale of { $metric }.
+series-about = { $metric } of both sides; below it CPU and disk of the busiest host, from idle to fully busy. Every picture has its own scale of { $metric }.
 series-caption = { $attempt ->
     [1] { $threads } threads, round { $round }
    *[other] { $threads } threads, round { $round }, attempt { $attempt }
@@ -628,7 +628,7 @@ hardware-client = { $client }, HAProxy
 hardware-some-client = Client
 hardware-rented = All { $total } hosts were rented for this campaign in one zone ({ $zone }).
 hardware-unknown-zone = which one was not recorded
-hardware-other-types = The preferred instance types were not to be had; rented instead of those in brackets: { $types }.
+hardware-other-types = The preferred instance types were not available; rented instead of those in brackets: { $types }.
 hardware-other-region = The preferred region, { $region }, had no capacity.
 hardware-spot = { $count ->
     [one] One host was a spot host: { $hosts }.
@@ -640,7 +640,7 @@ hardware-replaced = After { $after ->
 } { $count ->
     [one] a host was lost and replaced
    *[other] hosts were lost and replaced
-}: { $hosts }. Both sides were then deployed and filled again: trials before and after that are of two deployments.
+}: { $hosts }. Both sides were then deployed and loaded again: trials before and after that belong to two deployments.
 hardware-shared-system = All run { $system }.
 hardware-shared = { $total } hosts in all; with several roles: { $each }.
 hardware-roles = { $host } ({ $roles })
@@ -655,8 +655,8 @@ probes-disk-sync = Synced writes (1/s)
 probes-round-trip = Round trip to the client (ms)
 probes-probe = Everything
 probes-table = { $times ->
-    [one] Each host was probed once, when nothing else was at work on it, and all at the same time: sorting lines, and 1 MiB reads and writes and synced writes of 4 KiB on the disk of its data directory. A cell is the median of the repeats.
-   *[other] Each host was probed twice, when nothing else was at work on it, and all at the same time: sorting lines, and 1 MiB reads and writes and synced writes of 4 KiB on the disk of its data directory. A cell is the median of the repeats at the start / before the last round.
+    [one] Each host was probed once, with nothing else running, and all at the same time: sorting lines, and 1 MiB reads and writes and synced writes of 4 KiB on the disk of its data directory. A cell is the median of the repeats.
+   *[other] Each host was probed twice, with nothing else running, and all at the same time: sorting lines, and 1 MiB reads and writes and synced writes of 4 KiB on the disk of its data directory. A cell is the median of the repeats at the start / before the last round.
 }
 probes-noisy = Repeats that vary by more than a quarter: { $repeats }. What lies within them counts as no difference, whatever the medians are.
 probes-repeats = { $measure } on { $host } { $least } to { $most }{ $probe ->
@@ -699,7 +699,7 @@ hosts-leaders-after-of = { $side }, after the run
 hosts-leaders = How many regions each TiKV server led: mean over the used trials, fewest to most in brackets.
 hosts-of-role = { $role } ({ $count } hosts)
 hosts-table = Every host was sampled once a second while the client ran. A cell is the mean / the largest second of any host, over the { $sampled } of { $used } used trials that have figures; loopback traffic is not counted as network.
-hosts-processes = CPU used, as a share of what was granted (a core per thread, at most all): { $each }.
+hosts-processes = CPU used, as a share of what was available (a core per thread, at most all): { $each }.
 hosts-process = { $name } { $mean } on average and { $max } in its busiest trial
 hosts-not-recorded = What the hosts did during the trials was not recorded.
 hosts-not-recorded-because = What the hosts did during the trials was not recorded ({ $gaps }).
@@ -803,7 +803,7 @@ site-part-plan = Plan
 site-problem = Problem { $status }
 site-no-page = { $place }: there is no such page
 site-no-report = { $report }: there is no such report type
-site-no-workload = { $workload }: nothing is known of this workload
+site-no-workload = { $workload }: nothing is known about this workload
 site-no-campaign = { $campaign }: there is no such campaign
 site-no-file = { $campaign }: it has no file { $name }
 site-no-trial = { $campaign }: its plan has no trial { $trial }
@@ -840,14 +840,14 @@ site-cost-before = last month { $dollars } dollars
 site-month-before = Last month
 site-dollars = { $dollars } dollars
 site-dollars-of = { $dollars } of { $planned } planned dollars
-site-dollars-unknown = not known of { $campaigns ->
+site-dollars-unknown = unknown for { $campaigns ->
     [one] 1 campaign
    *[other] { $campaigns } campaigns
 }
 site-nothing-rented = nothing rented
 site-newest-verdicts = Newest verdicts
 site-report-types = Report types
-site-report-types-note = Next runs are those of the schedule: a DAG that is paused in Airflow does not run. The cost is that of rented hosts at list prices, of the campaigns that began in the month (UTC). Without A/A campaigns, how much deployments differ is assumed; trigger the report type with the sides "same" to measure it.
+site-report-types-note = Next runs are those of the schedule: a DAG that is paused in Airflow does not run. The cost is that of rented hosts at list prices, of the campaigns that began in the month (UTC). Without A/A campaigns, deployment-to-deployment variation is assumed; trigger the report type with the sides "same" to measure it.
 site-column-report = Report type
 site-column-newest = Newest campaign
 site-list-started = Started
@@ -879,8 +879,8 @@ site-work-elsewhere = Its progress is kept on the machine that measures it.
 site-work-trial = trial { $trial } of { $planned }
 site-work-late = longer than estimated
 site-work-left = about { $left } left
-site-work-silent = Nothing was heard of it for long, so it may have been interrupted. Start the same campaign again to resume it, or end it with "benchlab give-back { $campaign }". Last heard of:
-site-stale = Not renewed any more: Airflow does not answer, or the login has ended. Load the page again.
+site-work-silent = It has been silent for a long time and may have been interrupted. Start the same campaign again to resume it, or end it with "benchlab give-back { $campaign }". Last sign of life:
+site-stale = No longer updated: Airflow does not answer, or your login has expired. Reload the page.
 site-as-of = As of
 site-filter = Show
 site-filter-any = any
@@ -890,7 +890,7 @@ site-filter-until = until
 site-filter-search = Search in this list
 site-filter-wrong = { $field }: "{ $value }" cannot be used here and was ignored
 site-all-campaigns = all campaigns
-site-no-match = None of the { $count } campaigns has all of that.
+site-no-match = None of the { $count } campaigns matches all of that.
 site-listed = { $from }–{ $until } of { $count } campaigns
 site-newer = Previous page
 site-older = Next page
@@ -910,7 +910,7 @@ site-trial-not-yet = This trial is planned and has not been measured yet.
 site-trial-never = This trial was planned and never measured. The campaign's page says how the campaign ended.
 site-trial-rejected = Rejected: the figures of this trial are not used.
 site-trial-not-used = The figures of this trial are not used.
-site-trial-rejected-then = A rejected trial is not just left out: its pair of blocks (both sides, all thread counts of this workload in this round) is measured again as a whole, as often as the report type allows.
+site-trial-rejected-then = A rejected trial is not just excluded: its block (both sides, all thread counts of this workload in this round) is measured again as a whole, as often as the report type allows.
 site-trial-used = Valid: the figures of this trial are used.
 site-trial-adopted = its client had been started by a task that was interrupted, and was taken over
 site-attempts = Attempts
@@ -934,7 +934,7 @@ site-gate-bounds = Allowed
 site-gate-fail = failed
 site-gate-pass = passed
 site-gate-not-evaluated = not evaluated
-site-gate-changed = not known: the gate is defined otherwise today
+site-gate-changed = unknown: the gate's definition has changed
 site-kind-validity = makes the trial invalid
 site-kind-symptom = is kept and shown
 site-figures = Figures
@@ -1015,7 +1015,7 @@ site-suspect = Suspected, but not separable: { $candidate } against { $previous 
 site-suspect-takes = It takes about { $duration }.
 site-suspect-costs = It takes about { $duration } and costs about { $dollars } dollars.
 site-noise = The { $campaigns } A/A campaigns of this setting scatter by { $sd }% (standard deviation).
-site-noise-unknown = How far campaigns scatter is not known: { $campaigns ->
+site-noise-unknown = How much campaigns vary is unknown: { $campaigns ->
     [0] there is no A/A campaign of this setting
     [one] there is 1 A/A campaign of this setting
    *[other] there are { $campaigns } A/A campaigns of this setting
@@ -1029,7 +1029,7 @@ site-between = { $second } against { $first }: { $change } (95% interval { $inte
    *[other] { $campaigns } campaigns
 }.
 site-between-unmeasured = { $second } against { $first }: { $change }, if { $unmeasured } did not change anything. No campaign has measured that step, so there is no interval.
-site-between-unknown = { $second } against { $first }: { $change }. Its interval is not known, because the error of a campaign between them is not.
+site-between-unknown = { $second } against { $first }: { $change }. Its interval is unknown, because the error of a campaign in between is unknown.
 site-between-nothing = Nothing connects { $first } and { $second }: no chain of campaigns leads from one to the other.
 site-levels = Levels
 site-level-chart = Level against { $first }, in percent, by day; bars are 95% intervals.
@@ -1092,10 +1092,10 @@ site-plan-workloads = Workloads
 site-plan-threads = Client threads
 site-plan-rounds-field = Rounds
 site-plan-deployments-field = Deployments of each side
-site-plan-seconds-field = Seconds a trial
+site-plan-seconds-field = Seconds per trial
 site-plan-show = Show the plan
 site-plan-asking = The plan is being computed …
-site-plan-stale = The figures below are those of earlier values: Airflow does not answer, or the login has ended. Change a value to try again, or load the page again.
+site-plan-stale = The figures below belong to earlier values: Airflow does not answer, or your login has expired. Change a value to try again, or reload the page.
 site-plan-faults = This cannot be planned:
 site-plan-not-whole = { $field }: { $found } is not a whole number
 site-plan-below-one = { $field }: { $found } is less than 1
@@ -1158,8 +1158,8 @@ site-plan-finds-assumed = a change of { $change } in 4 of 5 campaigns, with nois
 plan-in-deployment = deployment { $deployment }: { $what }
 plan-prepare = deploy, load { $dataset }, analyze, back up
 plan-prepare-checked = deploy, load { $dataset }, analyze, check, back up
-plan-prepare-existing = make a schema, load { $dataset }, analyze
-plan-prepare-existing-checked = make a schema, load { $dataset }, analyze, check
+plan-prepare-existing = create a schema, load { $dataset }, analyze
+plan-prepare-existing-checked = create a schema, load { $dataset }, analyze, check
 plan-build-sysbench = build sysbench from { $archive }
 plan-publish-local = checks, comparison, report; start and end of the campaign
 plan-publish = checks, comparison, report
@@ -1212,9 +1212,9 @@ rule-running = { $rule } is { $label }, as { $connection } says
 rule-aa = an A/A campaign: the candidate against itself, to know the noise
 rule-resumed = the versions of { $campaign }, which this run resumes
 warning-warehouses = dataset.warehouses: { $warehouses } for { $threads } threads: with fewer warehouses than threads the threads wait for each other's locks on the rows of `warehouse` and `district`, and that wait is measured; take as many warehouses as threads, or more
-warning-records = dataset.records: { $records }: before its first operation ycsb_d, whose latest rows are read most, computes a weight for each row, so that it runs for less than the time it is asked to, and gates refuse it; take at most { $most } records for ycsb_d
+warning-records = dataset.records: { $records }: before its first operation ycsb_d, whose latest rows are read most, computes a weight for each row, so it runs for less time than requested, and its trials are rejected; take at most { $most } records for ycsb_d
 warning-deletes = dataset: oltp_delete deletes a row once. From { $rate } deletes a second on, more than a third of those in { $seconds } s find none of the { $rows } rows, and finding none is what is measured; take more rows or fewer seconds
-warning-not-set = engines.{ $engine }.by_workload: recorded as asked for and not set: only TiDB Cloud's support can change TiKV's parameters, on a cluster that is there; have it done on a cluster of your own, and measure that with the target existing
+warning-not-set = engines.{ $engine }.by_workload: recorded but not set: only TiDB Cloud's support can change TiKV's parameters, on a cluster that is there; have it done on a cluster of your own, and measure that with the target existing
 warning-dataset-unknown = planned as if the dataset had to be loaded, because S3 cannot be asked: { $why }
 warning-not-checked = { $side }: could not check whether version { $version } exists: { $why }
 maven-silent = Maven Central does not answer
@@ -1283,8 +1283,8 @@ phase-done = done
 engine-named = the report type names it
 engine-of-servers = its servers say so
 engine-mysql = MySQL is measured as mariadb
-engine-there = { $engine } can be had on this machine
-engine-absent = { $engine } cannot be had: { $why }
+engine-there = { $engine } is available on this machine
+engine-absent = { $engine } is not available: { $why }
 engine-without-tiup = TiDB { $version } is not in { $path }, and there is no `tiup` on this machine to fetch it
 engine-mirror-silent = TiDB { $version } is not here, and TiUP cannot fetch it: { $why }
 engine-not-on-mirror = TiDB { $version } is not here, and TiUP's mirror does not have it: `tiup list tidb --all` shows those it has
@@ -1309,10 +1309,10 @@ scope-one-version = The figures describe this version as it was deployed here. C
 read-one-version = A figure is the geometric mean over the rounds in which its thread count has a valid trial; the faint points of the charts are the rounds.
 read-one-alone = Nothing is compared: there is no interval of a change, no p value and no verdict. Every gate of a trial was evaluated, as when two versions are compared.
 rounds-used-single = { $used } of { $rounds } rounds are complete; each row of the table uses the rounds in which it has a valid trial.
-client-qpm-single = QPM is the number of queries a minute that so many threads make at the mean latency. go-tpc counts latencies in steps of 67 ms. A single query without an audit is not a TPC result.
-client-tpmc-single = tpmC is the number of New Order transactions a minute, measured without TPC-C's keying and think times and without an audit: it is not a TPC result.
+client-qpm-single = QPM is the number of queries per minute that these threads complete at the mean latency. go-tpc counts latencies in steps of 67 ms. A single query without an audit is not a TPC result.
+client-tpmc-single = tpmC is the number of New Order transactions per minute, measured without TPC-C's keying and think times and without an audit: it is not a TPC result.
 details-single = { $title } at each thread count: geometric means of the rounds' percentiles.
-gates-symptom-single = Gates of symptom, over all executed trials or over all thread counts ({ $counted }); the measured version may cause what they find, so nothing is left out.
+gates-symptom-single = Symptom gates, over all executed trials or over all thread counts ({ $counted }); the measured version may be the cause, so nothing is excluded.
 parameters-none-single = No parameters are set for { $baseline }: its defaults apply.
 parameters-same-single = These parameters are set for { $baseline }.
 shared-machine-single = { $balancer ->
@@ -1327,7 +1327,7 @@ hardware-replaced-single = After { $after ->
 } { $count ->
     [one] a host was lost and replaced
    *[other] hosts were lost and replaced
-}: { $hosts }. The servers were then deployed and filled again: trials before and after that are of two deployments.
+}: { $hosts }. The servers were then deployed and loaded again: trials before and after that belong to two deployments.
 step-deploy-single = Deploy { $engine } { $baseline } { $where ->
     [tiup] with TiUP
     [fleet] on its hosts
@@ -1347,19 +1347,13 @@ step-snapshot-single = Stop the servers and take a snapshot of the data.
 step-sequential-single = { $rounds ->
     [one] Measure 1 round:
    *[other] Measure { $rounds } rounds:
-} one block for each workload, in the order of the report type. In a block, the workload is measured at { $threads } client threads.
-step-repeat-single = { $limit ->
-    [0] A block with an invalid trial is not measured again.
-   *[other] Measure a block again if a trial in it is invalid, as a whole and at most { $limit } more times; the first wholly valid attempt counts.
-}
+} each workload once, in the order of the report type, at { $threads } client threads.
 commands-load-single = Load the tables
 series-summary-single = Second by second: { $count } trials
-series-about-single = { $metric }; below it CPU and disk of whichever host was busiest, from idle to fully busy. Every picture has its own scale of { $metric }.
+series-about-single = { $metric }; below it CPU and disk of the busiest host, from idle to fully busy. Every picture has its own scale of { $metric }.
 software-alike-single = The servers of a component are configured alike: the digests of their effective configurations agree.
 consistency-both-single = TPC-C's consistency conditions (clause 3.3.2): { $told }.
-repeats-none-single = Blocks measured again: none.
-repeats-single = Blocks measured again ({ $count }): { $each }.
-stopped-by-deployment-single = Measuring ended before the plan did: the servers could not be deployed anew.
+stopped-by-deployment-single = Measuring stopped early: the servers could not be deployed again.
 head-both-sides-single = Parameters that were set
 sources-single = trials.csv has one row per executed trial. The figure at a thread count is the geometric mean over its used rows. { sources-raw } comparison.csv and report.json have the figures unrounded. If evidence.zip lies beside this report, the command benchlab verify recomputes its figures from the raw outputs, and lists what it could not recompute.
 site-same-plan = This campaign and earlier ones of the same plan

@@ -10,7 +10,7 @@ side-candidate = 候选
 reason-rounds = 完整轮次数为 { $rounds }：至少需要两个完整轮次才能把变化与噪声区分开
 reason-small = 两方确有差异（校正后的 p 值为 { $p }），但估计值小于 { $limit }%，而 90% 置信区间超出了这一范围
 reason-holm = 单独看，置信区间不包含零；但计入所检验的负载数量后则不然（校正后的 p 值为 { $p }）
-reason-noise = 各轮次之间差异过大，无法把 { $limit }% 的变化与没有变化区分开
+reason-noise = 各轮次之间差异过大，既不能证明也不能排除 { $limit }% 的变化
 reason-undecidable = 本计划无法判定：按其数据的离散程度，既不能证明也不能排除 { $limit }% 的变化；{ $unit ->
     [none] 增加轮次没有帮助，因为服务器之间的差异是假定的
    *[other] 要判定需要{ $most ->
@@ -21,17 +21,17 @@ reason-undecidable = 本计划无法判定：按其数据的离散程度，既�
        *[deployments] 次部署（每一方）
     }
 }
-reason-winners-curse = 刚好大到足以被判定的变化，平均而言会比真实变化大：置信区间延伸到了 { $limit }% 以内
+reason-winners-curse = 真实变化很可能小于这一估计值（赢家诅咒）：置信区间延伸到了 { $limit }% 以内
 reason-quieter = 各轮次或各次部署的离散程度大于 A/A 测试（方差为其 { $times } 倍），因此 A/A 测试所显示的部署差异按同样的倍数放大
 reason-threads-absent = 半数或更多轮次中缺少某一方数据的并发数已排除：{ $threads }
 reason-lost-throughput-one-side = 有 { $count } 个计划内的试验没有有效结果，且都在{ $side }一方
 reason-lost-throughput = 有 { $count } 个计划内的试验没有有效结果（基线一方 { $baseline } 个，候选一方 { $candidate } 个）
 reason-lost-p95-one-side = 有 { $count } 个计划内的试验没有 p95 延迟，且都在{ $side }一方
 reason-lost-p95 = 有 { $count } 个计划内的试验没有 p95 延迟（基线一方 { $baseline } 个，候选一方 { $candidate } 个）
-reason-again = 其所在的测试块对已重新测试
+reason-again = 其所在的测试块已重新测试
 reason-invalid = 检查项 { $gate } 未通过：实际为 { $found }，允许范围：{ $bounds }（预期：{ $sentence }）
 no-number = 非数值
-ended-server = { $host } 上的 { $server } { $how }；此前其日志为：{ $log }
+ended-server = { $host } 上的 { $server } { $how }；日志的最后几行：{ $log }
 ended-again = 于 { $at } 终止，systemd 于 { $again } 将其重新启动
 ended-waiting = 于 { $at } 终止；查询时 systemd 尚未将其重新启动
 ended-stays = 于 { $at } 终止，systemd 不会将其重新启动
@@ -206,10 +206,10 @@ details-go-tpc = go-tpc 的百分位值较为粗略：其延迟统计的步长�
 ## 结果质量
 
 trials-counted = 试验：计划 { $planned } 个，执行 { $executed } 个，采用 { $used } 个。
-repeats-none = 重新测试的测试块对：无。
-repeats = 重新测试的测试块对（{ $count }）：{ $each }。
-repeats-many = 重新测试的测试块对（{ $count }）：{ $each }。原因见“未采用的试验”。
-repeats-of = { $workload } { $count } 对
+repeats-none = 重新测试的测试块：无。
+repeats = 重新测试的测试块（{ $count }）：{ $each }。
+repeats-many = 重新测试的测试块（{ $count }）：{ $each }。原因见“未采用的试验”。
+repeats-of = { $workload } { $count } 个
 repeat = 第 { $round } 轮的 { $workload }，共测试 { $attempts } 次
 repeat-because = { repeat }（{ $because }）
 servers-ended = 在准备或检查数据的阶段期间或即将开始前自行终止的服务器（{ $count }）：{ $each }。各阶段自身的检查均已通过，因此继续进行；其用时不用于以后的估算。
@@ -353,15 +353,15 @@ step-consistency = { $moments ->
 step-snapshot = 停止每一方，并为其数据创建快照。
 step-deployments = 以上步骤共进行 { $deployments } 次，每次都从空的服务器开始：各轮次分布在每一方的 { $deployments } 次部署中；先准备哪一方在各次部署间保持均衡，其余随机决定。
 step-slowdown = 测试候选期间，以 20 ms 为周期，使其服务器在 { $limit } 的时间内暂停：这是人为的减速，用于检验能否发现它。
-step-sequential = 按先后顺序测试 { $rounds } 个轮次：先完成基线的所有测试块，再进行候选的所有测试块。在一个测试块中，对一个负载依次以 { $threads } 个客户端线程进行测试。
-step-interleaved = 测试 { $rounds } 个轮次。在每个轮次中，每个负载先后在两方进行测试，两个测试块紧邻，分别使用 { $threads } 个客户端线程。每个轮次中各负载的顺序、每对测试块中各线程数的顺序均随机决定，两方相同；两方的先后顺序在各轮次间保持均衡，其余随机决定（随机种子 { $seed }）。
+step-sequential = 按先后顺序测试 { $rounds } 个轮次：先完成基线的所有负载，再完成候选的所有负载，均依次以 { $threads } 个客户端线程进行测试。
+step-interleaved = 测试 { $rounds } 个轮次。在每个轮次中，每个负载紧接着先后在两方进行测试（构成一个测试块），分别使用 { $threads } 个客户端线程。每个轮次中各负载的顺序、每个测试块中各线程数的顺序均随机决定，两方相同；两方的先后顺序在各轮次间保持均衡，其余随机决定（随机种子 { $seed }）。
 restored-from = { $source ->
     [client] 由客户端重新导入
    *[snapshot] 从快照恢复
 }
 restore-every-trial = 每个试验之前，均{ restored-from }该方的数据。
 restore-after-writes = 如果上次恢复之后写入过数据，则在试验之前{ restored-from }该方的数据。
-restore-per-workload = 每个测试块之前，{ restored-from }该方的数据；同一测试块内的试验依次使用前一个试验留下的数据。
+restore-per-workload = 在每个测试块中某一方的第一个试验之前，{ restored-from }该方的数据；其后的试验依次使用前一个试验留下的数据。
 restore-never = 不恢复数据：每个试验都在之前的试验留下的数据上运行。
 after-restore = 恢复之后，主机的缓存中没有任何数据。
 step-leaders = 试验的集群启动后，在限定时间内等到每个 Region 都有 leader 和全部副本，且 PD 不再迁移 Region{ $leaders ->
@@ -387,7 +387,7 @@ step-trial = { $where ->
         [started] 然后{ $balancer ->
             [none] {""}
            *[haproxy] 通过负载均衡器
-        }运行客户端 { $seconds } 秒。每个测试块的第一个试验之前，以及服务器为试验启动或恢复之后，预热 { $warmup } 秒（不计入结果）。预热是否充分，由症状检查项“漂移”（drift）显示。
+        }运行客户端 { $seconds } 秒。每个测试块中某一方的第一个试验之前，以及服务器为试验启动或恢复之后，预热 { $warmup } 秒（不计入结果）。预热是否充分，由症状检查项“漂移”（drift）显示。
        *[each] 预热 { $warmup } 秒（不计入结果），然后{ $balancer ->
             [none] {""}
            *[haproxy] 通过负载均衡器
@@ -395,8 +395,8 @@ step-trial = { $where ->
     }
 }
 step-repeat = { $limit ->
-    [0] 含有无效试验的测试块对不再重新测试。
-   *[other] 如果一对测试块中有无效的试验，则将这一对整体重新测试，最多重测 { $limit } 次；采用第一次全部有效的测试。
+    [0] 含有无效试验的测试块不再重新测试。
+   *[other] 如果一个测试块中有无效的试验，则将其整体重新测试，最多重测 { $limit } 次；采用第一次全部有效的测试。
 }
 commands-load = 在每一方各导入一次数据
 commands-loaded-before = 导入数据（在制作数据集快照之前已执行）
@@ -509,7 +509,7 @@ gate-query-time = 查询足够慢，超出 go-tpc 的计时步长；又足够快
 gate-client-exit = 客户端自行结束且没有报错
     .of = the client ended by itself and without an error
 gate-duration = 客户端的运行时间与要求的时间相差不超过 { $n1 } s
-    .of = the client ran within { $n1 } s of the time it was asked to
+    .of = the client ran within { $n1 } s of the requested time
 gate-effective-threads = 客户端线程至少有 { $n1 }% 的时间处于工作状态
     .of = the client's threads were at work { $n1 } % of the time or more
 gate-printed-rate = 输出的速率乘以时间等于输出的总数，误差不超过 { $n1 }%
@@ -517,15 +517,15 @@ gate-printed-rate = 输出的速率乘以时间等于输出的总数，误差不
 gate-latency-order = 各延迟值的大小顺序正确且不为负（平均值和 p95 均不超过最大值）
     .of = latencies are in order and not negative (average and p95 at most the maximum)
 gate-unexpected-errors = 除死锁和冲突外，客户端没有遇到其他错误
-    .of = the client survived no error but deadlocks and conflicts
+    .of = the client ignored no errors but deadlocks and conflicts
 gate-tpcc-efficiency = 输出的 efficiency 等于 tpmC /（{ $n1 } x 所导入的 warehouse 数）
     .of = the printed efficiency is tpmC / ({ $n1 } x the warehouses that were loaded)
 gate-tpcc-mix = 在随机波动范围内，New Order 占全部事务的 { $n1 }%
-    .of = New Orders are { $n1 } % of the transactions, as far as chance allows
+    .of = New Orders are { $n1 } % of the transactions, within chance
 gate-consistency = 数据集满足导入之后所检查的每一项 TPC-C 一致性条件
     .of = the dataset met each of TPC-C's consistency conditions that was checked after the load
 gate-client-cpu = 客户端和负载均衡器的 CPU 使用率均低于其可用 CPU 的 { $n1 }%
-    .of = client and load balancer stayed below { $n1 } % of the CPU granted to them
+    .of = client and load balancer stayed below { $n1 } % of the CPU available to them
 gate-cpu-steal = 在每台主机上，被虚拟化层占用的 CPU 不超过 { $n1 }%
     .of = the hypervisor took { $n1 } % of the CPU or less, on every host
 gate-other-work = 在每台主机上，其他程序使用的 CPU 不超过 { $n1 }%
@@ -533,11 +533,11 @@ gate-other-work = 在每台主机上，其他程序使用的 CPU 不超过 { $n1
 gate-disk-space = 在每台被采样的主机上，数据目录的可用空间都不少于其所需，包括 TiKV 的预留空间
     .of = on every sampled host the data directory had the free space that it needs, including TiKV's reserve
 gate-version = 每台服务器均为所要求的版本
-    .of = every server is the version that was asked for
+    .of = every server is the requested version
 gate-parameters = 所要求的每个参数均已生效
     .of = every requested parameter is in effect
 gate-configuration = 两方生效的变量除要求的差异之外没有其他差异
-    .of = the sides' effective variables differ only as it was asked for
+    .of = the sides' effective variables differ only as requested
 gate-dataset = 在某一方的首个试验之前，数据集与快照中的一致
     .of = the dataset equals the snapshot's before a side's first trial
 gate-server-alive = 为该试验启动的服务器一直运行到试验结束
@@ -563,11 +563,11 @@ gate-reconnects = 客户端没有断开过连接
 gate-stalls = 序列的每个时间间隔内都有事务完成
     .of = transactions ended in every interval of the series
 gate-missing-intervals = 客户端输出了序列的每个时间间隔，最后一个除外
-    .of = the client printed every interval of the series, the last one let off
+    .of = the client printed every interval of the series, except perhaps the last
 gate-drift = 扣除序列自身的噪声后，试验前三分之一与后三分之一相差不超过 { $n1 }%
-    .of = first and last third of the trial differ by { $n1 } % at most beyond the series' own noise
+    .of = the first and last third of the trial differ by at most { $n1 } % beyond the noise of the series
 gate-variation = 各时间间隔吞吐的变异系数（标准差 / 平均值）不超过 { $n1 }%
-    .of = the throughput of the intervals varies by { $n1 } % at most (standard deviation / mean)
+    .of = the throughput of the intervals varies by at most { $n1 } % (standard deviation / mean)
 gate-write-stall = 没有存储服务器因 compaction 落后而延迟、停止或拒绝写入
     .of = no storage server delayed, stopped or refused writes because compaction fell behind
 gate-hosts-alike = 同一角色的主机具有相同的类型、核数、内存、CPU、操作系统和内核
@@ -575,7 +575,7 @@ gate-hosts-alike = 同一角色的主机具有相同的类型、核数、内存�
 gate-hosts-steady = 经同一探测，每台主机在最后一轮之前的性能与开始时相差不超过 { $n1 }%
     .of = each host is as fast before the last round as at the start within { $n1 } %, by the same probe
 gate-round-variation = 各轮次之间吞吐的变异系数（标准差 / 平均值）不超过 { $n1 }%
-    .of = the throughput varies by { $n1 } % at most between rounds (standard deviation / mean)
+    .of = the throughput varies by at most { $n1 } % between rounds (standard deviation / mean)
 gate-p95-monotone = 与前一个较小的线程数相比，p95 延迟的降幅不超过 { $n1 }%
     .of = p95 latency is at most { $n1 } % below that of the next smaller thread count
 gate-planned-once = 每个计划内的试验在被采用的试验中恰好出现一次
@@ -583,32 +583,32 @@ gate-planned-once = 每个计划内的试验在被采用的试验中恰好出现
 gate-throughput-curve = 与相邻线程数的连线相比，吞吐的降幅不超过 { $n1 }%
     .of = throughput is at most { $n1 } % below the line through the neighbouring thread counts
 gate-rejected-by-side = 两方未通过有效性检查的频率相同（在随机波动范围内）
-    .of = gates of validity failed on either side as often, as far as chance allows
+    .of = validity gates failed about equally often on both sides
 gate-rejected-change = 计入被剔除试验的数据后，{ $n1 }% 置信区间仍在阈值之内
     .of = with the figures of the rejected trials, the { $n1 }% interval stays within the threshold
 gate-errors-by-side = 两方客户端遇到错误的频率相同（在随机波动范围内）
-    .of = the client met errors on either side as often, as far as chance allows
+    .of = the client saw errors about equally often on both sides
 gate-read-errors = 没有只在一方失败的读操作
     .of = no reads failed on one side only
 gate-headroom = 在每个线程数下，客户端和负载均衡器所用的 CPU 都低于分配给它们的 { $n1 }%
-    .of = client and load balancer stayed below { $n1 } % of the CPU granted to them at every thread count
+    .of = client and load balancer stayed below { $n1 } % of the CPU available to them at every thread count
 gate-plateau = 吞吐量随线程数增长，或客户端的 CPU 用量已知
     .of = throughput grows with the threads, or the client's CPU is known
 gate-complete-rounds = 每一轮在两方的每个线程数上都有数据
     .of = every round has a figure for every thread count on both sides
 gate-balanced-order = 两方先被测量的轮次数相同，最多相差一轮
-    .of = either side was measured first in as many rounds, to within one
+    .of = each side was measured first equally often, to within one round
 gate-aa-unbiased = A/A 测试的平均值为零（在随机波动范围内）
-    .of = the A/A campaigns' mean is zero, as far as chance allows
+    .of = the mean of the A/A campaigns is zero within chance
 gate-aa-alike = 各轮次的波动与 A/A 测试相同（在随机波动范围内）
-    .of = the rounds vary as much as those of the A/A campaigns, as far as chance allows
+    .of = the rounds vary like those of the A/A campaigns, within chance
 gate-aa-recent = 最近一次 A/A 测试与本次测试相距不超过 { $n1 } 天
-    .of = the newest A/A campaign lies at most { $n1 } days from this one
+    .of = the newest A/A campaign is at most { $n1 } days away from this one
 
 ## 引擎的说明：英文见其定义
 
 caveat-tidb = TiDB 使用其内置存储 (unistore) 运行，该存储仅用于测试：所得数据反映的是其 SQL 层，而非 TiKV。
-    .of = TiDB ran with its embedded storage (unistore), which is a test store: these figures tell of its SQL layer, not of TiKV.
+    .of = TiDB ran with its embedded storage (unistore), which is a test store: these figures describe its SQL layer, not TiKV.
 
 ## 数字
 
@@ -944,7 +944,7 @@ site-trial-not-yet = 该试验已在计划中，尚未测量。
 site-trial-never = 该试验已在计划中，但从未测量。测试活动页面说明该测试活动如何结束。
 site-trial-rejected = 已剔除：不使用该试验的数据。
 site-trial-not-used = 不使用该试验的数据。
-site-trial-rejected-then = 被剔除的试验不会只是略过：它所在的一对测试块（该轮中该工作负载的双方、全部线程数）会整体重新测量，次数不超过报告类型所允许的。
+site-trial-rejected-then = 被剔除的试验不会只是略过：它所在的测试块（该轮中该工作负载的双方、全部线程数）会整体重新测量，次数不超过报告类型所允许的。
 site-trial-used = 有效：使用该试验的数据。
 site-trial-adopted = 其客户端由一个被中断的任务启动，随后被接管
 site-attempts = 各次测量
@@ -1298,8 +1298,8 @@ phase-done = 完成
 engine-named = 由报告类型指定
 engine-of-servers = 由所连接的服务器得知
 engine-mysql = MySQL 按 mariadb 测量
-engine-there = 本机可获取 { $engine }
-engine-absent = 无法获取 { $engine }：{ $why }
+engine-there = 本机可用 { $engine }
+engine-absent = { $engine } 不可用：{ $why }
 engine-without-tiup = { $path } 处没有 TiDB { $version }，本机也没有可用来下载的 `tiup`
 engine-mirror-silent = 本机没有 TiDB { $version }，TiUP 也无法下载：{ $why }
 engine-not-on-mirror = 本机没有 TiDB { $version }，TiUP 镜像中也没有该版本：可用 `tiup list tidb --all` 查看镜像中的版本
@@ -1353,18 +1353,12 @@ step-consistency-single = { $moments ->
    *[both] 导入数据之后以及最后一次试验之后，
 }检查 TPC-C 的一致性条件（条款 3.3.2）。
 step-snapshot-single = 停止服务器，并为数据创建快照。
-step-sequential-single = 测试 { $rounds } 个轮次：按报告类型中的顺序，每个负载一个测试块。在一个测试块中，对该负载依次以 { $threads } 个客户端线程进行测试。
-step-repeat-single = { $limit ->
-    [0] 含有无效试验的测试块不再重新测试。
-   *[other] 如果一个测试块中有无效的试验，则将其整体重新测试，最多重测 { $limit } 次；采用第一次全部有效的测试。
-}
+step-sequential-single = 测试 { $rounds } 个轮次：按报告类型中的顺序，每个负载测试一次，依次以 { $threads } 个客户端线程进行测试。
 commands-load-single = 导入数据
 series-summary-single = 逐秒曲线：{ $count } 个试验
 series-about-single = { $metric }；下方是最繁忙主机的 CPU 与磁盘，从空闲到完全繁忙。每张图的 { $metric } 刻度各自独立。
 software-alike-single = 同一组件的各台服务器配置一致：其生效配置的摘要相同。
 consistency-both-single = TPC-C 一致性条件（条款 3.3.2）：{ $told }。
-repeats-none-single = 重新测试的测试块：无。
-repeats-single = 重新测试的测试块（{ $count }）：{ $each }。
 stopped-by-deployment-single = 测试提前结束：无法重新部署服务器。
 head-both-sides-single = 所设参数
 sources-single = trials.csv 中每个已执行的试验占一行。某一线程数下的数据，是该负载、该线程数所采用的各行的几何平均值。{ sources-raw }comparison.csv 和 report.json 中为未经舍入的数据。如本报告旁有 evidence.zip，可用 benchlab verify 命令由原始输出重新计算各项数据，该命令也会指出无法重新计算的内容。

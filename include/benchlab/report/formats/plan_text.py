@@ -189,7 +189,7 @@ def _repeats(spec: ReportSpec, plan: Plan) -> Iterator[str]:
         more += f" and {plan.repeat_dollars:.2f} dollars"
     times = f"{spec.repeat_limit} time{'s' * (spec.repeat_limit != 1)}"
     yield (
-        f"repeats: up to {more} more, which is not counted above; only pairs of blocks with an "
+        f"repeats: up to {more} more, which is not counted above; only blocks with an "
         f"invalid trial are measured again, each at most {times}"
     )
     if plan.dollars is None or plan.repeat_dollars is None or spec.budget is None:
@@ -199,7 +199,7 @@ def _repeats(spec: ReportSpec, plan: Plan) -> Iterator[str]:
     repeats = plan.repeat_dollars * most / plan.dollars
     limit, worst = spec.budget.limit, most + repeats
     if worst <= limit:
-        yield f"at worst: {worst:.2f} dollars, with all pairs of blocks measured again so often"
+        yield f"at worst: {worst:.2f} dollars, with all blocks measured again as often as allowed"
         return
     pairs = len({trial.pair for trial in plan.trials})
     room = int((limit - most) / (repeats / (spec.repeat_limit * pairs)))

@@ -1,7 +1,7 @@
 """The answer of a campaign: one sentence and one table, the same wherever they are shown.
 
 ``sentence(report)`` is ``"2 workloads: 1 regression (Update Index -12.00%), 1 equivalent. p95
-latency: 2 equivalent. How much deployments differ is known from 6 A/A campaigns."``
+latency: 2 equivalent. Deployment-to-deployment variation was measured in 6 A/A campaigns."``
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def test_what_only_a_host_knew_of_an_invalid_trial_is_no_difference(
         [
             f"gate server_alive failed: found 1, allowed at most 0 ({alive})",
             f"gate clock failed: found 12 ms, allowed at most 10 ms ({clock})",
-            "tikv on kv-1 was ended by signal SIGKILL; before that its log said: nothing",
+            "tikv on kv-1 was ended by signal SIGKILL; the last lines of its log: nothing",
         ],
     )
 
