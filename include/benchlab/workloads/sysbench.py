@@ -41,7 +41,7 @@ class Tables(Dataset):
     @property
     def said(self) -> Message:
         """``4 tables of 10,000 rows``."""
-        return message("dataset-tables", tables=self.tables, rows=self.table_size)
+        return message("dataset-tables", tables=f"{self.tables:,}", rows=f"{self.table_size:,}")
 
 
 DATASET = Tables

@@ -91,7 +91,7 @@ class Warehouses(Dataset):
     @property
     def said(self) -> Message:
         """``10 warehouses of TPC-C``."""
-        return message("dataset-warehouses", warehouses=self.warehouses)
+        return message("dataset-warehouses", warehouses=f"{self.warehouses:,}")
 
 
 NAMES = ("tpcc",)

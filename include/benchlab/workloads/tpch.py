@@ -78,7 +78,7 @@ class ScaleFactor(Dataset):
     @property
     def said(self) -> Message:
         """``TPC-H at scale factor 10``."""
-        return message("dataset-scale-factor", factor=self.scale_factor)
+        return message("dataset-scale-factor", factor=f"{self.scale_factor:,}")
 
 
 NAMES = tuple(f"tpch_q{number}" for number in range(1, 23))

@@ -63,7 +63,7 @@ class Records(Dataset):
     @property
     def said(self) -> Message:
         """``10,000 records of YCSB``."""
-        return message("dataset-records", records=self.records)
+        return message("dataset-records", records=f"{self.records:,}")
 
 
 DATASET = Records
