@@ -220,9 +220,9 @@ import sys
 from pathlib import Path
 from benchlab import home
 from benchlab.campaign import overrides, report_types
-from benchlab.campaign.stages import CampaignRun
 from benchlab.plan.report_type import SIDES
 from benchlab.results.store import Store
+from tests.builders import campaigns
 here = home.find()
 spec = report_types.load(report_types.find_report(here, "sysbench_local"))
 spec = overrides.override(spec, overrides.parse_assignments(sys.argv[2:]))
