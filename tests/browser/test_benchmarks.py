@@ -130,7 +130,7 @@ def test_a_plan_is_filled_in_and_started(page: Page) -> None:
     figures_asked = re.compile("/plan/figures")
     page.route(figures_asked, lambda route: route.abort())
     rounds.fill("8")
-    expect(site.get_by_role("status").first).to_contain_text("those of earlier values")
+    expect(site.get_by_role("status").first).to_contain_text("belong to earlier values")
     expect(start).to_be_disabled()
     page.unroute(figures_asked)
     rounds.fill("7")
