@@ -16,6 +16,7 @@ from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowSkipException, TaskDeferred
 from benchlab import home
 from benchlab.campaign import overrides, report_types
+from benchlab.campaign.resolving import Resolver
 from benchlab_airflow.calendar import calendar_runs
 from benchlab_airflow.dags import stages
 from benchlab_airflow.connections import open_store
@@ -56,6 +57,9 @@ def finish():
         for campaign in campaigns():
             store.finish(campaign.id, "complete")
 
+def resolve(spec, run, begun=None):
+    return calendar_runs.versions(Resolver(here, STORE), spec, run, begun)
+
 def versions(resolved):
     spec = resolved.spec
     return [spec.side(next(iter(spec.engines)), side).version for side in ("baseline", "candidate")]
@@ -70,16 +74,16 @@ def planned(env: dict[str, str], tmp_path: Path, code: str) -> list[str]:
 def test_versions_are_those_of_the_runs_day(airflow_env: dict[str, str], tmp_path: Path) -> None:
     """Of a logical date in UTC, of today where a run has none; and every run says which."""
     code = """
-from benchlab_airflow.calendar.calendar_runs import as_of, resolve
+from benchlab_airflow.calendar.calendar_runs import as_of
 from zoneinfo import ZoneInfo
 weekly = report_types.load(REPORTS / "sysbench_ec2_weekly.yaml")
 weekly = weekly.with_overrides({  # past nightlies cannot be had
     "engines.tidb.baseline.version": "previous series", "engines.tidb.candidate.version": "newest"})
 # Already the next day there, and a release came out on it: v6.3.0 on 2022-09-30.
 night = datetime(2022, 9, 30, 5, tzinfo=ZoneInfo("Asia/Shanghai"))
-say(as_of(run(night)), *versions(resolve(here, STORE, weekly, run(night, "manual"))))
+say(as_of(run(night)), *versions(resolve(weekly, run(night, "manual"))))
 morning = night + timedelta(hours=3)
-say(as_of(run(morning)), *versions(resolve(here, STORE, weekly, run(morning, "manual"))))
+say(as_of(run(morning)), *versions(resolve(weekly, run(morning, "manual"))))
 say(as_of(run(None)) == datetime.now(UTC).date())
 say(plan(run(LATEST)))
 (campaign,) = campaigns()
@@ -186,17 +190,17 @@ spec = report_types.load(REPORTS / "sysbench_local_releases.yaml")
 plan(run(LATEST), campaign="mine")
 (begun,) = campaigns()
 earlier = run(datetime(2024, 1, 1, tzinfo=UTC))
-say(*versions(calendar_runs.resolve(here, STORE, spec, earlier)))
-say(*versions(calendar_runs.resolve(here, STORE, spec, earlier, begun)))
+say(*versions(resolve(spec, earlier)))
+say(*versions(resolve(spec, earlier, begun)))
 same = begun.report_type.model_copy(update={"sides": "same"})
 aa = dataclasses.replace(begun, report_type=same)
-say(calendar_runs.resolve(here, STORE, spec, earlier, aa).spec.sides)
+say(resolve(spec, earlier, aa).spec.sides)
 build = {"mariadb": {"source": "of-then", "sha256": "a" * 64}}
 sides = begun.plan.sides
 kept = type(sides["candidate"]).model_validate({"version": "11.4.5", "builds": build})
 built = dataclasses.replace(begun, plan=dataclasses.replace(
     begun.plan, sides={**sides, "candidate": kept}))
-again = calendar_runs.resolve(here, STORE, spec, earlier, built).spec
+again = resolve(spec, earlier, built).spec
 say(again.side("mariadb", "candidate").label)
 """
     anew, repeated, sides, label = planned(airflow_env, tmp_path, code)
@@ -218,7 +222,7 @@ weekly = weekly.with_overrides({  # past nightlies cannot be had
 never = weekly.with_overrides({"engines.tidb.candidate.version": "newest 66.5"})
 for kind in ("backfill", "scheduled"):
     try:
-        calendar_runs.resolve(here, STORE, never, run(datetime(2022, 10, 10, 2, tzinfo=UTC), kind))
+        resolve(never, run(datetime(2022, 10, 10, 2, tzinfo=UTC), kind))
     except Exception as error:
         say(type(error).__name__)
 """
@@ -343,11 +347,11 @@ weekly = weekly.with_overrides({  # past nightlies cannot be had
     "engines.tidb.baseline.version": "previous series", "engines.tidb.candidate.version": "newest"})
 monday = datetime(2022, 10, 3, 2, tzinfo=UTC)
 mondays = [monday + timedelta(weeks=week) for week in range(8)]
-found = [calendar_runs.resolve(here, STORE, weekly, run(day, "scheduled")) for day in mondays]
+found = [resolve(weekly, run(day, "scheduled")) for day in mondays]
 aa = [resolved for resolved in found if resolved.spec.sides == "same"]
 say(len(aa), found.index(aa[1]) - found.index(aa[0]), aa[0].spec.side("tidb", "baseline").version)
 day = datetime.combine(aa[0].on, monday.timetz())
-say(calendar_runs.resolve(here, STORE, weekly, run(day, "manual")).spec.sides)
+say(resolve(weekly, run(day, "manual")).spec.sides)
 """
     counted, by_hand = planned(airflow_env, tmp_path, code)
     assert counted == "2 4 v6.3.0"
@@ -363,10 +367,10 @@ spec = report_types.load(REPORTS / "sysbench_local_releases.yaml")
 spec = overrides.override(spec, {"engines.mariadb.baseline.version": "previous measured"})
 say(plan(run(datetime(2023, 8, 14, tzinfo=UTC)), campaign="first"))
 finish()
-later = calendar_runs.resolve(here, STORE, spec, run(LATEST))
+later = resolve(spec, run(LATEST))
 say(*versions(later))
 say(later.notes[-1])
-earlier = calendar_runs.resolve(here, STORE, spec, run(datetime(2023, 8, 14, tzinfo=UTC)))
+earlier = resolve(spec, run(datetime(2023, 8, 14, tzinfo=UTC)))
 say(earlier.notes[-1])
 """
     planned_, later, why, earlier = planned(airflow_env, tmp_path, code)

@@ -111,7 +111,8 @@ class Resolver:
                 exist: each side is named with the newest release that is known.
             StoreError: the store cannot be read.
         """
-        spec, engine = found.spec, found.engine
+        # Also of a campaign that has begun, whose builds may have to be fetched once more.
+        spec, engine = self.hashed(found.spec), found.engine
         unchecked = self._refuse_unpublished(spec, engine)
         topology = targets.load_topology(self.home, spec)
         target = targets.by_name()[spec.target]
@@ -187,7 +188,7 @@ class Resolver:
             chosen = spec.engines[engine].candidate or spec.engines[engine].baseline
             side = {**chosen.model_dump(mode="json"), **_pinned(begun.plan.sides["baseline"])}
             changes = {"sides": "same", **{f"engines.{engine}.{name}": side for name in SIDES}}
-        resumed = self.hashed(fit.check(spec.with_overrides(changes), begun.id))
+        resumed = fit.check(spec.with_overrides(changes), begun.id)
         name, reason = self.engine(resumed)
         note = message("rule-resumed", campaign=begun.id)
         return Versioned(resumed, begun.at.date(), name, reason, (note,))
