@@ -48,16 +48,21 @@ def _hosts_and_prices(home: Home, spec: ReportSpec) -> tuple[Topology | None, Pr
 
 
 def undecided(home: Home, spec: ReportSpec, access: Access | None = None) -> list[str]:
-    """What a campaign needs and only a person can say, a sentence for each.
-
-    Args:
-        access: by which the Connections of servers that exist are looked up; None: they are not.
+    """What a campaign needs and only a person can say; see :func:`left_open`.
 
     Raises:
         SpecError: the topology does not validate.
     """
+    return left_open(spec, targets.load_topology(home, spec), access)
+
+
+def left_open(spec: ReportSpec, topology: Topology | None, access: Access | None) -> list[str]:
+    """What a report type and its topology leave to a person, a sentence for each.
+
+    Args:
+        access: by which the Connections of servers that exist are looked up; None: they are not.
+    """
     missing = [*_without_login(spec, access)] if access else []
-    topology = targets.load_topology(home, spec)
     if topology is None:
         return missing
     found = targets.by_name()[spec.target].undecided(spec, topology)
@@ -89,8 +94,8 @@ def refuse_undecided(home: Home, spec: ReportSpec, access: Access | None = None)
     Raises:
         SpecError: names everything that is to be decided.
     """
-    if left_open := undecided(home, spec, access):
-        raise SpecError("\n".join(left_open))
+    if missing := undecided(home, spec, access):
+        raise SpecError("\n".join(missing))
 
 
 def client_here(spec: ReportSpec) -> str | None:

@@ -51,7 +51,7 @@ class Asks(IntEnum):
     MIRRORS = 1
     #: S3, which datasets are there; Connections, whether they exist.
     EVERYBODY = 2
-    #: Builds are fetched or made, as a campaign needs them.
+    #: The nightly itself, for which a release stands in otherwise.
     TO_RUN = 3
 
 
@@ -61,7 +61,7 @@ class Resolver:
 
     Attributes:
         store: where earlier campaigns are, from which estimates are learned; None: from none.
-        access: by which servers that exist, S3 and builds elsewhere are reached.
+        access: by which servers that exist and S3 are reached.
     """
 
     home: Home
@@ -78,7 +78,7 @@ class Resolver:
 
         Raises:
             NoReleaseError: the calendar has no release that a rule names, or no pair of them.
-            UnavailableError: the nightly, a version or a build cannot be had on this machine.
+            UnavailableError: the nightly or a version cannot be had on this machine.
             TargetError: a server that exists cannot be asked; says what to do.
             SpecError: the versions do not fit, for example one refuses a parameter, or a build's
                 file is missing or is no build.
@@ -111,8 +111,7 @@ class Resolver:
                 exist: each side is named with the newest release that is known.
             StoreError: the store cannot be read.
         """
-        # Also of a campaign that has begun, whose builds may have to be fetched once more.
-        spec, engine = self.hashed(found.spec), found.engine
+        spec, engine = found.spec, found.engine
         unchecked = self._refuse_unpublished(spec, engine)
         topology = targets.load_topology(self.home, spec)
         target = targets.by_name()[spec.target]
@@ -136,8 +135,8 @@ class Resolver:
         )
         basis = self._basis(resolved) if basis is None else basis
         asked = self.access if self.asks >= Asks.EVERYBODY else None
-        undecided = planning.undecided(self.home, spec, asked)
-        return replace(resolved, basis=basis.with_notes(unchecked), undecided=tuple(undecided))
+        undecided = tuple(planning.left_open(spec, topology, asked))
+        return replace(resolved, basis=basis.with_notes(unchecked), undecided=undecided)
 
     def engine(self, spec: ReportSpec) -> tuple[str, Said]:
         """The engine to deploy, and why.
@@ -194,17 +193,16 @@ class Resolver:
         return Versioned(resumed, begun.at.date(), name, reason, (note,))
 
     def hashed(self, spec: ReportSpec) -> ReportSpec:
-        """With the hashes of its files, by which what was measured is known."""
+        """With the hashes of its files, by which what was measured is known; nothing is fetched."""
         spec = lua_script.pinned(self.home.project, spec)
-        fetch = self.asks == Asks.TO_RUN
-        if not fetch and all(
+        if all(
             build.sha256
             for name in spec.deployable_engines
             for side in spec.measured_sides
             for build in getattr(spec.engines[name], side).builds.values()
         ):
             return spec
-        return builds.pinned(self.home, spec, self.access, fetch=fetch)
+        return builds.pinned(self.home, spec, self.access, fetch=False)
 
     def _measured(self, spec: ReportSpec) -> Measured:
         if self.store is None:

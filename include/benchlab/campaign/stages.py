@@ -10,6 +10,7 @@ import contextlib
 import re
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from benchlab.campaign.deployment import client_config
 from benchlab.campaign.outcome import Outcome
 from benchlab.campaign.preparation import Preparation, QueryOn, by_client
 from benchlab.campaign.state import StateFile
+from benchlab.engines import builds
 from benchlab.errors import (
     AtWorkError,
     BenchlabError,
@@ -95,7 +97,7 @@ class CampaignRun(Preparation):
         access: Access = EVERYDAY,
         planned_for: datetime | None = None,
     ) -> CampaignRun:
-        """Plan a campaign and write it to the store; nothing is started.
+        """Plan a campaign and write it to the store; nothing is started, but builds are fetched.
 
         A repeated call with the same id and plan resumes the campaign.
 
@@ -107,6 +109,7 @@ class CampaignRun(Preparation):
             SpecError: the id, the client's archive or the gates are not valid, something is left
                 that only a person can say, or the campaign is complete, or has ended and its target
                 rents hosts.
+            UnavailableError: a build cannot be had on this machine.
             StoreError: the store has another campaign of this id, or cannot be written.
         """
         if not re.fullmatch(ID, campaign):
@@ -114,7 +117,8 @@ class CampaignRun(Preparation):
                 f"campaign id {campaign!r}: letters, digits, `_`, `.` and `-` only, at most 150 of "
                 "them, the first a letter or digit: it names files"
             )
-        spec = resolved.spec
+        spec = lua_script.pinned(home.project, builds.pinned(home, resolved.spec, access))
+        resolved = replace(resolved, spec=spec)
         sysbench_archive.check(home.project, spec.client)
         planned = plan.make(resolved, campaign)
         if resolved.undecided:

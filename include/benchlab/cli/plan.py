@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import date
 from typing import Annotated
 
@@ -25,8 +25,10 @@ from benchlab.cli.report_argument import (
     resolver,
     say_notes,
 )
+from benchlab.engines import builds
 from benchlab.errors import SpecError, StoreError, UnavailableError
 from benchlab.home import Home, find
+from benchlab.hosts.access import Access
 from benchlab.plan import plan
 from benchlab.plan.plan import Plan
 from benchlab.plan.resolved import Resolved
@@ -85,9 +87,12 @@ def show_plan(
         return
     request = request_on(home, report, overrides, on)
     with resolver(home, Asks.EVERYBODY) as reading:
-        resolved = reading.resolve(request)
+        versioned = reading.versions(request)
+        # Whatever the file says of its builds, they are looked at.
+        spec = builds.pinned(home, versioned.spec, Access(), fetch=False)
+        resolved = reading.complete(replace(versioned, spec=spec))
     say_notes(resolved)
-    spec, planned = resolved.spec, plan.make(resolved, request.spec.report)
+    planned = plan.make(resolved, request.spec.report)
     undecided = [*resolved.undecided]
     client = None
     try:
@@ -134,8 +139,9 @@ def install(report: ReportType, overrides: Assignments = [], on: OnDay = None) -
     with resolver(home, Asks.TO_RUN) as reading:
         resolved = reading.versions(request)
     say_notes(resolved)
-    spec, engine = resolved.spec, resolved.engine
+    engine = resolved.engine
     print(f"engine {engine}: {resolved.reason}")
+    spec = builds.pinned(home, resolved.spec, Access())
     for of in sorted(
         (spec.side(engine, side) for side in spec.measured_sides), key=lambda of: of.label
     ):

@@ -32,6 +32,7 @@ from benchlab.errors import CommandError, CommandTimeout, TargetError, meaning_o
 
 TAG = "BENCHLAB_CAMPAIGN"
 DIRECTORY_TAG = "BENCHLAB_DIRECTORY"
+_ANY_DIRECTORY = f"{DIRECTORY_TAG}="
 JOB_TAG = "BENCHLAB_JOB"
 FILLER = "BENCHLAB_FILLER"
 PAGE = 4096
@@ -324,21 +325,17 @@ def tagged(tag: str, directory: Path | None = None) -> Iterator[int]:
         tag: ``NAME=`` is any value.
         directory: leave out the processes that were started for another campaign's directory.
     """
+    own = None if directory is None else os.fsencode(f"{DIRECTORY_TAG}={directory.resolve()}")
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and int(entry.name) != os.getpid() and _is_own(entry):
             tags = _environ(int(entry.name))
-            if _has(tag, tags) and (directory is None or _belongs_to(directory, tags)):
+            if _has(tag, tags) and (own is None or own in tags or not _has(_ANY_DIRECTORY, tags)):
                 yield int(entry.name)
 
 
 def _has(tag: str, tags: Iterable[bytes]) -> bool:
     wanted = tag.encode()
     return any(one == wanted or (tag.endswith("=") and one.startswith(wanted)) for one in tags)
-
-
-def _belongs_to(directory: Path, tags: Iterable[bytes]) -> bool:
-    named = [one for one in tags if one.startswith(f"{DIRECTORY_TAG}=".encode())]
-    return not named or os.fsencode(f"{DIRECTORY_TAG}={directory.resolve()}") in named
 
 
 def end_tagged(tag: str, directory: Path | None = None, *, grace_s: float = 10) -> int:

@@ -94,12 +94,27 @@ def fields_of(connection: str, text: str) -> tuple[dict[str, Any], dict[str, Any
     try:
         found = json.loads(text) if text.lstrip().startswith("{") else _from_uri(text)
     except ValueError as error:
-        raise _fault(connection, f"{variable_of(connection)} is neither a URI nor JSON") from error
+        raise fault(connection, f"{variable_of(connection)} is neither a URI nor JSON") from error
     extra = found.get("extra") or {}
     try:
         return found, json.loads(extra) if isinstance(extra, str) else dict(extra)
     except ValueError as error:
-        raise _fault(connection, "extra: not JSON") from error
+        raise fault(connection, "extra: not JSON") from error
+
+
+def refuse_incomplete(
+    connection: str, host: str | None, port: int | str | None, user: str | None
+) -> None:
+    """Refuse a Connection without a host or a login, or whose port is none.
+
+    Raises:
+        TargetError: names the field.
+    """
+    for name, value in (("host", host), ("login", user)):
+        if not value:
+            raise fault(connection, f"{name}: missing")
+    if port and not (str(port).isdigit() and 0 < int(port) < 65536):
+        raise fault(connection, "port: not a number from 1 to 65535")
 
 
 def login(
@@ -115,13 +130,9 @@ def login(
     Raises:
         TargetError: names the field that is missing or not valid.
     """
-    for name, value in (("host", host), ("login", user)):
-        if not value:
-            raise _fault(connection, f"{name}: missing")
+    refuse_incomplete(connection, host, port, user)
     if any(character in _SEPARATORS or character.isspace() for character in str(host)):
-        raise _fault(connection, "host: not a host name or an address")
-    if not str(port or PORT).isdigit() or not 0 < int(port or PORT) < 65536:
-        raise _fault(connection, "port: not a number from 1 to 65535")
+        raise fault(connection, "host: not a host name or an address")
     # For `localhost` MySQL's clients take a socket file, whatever the port.
     address = "127.0.0.1" if host == "localhost" else str(host)
     tls = _tls(connection, extra)
@@ -133,9 +144,9 @@ def _tls(connection: str, extra: Mapping[str, Any]) -> Tls | None:
     try:
         files = json.loads(files) if isinstance(files, str) else dict(files)
     except ValueError as error:
-        raise _fault(connection, 'extra.ssl: write {"ca": "/path/to/ca.pem"}') from error
+        raise fault(connection, 'extra.ssl: write {"ca": "/path/to/ca.pem"}') from error
     if others := [name for name in ("cert", "key") if files.get(name)]:
-        raise _fault(
+        raise fault(
             connection,
             f"extra.ssl.{others[0]}: sysbench cannot log in with a client's certificate; use an "
             "account with a password",
@@ -143,21 +154,21 @@ def _tls(connection: str, extra: Mapping[str, Any]) -> Tls | None:
     ca = files.get("ca")
     mode = str(extra.get("ssl_mode") or (VERIFIED if ca else DISABLED)).upper()
     if mode not in (DISABLED, REQUIRED, VERIFIED):
-        raise _fault(
+        raise fault(
             connection,
             f"extra.ssl_mode: {mode}: it has to be known whether the connection is encrypted, "
             f"and verified; write {DISABLED}, {REQUIRED} or {VERIFIED}",
         )
     if mode == VERIFIED and not ca:
-        raise _fault(
+        raise fault(
             connection,
             f"extra.ssl.ca: missing; {VERIFIED} takes the file of the certificate authority, "
             "which may be the system's, /etc/ssl/certs/ca-certificates.crt",
         )
     if mode == VERIFIED and not Path(str(ca)).is_file():
-        raise _fault(connection, f"extra.ssl.ca: there is no file {ca} on this machine")
+        raise fault(connection, f"extra.ssl.ca: there is no file {ca} on this machine")
     if mode == VERIFIED and _SEPARATORS & set(str(ca)):
-        raise _fault(connection, f"extra.ssl.ca: {ca}: sysbench cannot take a path with , ; or =")
+        raise fault(connection, f"extra.ssl.ca: {ca}: sysbench cannot take a path with , ; or =")
     if mode == DISABLED:
         return None
     return Tls(Path(str(ca)).resolve() if mode == VERIFIED else None)
@@ -185,5 +196,6 @@ def _from_uri(text: str) -> dict[str, Any]:
     }
 
 
-def _fault(connection: str, what: str) -> TargetError:
+def fault(connection: str, what: str) -> TargetError:
+    """What is wrong with a Connection."""
     return TargetError(f"connection {connection}: {what}")

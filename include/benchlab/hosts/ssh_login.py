@@ -63,7 +63,9 @@ def from_text(connection: str, text: str) -> SshLogin:
 def refuse_other_type(connection: str, conn_type: str | None) -> None:
     """Refuse a Connection that is not of type ``ssh``."""
     if conn_type != "ssh":
-        raise _fault(connection, f"its type is {conn_type or 'missing'}; hosts are reached by ssh")
+        raise server_login.fault(
+            connection, f"its type is {conn_type or 'missing'}; hosts are reached by ssh"
+        )
 
 
 def login(
@@ -78,14 +80,10 @@ def login(
     Raises:
         TargetError: names the field that is missing or not valid.
     """
-    for name, value in (("host", host), ("login", user)):
-        if not value:
-            raise _fault(connection, f"{name}: missing")
-    if not str(port or PORT).isdigit() or not 0 < int(port or PORT) < 65536:
-        raise _fault(connection, "port: not a number from 1 to 65535")
+    server_login.refuse_incomplete(connection, host, port, user)
     host_key = " ".join(str(extra.get("host_key") or "").split()[:2])
     if " " not in host_key:
-        raise _fault(
+        raise server_login.fault(
             connection,
             "extra.host_key: missing, or without its type; a host's key is never learned: print it "
             f"with `ssh-keyscan -t ed25519 {host}`, compare it with what the host itself says "
@@ -104,7 +102,7 @@ def key_of(connection: str, extra: Mapping[str, Any]) -> str:
     if key := extra.get("private_key"):
         return str(key)
     if not (file := extra.get("key_file")):
-        raise _fault(
+        raise server_login.fault(
             connection,
             "has neither `private_key` nor `key_file` among its extra fields; hosts are reached "
             "with a key, not with a password",
@@ -112,10 +110,6 @@ def key_of(connection: str, extra: Mapping[str, Any]) -> str:
     try:
         return Path(str(file)).read_text(encoding="utf-8")
     except OSError as error:
-        raise _fault(
+        raise server_login.fault(
             connection, f"its key_file {file} cannot be read: {meaning_of(error)}"
         ) from error
-
-
-def _fault(connection: str, what: str) -> TargetError:
-    return TargetError(f"connection {connection}: {what}")

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from benchlab.campaign import planning, report_types
 from benchlab.campaign.measured_versions import measured_by
-from benchlab.campaign.resolving import Asks, Resolver
+from benchlab.campaign.resolving import Resolver
 from benchlab.errors import NoReleaseError, SpecError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
@@ -140,7 +140,7 @@ def backfill_plan(
         )
     undecided = planning.undecided(home, spec)  # one refusal instead of one at every moment
     moments = _moments(home, spec, spec.schedule, first, last)
-    resolver = Resolver(home, store, Access.for_a_person(), Asks.EVERYBODY)
+    resolver = Resolver(home, store, Access.for_a_person())
     # Once, and not at every moment: a large file takes seconds.
     planned = _Backfill(resolver, resolver.hashed(spec), spec.schedule)
     return BackfillPlan(

@@ -82,6 +82,7 @@ def plan(report_file: str) -> list[str]:
     from benchlab.campaign import report_types
     from benchlab.campaign.resolving import Resolver
     from benchlab.campaign.stages import CampaignRun
+    from benchlab.engines import builds
     from benchlab.targets.target import driving_process
     from benchlab_airflow.calendar import calendar_runs
     from benchlab_airflow.connections import access, open_store
@@ -99,6 +100,10 @@ def plan(report_file: str) -> list[str]:
         here = home.find()
         with open_store(here) as store:
             begun = store.campaign(campaign) if campaign in store.campaign_ids() else None
+            if begun is None:
+                # What was measured is known by its hash: version rules and the search for a pair
+                # that is measured already compare with it.
+                spec = builds.pinned(here, spec, access())
             resolver = Resolver(here, store, access())
             found = calendar_runs.versions(resolver, spec, run, begun)
             if begun is None:

@@ -89,3 +89,14 @@ def test_every_report_type_has_an_estimate_and_nobody_is_asked(
     plan = make(Resolver(find(), asks=Asks.NOBODY).resolve(Request(spec, date(2026, 1, 1))), "c1")
     assert plan.minutes > 0
     assert (plan.dollars is not None) == (spec.target == "ec2")
+
+
+def test_what_is_read_for_a_plan_makes_no_build(tmp_path: Path) -> None:
+    """`doctor`, `plan` and a form ask before a person has decided: only a campaign makes builds."""
+    here, made = installation.Here(tmp_path).home, tmp_path / "made"
+    build = {"command": ["touch", str(made), "{output}"], "commit": "0123456789abcdef" + "0" * 24}
+    side = {"version": "v8.5.7", "builds": {"tidb": build}}
+    spec = plans.spec(engine="tidb", engines={"tidb": {"baseline": side}}, sides="same")
+    resolved = Resolver(here).resolve(Request(spec, date(2026, 1, 1)))
+    assert make(resolved, "c1").trials
+    assert not made.exists()

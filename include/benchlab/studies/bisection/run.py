@@ -20,7 +20,7 @@ from benchlab.hosts.access import Access
 from benchlab.plan import plan, versions
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, ReportSpec
-from benchlab.plan.resolved import Request, Resolved
+from benchlab.plan.resolved import Resolved, Versioned
 from benchlab.plan.versions import FINAL, ReleaseKind
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
@@ -144,7 +144,7 @@ class Bisection:
             for version in (reached.baseline, reached.candidate):
                 if version in self.undeployable:
                     raise UnavailableError(f"{version}: {self.undeployable[version]}")
-            self.plan = plan.make(self._resolved(reached, Asks.EVERYBODY), self.spec.report)
+            self.plan = plan.make(self._resolved(reached), self.spec.report)
         self.reached = reached
         return self
 
@@ -175,7 +175,7 @@ class Bisection:
             if not self._fetch(wanted, say):
                 continue
             say(f"{wanted.candidate} against {wanted.baseline}: {wanted.why}")
-            pair = self._resolved(wanted, Asks.TO_RUN)
+            pair = self._resolved(wanted)
             done = campaign(pair, self._interrupted(pair), self.days.get(wanted.candidate))
             self.measured.append(done)
             self.left -= 1
@@ -190,10 +190,12 @@ class Bisection:
     def _pinned(self, baseline: str, candidate: str) -> ReportSpec:
         return overrides.override(self.spec, {"baseline": baseline, "candidate": candidate})
 
-    def _resolved(self, wanted: Next, asks: Asks) -> Resolved:
+    def _resolved(self, wanted: Next) -> Resolved:
+        """Its versions are exact: there is no rule to resolve."""
         spec = self._pinned(wanted.baseline, wanted.candidate)
-        resolver = Resolver(self.home, self.store, Access.for_a_person(), asks)
-        return resolver.resolve(Request(spec, datetime.now(UTC).date()))
+        resolver = Resolver(self.home, self.store, Access.for_a_person())
+        today = datetime.now(UTC).date()
+        return resolver.complete(Versioned(spec, today, *resolver.engine(spec)))
 
     def _find(self, spec: ReportSpec) -> Campaign | None:
         return measured_module.find(self.home, self.store, spec, spec.engine, self.workload)
