@@ -96,7 +96,7 @@ def test_what_is_read_for_a_plan_makes_no_build(tmp_path: Path) -> None:
     here, made = installation.Here(tmp_path).home, tmp_path / "made"
     build = {"command": ["touch", str(made), "{output}"], "commit": "0123456789abcdef" + "0" * 24}
     side = {"version": "v8.5.7", "builds": {"tidb": build}}
-    spec = plans.spec(engine="tidb", engines={"tidb": {"baseline": side}}, sides="same")
+    spec = plans.spec(engine="tidb", engines={"tidb": {"baseline": side}}, sides="single")
     resolved = Resolver(here).resolve(Request(spec, date(2026, 1, 1)))
     assert make(resolved, "c1").trials
     assert not made.exists()
