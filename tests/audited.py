@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Literal
 
 from benchlab.plan.document_tables import Metric
 from benchlab.published import recompute
 from benchlab.published.model import (
-    Block,
     Claim,
-    Command,
     Place,
     Printed,
+    Procedure,
     PublishedReport,
     Row,
-    Said,
     StatedChange,
-    StatedSetting,
     Workload,
 )
+from benchlab.published.procedure import parse
 
 OLD, NEW = "v5.1.1", "v5.2.0"
 POINT, INDEX, MIXED = "oltp_point_select", "oltp_update_index", "oltp_read_write"
@@ -75,17 +72,14 @@ def workload(
     metric: Metric | None = "tps",
     versions: Sequence[str] = (OLD, NEW),
 ) -> Workload:
-    """A section with its table; without rows one with a chart only."""
+    """A section with its table; without rows one with sentences only."""
     return Workload(
         name=name,
         heading=f"Results of {name}",
         metric=metric if rows else None,
-        shape="metrics_then_latencies" if rows else None,
-        columns=(),
         versions=tuple(versions) if rows else (),
         rows=tuple(rows),
         claims=claims,
-        charts=("chart.png",),
         line=70,
     )
 
@@ -107,28 +101,21 @@ def table(*figures: tuple[int, str, str], printed: bool = True) -> list[Row]:
     ]
 
 
-def command(text: str, line: int = 60) -> Command:
-    """One of the plan."""
-    return Command(text, line)
-
-
-def step(text: str, line: int = 50) -> Said:
-    """Of the plan."""
-    return Said("plan", "Test plan", text, line)
-
-
-def threads_planned(*threads: int) -> Said:
-    """Thread counts of the plan."""
-    counts = ", ".join(map(str, threads[:-1]))
-    return step(f"Three tests with the ${{THREAD}} value of {counts}, and {threads[-1]}.", 55)
-
-
-def balanced(names: Sequence[str], ports: Sequence[int]) -> StatedSetting:
-    """The plan names load balancers, and a configuration their ports."""
-    bound = "\n".join(f"   bind 0.0.0.0:{port}" for port in ports)
-    return StatedSetting(
-        said=tuple(step(f"Test TiDB via {name}.") for name in names),
-        parameters=(Block("HAProxy configuration", "yaml", bound, 40),),
+def procedure(
+    *commands: str,
+    balancers: Sequence[str] = (),
+    ports: Sequence[int] = (),
+    threads: Sequence[Sequence[int]] = (),
+    tools: Sequence[str] = (),
+) -> Procedure:
+    """What a page says of how it was measured; its thread counts are planned in line 55."""
+    parsed = (parse(text, 60) for text in commands)
+    return Procedure(
+        commands=tuple(command for command in parsed if command),
+        balancers=tuple(balancers),
+        entry_ports=tuple(ports),
+        threads=tuple((55, tuple(counts)) for counts in threads),
+        other_tools=tuple((50, tool) for tool in tools),
     )
 
 
@@ -139,10 +126,9 @@ def page(
     exact: Sequence[str] = (),
     language: str = "en",
     source: str = "page.md",
-    setting: StatedSetting | None = None,
-    **values: Any,
+    procedure: Procedure | None = None,
 ) -> PublishedReport:
-    """A page; ``values`` are those of its setting."""
+    """A page with these results."""
     return PublishedReport(
         id="-vs-".join(reversed(versions)),
         source=source,
@@ -154,7 +140,7 @@ def page(
         exact_versions=tuple(exact),
         workloads=workloads,
         claims=tuple(claims),
-        setting=replace(setting or StatedSetting(), **values),
+        procedure=procedure or Procedure(),
         unread=(),
     )
 

@@ -113,11 +113,6 @@ WORDS = {
         "minutes": "Each test takes {minutes} minutes.",
         "warmup_minutes": "The warm-up takes {warmup_minutes} minute.",
         "threads_planned": "Test with the ${{THREAD}} value of {threads}.",
-        "fits_in": "The goal is to see how it performs with data that fit in {fits_in}.",
-        "cause": "What is different is due to `{cause}`.",
-        "parameters": "### Parameter configuration",
-        "default": "Of {default} the default settings were left.",
-        "by_workload": "With {}:",
     },
     "zh": {
         "threads": "线程数",
@@ -137,11 +132,6 @@ WORDS = {
         "minutes": "单次测试 {minutes} 分钟。",
         "warmup_minutes": "预热 {warmup_minutes} 分钟。",
         "threads_planned": "使用 ${{THREAD}} 值为 {threads}。",
-        "fits_in": "目的是观察数据全部在 {fits_in} 时的性能。",
-        "cause": "差异的原因是 `{cause}`。",
-        "parameters": "### 参数配置",
-        "default": "{default} 保留默认设置。",
-        "by_workload": "{} 使用：",
     },
 }
 CHART = "![](/media/chart.png)"
@@ -187,26 +177,8 @@ def of_facts(recorded: Mapping[str, Any], language: str) -> str:
         kind={"tpcc": "TPC-C", "sysbench": "Sysbench"}[facts["kind"]],
         versions=facts["versions"],
         language=language,
-        overview="\n\n".join([*overview, *_said(facts, words), *_setting(facts, words)]),
+        overview="\n\n".join([*overview, *_setting(facts, words)]),
     )
-
-
-def _said(facts: Mapping[str, Any], words: Mapping[str, str]) -> Iterable[str]:
-    """Purpose and cause."""
-    return (words[name].format_map(facts) for name in ("fits_in", "cause") if name in facts)
-
-
-def _parameters(facts: Mapping[str, Any], words: Mapping[str, str]) -> Iterable[str]:
-    """What has its default settings, and settings of some workloads."""
-    if {"default", "by_workload"} & set(facts):
-        yield words["parameters"]
-    if "default" in facts:
-        yield words["default"].format_map(facts)
-    for text, names in facts.get("by_workload", {}).items():
-        yield (
-            words["by_workload"].format(", ".join(f"`{name}`" for name in names))
-            + f"\n\n```\n{text}\n```"
-        )
 
 
 def _setting(facts: Mapping[str, Any], words: Mapping[str, str]) -> Iterable[str]:
@@ -221,7 +193,6 @@ def _setting(facts: Mapping[str, Any], words: Mapping[str, str]) -> Iterable[str
     if port := facts.get("entry_port"):
         heading = "### HAProxy configuration - haproxy.cfg"
         yield f"{heading}\n\n```\nlisten db\n   bind 0.0.0.0:{port}\n```"
-    yield from _parameters(facts, words)
     yield words["plan"]
     facts = {**facts, "loader": words["with"].format(facts["loader"]) if "loader" in facts else ""}
     stated = ("load", "tables", "warehouses", "balancer", "warmup_minutes", "minutes")

@@ -19,7 +19,7 @@ from benchlab.errors import PublishedPageError, SpecError
 from benchlab.home import Home, find
 from benchlab.plan.document_tables import Layout
 from benchlab.plan.fields.publish import Destination
-from benchlab.published.rendering import bundle as published_bundle
+from benchlab.published import rendering
 from benchlab.published.store import PublishedReports
 from benchlab.report import bundle, evidence
 from benchlab.report.publish import files
@@ -64,7 +64,12 @@ def render(
         for path in files.write(contents, to):
             print(path)
         return
-    sys.stdout.write(contents[table if form == "csv" else _FILE[form]].decode())
+    name = table if form == "csv" else _FILE[form]
+    if name not in contents:
+        raise PublishedPageError(
+            f"--format {form}: {report} is an imported page, which is rendered as md, csv or json"
+        )
+    sys.stdout.write(contents[name].decode())
 
 
 @app.command()
@@ -130,7 +135,7 @@ def _contents(
             raise PublishedPageError(
                 f"--layout own: {report} is an imported page, which has the layout of its page only"
             )
-        return published_bundle.make(imported.get(report), chosen), "figures.csv"
+        return rendering.make(imported.get(report), chosen), "figures.csv"
     made = Comparer(home, store).outcome(store.campaign(report))
     campaign, spec = made.campaign, made.campaign.report_type
     if layout is not None:

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from benchlab.plan import versions
-from benchlab.published import recompute, stated
-from benchlab.published.audit import audit, check_drift
+from benchlab.published import recompute
+from benchlab.published.audit import check_drift
+from benchlab.published.audit.audit import audit
 from benchlab.published.model import PublishedReport, Workload
 
 
@@ -64,7 +65,7 @@ def _published(name: str, reports: Sequence[PublishedReport]) -> list[PublishedC
 
 def _change(report: PublishedReport, workload: Workload) -> PublishedChange:
     mean = recompute.headline(workload)
-    headline = stated.published_headline(report, workload)
+    headline = report.headline(workload)
     printed = headline.value if headline else None
     return PublishedChange(
         reports=(report.id,),
@@ -75,16 +76,8 @@ def _change(report: PublishedReport, workload: Workload) -> PublishedChange:
         change_pct=float(mean.exact) if mean else None,
         printed_pct=None if printed is None else float(printed),
         highest=_highest(workload),
-        findings=_own_findings(report, workload),
+        findings=sum(one.workload == workload.name for one in audit([report])[0].findings),
     )
-
-
-def _own_findings(report: PublishedReport, workload: Workload) -> int:
-    """How many of the page's findings would disappear without the workload."""
-    others = tuple(other for other in report.workloads if other is not workload)
-    without = replace(report, workloads=others)
-    found, rest = (set(audit.audit([page])[0].findings) for page in (report, without))
-    return len(found - rest)
 
 
 def _highest(workload: Workload) -> dict[str, float]:

@@ -7,7 +7,7 @@ the page's file, from 1.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
@@ -16,12 +16,10 @@ from typing import Any, Literal
 import pydantic
 
 from benchlab.language import Language
-from benchlab.plan.document_tables import Metric, Shape
+from benchlab.plan.document_tables import Metric
 
 PageKind = Literal["sysbench", "tpcc"]
 Place = Literal["summary", "overview", "section"]
-Part = Literal["overview", "environment", "parameters", "plan", "results", "own"]
-"""A part of a page; ``own``: what Benchlab's reports have, and no other page."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ class Row:
         sides: printed figures by version, as the table spells it, and by metric; missing figures
             are left out.
         improvement: candidate against baseline, in percent; None if none is printed.
-        line: its first one, where the figures are in several tables.
+        line: the first one, if each version has a row of its own.
     """
 
     threads: int
@@ -106,8 +104,7 @@ class Claim:
 
     def where(self, section: Workload | None) -> str:
         """Line and part of the page, as findings name it."""
-        part = section.heading if section and self.place == "section" else self.place
-        return f"line {self.line}, {part}"
+        return f"line {self.line}, {section.heading if section else self.place}"
 
 
 @dataclass(frozen=True)
@@ -117,100 +114,61 @@ class Workload:
     Attributes:
         name: such as ``oltp_point_select`` or ``tpcc``; ``heading`` is the page's own.
         metric: the throughput that improvements are about; None without a table.
-        shape: the shape of its table or tables; None if there is only a chart.
-        columns: the column headings of its (first) table, as printed.
-        versions: the versions that have figures, the baseline first, whatever the page's order.
+        versions: the versions that have figures, the older first, whatever the page's order.
         claims: the sentences in its section.
-        charts: addresses of its pictures.
     """
 
     name: str
     heading: str
     line: int
     metric: Metric | None = None
-    shape: Shape | None = None
-    columns: tuple[str, ...] = ()
     versions: tuple[str, ...] = ()
     rows: tuple[Row, ...] = ()
     claims: tuple[Claim, ...] = ()
-    charts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Command:
-    """One call of a client on one line, with its placeholders and without its passwords."""
-
-    text: str
-    line: int
-
-
-@dataclass(frozen=True)
-class Block:
-    """Settings in one code block, with the heading above it.
+    """One call of a client.
 
     Attributes:
-        workloads: those that the text right above it names as code; empty: it names none.
+        client: as it is called: ``sysbench``, ``go-tpc tpcc`` or ``tiup bench tpcc``.
+        action: such as ``prepare`` or ``run``; "" if there is none.
+        host, port: what it connects to; "" for what is not certain.
+        unknown: options that the client certainly does not have, as written.
+        port_as_password: a port that go-tpc is given as ``-p``, which is the password; or "".
     """
 
-    heading: str
-    language: str
-    text: str
     line: int
-    workloads: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Said:
-    """A paragraph or item that is quoted as it is: nothing is concluded from it."""
-
-    part: Part
-    heading: str
-    text: str
-    line: int
-
-
-@dataclass(frozen=True)
-class Fact:
-    """A line ``label: value`` of the environment, such as ``Time: June, 2019``."""
-
-    heading: str
-    label: str
-    value: str
-    line: int
-
-
-@dataclass(frozen=True)
-class StatedSetting:
-    """What the page says about how it was measured; empty where it does not say.
-
-    Attributes:
-        hardware: rows of the host tables by their first cell: the other cells, by heading.
-        software: versions by service, as printed.
-        git_hashes: by version, then by component.
-        parameters: blocks of parameters and variables, in the page's order.
-        said: paragraphs and items of overview, parameters and plan, and those of the results that
-            state no change, in the page's order.
-    """
-
-    hardware: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    software: Mapping[str, str] = field(default_factory=dict)
-    git_hashes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    facts: tuple[Fact, ...] = ()
-    parameters: tuple[Block, ...] = ()
-    said: tuple[Said, ...] = ()
-    commands: tuple[Command, ...] = ()
-
-    def said_in(self, part: Part) -> tuple[Said, ...]:
-        """What is said in one part of the page."""
-        return tuple(one for one in self.said if one.part == part)
+    client: str
+    action: str
+    host: str = ""
+    port: str = ""
+    unknown: tuple[str, ...] = ()
+    port_as_password: str = ""
 
     @property
-    def sysbench_version(self) -> str:
-        """The version of sysbench in its table or line; "" if the page names none."""
-        lines = {fact.label: fact.value for fact in self.facts}
-        named = {**lines, **self.software}
-        labels = ("Sysbench", "Sysbench version", "Sysbench 版本")
-        return next((named[label] for label in labels if label in named), "")
+    def measures(self) -> bool:
+        """Whether figures can come from it: it does not load, check or remove data."""
+        return self.action in ("", "run")
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """What the page says of how it was measured, as far as it can contradict itself.
+
+    Attributes:
+        balancers: the load balancers through which it says that it measures.
+        entry_ports: the ports that a printed configuration of HAProxy binds.
+        threads: each list of thread counts that is planned, with its line.
+        other_tools: clients that its sentences name, with their lines.
+    """
+
+    commands: tuple[Command, ...] = ()
+    balancers: tuple[str, ...] = ()
+    entry_ports: tuple[int, ...] = ()
+    threads: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    other_tools: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -239,6 +197,30 @@ class Unread:
 
 
 @dataclass(frozen=True)
+class Stated:
+    """One change that a sentence states about a workload of the page.
+
+    Attributes:
+        section: the workload whose section the sentence is in; None in summary and overview.
+    """
+
+    workload: Workload
+    section: Workload | None
+    claim: Claim
+    change: StatedChange
+
+    @property
+    def value(self) -> Decimal:
+        """The change in percent, negative for a reduction."""
+        return self.change.value
+
+    @property
+    def where(self) -> str:
+        """Line and part of the page."""
+        return self.claim.where(self.section)
+
+
+@dataclass(frozen=True)
 class PublishedReport:
     """One published page.
 
@@ -248,7 +230,7 @@ class PublishedReport:
         source: name of the file it was read from.
         sha256: of the file's bytes.
         language: ``en`` or ``zh``.
-        versions: the title's versions, the baseline first; only one if the page compares none.
+        versions: the title's versions, the older first; only one if the page compares none.
         exact_versions: the same versions, if the page names them more exactly; or empty.
         claims: those of title, summary and overview.
         unread: what was not understood, by line.
@@ -264,7 +246,7 @@ class PublishedReport:
     exact_versions: tuple[str, ...]
     workloads: tuple[Workload, ...]
     claims: tuple[Claim, ...]
-    setting: StatedSetting
+    procedure: Procedure
     unread: tuple[Unread, ...]
 
     @property
@@ -282,10 +264,39 @@ class PublishedReport:
         """The version that the page is about."""
         return self.versions[-1]
 
+    def stated(self) -> Iterator[Stated]:
+        """All changes whose workload is on the page, in its order, summary and overview first."""
+        by_name = {workload.name: workload for workload in self.workloads}
+        said: list[tuple[Claim, Workload | None]] = [(claim, None) for claim in self.claims]
+        said += [(claim, section) for section in self.workloads for claim in section.claims]
+        for claim, section in said:
+            for change in claim.changes:
+                about = by_name.get(change.workload) if change.workload else section
+                if about is not None:
+                    yield Stated(about, section, claim, change)
+
+    def headline(self, workload: Workload) -> Stated | None:
+        """The page's own number for all rows: from the workload's section, else from the overview.
+
+        >>> report.headline(report.workloads[0]).value  # doctest: +SKIP
+        Decimal('-4.27')
+        """
+        return headline(one for one in self.stated() if one.workload is workload)
+
     def to_json(self) -> dict[str, Any]:
         """The report for JSON; the inverse is :func:`from_json`."""
         document: dict[str, Any] = _ADAPTER.dump_python(self, mode="json")
         return document
+
+
+def headline(said: Iterable[Stated]) -> Stated | None:
+    """The number for all rows among everything that is stated about one workload."""
+    places = ("overview", "summary", "section")
+
+    def rank(one: Stated) -> int:
+        return 0 if one.section is one.workload else 1 + places.index(one.claim.place)
+
+    return min((one for one in said if one.change.threads is None), key=rank, default=None)
 
 
 def from_json(raw: Mapping[str, Any]) -> PublishedReport:

@@ -7,17 +7,15 @@ its own last digit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal, localcontext
-from statistics import median
 
 from benchlab.published.model import Printed, Row, Workload
 
 DECIMALS = 2
 """Decimals of an improvement as it is shown, and where the page prints none."""
 
-_MEAN = "the mean"
 _HUNDRED = Decimal(100)
 # Precision enough for any printed figure; a longer number is not a measurement.
 _EXACT = Context(prec=200)
@@ -76,10 +74,9 @@ def is_wrong(row: Row, workload: Workload) -> bool:
 def headline(workload: Workload) -> Recomputed | None:
     """The arithmetic mean of the rows' improvements, each rounded to two decimals.
 
-    This is how published pages compute it from v5.1 on, and a reader can repeat it from a page
-    that is rendered again. It can also be the mean of rows that are not rounded, or rounded as they
-    are printed. None if a row cannot be recomputed: a mean over the others would be a different
-    figure.
+    This is how published pages compute it from v5.1 on. It can also be the mean of rows that are
+    not rounded, or rounded as they are printed. None if a row cannot be recomputed: a mean over the
+    others would be a different figure.
     """
     found = [(one, row.improvement) for row in workload.rows if (one := improvement(row, workload))]
     if not found or len(found) < len(workload.rows):
@@ -98,62 +95,21 @@ def _narrowed(found: Recomputed, printed: Printed | None) -> tuple[Decimal, Deci
     return max(found.low, printed.value - rounding), min(found.high, printed.value + rounding)
 
 
-def named(value: Decimal, places: int, workload: Workload) -> list[str]:
-    """What a headline of so many decimals can be but the rounded mean, in a few words each.
+def fitting(value: Decimal, places: int, workload: Workload) -> list[str]:
+    """What a wrong headline may be instead of the rounded mean: the mean cut off, or single rows.
 
-    ``value`` is as it is printed, with its sign. The mean or single rows, if truncating or rounding
-    them gives this headline. If none does, other ways to summarize the rows; last, any of them
-    rounded to tens. Empty if nothing fits.
+    >>> fitting(Decimal(14), 0, report.workloads[0])  # doctest: +SKIP
+    ['1500 threads, 14.15']
     """
-    found = list(_headlines(workload))
-    likely, less_likely = found[: len(workload.rows) + 1], found[len(workload.rows) + 1 :]
-    return (
-        _fits(value, places, likely)
-        or _fits(value, places, less_likely)
-        or [
-            f"{name}, {rounded_to(exact, DECIMALS)}, rounded to tens"
-            for name, exact in found
-            if rounded_to(exact, -1) == value
-        ]
-    )
-
-
-def _headlines(workload: Workload) -> Iterator[tuple[str, Decimal]]:
-    """The mean and what may have been printed instead, by name, the most likely first.
-
-    First the mean and each row, then other summaries of the rows. Nothing if a row cannot be
-    recomputed.
-    """
-    rows = sorted(workload.rows, key=lambda row: row.threads)
-    pairs = [pair for row in rows if (pair := _pair(row, workload))]
-    exact = [_change(baseline.value, candidate.value) for baseline, candidate in pairs]
-    if not rows or len(exact) != len(rows):
-        return
-    last = f"the last row ({rows[-1].threads} threads)"
-    yield _MEAN, _mean(exact)
-    yield last, exact[-1]
-    for row, value in zip(rows[:-1], exact[:-1], strict=True):
-        largest = "the largest row" if value == max(exact) else "the row"
-        yield f"{largest} ({row.threads} threads)", value
-    yield "the median", median(exact)
-    sums = [sum((pair[side].value for pair in pairs), Decimal()) for side in (0, 1)]
-    yield "the quotient of the sums", _change(*sums)
-    of_it = "as a percentage of the baseline's figure"
-    yield f"{_MEAN}, {of_it}", _mean(exact) + _HUNDRED
-    yield f"{last}, {of_it}", exact[-1] + _HUNDRED
-
-
-def _fits(value: Decimal, places: int, candidates: Sequence[tuple[str, Decimal]]) -> list[str]:
-    found: list[str] = []
-    for name, exact in candidates:
-        shown = f"{name}, {rounded_to(exact, max(places, DECIMALS))}"
-        if name != _MEAN and rounded_to(exact, places) == value:
-            found.append(f"{shown}, rounded")
-        elif _quantize(exact, places, ROUND_DOWN) == value:
-            found.append(f"{shown}, truncated")
-        elif name == _MEAN and rounded_to(exact, -1) == value:
-            found.append(f"{shown}, rounded to tens")
-    return found
+    mean, cut = headline(workload), []
+    if mean and _quantize(mean.exact, places, ROUND_DOWN) == value:
+        cut.append(f"the mean, {mean.exact:.{max(places, DECIMALS)}f}, cut off")
+    return cut + [
+        f"{threads} threads, {rounded_to(exact, max(places, DECIMALS))}"
+        for threads, exact in improvements(workload).items()
+        if exact is not None
+        and value in (rounded_to(exact, places), _quantize(exact, places, ROUND_DOWN))
+    ]
 
 
 def decimals(printed: Printed | None) -> int:

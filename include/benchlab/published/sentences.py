@@ -1,7 +1,7 @@
 """The changes that the sentences of a published page state in percent.
 
-A sentence is read only if each of its percentages stands in one of the forms below, in which pages
-of TiDB's documentation and Benchlab's own state changes. Any other sentence with a percentage is
+A sentence is read only if each of its percentages stands in one of the forms below, in which
+TiDB's documentation states changes. Any other sentence with a percentage is
 listed as unread, and nothing is concluded from it; a sentence without one states nothing.
 """
 
@@ -26,13 +26,12 @@ _AT = rf"(?:\A|(?<=the )|(?<=and )|(?<=[,:、] )|{VERSION} |(?<=[,:、])|(?<=在
 _MOVED = "(?:is |was |has |has been )?(?:slightly )?(?P<word>improved|increased|reduced|decreased)"
 _MORE = "(?P<word>higher|better|lower|worse)"
 _GAIN = "(?P<word>improvement|increase|reduction|decrease)"
-_METRIC = "(?:performance|throughput|QPS|TPS|tpmC)"
 _RISES = "(?P<word>提升|下降)了? ?"
 _FORMS: tuple[str, ...] = (
     # "the Point Select performance of v5.2.0 is improved by 11.03%"
     rf"(?:{_AT}{_W} (?:query |write )?|(?<=the ))performance (?:of {_VERSION} )?{_MOVED} by {_PCT}",
-    # "TPC-C performance is 4.22% lower than", "Insert: the TPS of v6.5.0 is 2.00% higher than"
-    rf"{_AT}{_W}:? (?:the )?{_METRIC} (?:of {_VERSION} )?is {_PCT} {_MORE} than",
+    # "TPC-C performance is 4.22% lower than"
+    rf"{_AT}{_W} performance (?:of {_VERSION} )?is {_PCT} {_MORE} than",
     # "shows an 11.03% improvement in Point Select performance"
     rf"{_PCT} {_GAIN} in {_W} performance",
     # "in the Point Select test, with a 50% increase in query performance"
@@ -46,9 +45,6 @@ _FORMS: tuple[str, ...] = (
         rf"{_AT}{_W} ?(?:场景 ?)?(?:查询|写入)?性能上?"
         rf"(?:,|基本持平,略|有大幅提升,平均|比 {_VERSION} )? ?{_RISES}{_PCT}"
     ),
-    # "Insert:v6.5.0 的 TPS 相比 v6.1.0 提升了 2.00%"; "v5.2.0 的 TPC-C 吞吐相比 v5.1.1 下降了"
-    rf"{_AT}{_W}:{_VERSION} 的 {_METRIC} 相比 {_VERSION} {_RISES}{_PCT}",
-    rf"{_VERSION} 的 {_W} 吞吐相比 {_VERSION} {_RISES}{_PCT}",
 )
 _FURTHER: tuple[str, ...] = (
     rf",? (?:and )?{_W} by {_PCT}",  # "..., Update Index by 28%, and Read Write by 9%"
@@ -75,7 +71,7 @@ _RISING = frozenset(
 )
 
 # A full stop ends a sentence only before a space or Chinese, not in "v5.1.1" or after "vs".
-_END = re.compile(r"[。！？；]|(?<!\bvs)[.!?]+(?=\s|\Z|[\u4e00-\u9fff])", re.IGNORECASE)
+_END = re.compile(r"[。！？；]|(?<!\bvs)(?<![.!?])[.!?]+(?=\s|\Z|[\u4e00-\u9fff])", re.IGNORECASE)
 _MOST_CHARACTERS = 2000  # of a sentence; longer text is not a sentence, and slow to read
 
 

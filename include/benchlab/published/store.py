@@ -104,7 +104,11 @@ class PublishedReports:
         Raises:
             StoreError: there is none with this id, or it cannot be read.
         """
-        return self._report(self._known(report))
+        row = self._row(report)
+        if row is None:
+            there = ", ".join(self.ids()) or "none"
+            raise StoreError(f"no published report {report!r} in the store; there are: {there}")
+        return self._report(row)
 
     def all(self) -> tuple[list[PublishedReport], list[str]]:
         """All readable reports, ordered by id, and a message for each that cannot be read."""
@@ -117,21 +121,6 @@ class PublishedReports:
             except StoreError as error:
                 faults.append(str(error))
         return reports, faults
-
-    def page(self, report: str) -> bytes:
-        """The original page of a report, byte by byte.
-
-        Raises:
-            StoreError: there is no such report, or its page is gone.
-        """
-        return self.store.read_bytes(self._known(report).page)
-
-    def _known(self, report: str) -> sa.Row[Any]:
-        found = self._row(report)
-        if found is None:
-            known = ", ".join(self.ids()) or "none"
-            raise StoreError(f"no published report {report!r} in the store; there are: {known}")
-        return found
 
     def _row(self, report: str) -> sa.Row[Any] | None:
         with self.store.transaction() as connection:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from benchlab.plan.document_tables import THROUGHPUTS, Metric, Shape
+from benchlab.plan.document_tables import THROUGHPUTS, Metric
+from benchlab.plan.versions import order
 from benchlab.published import version_names
 from benchlab.published.document import Element
 from benchlab.published.model import Printed, Row, Unread
@@ -26,51 +27,77 @@ class ResultTable:
     """A table that was understood.
 
     Attributes:
-        shape: ``single_version`` if its columns have figures of one version.
+        line: of its heading row.
         metric: the throughput that its improvements are about.
-        labels: the versions as it spells them, in order.
+        versions: as it spells them, the older first.
+        rows: one for each thread count, with the figures of all versions.
     """
 
     line: int
-    columns: tuple[str, ...]
-    shape: Shape
     metric: Metric
-    labels: tuple[str, ...]
+    versions: tuple[str, ...]
     rows: tuple[Row, ...]
 
 
 def read(table: Element, version: str | None) -> ResultTable:
-    """Read a table of results whose headings are understood.
+    """Read a table of results.
 
     Args:
-        version: of all its figures, as the page's only one or that of the heading above it.
+        version: of figures that name none, as the page's only one.
 
     Raises:
-        NotUnderstoodError: its columns contradict each other, or a cell is no figure.
+        NotUnderstoodError: its columns are unknown or contradict each other, or a cell is no
+            figure.
     """
-    printed = [found for heading in table.table[0] if (found := column(heading))]
-    # v5.0 and 5.0 are the same version.
-    spellings = version_names.first_spellings(of.label for of in printed if of.label is not None)
-    columns = [replace(of, label=of.label and spellings[of.label]) for of in printed]
+    columns = _columns(table, version)
     metric = _metric(table, columns)
-    _check(table, columns, version)
-    columns = [replace(of, role="known") if _of_another(of, metric) else of for of in columns]
-    rows = list(_rows(table, columns, version))
-    named = [of.label for of in columns if of.label] or [label for label, _ in rows if label]
-    labels = tuple(dict.fromkeys(named))
-    if len(labels) > 2:
-        raise NotUnderstoodError(table, "versions", versions=", ".join(labels))
-    return ResultTable(
-        line=table.line,
-        columns=table.table[0],
-        shape=_shape(columns, labels),
-        metric=metric,
-        labels=labels,
-        rows=_merged(table, rows),
-    )
+    rows: dict[int, Row] = {}
+    labels: set[tuple[int, str | None]] = set()
+    for label, row in _rows(table, columns, metric, version):
+        if (row.threads, label) in labels:
+            threads = str(row.threads)
+            raise NotUnderstoodError(table, "threads-twice", row.line, threads=threads)
+        labels.add((row.threads, label))
+        there = rows.get(row.threads, row)
+        rows[row.threads] = replace(
+            there,
+            sides={**there.sides, **row.sides},
+            improvement=there.improvement or row.improvement,
+        )
+    named = {of.label for of in columns} | {label for _, label in labels}
+    versions = sorted((one for one in named if one), key=order)
+    if len(versions) > 2:
+        raise NotUnderstoodError(table, "versions", versions=", ".join(versions))
+    return ResultTable(table.line, metric, tuple(versions), tuple(rows.values()))
 
 
 # ---------------------------------------------------------------- columns
+
+
+def _columns(table: Element, version: str | None) -> list[Column]:
+    """What each column has; nothing may be unknown, or there twice."""
+    printed = [column(heading) for heading in table.table[0]]
+    columns = [of for of in printed if of]
+    headings = " | ".join(table.table[0])
+    roles = [of.role for of in columns]
+    if len(columns) < len(printed):
+        strange = table.table[0][printed.index(None)]
+        raise NotUnderstoodError(table, "columns", columns=headings, strange=strange)
+    if "threads" not in roles:
+        raise NotUnderstoodError(table, "no-threads", columns=headings)
+    # v5.0 and 5.0 are the same version.
+    spellings = version_names.first_spellings(of.label for of in columns if of.label is not None)
+    columns = [replace(of, label=of.label and spellings[of.label]) for of in columns]
+    kept = [of for of in columns if of.role != "unused"]
+    improvements = [of.metric for of in columns if of.role == "improvement"]
+    if len(set(kept)) < len(kept) or (len(improvements) > 1 and None in improvements):
+        raise NotUnderstoodError(table, "twice")
+    is_labelled = {of.label is not None for of in columns if of.role == "metric"}
+    if len(is_labelled) > 1 or ("version" in roles and True in is_labelled):
+        raise NotUnderstoodError(table, "some-versions")
+    if "version" not in roles and is_labelled == {False} and version is None:
+        raise NotUnderstoodError(table, "no-version")
+    return columns
 
 
 def _metric(table: Element, columns: Sequence[Column]) -> Metric:
@@ -83,97 +110,54 @@ def _metric(table: Element, columns: Sequence[Column]) -> Metric:
     raise NotUnderstoodError(table, "no-throughput")
 
 
-def _of_another(of: Column, metric: Metric) -> bool:
-    """Whether it has improvements of another throughput than the one that decides."""
-    return of.role == "improvement" and of.metric not in (None, metric)
-
-
-def _check(table: Element, columns: Sequence[Column], version: str | None) -> None:
-    """Raise NotUnderstoodError if the columns can be read in two ways."""
-    roles = [of.role for of in columns]
-    metrics = [(of.label, of.metric) for of in columns if of.role == "metric"]
-    improvements = [of.metric for of in columns if of.role == "improvement"]
-    labelled = {label is not None for label, _ in metrics}
-    repeated = [of for of in (metrics, improvements) if len(set(of)) < len(of)]
-    if repeated or roles.count("threads") > 1 or roles.count("version") > 1:
-        raise NotUnderstoodError(table, "twice")
-    if len(improvements) > 1 and None in improvements:
-        raise NotUnderstoodError(table, "twice")
-    if len(labelled) > 1 or ("version" in roles and True in labelled):
-        raise NotUnderstoodError(table, "some-versions")
-    if "version" not in roles and labelled == {False} and version is None:
-        raise NotUnderstoodError(table, "no-version")
-
-
-def _shape(columns: Sequence[Column], labels: Sequence[str]) -> Shape:
-    if any(of.role == "version" for of in columns):
-        return "version_column"
-    if not any(of.label for of in columns) or len(labels) < 2:
-        return "single_version"
-    metrics = [of.metric for of in columns if of.role == "metric"]
-    several = len(set(metrics)) > 1
-    beside = all(a == b for a, b in zip(metrics[::2], metrics[1::2], strict=False))
-    return "metrics_then_latencies" if several and beside else "pairs"
-
-
 # ---------------------------------------------------------------- rows
 
 
 def _rows(
-    table: Element, columns: Sequence[Column], version: str | None
+    table: Element, columns: Sequence[Column], metric: Metric, version: str | None
 ) -> Iterator[tuple[str | None, Row]]:
-    """Each row with the version that its cells or the table's heading name."""
+    """Each row with the version that it is about; None if its columns name versions."""
+    label = None if any(of.label for of in columns) else version
     for cells, line in zip(table.table[1:], table.lines[1:], strict=True):
         if len(cells) != len(columns):
             # Nobody can say which cell is missing, so every cell could be in the wrong column.
             width, wanted = str(len(cells)), str(len(columns))
             raise NotUnderstoodError(table, "row", line, cells=width, headings=wanted)
-        yield _row(table, list(zip(cells, columns, strict=True)), line, version)
+        yield _row(table, columns, metric, cells, line, label)
 
 
 def _row(
-    table: Element, row: Sequence[tuple[str, Column]], line: int, version: str | None
+    table: Element,
+    columns: Sequence[Column],
+    metric: Metric,
+    cells: Sequence[str],
+    line: int,
+    label: str | None,
 ) -> tuple[str | None, Row]:
-    threads, label = 0, version
-    for cell, of in row:
+    threads: int | None = None
+    improvement: Printed | None = None
+    figures: list[tuple[Column, Printed]] = []
+    for heading, of, cell in zip(table.table[0], columns, cells, strict=True):
+        value: object
         if of.role == "threads":
-            threads = thread_count(cell) or 0
+            value = threads = thread_count(cell)
         elif of.role == "version":
-            label = version_names.label(plain(cell))
-        if (of.role == "threads" and not threads) or (of.role == "version" and not label):
-            raise NotUnderstoodError(table, "cell", line, cell=cell, column=of.role)
-    sides: dict[str, dict[Metric, Printed]] = {}
-    improvement = None
-    for heading, (cell, of) in zip(table.table[0], row, strict=True):
-        if of.role not in ("metric", "improvement") or is_missing(cell):
+            value = label = version_names.label(plain(cell))
+        elif of.role == "unused" or is_missing(cell):
             continue
-        if of.role == "improvement":
-            printed = improvement = percentage(cell, in_heading=of.percent)
+        elif of.role == "improvement":
+            value = change = percentage(cell, in_heading=of.percent)
+            improvement = change if of.metric in (None, metric) else improvement
         else:
-            printed = milliseconds(cell) if of.metric == "p95_ms" else number(cell)
-            if printed and of.metric and (side := of.label or label):
-                sides.setdefault(side, {})[of.metric] = printed
-        if printed is None:
+            value = figure = milliseconds(cell) if of.metric == "p95_ms" else number(cell)
+            figures += [(of, figure)] if figure else []
+        if value is None:
             raise NotUnderstoodError(table, "cell", line, cell=cell, column=heading)
-    return label, Row(threads, sides, improvement, line)
-
-
-def _merged(table: Element, rows: Sequence[tuple[str | None, Row]]) -> tuple[Row, ...]:
-    """One row for each thread count, the versions of it together.
-
-    Raises:
-        NotUnderstoodError: a version has two rows of one thread count.
-    """
-    merged: dict[int, Row] = {}
-    for at, (label, row) in enumerate(rows):
-        if any((label, row.threads) == (other, one.threads) for other, one in rows[:at]):
-            threads = str(row.threads)
-            raise NotUnderstoodError(table, "threads-twice", row.line, threads=threads)
-        there = merged.get(row.threads, row)
-        improvement = there.improvement or row.improvement
-        sides = {**there.sides, **row.sides}
-        merged[row.threads] = replace(there, sides=sides, improvement=improvement)
-    return tuple(merged.values())
+    sides: dict[str, dict[Metric, Printed]] = {}
+    for of, figure in figures:
+        if (side := of.label or label) and of.metric:
+            sides.setdefault(side, {})[of.metric] = figure
+    return label, Row(threads or 0, sides, improvement, line)
 
 
 # ---------------------------------------------------------------- cells
@@ -215,7 +199,7 @@ def percentage(cell: str, *, in_heading: bool) -> Printed | None:
         in_heading: whether the heading says that its cells are percentages. If neither heading nor
             cell does, ``1.05`` may just as well be a ratio, and is refused.
     """
-    text = plain(cell).replace("\u00a0", " ")
+    text = plain(cell)
     if text.endswith("%"):
         return number(text[:-1])
     return number(text) if in_heading else None

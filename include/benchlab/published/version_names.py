@@ -17,12 +17,8 @@ VERSION = (
 _ALONE = rf"(?<![0-9A-Za-z_./-])({VERSION})(?![0-9A-Za-z_%％]|\.[0-9])"
 _PRODUCT = r"(?:(?:TiDB|MariaDB|MySQL)\s*)?"
 _NAMED = re.compile(rf"(?:\b{_PRODUCT})?{_ALONE}")
-# Only the reports of Benchlab have a remark, which tells sides of one version apart.
-_REMARK = r"(?:\s*\((?:baseline|candidate|slowed down by|基线|候选|人为减速)[^()]*\))"
-_LABEL = re.compile(rf"{_PRODUCT}({VERSION}{_REMARK}?)")
-_VERSUS = re.compile(
-    rf"{_ALONE}{_REMARK}?(?: DMR)?\s*(?:vs\.?|对比)\s*{_PRODUCT}{_ALONE}", re.IGNORECASE
-)
+_LABEL = re.compile(rf"{_PRODUCT}({VERSION})")
+_VERSUS = re.compile(rf"{_ALONE}(?: DMR)?\s*(?:vs\.?|对比)\s*{_PRODUCT}{_ALONE}", re.IGNORECASE)
 
 
 def named(text: str) -> tuple[str, ...]:
@@ -47,15 +43,11 @@ def compared(text: str) -> tuple[str, ...]:
 def label(text: str) -> str | None:
     """A table's label of a version, without the product's name; None if it is anything else.
 
-    ``TiDB v5.1.1`` is ``v5.1.1``; ``10.2.11 (baseline)`` stays as it is; ``v5.4.0 (K)`` is none.
+    >>> label("TiDB v5.1.1"), label("v5.4.0 (K)")
+    ('v5.1.1', None)
     """
     match = _LABEL.fullmatch(text)
     return match[1] if match else None
-
-
-def bare(text: str) -> str:
-    """A label's version without the remark in parentheses."""
-    return text.partition("(")[0].strip()
 
 
 def first_spellings(labels: Iterable[str]) -> dict[str, str]:
@@ -85,17 +77,3 @@ def same_version(one: str, other: str) -> bool:
 def all_among(versions: Iterable[str], those: Sequence[str]) -> bool:
     """Whether each version can be one of those."""
     return all(any(same_version(version, one) for one in those) for version in versions)
-
-
-def baseline_first(labels: Sequence[str]) -> tuple[str, ...]:
-    """The labels of a table: first the one that says it is the baseline, else the older one.
-
-    >>> baseline_first(["v5.2.0", "v5.1.1"]), baseline_first(["1.0 (candidate)", "2.0 (baseline)"])
-    (('v5.1.1', 'v5.2.0'), ('2.0 (baseline)', '1.0 (candidate)'))
-    """
-
-    def place(text: str) -> tuple[object, ...]:
-        role = 0 if re.search("baseline|基线", text) else 1 if "(" not in text else 2
-        return role, order(text)
-
-    return tuple(sorted(labels, key=place))

@@ -177,6 +177,7 @@ def test_a_page_is_imported_rendered_and_in_the_history(here: Here, page: Path) 
     again.write_text(rendered)
     assert json.loads(here.run("audit", again, "--json").stdout)["findings"] == []
     assert here.run("render", ID, "--format", "csv").stdout.startswith("workload,threads,version")
+    assert "md, csv or json" in here.refused("render", ID, "--format", "html")
     listed = here.run("history", "point_select", "--picture", here.path / "h.svg").stdout
     assert "+7.50%" in listed
     assert (here.path / "h.svg").read_text().startswith("<?xml")

@@ -25,14 +25,6 @@ NOT_HERE = pytest.mark.skipif(
 METRICS_OF = {"QPS_raw": "qps", "TPS_raw": "tps", "tpmC_raw": "tpmc", "p95_ms_raw": "p95_ms"}
 
 
-SHAPES: dict[str, set[str | None]] = {
-    "version_column": {"version_column"},
-    "side_by_side": {"pairs", "metrics_then_latencies"},
-    "single_version": {"single_version"},
-    "image_only": {None},
-}
-
-
 def truth() -> list[dict[str, Any]]:
     """The pages' parsed tables."""
     if not SHARED.is_dir():
@@ -58,9 +50,6 @@ def test_published_pages(expected: dict[str, Any]) -> None:
     for workload, section in zip(report.workloads, expected["sections"], strict=True):
         assert workload.name.removeprefix("oltp_") == section["workload"]
         assert workload.heading == section["section"].split(" / ")[-1].replace("`", "")
-        assert workload.shape in SHAPES[section["shape"]]
-        assert list(workload.charts) == section["images"]
-        assert [list(workload.columns)] == (section["raw_headers"] or [[]])
         stated = [found for found in section["claims"] if "%" in json.dumps(found)]
         assert len(workload.claims) == len(stated)
         assert printed(workload) == {

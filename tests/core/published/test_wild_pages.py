@@ -102,18 +102,18 @@ def plain_line(line: str) -> str:
 
 
 def check(report: PublishedReport, text: str) -> None:
-    """Every figure stands in the page: those of a row of one table in its line."""
+    """Every figure stands in the page, in the line of its row."""
     lines = [plain_line(line) for line in re.split(r"\r\n|\r|\n", text)]
     for workload in report.workloads:
         for row in workload.rows:
-            found = [f for side in row.sides.values() for f in side.values()]
-            found += [row.improvement] if row.improvement else []
-            for figure in found:
+            found = [(row.improvement, "")] if row.improvement else []
+            found += [(f, version) for version, side in row.sides.items() for f in side.values()]
+            for figure, version in found:
                 assert figure.value.is_finite()
                 pattern = re.compile(rf"(?<![0-9.]){re.escape(figure.text)}(?![0-9]|\.[0-9])")
-                several = workload.shape in ("version_column", "table_per_version")
-                where = lines if several else [lines[row.line - 1]]
-                assert any(pattern.search(line) for line in where), (figure, where)
+                # A version may have a row of its own, which begins with it.
+                rows = (line for line in lines if version and version in line)
+                assert any(map(pattern.search, (lines[row.line - 1], *rows))), figure
         assert len(workload.versions) <= 2
         assert {v for row in workload.rows for v in row.sides} <= set(workload.versions)
     for unread in report.unread:

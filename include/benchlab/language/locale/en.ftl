@@ -711,12 +711,9 @@ hosts-gap = { $trials ->
 
 ## Published pages: Title and overview
 
-published-title-one = { $system } Performance Test Report for { $candidate }
 published-subject = { $tool } throughput of { $candidate } against { $baseline }.
 published-subject-one = { $tool } throughput of { $candidate }.
-published-origin = Reproduced from { $source } (SHA-256 { $sha256 }). Throughputs and latencies are those of the source, digit by digit. Percentages, means and sentences are computed from them.
-published-once = Of each figure the source prints one value. From that no interval and no verdict can be computed.
-published-recorded = Texts that were recorded, as names of columns and parameters, are in the language of the source.
+published-origin = Reproduced from { $source } (SHA-256 { $sha256 }). Throughputs and latencies are those of the source, digit by digit; percentages, means and sentences are computed from them. The source prints one value for each figure, which allows no interval and no verdict.
 published-outcome = { $direction ->
     [up] { $workload }: the { $metric } of { $candidate } is { $pct }% higher than that of { $baseline }
     [down] { $workload }: the { $metric } of { $candidate } is { $pct }% lower than that of { $baseline }
@@ -727,41 +724,16 @@ published-outcome = { $direction ->
 }).
 published-no-mean = { $workload }: no mean over all thread counts, for figures are missing at { $threads } threads.
 
-## Published pages: Environment
-
-published-fact = { $name }: { $value }
-published-component = Component
-published-block = Line { $line } of the source:
-published-block-of = For { $workloads }, line { $line } of the source:
-published-quote = “{ $text }” (line { $line } of the source)
-published-no-parameters = The source lists none.
-
-## Published pages: Test plan
-
-published-threads-all = Client threads: { $threads }.
-published-threads-some = Client threads of { $names }: { $threads }.
-published-prepare = Prepare test data
-published-run = Perform the test
-published-built = Written from the source's commands, with one entry point for all of them:
-published-left-out = Options of the source's commands that are not in this one: { $options }.
-published-no-commands = The source prints no command that loads data or runs a test.
-
 ## Published pages: Results
 
 published-threads = Threads
 published-version = Version
 published-latency = 95% latency (ms)
 published-improvement = { $metric } improvement
-published-no-figures = The source prints no figures of { $workload }, so there is nothing to recompute. What it claims stands at the end.
-published-nothing = The source prints no figures of { $workload }, so there is nothing to recompute, and it claims no change.
-published-claim-only = The source states in line { $line } that the { $workload } throughput of { $candidate } { $direction ->
-    [up] is { $pct }% higher than that of
-   *[down] is { $pct }% lower than that of
-} { $baseline }. It prints no figures from which this could be recomputed.
+published-no-figures = The source prints no figures of { $workload }, so there is nothing to recompute.
 
 ## Published pages: Provenance
 
-published-beside = What else the source says about its results
 published-claims = Published claims
 published-claims-note = What the source states in sentences, or prints for an improvement that its figures do not give, with its lines. Nothing of the former is asserted here.
 published-line = Line
@@ -774,11 +746,11 @@ published-unread-note = Tables and sentences of the source that are not understo
 published-what = What
 published-unread-sentence = the sentence “{ $sentence }”: its percentage is not stated in a form that is understood
 published-unread-html = a table in HTML; write it in Markdown
-published-unread-aside = a table within { $where }; results are read from the page itself
+published-unread-quoted = a table in a quotation; results are read from the page itself
 published-unread-columns = a table with the columns { $columns }: “{ $strange }” is not understood; a table of results has Threads, QPS, TPS or tpmC, and 95% latency (ms), each after its version
 published-unread-no-threads = a table with the columns { $columns }: none of them is Threads
 published-unread-no-workload = a table of results below “{ $name }”, which is no workload's name; the heading has to be one, such as Point Select
-published-unread-no-version = a table of results that names no version; its columns, or the heading above it, have to name one
+published-unread-no-version = a table of results that names no version; its columns have to name one
 published-unread-no-throughput = a table without throughput: it has neither QPS nor TPS nor tpmC
 published-unread-twice = a table with the same column twice
 published-unread-some-versions = a table that names a version for some of its figures only, or names it twice
@@ -786,11 +758,7 @@ published-unread-versions = a table with more than two versions: { $versions }
 published-unread-row = a table of which a row has { $cells } cells below { $headings } headings
 published-unread-cell = a table with the cell “{ $cell }” in the column { $column }, where only numbers and versions are understood
 published-unread-threads-twice = a table with { $threads } threads twice
-published-unread-further = a second table of the results in line { $first }; one workload has one table, or one for each version
-
-## Published pages: Charts
-
-published-chart-throughput = { $metric }, higher is better
+published-unread-further = a second table of a workload, whose first one is in line { $first }; one workload has one table
 
 ## Site: frame
 

@@ -755,12 +755,9 @@ hosts-gap = { $host }，{ $trials } 个试验，{ $reason }
 
 ## 已发布报告：标题与概况
 
-published-title-one = { $system } { $candidate } 性能测试报告
 published-subject = { $candidate } 与 { $baseline } 的 { $tool } 吞吐对比。
 published-subject-one = { $candidate } 的 { $tool } 吞吐。
-published-origin = 本页根据 { $source }（SHA-256 { $sha256 }）重新生成。吞吐与延迟逐位照录原页，百分比、平均值和文字均由这些数据计算得出。
-published-once = 原页对每个数据只给出一个值，由此无法计算置信区间，也无法得出结论。
-published-recorded = 表头、参数名等原始记录保留原页的语言。
+published-origin = 本页根据 { $source }（SHA-256 { $sha256 }）重新生成。吞吐与延迟逐位照录原页，百分比、平均值和文字均由这些数据计算得出。原页对每个数据只给出一个值，由此无法计算置信区间，也无法得出结论。
 published-outcome = { $direction ->
     [up] { $workload }：{ $candidate } 的 { $metric } 相比 { $baseline } 提升了 { $pct }%
     [down] { $workload }：{ $candidate } 的 { $metric } 相比 { $baseline } 下降了 { $pct }%
@@ -771,41 +768,16 @@ published-outcome = { $direction ->
 }）。
 published-no-mean = { $workload }：线程数为 { $threads } 时缺少数据，因此不计算平均值。
 
-## 已发布报告：环境
-
-published-fact = { $name }：{ $value }
-published-component = 组件
-published-block = 原页第 { $line } 行：
-published-block-of = { $workloads }，原页第 { $line } 行：
-published-quote = “{ $text }”（原页第 { $line } 行）
-published-no-parameters = 原页未列出参数。
-
-## 已发布报告：测试方案
-
-published-threads-all = 并发线程数：{ $threads }。
-published-threads-some = { $names } 的并发线程数：{ $threads }。
-published-prepare = 准备测试数据
-published-run = 执行测试命令
-published-built = 依据原页的命令写成，所有命令使用同一入口：
-published-left-out = 原页命令的以下选项没有写入该命令：{ $options }。
-published-no-commands = 原页没有给出导入数据或运行测试的命令。
-
 ## 已发布报告：结果
 
 published-threads = 线程数
 published-version = 版本
 published-latency = 95% 延迟 (ms)
 published-improvement = { $metric } 提升
-published-no-figures = 原页没有给出 { $workload } 的数据，因此无从重新计算。原页的说法列在文末。
-published-nothing = 原页没有给出 { $workload } 的数据，因此无从重新计算；原页也没有提到其变化。
-published-claim-only = 原页第 { $line } 行称，{ $candidate } 的 { $workload } 吞吐相比 { $baseline } { $direction ->
-    [up] 提升了 { $pct }%
-   *[down] 下降了 { $pct }%
-}。原页没有给出可以重新计算的数据。
+published-no-figures = 原页没有给出 { $workload } 的数据，因此无从重新计算。
 
 ## 已发布报告：来源
 
-published-beside = 原页对结果的其他说明
 published-claims = 原页的说法
 published-claims-note = 原页各句的说法，以及与原页数据不符的提升值，均附所在行。本页不对原页的说法作任何断言。
 published-line = 行
@@ -818,11 +790,11 @@ published-unread-note = 原页中未能完整理解的表格和句子。本页�
 published-what = 内容
 published-unread-sentence = 句子“{ $sentence }”：其中百分比的表述方式无法理解
 published-unread-html = HTML 表格；请改用 Markdown
-published-unread-aside = 位于 { $where } 中的表格；只读取页面正文中的结果
+published-unread-quoted = 位于引文中的表格；只读取页面正文中的结果
 published-unread-columns = 列为 { $columns } 的表格：无法理解“{ $strange }”；结果表格由线程数、QPS、TPS 或 tpmC，以及 95% 延迟 (ms) 组成，各列写明版本
 published-unread-no-threads = 列为 { $columns } 的表格：没有线程数列
 published-unread-no-workload = “{ $name }”下的结果表格，但这不是负载名称；标题必须是负载名称，例如 Point Select
-published-unread-no-version = 未写明版本的结果表格；须在列名或其上方的标题中写明
+published-unread-no-version = 未写明版本的结果表格；须在列名中写明
 published-unread-no-throughput = 没有吞吐的表格：QPS、TPS、tpmC 均没有
 published-unread-twice = 含有重复列的表格
 published-unread-some-versions = 只为部分数据写明版本，或重复写明版本的表格
@@ -830,11 +802,7 @@ published-unread-versions = 含有两个以上版本的表格：{ $versions }
 published-unread-row = 含有一行 { $cells } 个单元格而标题有 { $headings } 个的表格
 published-unread-cell = { $column } 列中有单元格“{ $cell }”的表格，该处只能理解数字和版本
 published-unread-threads-twice = 线程数 { $threads } 出现两次的表格
-published-unread-further = 与第 { $first } 行结果重复的表格；一个负载只有一个表格，或每个版本各有一个
-
-## 已发布报告：图
-
-published-chart-throughput = { $metric }（越高越好）
+published-unread-further = 负载的第二个表格，第一个位于第 { $first } 行；一个负载只有一个表格
 
 ## 网站：框架
 

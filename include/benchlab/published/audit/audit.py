@@ -13,7 +13,6 @@ from benchlab.published.audit import check_drift, check_figures, check_plan, che
 from benchlab.published.audit.finding import KINDS, Finding, number
 from benchlab.published.model import PublishedReport, Row, Workload
 from benchlab.published.recompute import Recomputed
-from benchlab.published.stated import published_headline
 
 _DECIMALS = 4
 
@@ -72,7 +71,7 @@ def audit(reports: Sequence[PublishedReport]) -> list[Audit]:
 
 
 def _workload(report: PublishedReport, workload: Workload) -> dict[str, Any]:
-    headline = published_headline(report, workload)
+    headline = report.headline(workload)
     return {
         "name": workload.name,
         "metric": workload.metric,

@@ -7,14 +7,13 @@ from decimal import Decimal
 
 from benchlab.published import recompute
 from benchlab.published.audit.finding import Finding
-from benchlab.published.model import Printed, PublishedReport, Row, Workload
+from benchlab.published.model import Printed, PublishedReport, Row, Stated, Workload, headline
 from benchlab.published.recompute import Recomputed
-from benchlab.published.stated import Stated, headline, stated
 
 
 def check(report: PublishedReport) -> Iterator[Finding]:
     """``row_mismatch``, ``headline_mismatch``, ``overview_mismatch``, ``direction_mismatch``."""
-    said = list(stated(report))
+    said = list(report.stated())
     for workload in report.workloads:
         for row in workload.rows:
             yield from _row(row, workload)
@@ -37,13 +36,14 @@ def check(report: PublishedReport) -> Iterator[Finding]:
 
 def _row(row: Row, workload: Workload) -> Iterator[Finding]:
     printed, found = row.improvement, recompute.improvement(row, workload)
-    if printed and found and not found.allows(printed.value, printed.rounding):
+    if printed and found and recompute.is_wrong(row, workload):
         yield Finding(
             "row_mismatch",
             f"line {row.line}, {workload.heading}, {row.threads} threads",
             row.line,
             printed.value,
             _shown(found.exact, printed),
+            workload=workload.name,
         )
 
 
@@ -53,14 +53,15 @@ def _headline(main: Stated, mean: Recomputed) -> Iterator[Finding]:
         return
     if _contradicts(main, mean) and mean.allows(-value, printed.rounding):
         return  # only its word of direction is wrong, which is a finding of its own
-    names = recompute.named(value, printed.decimals, main.workload)
+    fitting = recompute.fitting(value, printed.decimals, main.workload)
     yield Finding(
         "headline_mismatch",
         main.where,
         main.claim.line,
         value,
         _shown(mean.exact, printed),
-        f"it fits {'; or '.join(names)}" if names else "no other figure of the rows fits it",
+        f"it fits {'; or '.join(fitting)}" if fitting else "no single row fits it",
+        main.workload.name,
     )
 
 
@@ -74,6 +75,7 @@ def _direction(one: Stated, recomputed: Recomputed | None) -> Iterator[Finding]:
             one.claim.line,
             f"{word} by {printed.text} %",
             _shown(recomputed.exact, printed),
+            workload=one.workload.name,
         )
 
 
@@ -95,6 +97,7 @@ def _elsewhere(one: Stated, main: Stated, mean: Recomputed | None) -> Iterator[F
         one.value,
         None if mean is None else _shown(mean.exact, one.change.pct),
         f"{main.value} in {main.where}",
+        main.workload.name,
     )
 
 
@@ -112,6 +115,7 @@ def _of_one_row(one: Stated, row: Row, recomputed: Recomputed | None) -> Iterato
         one.value,
         None if recomputed is None else _shown(recomputed.exact, one.change.pct),
         f"{in_table.text} in line {row.line}" if in_table else "",
+        one.workload.name,
     )
 
 

@@ -5,34 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from benchlab.published import commands
 from benchlab.published.audit.finding import Finding
-from benchlab.published.commands import CommandLine
-from benchlab.published.model import Claim, Command, PublishedReport, StatedSetting, Workload
-from benchlab.published.passwords import PORTS
+from benchlab.published.model import Claim, Command, Procedure, PublishedReport, Workload
 from benchlab.published.version_names import all_among
 
 _OF_A_CLOUD = re.compile(r"(?<![a-z])(nlb|elb|alb)(?![a-z])", re.IGNORECASE)
 _THIS_HOST = re.compile(r"^(127(\.\d+){3}|localhost|::1)$")
-_OTHER_TOOL = re.compile("BenchmarkSQL")
-
-
-# "Perform stress tests on TiDB via HAProxy", and the translations
-_BALANCED = re.compile(
-    r"(?:\bvia |\bBy using |\bWith the |\bthrough |通过 |经过 )(?:AWS )?(HAProxy|NLB)\b"
-)
-_BOUND = re.compile(r"^\s*bind\s+[^\s#]*:(\d{1,5})\b", re.MULTILINE)
 
 
 def check(report: PublishedReport) -> Iterator[Finding]:
     """``command_error``, ``entry_point_mismatch``, ``version_mismatch``, ``tool_mismatch``."""
-    read = [
-        (command, commands.read(command, report.setting.sysbench_version))
-        for command in report.setting.commands
-    ]
-    for command, line in read:
-        yield from _command(command, line)
-    yield from _entry_point(report.setting, [pair for pair in read if pair[1].measures])
+    for command in report.procedure.commands:
+        yield from _command(command)
+    yield from _entry_point(report.procedure)
+    yield from _tools(report.procedure)
     own = report.exact_versions or report.versions
     in_tables = [version for workload in report.workloads for version in workload.versions]
     for claim in report.claims:
@@ -41,64 +27,53 @@ def check(report: PublishedReport) -> Iterator[Finding]:
         yield from _table(workload, own)
         for claim in workload.claims:
             yield from _sentence(claim, workload, [*own, *workload.versions], own)
-    yield from _tools(report.setting, [line for _, line in read])
 
 
 # ---------------------------------------------------------------- commands
 
 
-def _command(command: Command, line: CommandLine) -> Iterator[Finding]:
+def _command(command: Command) -> Iterator[Finding]:
     """Options that the client does not have, and a port given as go-tpc's password."""
     where = f"line {command.line}, command"
-    for option in line.unknown.values():
-        why = f"{line.client} has no option {option}"
+    for option in command.unknown:
+        why = f"{command.client} has no option {option}"
         yield Finding("command_error", where, command.line, option, None, why)
-    password = line.options.get("password") or ""
-    is_port = password.isdecimal() and int(password) in PORTS
-    if line.client != "sysbench" and "port" not in line.options and is_port:
+    if port := command.port_as_password:
         why = "-p is the password, the port is -P"
-        wrong, right = f"-p {password}", f"-P {password}"
-        yield Finding("command_error", where, command.line, wrong, right, why)
+        yield Finding("command_error", where, command.line, f"-p {port}", f"-P {port}", why)
 
 
-def load_balancers(setting: StatedSetting) -> tuple[str, ...]:
-    """The load balancers through which the plan says that it measures."""
-    said = setting.said_in("plan")
-    return tuple(dict.fromkeys(name for one in said for name in _BALANCED.findall(one.text)))
-
-
-def entry_ports(setting: StatedSetting) -> tuple[int, ...]:
-    """The ports that the configuration of HAProxy in the parameters binds."""
-    ports = (int(port) for block in setting.parameters for port in _BOUND.findall(block.text))
-    return tuple(dict.fromkeys(ports))
-
-
-def _entry_point(
-    setting: StatedSetting, read: list[tuple[Command, CommandLine]]
-) -> Iterator[Finding]:
+def _entry_point(procedure: Procedure) -> Iterator[Finding]:
     """One finding for all commands that measure; how the data are loaded does not matter."""
-    described, ports = load_balancers(setting), entry_ports(setting)
-    wrong = [pair for pair in read if _is_another(described, ports, pair[1])]
-    if not described or not wrong:
+    wrong = [one for one in procedure.commands if one.measures and _is_another(procedure, one)]
+    if not procedure.balancers or not wrong:
         return
-    bound = ", ".join(map(str, ports))
+    bound = ", ".join(map(str, procedure.entry_ports))
     yield Finding(
         "entry_point_mismatch",
-        f"line {', '.join(str(command.line) for command, _ in wrong)}, command",
-        wrong[0][0].line,
-        ", ".join(dict.fromkeys(":".join(line.address) for _, line in wrong)),
-        ", ".join(described) + (f", port {bound}" if bound else ""),
+        f"line {', '.join(str(command.line) for command in wrong)}, command",
+        wrong[0].line,
+        ", ".join(dict.fromkeys(f"{command.host}:{command.port}" for command in wrong)),
+        ", ".join(procedure.balancers) + (f", port {bound}" if bound else ""),
     )
 
 
-def _is_another(described: Sequence[str], ports: Sequence[int], line: CommandLine) -> bool:
+def _is_another(procedure: Procedure, command: Command) -> bool:
     """Whether a command certainly connects to something other than the load balancer."""
-    host, port = line.address
-    if _OF_A_CLOUD.search(host):
-        return "NLB" not in described
-    if described == ("NLB",) and _THIS_HOST.match(host):
+    if _OF_A_CLOUD.search(command.host):
+        return "NLB" not in procedure.balancers
+    if procedure.balancers == ("NLB",) and _THIS_HOST.match(command.host):
         return True
-    return bool(ports) and port.isdecimal() and int(port) not in ports
+    ports = procedure.entry_ports
+    return bool(ports) and command.port.isdecimal() and int(command.port) not in ports
+
+
+def _tools(procedure: Procedure) -> Iterator[Finding]:
+    """Steps that name a different client than the commands call."""
+    clients = {command.client for command in procedure.commands} - {"sysbench"}
+    used = ", ".join(sorted(clients))
+    for line, tool in procedure.other_tools if used else ():
+        yield Finding("tool_mismatch", f"line {line}, plan", line, tool, used)
 
 
 # ---------------------------------------------------------------- versions
@@ -110,7 +85,8 @@ def _sentence(
     """A sentence that names another version instead of the page's, not in addition to them."""
     if not all_among(own, claim.versions) and not all_among(claim.versions, versions):
         where, named = claim.where(workload), ", ".join(claim.versions)
-        yield Finding("version_mismatch", where, claim.line, named, ", ".join(own))
+        name = workload.name if workload else None
+        yield Finding("version_mismatch", where, claim.line, named, ", ".join(own), workload=name)
 
 
 def _table(workload: Workload, own: Sequence[str]) -> Iterator[Finding]:
@@ -118,15 +94,6 @@ def _table(workload: Workload, own: Sequence[str]) -> Iterator[Finding]:
     if len(workload.versions) == len(own) and not all_among(workload.versions, own):
         line = min((row.line for row in workload.rows), default=workload.line)
         where, named = f"line {line}, table of {workload.heading}", ", ".join(workload.versions)
-        yield Finding("version_mismatch", where, line, named, ", ".join(own))
-
-
-# ---------------------------------------------------------------- tools
-
-
-def _tools(setting: StatedSetting, lines: Sequence[CommandLine]) -> Iterator[Finding]:
-    """Steps that name a different client than the commands call."""
-    used = ", ".join(sorted({line.client for line in lines if line.client != "sysbench"}))
-    for said in setting.said_in("plan"):
-        if used and (other := _OTHER_TOOL.search(said.text)):
-            yield Finding("tool_mismatch", f"line {said.line}, plan", said.line, other[0], used)
+        yield Finding(
+            "version_mismatch", where, line, named, ", ".join(own), workload=workload.name
+        )

@@ -38,6 +38,7 @@ class Finding:
         recomputed: what it should print, or what contradicts it; None if unknown. For
             ``same_version_drift`` the mean difference in percent.
         explanation: how the two differ, in words; empty if the figures say everything.
+        workload: whose results are wrong; None if it concerns the whole page.
     """
 
     kind: FindingKind
@@ -46,6 +47,7 @@ class Finding:
     published: Figure
     recomputed: Figure
     explanation: str = ""
+    workload: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As `benchlab audit --json` prints it; without an explanation if there is none."""

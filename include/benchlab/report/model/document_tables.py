@@ -36,7 +36,6 @@ class Layout:
     Attributes:
         figures: of each version, in the order of their columns.
         versions: the baseline first.
-        beside: the same versions in the order of their columns.
         named: whether a heading of one version's figures names it.
         rows: the figures by thread count.
         headings: of the improvements, behind the figures; empty: there are none.
@@ -46,7 +45,6 @@ class Layout:
     shape: Shape
     figures: Sequence[Metric]
     versions: Sequence[str]
-    beside: Sequence[str]
     named: bool
     rows: Mapping[int, Cells]
     headings: tuple[str, ...]
@@ -65,10 +63,12 @@ class Layout:
                     yield Table(version, (*header, *last), tuple(self._of_version(version)))
             case "metrics_then_latencies":
                 ordered = sorted(self.figures, key=lambda figure: figure not in THROUGHPUTS)
-                columns = [(version, figure) for figure in ordered for version in self.beside]
+                columns = [(version, figure) for figure in ordered for version in self.versions]
                 yield self._side_by_side(header[0], columns, names)
             case "pairs" | "single_version":
-                columns = [(version, figure) for version in self.beside for figure in self.figures]
+                columns = [
+                    (version, figure) for version in self.versions for figure in self.figures
+                ]
                 yield self._side_by_side(header[0], columns, names)
 
     def _side_by_side(
@@ -133,7 +133,6 @@ def tables(report: Report, section: Section) -> tuple[Table, ...]:
         shape="pairs" if single else chosen.shape,
         figures=chosen.figures,
         versions=labels,
-        beside=labels,
         named=not single or len(labels) > 1,
         rows=_rows(report, section, chosen.figures),
         headings=tuple(

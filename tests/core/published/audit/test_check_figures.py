@@ -11,12 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchlab.published import recompute
-from benchlab.published import stated as published_stated
-from benchlab.published.audit import check_figures
 from benchlab.published.audit.audit import audit
 from benchlab.published.audit.finding import Finding
-from benchlab.published.model import PublishedReport, Row
-from benchlab.published.stated import Stated, stated
+from benchlab.published.model import PublishedReport, Row, Stated
 from tests.audited import (
     INDEX,
     NEW,
@@ -45,6 +42,7 @@ def test_a_row_that_does_not_recompute_is_found() -> None:
             99,
             Decimal("24.90"),
             Decimal("25.000"),
+            workload=POINT,
         )
     ]
 
@@ -58,13 +56,13 @@ def test_what_rounding_can_explain_is_no_finding(printed: str) -> None:
 @pytest.mark.parametrize(
     ("printed", "why"),
     [
-        ("31", "it fits the last row (16 threads), 31.00, rounded"),
-        ("10.0", "it fits the row (4 threads), 10.00, rounded"),
+        ("31", "it fits 16 threads, 31.00"),
+        ("10.0", "it fits 4 threads, 10.00"),
         ("20.3", None),
         ("20.33", None),
         ("20", None),
-        ("20.4", "no other figure of the rows fits it"),
-        ("5", "no other figure of the rows fits it"),
+        ("20.4", "no single row fits it"),
+        ("5", "no single row fits it"),
     ],
 )
 def test_a_headline_is_the_mean_of_the_rows(printed: str, why: str | None) -> None:
@@ -79,7 +77,7 @@ def test_a_truncated_headline_is_found() -> None:
     """4.27 % down is 4.3 with one digit, and 4.2 only when it is cut."""
     found = found_in(page(workload(SLOWER, claim(change("4.2", -1)))))
     assert [finding.kind for finding in found] == ["headline_mismatch"]
-    assert "the mean, -4.27, truncated" in found[0].explanation
+    assert "the mean, -4.27, cut off" in found[0].explanation
     assert kinds(page(workload(SLOWER, claim(change("4.3", -1))))) == []
 
 
@@ -193,13 +191,13 @@ def test_a_number_in_another_section_is_found_where_it_stands() -> None:
 def test_all_sentences_are_gone_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """An audit reads the claims once, however many there are."""
     calls: list[PublishedReport] = []
+    stated = PublishedReport.stated
 
     def counted(report: PublishedReport) -> Iterator[Stated]:
         calls.append(report)
         return stated(report)
 
-    monkeypatch.setattr(check_figures, "stated", counted)
-    monkeypatch.setattr(published_stated, "stated", counted)
+    monkeypatch.setattr(PublishedReport, "stated", counted)
     claims = [claim(change("31"), line=line) for line in range(90, 290)]
     assert len(found_in(page(workload(FASTER, *claims)))) == 1
     assert len(calls) == 1

@@ -1,1 +1,0 @@
-"""Renders a published page again from its data, in any language."""
