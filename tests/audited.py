@@ -115,7 +115,7 @@ def procedure(
         balancers=tuple(balancers),
         entry_ports=tuple(ports),
         threads=tuple((55, tuple(counts)) for counts in threads),
-        other_tools=tuple((50, tool) for tool in tools),
+        other_tools=tuple((60, tool) for tool in tools),
     )
 
 

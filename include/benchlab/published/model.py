@@ -161,7 +161,7 @@ class Procedure:
         balancers: the load balancers through which it says that it measures.
         entry_ports: the ports that a printed configuration of HAProxy binds.
         threads: each list of thread counts that is planned, with its line.
-        other_tools: clients that its sentences name, with their lines.
+        other_tools: clients that its sentences name beside a command, with their lines.
     """
 
     commands: tuple[Command, ...] = ()

@@ -37,8 +37,10 @@ def procedure(elements: Sequence[Element]) -> Procedure:
     blocks = [one.text for one in elements if one.kind == "code" and one.language not in _SHELLS]
     balancers = (name for _, text in texts for name in _BALANCED.findall(text))
     ports = (int(port) for block in blocks for port in _BOUND.findall(block))
+    commands = tuple(_commands(elements))
+    steps = {command.line for command in commands}
     return Procedure(
-        commands=tuple(_commands(elements)),
+        commands=commands,
         balancers=tuple(dict.fromkeys(balancers)),
         entry_ports=tuple(dict.fromkeys(ports)),
         threads=tuple(
@@ -47,7 +49,9 @@ def procedure(elements: Sequence[Element]) -> Procedure:
             for planned in _PLANNED.finditer(text)
         ),
         other_tools=tuple(
-            (line, tool[0]) for line, text in texts if (tool := _OTHER_TOOL.search(text))
+            (line, tool[0])
+            for line, text in texts
+            if line in steps and (tool := _OTHER_TOOL.search(text))
         ),
     )
 

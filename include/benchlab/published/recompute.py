@@ -99,13 +99,13 @@ def fitting(value: Decimal, places: int, workload: Workload) -> list[str]:
     """What a wrong headline may be instead of the rounded mean: the mean cut off, or single rows.
 
     >>> fitting(Decimal(14), 0, report.workloads[0])  # doctest: +SKIP
-    ['1500 threads, 14.15']
+    ['the row of 1500 threads, 14.15']
     """
     mean, cut = headline(workload), []
     if mean and _quantize(mean.exact, places, ROUND_DOWN) == value:
         cut.append(f"the mean, {mean.exact:.{max(places, DECIMALS)}f}, cut off")
     return cut + [
-        f"{threads} threads, {rounded_to(exact, max(places, DECIMALS))}"
+        f"the row of {threads} threads, {rounded_to(exact, max(places, DECIMALS))}"
         for threads, exact in improvements(workload).items()
         if exact is not None
         and value in (rounded_to(exact, places), _quantize(exact, places, ROUND_DOWN))

@@ -84,6 +84,7 @@ def test_the_entry_point_is_a_balancer_and_its_port(text: str) -> None:
     assert (found.balancers, found.entry_ports) == (("HAProxy",), (3390,))
 
 
-def test_another_client_is_named_with_its_line() -> None:
-    """As a step that was left from an older page."""
-    assert read("# A\n\n1. Load with BenchmarkSQL.\n").other_tools == ((3, "BenchmarkSQL"),)
+def test_another_client_is_one_that_a_step_names_beside_its_command() -> None:
+    """As it was left from an older page; what is only mentioned is not used."""
+    page = "# A\n\n1. Load with BenchmarkSQL: `go-tpc tpcc prepare -T 8`.\n\nSee BenchmarkSQL.\n"
+    assert read(page).other_tools == ((3, "BenchmarkSQL"),)

@@ -69,11 +69,10 @@ def _is_another(procedure: Procedure, command: Command) -> bool:
 
 
 def _tools(procedure: Procedure) -> Iterator[Finding]:
-    """Steps that name a different client than the commands call."""
-    clients = {command.client for command in procedure.commands} - {"sysbench"}
-    used = ", ".join(sorted(clients))
-    for line, tool in procedure.other_tools if used else ():
-        yield Finding("tool_mismatch", f"line {line}, plan", line, tool, used)
+    """Steps that name a different client than their own command calls."""
+    for line, tool in procedure.other_tools:
+        clients = dict.fromkeys(one.client for one in procedure.commands if one.line == line)
+        yield Finding("tool_mismatch", f"line {line}, plan", line, tool, ", ".join(clients))
 
 
 # ---------------------------------------------------------------- versions

@@ -56,8 +56,8 @@ def test_what_rounding_can_explain_is_no_finding(printed: str) -> None:
 @pytest.mark.parametrize(
     ("printed", "why"),
     [
-        ("31", "it fits 16 threads, 31.00"),
-        ("10.0", "it fits 4 threads, 10.00"),
+        ("31", "it fits the row of 16 threads, 31.00"),
+        ("10.0", "it fits the row of 4 threads, 10.00"),
         ("20.3", None),
         ("20.33", None),
         ("20", None),

@@ -78,10 +78,10 @@ def test_a_headline_is_of_two_decimals_and_may_be_printed_of_fewer() -> None:
     ("printed", "fitting"),
     [
         ("13", ["the mean, 13.94, cut off"]),
-        ("25", ["16 threads, 25.30"]),
-        ("28.4", ["8 threads, 28.44"]),
-        ("1.98", ["2 threads, 1.98"]),
-        ("0", ["4 threads, 0.05"]),
+        ("25", ["the row of 16 threads, 25.30"]),
+        ("28.4", ["the row of 8 threads, 28.44"]),
+        ("1.98", ["the row of 2 threads, 1.98"]),
+        ("0", ["the row of 4 threads, 0.05"]),
         ("99", []),
     ],
 )
