@@ -214,7 +214,6 @@ def machine_in(
         "BENCHLAB_PROJECT": str(project),
         "BENCHLAB_LOCK": str(folder / "machine.lock"),
         # Five seconds of CPU for each campaign; tests that look at them want them.
-        "BENCHLAB_DATA_DOCS": "no",
         **environment,
     }
     with pytest.MonkeyPatch.context() as patch:

@@ -21,7 +21,6 @@ defined elsewhere is listed with its module.
     │   └── CommandTimeout   it did not end in time
     ├── EngineError          a database server did not do what it should
     ├── StoreError           the results store cannot be read or written
-    ├── DataDocsError        a campaign's gates not evaluated (benchlab.analysis.gates.data_docs)
     ├── LanguageError        a language, or one of its sentences, is missing (benchlab.language)
     ├── PageError            the site does not show or do something (benchlab.site.page)
     ├── PublishedPageError   a published page cannot be read
@@ -88,7 +87,14 @@ _BY_CLASS: dict[type[OSError], int] = {
 
 
 class BenchlabError(Exception):
-    """Base of all errors raised on purpose; its text is meant for a person."""
+    """Base of all errors raised on purpose; its text is meant for a person.
+
+    ``SpecError(message("fault-twice", ...), "title: missing")`` says two lines. One that a page
+    shows in the reader's language is a :class:`benchlab.language.Message`; text stays as it is.
+    """
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.args))
 
 
 class SpecError(BenchlabError):
@@ -99,7 +105,7 @@ class NoReleaseError(SpecError):
     """The calendar lacks the release that a version rule names on a day, or both rules name one.
 
     Args:
-        text: the message; put into words when it is shown.
+        text: a message, or text.
         side: whose rule names no release; None where both sides' rules name the same one.
     """
 

@@ -110,8 +110,3 @@ def find() -> Home:
     project = Path(os.environ.get("BENCHLAB_PROJECT") or Path(__file__).parents[2]).resolve()
     root = Path(os.environ.get("BENCHLAB_HOME") or project / ".benchlab").resolve()
     return Home(project, root)
-
-
-def wants_data_docs() -> bool:
-    """Whether campaigns get data docs: always, unless ``BENCHLAB_DATA_DOCS`` is ``no``."""
-    return os.environ.get("BENCHLAB_DATA_DOCS", "").lower() not in ("no", "false", "0")

@@ -1,4 +1,4 @@
-"""The task `validate`: what it hands on, and what it survives."""
+"""The task `validate`: what it hands on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from tests.airflow.conftest import told
 STAGE = """
 import contextlib, json
 from types import SimpleNamespace
-from benchlab.analysis.gates.data_docs import DataDocsError, GateOutcome, Validation
 from benchlab_airflow.dags import stages
 
 class Work:
@@ -36,25 +35,8 @@ def validated(env: dict[str, str], found: str) -> list[object]:
     return [json.loads(line) for line in told(STAGE.replace("FOUND", found), env)]
 
 
-def test_the_task_hands_on_how_often_each_gate_failed(airflow_env: dict[str, str]) -> None:
-    """Beside what is missing, repeated and excluded; failures over the campaign are warnings."""
-    found = (
-        "return Validation({}, (GateOutcome('clock', 'trials', 'validity', 's', 5, 2, 1),), "
-        "('tpcc, tpmc: gate headroom: too busy',))"
-    )
-    returned, heard = validated(airflow_env, found)
-    assert returned == {
-        "missing": ["t1"],
-        "repeated_pairs": 2,
-        "excluded": 0,
-        "gates": {"trials: clock": {"passed": 5, "failed": 2, "not_evaluated": 1}},
-    }
-    assert heard == ["tpcc, tpmc: gate headroom: too busy"]
-
-
-def test_the_report_is_published_where_the_data_docs_fail(airflow_env: dict[str, str]) -> None:
-    """The task says so and succeeds: `publish` comes after it."""
-    returned, heard = validated(airflow_env, "raise DataDocsError('validate: no data docs: why')")
-    assert isinstance(returned, dict)
-    assert returned["gates"] == {}
-    assert heard == ["the report will be without data docs: validate: no data docs: why"]
+def test_the_task_hands_on_what_is_missing(airflow_env: dict[str, str]) -> None:
+    """Beside what is repeated and excluded; gates that failed over the campaign are warnings."""
+    returned, heard = validated(airflow_env, "return ['tpcc: gate headroom: too busy']")
+    assert returned == {"missing": ["t1"], "repeated_pairs": 2, "excluded": 0}
+    assert heard == ["tpcc: gate headroom: too busy"]

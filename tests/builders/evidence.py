@@ -22,7 +22,7 @@ from benchlab.hosts.executor import JobStatus
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import SIDES
 from benchlab.report import bundle as report_bundle
-from benchlab.report import evidence
+from benchlab.report import evidence, gate_files
 from benchlab.report.evidence import Verification, archive, manifest
 from benchlab.results.records import Campaign, TrialResult
 from benchlab.results.store import Store
@@ -64,7 +64,7 @@ def measured(made: Campaign, planned: PlannedTrial) -> trial.Collected:
         made,
         workload_of(made.report_type),
         "",
-        gates.of_table(gates.load_all(GATES), "trials"),
+        gates.of_table(gate_files.load_all(GATES), "trials"),
     )
     begun = trial.begin(
         setup,
@@ -113,21 +113,19 @@ def add_campaign(store: Store, **fields: Any) -> Campaign:
     return made
 
 
-def report(store: Store, data_docs: Mapping[str, bytes] | None = None) -> tuple[Files, list[str]]:
+def report(store: Store) -> tuple[Files, list[str]]:
     """The published files of the campaign, and the A/A campaigns that calibrate it."""
     made, trials = store.campaign(ID), store.trials(ID)
     languages = made.report_type.languages
     outcome = Comparer(Home(ROOT, ROOT), store).outcome(made).comparison
     known = list(outcome.calibration.campaigns)
-    published = report_bundle.make(
-        made, outcome, trials, data_docs, languages, read_object=store.read_bytes
-    )
+    published = report_bundle.make(made, outcome, trials, languages, read_object=store.read_bytes)
     return published, known
 
 
 def bundle_of(store: Store, **options: Any) -> bytes:
     """The evidence bundle of the campaign."""
-    published, calibration = report(store, {"index.html": b"<p>gates</p>"})
+    published, calibration = report(store)
     return evidence.make(
         store, ID, published, gates=GATES, **{"calibration": calibration, **options}
     )

@@ -25,6 +25,7 @@ from benchlab.engines.server import BaseEngine
 from benchlab.errors import SpecError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
+from benchlab.language import english
 from benchlab.plan import report_type, steps, topology
 from benchlab.plan.fields.client import Client
 from benchlab.plan.fields.dataset import Dataset
@@ -92,7 +93,7 @@ def test_an_engine_says_which_errors_a_client_survives(name: str) -> None:
     assert len(set(errors)) == len(errors)
     assert not {2006, 2013, 2055} & set(errors)
     caveat = ENGINES[name].caveat
-    assert caveat is None or caveat.endswith(".")
+    assert caveat is None or english().say(caveat).endswith(".")
 
 
 @pytest.mark.parametrize("version", SAMPLE_VERSIONS)

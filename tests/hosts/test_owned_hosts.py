@@ -216,11 +216,11 @@ def test_a_tikv_that_is_killed_is_named_in_the_load_and_in_a_trial(owned: Owned)
     assert run.returncode == 0, output
     campaign, trials = machine.outcome("named")
     ended = r"tikv on host-4 ended at 20[-0-9]+ [:0-9]+ UTC"
-    noted = campaign.environment[ended_servers.KEY]
+    noted = str(ended_servers.noted(campaign.environment)[0])
     assert re.match(rf"load \((baseline|candidate)\): {ended}", noted), noted
     bad = [trial for trial in trials if not trial.valid]
     assert bad, "one was killed in a trial"
-    gate, named, *_ = bad[0].reasons
+    gate, named, *_ = map(str, bad[0].reasons)
     assert gate.startswith("gate server_alive failed: found 1, allowed at most 0")
     waits = "; systemd had not restarted it yet when asked; the last lines of its log: "
     assert re.match(ended + waits + ".*server is ready to serve", named), named

@@ -135,7 +135,7 @@ def calendar(tmp_path_factory: pytest.TempPathFactory, servers: Path) -> Iterato
     folder = tmp_path_factory.mktemp("calendar")
     ports = ports_of_target()
     project = _project(folder / "project", ports)
-    with machine_in(folder, servers, project, BENCHLAB_DATA_DOCS="yes") as machine:
+    with machine_in(folder, servers, project) as machine:
         services = Services(machine.here.root)
         port = free_port()
         services.up(port)
@@ -264,7 +264,7 @@ def _kill_tasks(machine: Machine, campaign: str) -> None:
 
 
 def _was_measured_once(machine: Machine, campaign: Campaign) -> None:
-    """Whole, one trial at a time, with its report and data docs, and nothing is left of it."""
+    """Whole, one trial at a time, with its report, and nothing is left of it."""
     _, trials = machine.outcome(campaign.id)
     assert campaign.state == "complete"
     assert sorted(r.trial.id for r in trials) == sorted(t.id for t in campaign.plan.trials)

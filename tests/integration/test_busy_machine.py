@@ -27,7 +27,9 @@ def test_a_trial_beside_a_busy_neighbour_is_invalid(tmp_path: Path, servers: Pat
             os.killpg(neighbour.pid, signal.SIGKILL)
             neighbour.wait()
         _, (trial,) = machine.outcome("busy")
-        assert any(reason.startswith("gate other_work failed: ") for reason in trial.reasons), trial
+        assert any(
+            str(reason).startswith("gate other_work failed: ") for reason in trial.reasons
+        ), trial
         steps = ProgressLog(machine.here.campaign("busy") / "progress.jsonl").read()[0]
         phases = [step.phase for step in steps if step.stage == "trial"]
         assert phases[:2] == ["wait for calm", "warning"]

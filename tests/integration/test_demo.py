@@ -33,7 +33,6 @@ def test_the_dag_measures_and_publishes_what_was_asked_for(machine: Machine) -> 
 
     A later `make up` has the run in its grid, with the logs of its tasks.
     """
-    machine.environment["BENCHLAB_DATA_DOCS"] = "yes"
     # Not read, as the process that shows the outcome could not read it where it is in a database.
     machine.environment["AIRFLOW_CONN_BENCHLAB_RESULTS"] = "http://elsewhere"
     output = machine.run(

@@ -19,6 +19,7 @@ from upath import UPath
 
 from benchlab.analysis.gates import gates
 from benchlab.plan.order import PlannedTrial
+from benchlab.report import gate_files
 from benchlab.results.records import Campaign, GateResult
 from benchlab.results.rows import (
     GATES,
@@ -107,7 +108,7 @@ def _tps(dice: random.Random) -> Callable[[PlannedTrial], float]:
 
 
 def _gates(configs: Path) -> tuple[GateResult, ...]:
-    known = gates.of_campaign(gates.load_all(configs / "quality"), "tps", fleet=False)
+    known = gates.of_campaign(gate_files.load_all(configs / "quality"), "tps", fleet=False)
     return tuple(
         GateResult(
             gate.id, "pass", (gate.min or 0) / 2 + (gate.max or 0) / 2, gate.sentence, gate.kind

@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 
 import benchlab
-from benchlab.analysis.gates import gates as quality
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.gates.symptoms import error_ratio
 from benchlab.analysis.verdict.compare import compare
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES
+from benchlab.report import gate_files
 from benchlab.results.records import GateResult, TrialResult
 from tests.builders import campaigns, plans
 from tools.study.bounds import Row, Share
@@ -46,7 +46,7 @@ def _plan() -> Plan:
 
 @cache
 def _gates() -> tuple[Gate, ...]:
-    return quality.load_all(Path(benchlab.__file__).parents[2] / "configs" / "quality")
+    return gate_files.load_all(Path(benchlab.__file__).parents[2] / "configs" / "quality")
 
 
 def _count(

@@ -10,11 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any, Generic, TypeVar
 
+from pydantic import TypeAdapter
+
 from benchlab.analysis.verdict.calibration import Shown
 from benchlab.analysis.verdict.calibration_checks import RoundMeans
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.analysis.verdict.variances import Squares
-from benchlab.language import Message, Said
+from benchlab.language import Said
 
 FORM = 2
 
@@ -22,6 +24,7 @@ T = TypeVar("T")
 Reasons = Mapping[str, Sequence[Said]]
 Doubted = tuple[Reasons, Reasons]
 """By workload, why no change can be concluded, and why it cannot be `equivalent`."""
+_DOUBTED: TypeAdapter[Doubted] = TypeAdapter(Doubted)
 
 
 @dataclass(frozen=True)
@@ -91,46 +94,9 @@ def _means_from_json(raw: Any) -> RoundMeans:
     }
 
 
-def _doubts_to_json(doubted: Doubted) -> list[Any]:
-    return [
-        {workload: [said_to_json(one) for one in reasons] for workload, reasons in found.items()}
-        for found in doubted
-    ]
-
-
-def _doubts_from_json(raw: Any) -> Doubted:
-    unstable, not_equivalent = (
-        {workload: [said_from_json(one) for one in reasons] for workload, reasons in found.items()}
-        for found in raw
-    )
-    return unstable, not_equivalent
-
-
-def said_to_json(said: Said) -> Any:
-    """A sentence in no language yet, or recorded text, as JSON."""
-    if isinstance(said, str):
-        return said
-    values = [
-        [name, {"message": said_to_json(value)} if isinstance(value, Message) else value]
-        for name, value in said.values
-    ]
-    return {"id": said.id, "values": values, "fallback": said.fallback}
-
-
-def said_from_json(raw: Any) -> Said:
-    """The inverse of :func:`said_to_json`."""
-    return raw if isinstance(raw, str) else _message(raw)
-
-
-def _message(raw: Mapping[str, Any]) -> Message:
-    values = (
-        (name, _message(value["message"]) if isinstance(value, Mapping) else value)
-        for name, value in raw["values"]
-    )
-    return Message(raw["id"], tuple(values), raw["fallback"])
-
-
 FIGURES = Form[Sequence[Rounds]]("figures", _rounds_to_json, _rounds_from_json)
 MEANS = Form[RoundMeans]("round_means", _means_to_json, _means_from_json)
 SQUARES = Form[Shown]("squares", _shown_to_json, _shown_from_json)
-DOUBTS = Form[Doubted]("doubts", _doubts_to_json, _doubts_from_json)
+DOUBTS = Form[Doubted](
+    "doubts", lambda found: _DOUBTED.dump_python(found, mode="json"), _DOUBTED.validate_python
+)

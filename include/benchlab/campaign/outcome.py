@@ -8,7 +8,6 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchlab.analysis.gates import gates
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict import aa_campaigns, calibration, compare
 from benchlab.analysis.verdict.aa_campaigns import figures_of
@@ -20,6 +19,7 @@ from benchlab.campaign.kept_figures import DOUBTS, FIGURES, FORM, MEANS, SQUARES
 from benchlab.campaign.outline import Outline, outline_of
 from benchlab.errors import StoreError
 from benchlab.home import Home
+from benchlab.report import gate_files
 from benchlab.results.kept import key_of
 from benchlab.results.listing import Chosen
 from benchlab.results.records import Campaign, TrialResult, inconsistencies
@@ -242,4 +242,4 @@ class Comparer:
     @functools.cached_property
     def gates(self) -> tuple[Gate, ...]:
         """The definitions of all gates."""
-        return gates.load_all(self.home.configs / "quality")
+        return gate_files.load_all(self.home.configs / "quality")

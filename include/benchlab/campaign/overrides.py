@@ -8,7 +8,7 @@ from typing import Any
 from benchlab import engines
 from benchlab.campaign import fit
 from benchlab.errors import SpecError
-from benchlab.language import message
+from benchlab.language import Said, message, said_by
 from benchlab.plan import versions
 from benchlab.plan.documents import from_yaml
 from benchlab.plan.report_type import SIDES, ReportSpec
@@ -32,7 +32,7 @@ def override(spec: ReportSpec, overrides: Mapping[str, Any]) -> ReportSpec:
         SpecError: an unknown key or a bad value.
     """
     if faults := version_faults(spec, overrides):
-        raise SpecError("\n".join(faults.values()))
+        raise SpecError(*faults.values())
     dotted = {key: value for key, value in overrides.items() if key not in SIDES}
     for key, version in _versions(overrides):
         dotted["engine"] = engine = _owner(spec, key, version, dotted.get("engine", spec.engine))
@@ -46,22 +46,22 @@ def override(spec: ReportSpec, overrides: Mapping[str, Any]) -> ReportSpec:
             "that it must have are written in the report type's file only; the commit of a build "
             "can be changed here, and its version"
         )
-    return fit.check(changed, where="override")
+    return fit.check(changed, where="")
 
 
-def version_faults(spec: ReportSpec, overrides: Mapping[str, Any]) -> dict[str, str]:
+def version_faults(spec: ReportSpec, overrides: Mapping[str, Any]) -> dict[str, Said]:
     """Why a side cannot have the version that it is given, a sentence for each such side.
 
     Example:
         ``version_faults(spec, {"candidate": "banana"})["candidate"]`` says how versions are written
     """
-    found = dict[str, str]()
+    found = dict[str, Said]()
     wanted = overrides.get("engine", spec.engine)
     for key, version in _versions(overrides):
         try:
             wanted = _owner(spec, key, version, wanted)
         except SpecError as fault:
-            found[key] = str(fault)
+            found[key] = said_by(fault)
     return found
 
 
@@ -116,12 +116,12 @@ def _owner(spec: ReportSpec, side: str, version: str, wanted: str) -> str:
         if wanted != "auto" or len(spec.engines) == 1:
             return wanted if wanted != "auto" else next(iter(spec.engines))
         named = {"side": side, "version": repr(version), "engines": ", ".join(spec.engines)}
-        raise SpecError(str(message("fault-every-engine", **named)))
+        raise SpecError(message("fault-every-engine", **named))
     for name in spec.engines:
         if name in engines.by_name() and engines.by_name()[name].owns(version):
             if wanted in ("auto", name):
                 return name
             two = {"side": side, "version": repr(version), "engine": name, "other": wanted}
-            raise SpecError(str(message("fault-two-engines", **two)))
+            raise SpecError(message("fault-two-engines", **two))
     known = {"engines": ", ".join(spec.engines), "rules": ", ".join(versions.RULES)}
-    raise SpecError(str(message("fault-no-version", side=side, version=repr(version), **known)))
+    raise SpecError(message("fault-no-version", side=side, version=repr(version), **known))

@@ -11,6 +11,7 @@ from benchlab.errors import SpecError, TargetError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import LocalExecutor
+from benchlab.language import Said, message, said_by
 from benchlab.plan import plan as planning
 from benchlab.plan import pricing
 from benchlab.plan.plan import Host
@@ -47,7 +48,7 @@ def _hosts_and_prices(home: Home, spec: ReportSpec) -> tuple[Topology | None, Pr
     return topology, pricing.load(home.prices) if topology else None
 
 
-def undecided(home: Home, spec: ReportSpec, access: Access | None = None) -> list[str]:
+def undecided(home: Home, spec: ReportSpec, access: Access | None = None) -> list[Said]:
     """What a campaign needs and only a person can say; see :func:`left_open`.
 
     Raises:
@@ -56,17 +57,18 @@ def undecided(home: Home, spec: ReportSpec, access: Access | None = None) -> lis
     return left_open(spec, targets.load_topology(home, spec), access)
 
 
-def left_open(spec: ReportSpec, topology: Topology | None, access: Access | None) -> list[str]:
+def left_open(spec: ReportSpec, topology: Topology | None, access: Access | None) -> list[Said]:
     """What a report type and its topology leave to a person, a sentence for each.
 
     Args:
         access: by which the Connections of servers that exist are looked up; None: they are not.
     """
-    missing = [*_without_login(spec, access)] if access else []
+    missing: list[Said] = [*_without_login(spec, access)] if access else []
     if topology is None:
         return missing
     found = targets.by_name()[spec.target].undecided(spec, topology)
-    return [*missing, *(f"topology {spec.topology}: {what}" for what in found)]
+    topology_of = {"topology": str(spec.topology)}
+    return [*missing, *(message("fault-topology", why=what, **topology_of) for what in found)]
 
 
 def arrangements(home: Home, spec: ReportSpec) -> list[str]:
@@ -80,12 +82,12 @@ def arrangements(home: Home, spec: ReportSpec) -> list[str]:
     return [] if topology is None else targets.by_name()[spec.target].arrangements(home, topology)
 
 
-def _without_login(spec: ReportSpec, access: Access) -> Iterator[str]:
+def _without_login(spec: ReportSpec, access: Access) -> Iterator[Said]:
     for connection in spec.connections.values():
         try:
             access.server(connection)
         except TargetError as error:
-            yield str(error)
+            yield said_by(error)
 
 
 def refuse_undecided(home: Home, spec: ReportSpec, access: Access | None = None) -> None:
@@ -95,7 +97,7 @@ def refuse_undecided(home: Home, spec: ReportSpec, access: Access | None = None)
         SpecError: names everything that is to be decided.
     """
     if missing := undecided(home, spec, access):
-        raise SpecError("\n".join(missing))
+        raise SpecError(*missing)
 
 
 def client_here(spec: ReportSpec) -> str | None:

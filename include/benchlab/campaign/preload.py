@@ -1,6 +1,6 @@
 """Imports what only the end of a campaign needs, while its sides are prepared.
 
-Great Expectations and scipy take seconds to import. While a side is deployed and loaded, this
+Scipy takes a second to import. While a side is deployed and loaded, this
 process has nothing to do but wait, and nothing is measured. Only the process that drives a whole
 campaign profits (`benchlab run`, `make demo`); elsewhere each stage has a process of its own.
 
@@ -14,9 +14,6 @@ import contextlib
 import importlib
 import os
 import threading
-
-from benchlab.analysis.gates.data_docs import expectations
-from benchlab.home import wants_data_docs
 
 _threads: list[threading.Thread] = []
 
@@ -38,5 +35,3 @@ def _load() -> None:
     # Whoever needs what cannot be imported meets the fault again, and says so.
     with contextlib.suppress(Exception):
         importlib.import_module("scipy.special")
-        if wants_data_docs():
-            expectations.load()

@@ -378,10 +378,10 @@ class Preparation(StoredCampaign):
                 raise
             for ended in found:
                 self.note("prepare", f"{phase} {side}", note=str(ended))
-                said = str(ended_servers.in_stage(phase, side, ended))
-                noted = self.store.campaign(self.campaign.id).environment.get(ended_servers.KEY)
-                lines = "\n".join(filter(None, (noted, said)))
-                self.store.add_to_environment(self.campaign.id, ended_servers.KEY, lines)
+                environment = self.store.campaign(self.campaign.id).environment
+                said = ended_servers.in_stage(phase, side, ended)
+                line = ended_servers.with_noted(environment, said)
+                self.store.add_to_environment(self.campaign.id, ended_servers.KEY, line)
 
     def _all_loaded(self, sides: Sequence[Side], step: TimedStep, *, together: bool) -> None:
         """Keep what it took to fill all sides: as one step, or as one for each of them."""

@@ -20,7 +20,7 @@ from benchlab.engines import builds
 from benchlab.errors import NoReleaseError, SpecError, TargetError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
-from benchlab.language import Message, Said, joined, message
+from benchlab.language import Message, Said, joined, message, said_by
 from benchlab.language.numbers import MISSING
 from benchlab.plan import last_measured, plan, pricing, rates, resolution, versions
 from benchlab.plan.fields.builds import Nightly
@@ -164,7 +164,7 @@ class Resolver:
                 return name, joined([*reasons, message("engine-there", engine=name)])
             reasons.append(message("engine-absent", engine=name, why=missing))
         why = joined(reasons)
-        raise UnavailableError(str(message("fault-engine", engine=spec.engine, why=why)))
+        raise UnavailableError(message("fault-engine", engine=spec.engine, why=why))
 
     def as_begun(self, spec: ReportSpec, begun: Campaign) -> Versioned:
         """The report type with the versions and builds of a campaign that has begun.
@@ -255,7 +255,7 @@ class Resolver:
         known = report_types.calendar(self.home).owned(owner.owns)
         released = {release.version.text for release in known}
         newest = versions.newest(known)
-        faults, unchecked = list[str](), list[Message]()
+        faults, unchecked = list[Message](), list[Message]()
         for side in spec.measured_sides:
             chosen = spec.side(engine, side)
             if chosen.builds or not chosen.is_resolved or chosen.version in released:
@@ -264,13 +264,13 @@ class Resolver:
             try:
                 why = owner.not_published(chosen.version, self.home.servers)
             except UnavailableError as error:
-                unchecked.append(message("warning-not-checked", why=error.args[0], **which))
+                unchecked.append(message("warning-not-checked", why=said_by(error), **which))
                 continue
             if why:
                 has = newest.version.text if newest else MISSING
-                faults.append(str(message("fault-not-published", newest=has, why=why, **which)))
+                faults.append(message("fault-not-published", newest=has, why=why, **which))
         if faults:
-            raise SpecError("\n".join(faults))
+            raise SpecError(*faults)
         return tuple(unchecked)
 
     def _basis(self, resolved: Resolved) -> Basis:

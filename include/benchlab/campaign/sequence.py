@@ -34,6 +34,7 @@ from benchlab.errors import (
 from benchlab.home import Home
 from benchlab.hosts import probes
 from benchlab.hosts.lock import fence
+from benchlab.language import message, said_by
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.spending import Spending
 from benchlab.plan.steps import (
@@ -42,6 +43,7 @@ from benchlab.plan.steps import (
     preparing_minutes,
     trial_minutes,
 )
+from benchlab.report import gate_files
 from benchlab.results.records import REPLACED, SPOT_HOSTS, STOPPED, Campaign, Stop, TrialResult
 from benchlab.results.store import Store
 from benchlab.targets.target import Deployment
@@ -183,7 +185,7 @@ class TrialSequence:
             if len(members) == size[pair] or not all(member.valid for member in members):
                 continue  # complete, or measured again anyway
             for member in members:
-                reason = "its block was cut by an interruption"
+                reason = message("reason-cut")
                 self.store.invalidate(self.campaign.id, member.trial.id, attempt, reason)
 
     def stopped(self) -> Stop | None:
@@ -353,7 +355,7 @@ class TrialSequence:
         lost = self._note_lost() if spot or not result.valid else {}
         if not lost or not result.valid:
             return collected
-        why = tuple(f"{name} was lost during it: {lost[name]}" for name in lost)
+        why = tuple(message("reason-host-lost", host=host, why=lost[host]) for host in lost)
         return dataclasses.replace(
             collected, result=dataclasses.replace(result, valid=False, reasons=why)
         )
@@ -524,7 +526,7 @@ class TrialSequence:
             trial=planned,
             attempt=attempt,
             valid=False,
-            reasons=(f"not executed in {TRIES} tries: {error}",),
+            reasons=(message("reason-not-executed", tries=str(TRIES), why=said_by(error)),),
             samples=(),
             gates=(),
             started_at=now,
@@ -540,9 +542,10 @@ class TrialSequence:
             key=lambda result: result.ended_at,
         )[-TRIES:]
         if len(latest) == TRIES and not any(result.executed for result in latest):
+            why = "; ".join(map(str, latest[-1].reasons))
             raise NotMeasuredError(
                 f"the last {TRIES} trials could not be executed, so no more are tried: fix what "
-                f"the last error says and run the campaign again: {'; '.join(latest[-1].reasons)}"
+                f"the last error says and run the campaign again: {why}"
             )
 
     def setup(self, planned: PlannedTrial) -> TrialSetup:
@@ -558,7 +561,7 @@ class TrialSequence:
     @cached_property
     def _gates(self) -> tuple[Gate, ...]:
         # Once for both halves of a trial: reading them takes longer than evaluating them.
-        return gates.of_table(gates.load_all(self.home.configs / "quality"), "trials")
+        return gates.of_table(gate_files.load_all(self.home.configs / "quality"), "trials")
 
     def _keep(self, collected: trial.Collected) -> TrialResult:
         result = collected.result

@@ -6,7 +6,6 @@ stage can run in another process, and again after a crash.
 
 from __future__ import annotations
 
-import contextlib
 import re
 import time
 from collections.abc import Sequence
@@ -14,8 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchlab.analysis.gates import columns, gates
-from benchlab.analysis.gates.data_docs import DataDocsError
+from benchlab.analysis.gates import columns
 from benchlab.campaign import removal, step_times
 from benchlab.campaign.deployment import client_config
 from benchlab.campaign.outcome import Outcome
@@ -42,6 +40,7 @@ from benchlab.plan.fields.publish import Destination
 from benchlab.plan.report_type import JUDGED, Side
 from benchlab.plan.resolved import Resolved
 from benchlab.plan.steps import minutes_after_trials
+from benchlab.report import gate_files
 from benchlab.results import ended_servers
 from benchlab.results.records import REPLACED, SPENT, Campaign, Condition
 from benchlab.results.store import Store
@@ -122,13 +121,13 @@ class CampaignRun(Preparation):
         sysbench_archive.check(home.project, spec.client)
         planned = plan.make(resolved, campaign)
         if resolved.undecided:
-            raise SpecError("\n".join(resolved.undecided))
-        gates.load_all(home.configs / "quality")  # not after hours of loading data
+            raise SpecError(*resolved.undecided)
+        gate_files.load_all(home.configs / "quality")  # not after hours of loading data
         record = Campaign(
             id=campaign,
             plan=planned,
             report_type=spec,
-            engine_reason=str(resolved.reason),
+            engine_reason=resolved.reason,
             origin=origin,
             state="running",
             started_at=datetime.now(UTC),
@@ -451,8 +450,7 @@ def run(work: CampaignRun, *, wait: bool = False) -> list[Path]:
         work.prepare()
         work.sequence.measure_all()
         work.check_after_trials()
-        with contextlib.suppress(DataDocsError):  # noted; the report does not depend on them
-            work.validate()
+        work.validate()
         paths = work.publish()
     except BaseException as error:
         work.abandon(error)

@@ -29,6 +29,7 @@ import pydantic
 
 from benchlab.errors import NotMeasuredError, StoreError
 from benchlab.hosts.lock import fence
+from benchlab.language import Said
 from benchlab.plan.report_type import Side
 
 # A change takes milliseconds, with a disk that is busy somewhat more.
@@ -59,7 +60,7 @@ class Begun:
     phases: dict[str, float]
     columns: dict[str, float | None]
     adopted: bool = False
-    unsampled: dict[str, str] = field(default_factory=dict)
+    unsampled: dict[str, Said] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """The form in which it goes from one half of a trial to the other."""

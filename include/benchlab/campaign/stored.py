@@ -6,25 +6,22 @@ None of it needs the hosts on which the campaign was measured.
 from __future__ import annotations
 
 import dataclasses
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from benchlab import workloads
-from benchlab.analysis.gates import data_docs, gates
-from benchlab.analysis.gates.data_docs import CampaignRow, DataDocsError, Validation
 from benchlab.analysis.verdict.compare import Comparison, verdicts_of
 from benchlab.campaign.outcome import Comparer, Outcome
 from benchlab.campaign.progress import ProgressLog
 from benchlab.errors import EvidenceError, NotMeasuredError, PublishError, SpecError
-from benchlab.home import Home, wants_data_docs
+from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.language import english, names
 from benchlab.plan.fields.publish import FILES, Destination
 from benchlab.plan.steps import Stage
 from benchlab.report import bundle, evidence
-from benchlab.report.publish import files, place, publisher_of
+from benchlab.report.publish import place, publisher_of
 from benchlab.report.publish.destinations import (
     EVIDENCE,
     PublicationRecord,
@@ -57,7 +54,6 @@ class StoredCampaign:
         self.directory = home.campaign(campaign.id)
         self.progress = ProgressLog(self.directory / "progress.jsonl")
         self._record = PublicationRecord(self.directory / "published")
-        self._data_docs = self.directory / bundle.DATA_DOCS
         self._comparer = Comparer(home, store)
 
     @property
@@ -69,57 +65,22 @@ class StoredCampaign:
         """The comparison of its sides, from what the store has now."""
         return self._comparer.outcome(self.store.campaign(self.campaign.id))
 
-    def validate(self, outcome: Outcome | None = None) -> Validation:
-        """Evaluate the gates of the whole campaign by Great Expectations; keep the data docs.
-
-        No verdict depends on it, which reads the same definitions: a caller may publish without it.
-        Where data docs are not wanted,
-        nothing is evaluated.
+    def validate(self, outcome: Outcome | None = None) -> list[str]:
+        """Note which gates of the whole campaign failed; returns a sentence for each.
 
         Args:
             outcome: the campaign's outcome; None: read from the store.
-
-        Raises:
-            DataDocsError: it failed; then there are no data docs, and the progress says why.
         """
-        self.note("validate", "gates")
-        shutil.rmtree(self._data_docs, ignore_errors=True)
-        if not wants_data_docs():
-            self.note("validate", "left out", "BENCHLAB_DATA_DOCS says that none are wanted")
-            return Validation({}, (), ())
-        try:
-            with data_docs.guarded():
-                validation = self._evaluate_gates(outcome or self.outcome())
-                files.write(validation.files, self._data_docs)
-        except DataDocsError as error:
-            self.note("failed", "validate", str(error))
-            raise
-        self.note("validate", "evaluated", data_docs.summary(validation.outcomes))
-        for sentence in validation.warnings:
-            self.note("validate", "warning", sentence)
-        return validation
-
-    def _evaluate_gates(self, outcome: Outcome) -> Validation:
-        comparison = outcome.comparison
-        excluded = {(found.trial, found.attempt) for found in comparison.excluded}
-        metric = self.plan.metric(self.plan.trials[0].workload)
-        rows: list[CampaignRow] = [
-            (
-                "calibration" if found.kind else "workloads",
-                found.workload,
-                found.kind or self.plan.metric(found.workload),
-                found.gates,
-            )
+        comparison = (outcome or self.outcome()).comparison
+        failed = [
+            f"{found.workload}: {gate.why}"
             for found in comparison.checks
+            for gate in found.gates
+            if gate.status == "fail"
         ]
-        return data_docs.build(
-            gates.of_campaign(self._comparer.gates, metric, fleet=self.spec.topology is not None),
-            outcome.trials,
-            {(result.trial.id, result.attempt) for result in outcome.trials} - excluded,
-            [(cell.workload, cell.threads, cell.side, cell.gates) for cell in comparison.cells],
-            rows,
-            self.campaign.id,
-        )
+        for sentence in failed:
+            self.note("validate", "warning", sentence)
+        return failed
 
     def publish(
         self, only: str | None = None, destinations: Sequence[Destination] | None = None
@@ -182,12 +143,10 @@ class StoredCampaign:
     def _publication(self, outcome: Outcome) -> tuple[Publication, str | None]:
         """The report, and why it has no evidence (None if it has)."""
         record, comparison, fault = outcome.campaign, outcome.comparison, None
-        docs = files.read(self._data_docs)
         contents = bundle.make(
             record,
             comparison,
             outcome.trials,
-            docs,
             self.spec.languages,
             read_object=self.store.read_bytes,
         )
@@ -207,11 +166,7 @@ class StoredCampaign:
             campaign=record.id,
             report=record.plan.report,
             files=contents,
-            lacks=tuple(
-                part
-                for part in (bundle.DATA_DOCS, EVIDENCE)
-                if not any(name.partition("/")[0] == part for name in contents)
-            ),
+            lacks=() if EVIDENCE in contents else (EVIDENCE,),
         )
         return publication, fault
 

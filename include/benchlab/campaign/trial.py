@@ -22,6 +22,7 @@ from benchlab.errors import UnreachableError
 from benchlab.hosts import metrics
 from benchlab.hosts.executor import Executor, JobStatus
 from benchlab.hosts.metrics import HostMetrics, Watched
+from benchlab.language import Message, Said
 from benchlab.plan.order import PlannedTrial
 from benchlab.results.records import TrialResult
 from benchlab.targets import haproxy
@@ -109,7 +110,7 @@ def begin(
     if adopted and earlier is not None:
         return replace(earlier, adopted=True)
     columns: dict[str, float | None] = {}
-    unsampled: dict[str, str] = {}
+    unsampled: dict[str, Said] = {}
     if not adopted:
         if repeated:
             setup.deployment.interrupt()  # also a copy that is still under way
@@ -163,7 +164,7 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
             setup.deployment.engine(trial.side).least_free
         )
         columns |= trial_columns.of_setup(setup, trial.side)
-        ended: tuple[str, ...] = ()
+        ended: tuple[Message, ...] = ()
         if counted := columns["ended_servers"]:
             ended = trial_columns.how_servers_ended(setup, trial)
             columns["ended_servers"] = max(counted, float(len(ended)))
@@ -176,8 +177,8 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
         )
         results = quality.evaluate(gates, columns)
         valid = quality.is_valid(results)
-        reasons = (
-            *quality.reasons(gates, results),
+        reasons: tuple[Said, ...] = (
+            *quality.reasons(results),
             *ended,
             *client_reasons(output, status.exit_code),
         )
@@ -228,7 +229,7 @@ def _make_ready(setup: TrialSetup, trial: PlannedTrial, clock: _Clock, *, restor
 
 def _start_client(
     setup: TrialSetup, trial: PlannedTrial, job: str, clock: _Clock, warm_up_s: int
-) -> tuple[dict[str, float | None], dict[str, str]]:
+) -> tuple[dict[str, float | None], dict[str, Said]]:
     """Warm up, start the client, and sample all hosts while it runs.
 
     Args:

@@ -22,6 +22,7 @@ from benchlab.engines.database import BackgroundJobs, Regions
 from benchlab.errors import CommandError, EngineError
 from benchlab.hosts.executor import JobStatus
 from benchlab.hosts.samples import HostFigures
+from benchlab.language import Message
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import Side
 from benchlab.targets import haproxy
@@ -141,10 +142,10 @@ def of_storage(
     return {"write_stalls": _stalled(_write_stalls(setup, trial.side), noted)}
 
 
-def how_servers_ended(setup: TrialSetup, trial: PlannedTrial) -> tuple[str, ...]:
+def how_servers_ended(setup: TrialSetup, trial: PlannedTrial) -> tuple[Message, ...]:
     """What is known of the servers that ended during the run, as reasons; none of who refuses."""
     with contextlib.suppress(CommandError, EngineError):
-        return tuple(map(str, setup.engine(trial).ended_servers()))
+        return tuple(setup.engine(trial).ended_servers())
     return ()
 
 

@@ -12,6 +12,7 @@ from benchlab.campaign.outcome import Comparer
 from benchlab.cli.options import FailOn, Json, fail_on, show
 from benchlab.errors import SpecError
 from benchlab.home import find
+from benchlab.report import gate_files
 from benchlab.report.formats import github, json_text, terminal
 from benchlab.report.model import report as model
 from benchlab.results.store import open_store
@@ -74,7 +75,8 @@ def compare(
     if trials is not None:
         if form or failing:
             raise SpecError("compare: --format and --fail-on go with a campaign, not with --trials")
-        found = elsewhere.compare(home, trials, calibration, threshold)
+        gates = gate_files.load_all(home.configs / "quality")
+        found = elsewhere.compare(gates, trials, calibration, threshold)
         show(found, as_json, json_text.trials_to_json, terminal.render_outcome)
         return
     if not campaign and not two:

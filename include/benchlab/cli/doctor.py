@@ -31,6 +31,7 @@ from benchlab.plan.resolved import Request, Versioned
 from benchlab.plan.steps import GIB
 from benchlab.plan.topology import Ec2Topology
 from benchlab.plan.versions import FINAL
+from benchlab.report import gate_files
 from benchlab.report.notifications import notifiers
 from benchlab.targets.ec2 import account
 from benchlab.targets.local import TOOLS
@@ -306,7 +307,9 @@ def _steadiness() -> Check:
 def _cpu(home: Home, executors: Mapping[str, Executor]) -> Check:
     """Whether the machine is calm enough for trials to be valid."""
     try:
-        most = gates.most(gates.load_all(home.configs / "quality"), "other_work_ratio", fleet=False)
+        most = gates.most(
+            gate_files.load_all(home.configs / "quality"), "other_work_ratio", fleet=False
+        )
     except SpecError as error:
         return Check("gates", False, str(error), blocks=True)
     ((host, busy),) = metrics.other_work(executors).items()

@@ -29,6 +29,7 @@ from benchlab.engines import builds
 from benchlab.errors import SpecError, StoreError, UnavailableError
 from benchlab.home import Home, find
 from benchlab.hosts.access import Access
+from benchlab.language import Said
 from benchlab.plan import plan
 from benchlab.plan.plan import Plan
 from benchlab.plan.resolved import Resolved
@@ -99,12 +100,12 @@ def show_plan(
         client = planning.client_here(spec)
     except UnavailableError as error:
         undecided.append(str(error))
-    left_open = "; ".join(undecided)
+    left_open = "; ".join(map(str, undecided))
     arrangements = planning.arrangements(home, spec)
     if as_json:
         found = _sensitivity(home, resolved, planned, detect)
         sensitivity = asdict(found) if found else None
-        extra = {"client": client, "sensitivity": sensitivity, "undecided": undecided}
+        extra = {"client": client, "sensitivity": sensitivity, "undecided": [str(one) for one in undecided]}
         document = {**planned.to_json(), **extra, "arrangements": arrangements}
         print(json.dumps(document, indent=2))
     elif commands:
@@ -150,7 +151,7 @@ def install(report: ReportType, overrides: Assignments = [], on: OnDay = None) -
         print(f"{engine} {of.label}: installed")
 
 
-def _refuse(undecided: Sequence[str]) -> None:
+def _refuse(undecided: Sequence[Said]) -> None:
     if undecided:
         raise typer.Exit(REFUSED)
 

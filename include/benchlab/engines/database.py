@@ -110,7 +110,7 @@ class Database(ABC):
     name: ClassVar[str]
     #: Its name for people.
     title: ClassVar[str]
-    #: What a reader must know about figures from this database; None where there is nothing.
+    #: The message on what limits figures from this database; None where nothing does.
     caveat: ClassVar[str | None] = None
     #: Errors that a client may meet under load without being broken (deadlocks, conflicts).
     retryable_errors: ClassVar[tuple[int, ...]]

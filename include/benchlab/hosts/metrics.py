@@ -23,7 +23,7 @@ from benchlab.errors import BenchlabError, CommandError
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.fleet import try_on_all
 from benchlab.hosts.samples import METRICS, HostFigures, HostSeries, figures, parse
-from benchlab.language import message
+from benchlab.language import Message, Said, message
 
 STOP_LIMIT_S = 5.0
 # A trial in which one tick would be a larger share than this is too short to be judged.
@@ -222,7 +222,7 @@ def start(
     seconds: int,
     client: str,
     watched: Sequence[Watched],
-) -> dict[str, str]:
+) -> dict[str, Said]:
     """Start a sampler on every host, just after a new client of a trial was started.
 
     A sampler that an interrupted try left under this job is ended first. Not called for a client
@@ -239,7 +239,7 @@ def start(
         Why there is no sampler on a host, by host; empty where every host has one.
     """
 
-    def begin(executor: Executor) -> None:
+    def begin(executor: Executor) -> Message | None:
         executor.stop_job(job, timeout_s=STOP_LIMIT_S)
         executor.forget_job(job)
         here = executor is executors.get(client)
@@ -248,9 +248,11 @@ def start(
             executor.start_job(job, ["sh", "-c", _SAMPLER, "hosts", str(seconds), *jobs])
         except CommandError as error:  # whose message has the whole sampler in it
             said = _shortened(error.output)
-            raise _NoFiguresError(str(message("hosts-sampler-refused", said=said))) from error
+            return message("hosts-sampler-refused", said=said)
+        return None
 
-    return try_on_all(executors, begin)[1]
+    begun, failed = try_on_all(executors, begin)
+    return {**failed, **{host: why for host, why in begun.items() if why is not None}}
 
 
 def stop_and_collect(
@@ -259,7 +261,7 @@ def stop_and_collect(
     client: str,
     watched: Sequence[Watched],
     *,
-    unsampled: Mapping[str, str],
+    unsampled: Mapping[str, Said],
     client_alone: bool,
 ) -> HostMetrics:
     """End the samplers and read what they printed. Repeatable: nothing is removed.
@@ -270,23 +272,23 @@ def stop_and_collect(
         client_alone: whether nothing but client and load balancer runs on the client's host.
     """
 
-    def end(executor: Executor) -> str:
+    def end(executor: Executor) -> Said:
         absent = executor.job_status(job).state == "absent"
         executor.stop_job(job, timeout_s=STOP_LIMIT_S)
-        if absent:
-            raise _NoFiguresError(str(message("hosts-sampler-absent")))
-        return executor.job_output(job)
+        return message("hosts-sampler-absent") if absent else executor.job_output(job)
 
-    printed, reasons = try_on_all(executors, end)
-    reasons |= {host: why for host, why in unsampled.items() if host in reasons}
+    printed, failed = try_on_all(executors, end)
+    reasons: dict[str, Said] = {**failed}
     series = {}
     for host, output in printed.items():
-        found = parse(output)
-        if found.intervals:
+        if isinstance(output, Message):
+            reasons[host] = output
+        elif (found := parse(output)).intervals:
             series[host] = found
         else:
             said = _shortened(output)
-            reasons[host] = str(message("hosts-sampler-silent", said=said))
+            reasons[host] = message("hosts-sampler-silent", said=said)
+    reasons |= {host: why for host, why in unsampled.items() if host in reasons}
     return HostMetrics(
         hosts=tuple(
             HostFigures(host, reason=reasons[host])

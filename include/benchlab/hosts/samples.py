@@ -18,6 +18,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
 
+from benchlab.language import Said
+
 SECTOR_BYTES = 512  # whatever the disk's own sectors are
 # A counter of 32 bits wraps here. A decrease that would then be a larger increase than the limit is
 # not taken for a wrap but for a restart.
@@ -139,7 +141,7 @@ class HostFigures:
     cores: int | None = None
     figures: Mapping[str, Figure] = field(default_factory=dict)
     processes: Mapping[str, float] = field(default_factory=dict)
-    reason: str | None = None
+    reason: Said | None = None
     leaders_before: int | None = None
     leaders_after: int | None = None
 

@@ -6,7 +6,8 @@ English is the reference: a test checks that every other file has the same messa
 values. A new language is one file, named by its code as Babel knows it.
 
 A sentence that is chosen before its language is known, such as the reason of a verdict, is a
-:class:`Message`: an id and values.
+:class:`Message`: an id and values. So it is stored, and so an exception carries it; no text is ever
+read back.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, Union
 
 from benchlab.errors import BenchlabError
 
@@ -33,9 +34,8 @@ SUFFIX = ".ftl"
 _ENTRY = re.compile(r"^([a-z][a-z0-9-]*) =.*?(?=^[a-z#]|\Z)", re.MULTILINE | re.DOTALL)
 _VALUE = re.compile(r"\{ \$([a-z][a-z0-9_]*) \}")
 _REFERENCE = re.compile(r"\{ ([a-z][a-z0-9-]*) [}.]")
-_NUMBER = re.compile(r"(?<![\w.])[0-9]+(?:\.[0-9]+)?")
 
-Value: TypeAlias = "str | int | float | Message"
+Value: TypeAlias = Union[str, int, float, "Message"]
 
 
 class LanguageError(BenchlabError):
@@ -50,13 +50,10 @@ class Message:
         id: of the message in the locale files.
         values: what its placeholders stand for, by name. A number is formatted by the language;
             give text where that is not wanted.
-        fallback: recorded English text, for a language without a message for exactly this text;
-            only for sentences that can be added without a message, such as a gate's.
     """
 
     id: str
     values: tuple[tuple[str, Value], ...] = ()
-    fallback: str | None = None
 
     def __str__(self) -> str:
         """In English, as in logs and JSON."""
@@ -64,12 +61,18 @@ class Message:
 
 
 Said: TypeAlias = Message | str
-"""A sentence in no language yet, or recorded text, which is not translated."""
+"""A sentence in no language yet, or text that is not translated, such as what a server printed."""
 
 
 def message(id: str, /, **values: Value) -> Message:  # noqa: A002 - Fluent's word
     """A :class:`Message` from its id and values."""
     return Message(id, tuple(values.items()))
+
+
+def said_by(error: BenchlabError) -> Said:
+    """What an error says, for any language where it is one message; else its text."""
+    said = error.args[0] if len(error.args) == 1 else None
+    return said if isinstance(said, Message) else str(error)
 
 
 def side_name(side: str) -> Message:
@@ -80,17 +83,6 @@ def side_name(side: str) -> Message:
 def joined(said: Sequence[Said]) -> Said:
     """Independent parts of a sentence as one message; at least one."""
     return functools.reduce(lambda first, more: message("clauses", first=first, more=more), said)
-
-
-def gate_sentence(gate: str, sentence: str) -> Message:
-    """What holds when a gate passes; in its definition's words where a language has no message.
-
-    The numbers in the definition become the message's values ``n1``, ``n2``, ... in order, so that
-    bounds can change without a new translation.
-    """
-    numbers = enumerate(_NUMBER.findall(sentence), start=1)
-    values = tuple((f"n{place}", number) for place, number in numbers)
-    return Message(f"gate-{gate.replace('_', '-')}", values, fallback=sentence)
 
 
 class Language:
@@ -141,31 +133,8 @@ class Language:
         return id in self._written
 
     def text(self, said: Said) -> str:
-        """A message in this language; recorded text unchanged. Raises as :meth:`say`."""
-        if isinstance(said, str):
-            return said
-        if said.fallback is not None:
-            return self._known(said) or said.fallback
-        return self.say(said.id, **dict(said.values))
-
-    def _known(self, said: Message) -> str | None:
-        """A recorded text in this language; None if it has no message for exactly this text.
-
-        A message's attribute ``of`` is the text that it translates: an older or changed definition
-        may have other words under the same id.
-        """
-        entry = self._entry(said.id)
-        if entry is None or "of" not in entry.attributes:
-            return None
-        original, errors = self._bundle.format_pattern(entry.attributes["of"], dict(said.values))
-        known = not errors and original == said.fallback
-        return self.say(said.id, **dict(said.values)) if known else None
-
-    def recorded_as(self, id: str) -> re.Pattern[str]:  # noqa: A002
-        """Matches what it says by a message of nothing but words and values; a group for each."""
-        parts = _parts(self._written[id])
-        groups = (f"(?P<{part}>.+?)" if n % 2 else re.escape(part) for n, part in enumerate(parts))
-        return re.compile("".join(groups), re.DOTALL)
+        """A message in this language; text unchanged. Raises as :meth:`say`."""
+        return said if isinstance(said, str) else self.say(said.id, **dict(said.values))
 
     def texts(self, said: Iterable[Said]) -> tuple[str, ...]:
         """Several messages or texts; see :meth:`text`."""
@@ -248,25 +217,6 @@ def load(code: str, form: str = "") -> Language:
         LanguageError: there is no locale file for it.
     """
     return Language(code, form)
-
-
-def recorded(text: str, *ids: str) -> Said:
-    """A text that was recorded in English, as the message that it is; itself where it is none.
-
-    Its values, which may be such messages as well, are texts again.
-
-    Args:
-        ids: of messages with nothing but words and values.
-
-    Example:
-        ``recorded("mariadb is available on this machine", "engine-there")`` is
-        ``message("engine-there", engine="mariadb")``.
-    """
-    for id in ids:  # noqa: A001
-        if found := english().recorded_as(id).fullmatch(text):
-            values = {name: recorded(value, *ids) for name, value in found.groupdict().items()}
-            return message(id, **values)
-    return text
 
 
 def english() -> Language:

@@ -1,7 +1,7 @@
 """How the templates of reports, pages and messages are read.
 
 Example:
-    ``environment("benchlab.analysis.gates.data_docs").get_template("index.html.j2")``
+    ``environment("benchlab.site").get_template("trial.html.j2")``
 """
 
 from __future__ import annotations

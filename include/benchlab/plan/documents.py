@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from benchlab.errors import SpecError, meaning_of
+from benchlab.language import Said, message
 
 try:
     from yaml import CSafeLoader as _QuickBase
@@ -148,10 +149,17 @@ def validated(model: type[Model], raw: object, where: str) -> Model:
     try:
         return model.model_validate(raw)
     except ValidationError as error:
-        raise SpecError("\n".join(f"{where}: {fault}" for fault in faults(error))) from error
+        raise SpecError(*(at(where, fault) for fault in faults(error))) from error
 
 
-def faults(error: Exception, within: tuple[str | int, ...] = ()) -> list[str]:
+def at(where: str, fault: Said) -> Said:
+    """A fault with the place that it is in; without one where ``where`` is empty."""
+    if not where:
+        return fault
+    return f"{where}: {fault}" if isinstance(fault, str) else message("at", where=where, what=fault)
+
+
+def faults(error: Exception, within: tuple[str | int, ...] = ()) -> list[Said]:
     """What is wrong, as sentences that each begin with the field.
 
     Args:
@@ -161,7 +169,7 @@ def faults(error: Exception, within: tuple[str | int, ...] = ()) -> list[str]:
     """
     if not isinstance(error, ValidationError):
         return [meaning_of(error)]
-    sentences = []
+    sentences = list[Said]()
     items = error.errors(include_url=False)
     for item in items:
         if item["type"] == "too_short" and any(
@@ -174,19 +182,23 @@ def faults(error: Exception, within: tuple[str | int, ...] = ()) -> list[str]:
             place = (place[0], *place[2:])
         names = map(str, place)
         field = ".".join(name if name.isprintable() else repr(name) for name in names)
-        message = worded(item)
-        shows = item["type"] not in ("extra_forbidden", "missing")
-        if shows and field and not isinstance(item["input"], dict | list):
-            message += f", found {item['input']!r}"
-        sentences.append(f"{field}: {message}" if field else message)
+        shown = item["type"] not in ("extra_forbidden", "missing")
+        if not shown or not field or isinstance(item["input"], dict | list):
+            sentences.append(at(field, worded(item)))
+        elif item["type"] == "less_than_equal":
+            most, found = str(item["ctx"]["le"]), repr(item["input"])
+            sentences.append(message("fault-at-most", field=field, most=most, found=found))
+        else:
+            sentences.append(f"{field}: {worded(item)}, found {item['input']!r}")
     return sentences
 
 
-def worded(fault: ErrorDetails) -> str:
+def worded(fault: ErrorDetails) -> Said:
     """What is wrong with one field, without its name and value: ``must be at least 1``."""
     if (words := _FAULTS.get(fault["type"])) is not None:
         return words.format(**fault.get("ctx", {}))
-    return fault["msg"].removeprefix("Value error, ")
+    own = fault.get("ctx", {}).get("error")
+    return own.args[0] if isinstance(own, ValueError) else fault["msg"]
 
 
 def flat(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

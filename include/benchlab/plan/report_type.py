@@ -142,7 +142,7 @@ class ReportSpec(Frozen):
         for field, values in once.items():
             if len(set(values)) != len(values):
                 twice = message("fault-twice", field=field, values=str(list(values)))
-                raise ValueError(str(twice))
+                raise ValueError(twice)
         if len(set(self.languages)) != len(self.languages):
             raise ValueError(f"languages: {list(self.languages)} names one twice")
         if self.engine != "auto" and self.engine not in self.engines:
@@ -160,7 +160,7 @@ class ReportSpec(Frozen):
             alike = engine.baseline == engine.candidate and not self.connections
             if self.sides == "different" and alike:
                 alone = message("fault-one-version", engine=name, version=engine.baseline.version)
-                raise ValueError(str(alone))
+                raise ValueError(alone)
         if self.slowdown_pct and self.sides == "single":
             raise ValueError(
                 f"slowdown_pct: {self.slowdown_pct:g}: it is the candidate that is slowed down, "
@@ -168,7 +168,7 @@ class ReportSpec(Frozen):
             )
         if self.trial_count > MAX_TRIALS:
             many = {"trials": str(self.trial_count), "most": str(MAX_TRIALS)}
-            raise ValueError(str(message("fault-trials", **many)))
+            raise ValueError(message("fault-trials", **many))
         return self
 
     @pydantic.model_validator(mode="after")
@@ -185,11 +185,11 @@ class ReportSpec(Frozen):
     def _takes_turns(self) -> Self:
         if self.deployments > self.rounds:
             asked = {"deployments": str(self.deployments), "rounds": str(self.rounds)}
-            raise ValueError(str(message("fault-rounds", **asked)))
+            raise ValueError(message("fault-rounds", **asked))
         if self.placement == "interleaved" and self.sides != "single":
             return self
         if self.deployments > 1:
-            raise ValueError(str(message("fault-pairs", deployments=str(self.deployments))))
+            raise ValueError(message("fault-pairs", deployments=str(self.deployments)))
         if self.interleave == "trials":
             raise ValueError(
                 "interleave: trials: the sides take turns, which takes `placement: interleaved` "
@@ -310,7 +310,7 @@ class ReportSpec(Frozen):
             raw["threads_by_workload"] = {}
         if "deployments" not in overrides:
             raw["deployments"] = _possible_deployments(raw)
-        return validated(ReportSpec, raw, where="override")
+        return validated(ReportSpec, raw, where="")
 
 
 MEASURED = tuple(name for name, field in ReportSpec.model_fields.items() if HOW in field.metadata)

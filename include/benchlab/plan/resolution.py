@@ -8,8 +8,8 @@ from datetime import date
 from typing import Any
 
 from benchlab.errors import NoReleaseError
-from benchlab.language import Message, message, side_name
-from benchlab.plan import last_measured, versions
+from benchlab.language import Message, message, said_by, side_name
+from benchlab.plan import documents, last_measured, versions
 from benchlab.plan.fields import builds as builds_of
 from benchlab.plan.fields.builds import Builds, Nightly
 from benchlab.plan.fields.engines import EngineSpec, SideSpec
@@ -132,7 +132,8 @@ class _Naming:
                 return self._with_packages(engine, chosen), None
             version, builds, sentence = self._named(engine, chosen.version, releases, candidate)
         except NoReleaseError as error:
-            raise NoReleaseError(f"engines.{engine}.{side}.version: {error}", side) from error
+            fault = documents.at(f"engines.{engine}.{side}.version", said_by(error))
+            raise NoReleaseError(fault, side) from error
         changes = {"version": version, "builds": {**builds, **chosen.builds}}
         return chosen.model_copy(update=changes), sentence
 

@@ -79,4 +79,4 @@ class Resolved(Versioned):
     prices: PriceList | None = None
     basis: Basis = NOTHING_KNOWN
     warnings: tuple[Message, ...] = ()
-    undecided: tuple[str, ...] = ()
+    undecided: tuple[Said, ...] = ()

@@ -94,7 +94,7 @@ LEVEL_S = 3.0
 TRIAL_S = 3.0
 """Beside the run of every trial: load balancer, checks before and after, fetching results."""
 PUBLISH_S = 120.0
-"""Data docs, comparison, report, upload."""
+"""Comparison, report, upload."""
 RELEASE_S = 120.0
 """Terminating the hosts, and waiting until groups and keys can be removed."""
 SKIPPED_TASK_S = 2.0

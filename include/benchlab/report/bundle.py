@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from benchlab.analysis.verdict.compare import Comparison
 from benchlab.language import REFERENCE, load
@@ -16,8 +16,6 @@ from benchlab.report.model import series
 from benchlab.report.model.series import ReadObject
 from benchlab.results.records import Campaign, TrialResult
 
-# The directory of the gates' data docs beside the report.
-DATA_DOCS = "quality"
 PAGES = ("report.html", "report.md", "evidence.zip")
 """The files of a report that people open, or keep."""
 
@@ -26,7 +24,6 @@ def make(
     campaign: Campaign,
     comparison: Comparison,
     results: Sequence[TrialResult],
-    data_docs: Mapping[str, bytes] | None = None,
     languages: Sequence[str] = (REFERENCE,),
     *,
     read_object: ReadObject | None = None,
@@ -35,8 +32,6 @@ def make(
 
     Args:
         campaign, comparison, results: those of :func:`benchlab.report.model.report.build`.
-        data_docs: the gates' data docs by relative path, which go under ``quality/``; None or
-            empty: there are none.
         languages: one or more codes. Pages and charts in the first language are at the top, those
             in another in a folder with its code; CSV and JSON exist once, in English.
         read_object: reads what is kept of trials; None: the HTML has no series of trials.
@@ -59,7 +54,6 @@ def make(
         campaign,
         comparison,
         results,
-        data_docs=bool(data_docs),
         series=series.read(results, metrics, read_object) if read_object else {},
     )
     made: dict[str, bytes] = {}
@@ -73,5 +67,4 @@ def make(
         }
         if not page.folder:
             made |= {name: text.encode() for name, text in texts.items()}
-            made |= {f"{DATA_DOCS}/{name}": doc for name, doc in (data_docs or {}).items()}
     return made

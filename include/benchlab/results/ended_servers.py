@@ -1,34 +1,27 @@
-"""What is known of a server that ended by itself: a sentence that is recorded and read again.
+"""What is known of a server that ended by itself, as a message that is stored.
 
 A gate's reason says only how many ended. These sentences stand beside it, and beside the stages in
 which the sides are prepared.
 
 Example:
-    ``read("tikv on kv-2 was ended by signal SIGKILL; the last lines of its log: nothing")`` is a
-    message, which can be said in Chinese.
+    ``ended("tikv", "kv-2", by_exit_code(137), ["panic"])`` says that it was ended by SIGKILL.
 """
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from benchlab.language import Message, Said, message, recorded, side_name
+from pydantic import TypeAdapter
+
+from benchlab.language import Message, Said, message, side_name
 from benchlab.results import redaction
 
-# The line of a campaign's environment: one sentence of :func:`in_stage` a line.
+# The line of a campaign's environment: JSON, a message of :func:`in_stage` for each.
 KEY = "ended_servers"
 # How much of its log is quoted.
 LINES, _LENGTH = 3, 200
-_PARTS = (
-    *("ended-server", "ended-again", "ended-waiting", "ended-stays", "ended-unseen"),
-    *("ended-host-silent", "ended-code", "ended-signal", "ended-unknown", "ended-no-log"),
-)
-_PHASES = (
-    *("phase-deploy", "phase-load", "phase-analyze", "phase-back-up"),
-    *("phase-check-after-load", "phase-check-after-last-trial"),
-    *("side-baseline", "side-candidate"),
-)
+_NOTED: TypeAdapter[list[Message]] = TypeAdapter(list[Message])
 
 
 def ended(
@@ -48,6 +41,11 @@ def ended(
     return message("ended-server", server=server, host=host, how=how, log=said)
 
 
+def is_one(said: Said) -> bool:
+    """Whether it is a message of :func:`ended`."""
+    return isinstance(said, Message) and said.id == "ended-server"
+
+
 def by_exit_code(code: int | None) -> Message:
     """How a program of this machine ended; None: its exit code is lost."""
     if code is None:
@@ -63,6 +61,11 @@ def in_stage(phase: str, side: str, said: Message) -> Message:
     return message("ended-in-stage", phase=name, side=side_name(side), said=said)
 
 
-def read(text: str) -> Said:
-    """A recorded sentence of this module as a message; any other text as it is."""
-    return recorded(text, "ended-in-stage", *_PARTS, *_PHASES)
+def noted(environment: Mapping[str, str]) -> list[Message]:
+    """What a campaign's environment has of :func:`in_stage`."""
+    return _NOTED.validate_json(environment.get(KEY, "[]"))
+
+
+def with_noted(environment: Mapping[str, str], said: Message) -> str:
+    """The line of a campaign's environment, with one more."""
+    return _NOTED.dump_json([*noted(environment), said]).decode()

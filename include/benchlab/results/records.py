@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from benchlab.hosts.samples import HostFigures
-from benchlab.language import Message, message
+from benchlab.language import Message, Said, message
 from benchlab.plan.fields.client import Client
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.plan import Plan
@@ -82,15 +82,64 @@ class Sample:
         return UNITS[self.metric]
 
 
+Unit = Literal["", "share", "%", "s", "ms"]
+
+
 @dataclass(frozen=True)
 class GateResult:
-    """What one gate found; ``observed`` is None where it was not evaluated or is not a number."""
+    """What one gate found, and what it allows.
+
+    Example:
+        ``GateResult("drift", "fail", 0.09, most=0.05, unit="share").why`` says in any language that
+        9 % was found and at most 5 % is allowed.
+
+    Attributes:
+        observed: in its unit; None where it was not evaluated or is not a number.
+        least, most: the bounds, both included; one that is None does not bind.
+        own: what holds when it passes, of a gate that the locale files have no message for.
+    """
 
     gate: str
     status: GateStatus
     observed: float | None
-    sentence: str
+    own: str = ""
     kind: GateKind = "validity"
+    least: float | None = None
+    most: float | None = None
+    unit: Unit = ""
+
+    @property
+    def sentence(self) -> Said:
+        """What holds when it passes."""
+        limits = {"least": self.least, "most": self.most}
+        figures = {name: self._figure(at) for name, at in limits.items() if at is not None}
+        return self.own or message(f"gate-{self.gate.replace('_', '-')}", **figures)
+
+    @property
+    def found(self) -> Said:
+        """What it found, where it failed or passed."""
+        return message("no-number") if self.observed is None else self._figure(self.observed)
+
+    @property
+    def bounds(self) -> Message:
+        """What it allows."""
+        if self.least is None:
+            return message("bounds-most", most=self._figure(self.most or 0.0))
+        if self.most is None:
+            return message("bounds-least", least=self._figure(self.least))
+        both = {"least": self._figure(self.least), "most": self._figure(self.most)}
+        return message("bounds-both", **both)
+
+    @property
+    def why(self) -> Message:
+        """Why its trial is invalid."""
+        said = {"sentence": self.sentence, "found": self.found, "bounds": self.bounds}
+        return message("reason-invalid", gate=self.gate, **said)
+
+    def _figure(self, value: float) -> str:
+        if self.unit == "share":
+            return f"{100 * value:.4g} %"
+        return f"{value:.6g} {self.unit}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -100,7 +149,7 @@ class TrialResult:
     Attributes:
         attempt: 1 for the first measurement of its pair of blocks, 2 for the next, ...
         valid: whether its client ran and every gate of validity that could be evaluated passed.
-        reasons: why it is invalid, as sentences; empty where it is valid.
+        reasons: why it is invalid; empty where it is valid.
         phases: seconds spent in each phase (restore, start, ready, warm-up, run, collect).
         adopted: whether its client had been started by a task that died, and was taken over.
         raw, series: where the client's output and the per-interval values are kept, relative
@@ -113,7 +162,7 @@ class TrialResult:
     trial: PlannedTrial
     attempt: int
     valid: bool
-    reasons: tuple[str, ...]
+    reasons: tuple[Said, ...]
     samples: tuple[Sample, ...]
     gates: tuple[GateResult, ...]
     started_at: datetime
@@ -149,7 +198,7 @@ class TrialFigures:
     """Some figures of a trial by metric, and why it is invalid; None: the client printed none."""
 
     valid: bool
-    reasons: tuple[str, ...]
+    reasons: tuple[Said, ...]
     values: dict[str, float | None]
 
 
@@ -390,7 +439,7 @@ class Campaign(_Timed):
             ``dataset`` came from (``load``, ``snapshot`` or ``new snapshot``). The
             ``client_program`` that was chosen and the version it reports (``client_version``).
             Where the target knows them, facts about the engine: ``engine_title``,
-            ``engine_caveat`` (a sentence) and ``ignored_errors`` (numbers, comma-separated). Of
+            ``engine_caveat`` (a message's id) and ``ignored_errors`` (numbers, comma-separated). Of
             rented hosts also :data:`SPENT`, :data:`STOPPED`, :data:`SPOT_HOSTS` and
             :data:`REPLACED`. Where Airflow knows its own address, :data:`PAGE`.
         planned_for: the moment whose versions it compares, with a time zone; for a backfill that is
@@ -400,7 +449,7 @@ class Campaign(_Timed):
     id: str
     plan: Plan
     report_type: Annotated[ReportSpec, Field(alias="spec")]
-    engine_reason: str
+    engine_reason: Said
     origin: str
     state: Literal["running", "complete", "failed"]
     started_at: datetime

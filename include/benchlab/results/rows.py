@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from pydantic import TypeAdapter
 
 from benchlab.errors import StoreError
+from benchlab.language import Said
 from benchlab.plan.documents import faults
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, ReportSpec, Side
@@ -30,6 +31,8 @@ from benchlab.results.records import (
 _REPORT_TYPE = TypeAdapter(ReportSpec)
 _FACTS = TypeAdapter(dict[Side, SideFacts])
 _TRIAL = TypeAdapter(TrialResult)
+_SAID: TypeAdapter[Said] = TypeAdapter(Said)
+REASONS: TypeAdapter[tuple[Said, ...]] = TypeAdapter(tuple[Said, ...])
 _VERDICT = tuple(field.name for field in fields(StoredVerdict))
 
 METADATA = sa.MetaData()
@@ -212,8 +215,11 @@ GATES = _of_trial(
     "gate",
     sa.Column("status", sa.String(16), nullable=False),
     sa.Column("observed", sa.Double),
-    sa.Column("sentence", _Document, nullable=False),
     sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("least", sa.Double),
+    sa.Column("most", sa.Double),
+    sa.Column("unit", sa.String(16), nullable=False),
+    sa.Column("own", _Document, nullable=False),
 )
 
 
@@ -224,7 +230,7 @@ def campaign_row(campaign: Campaign) -> dict[str, Any]:
         "report": campaign.plan.report,
         "state": campaign.state,
         "origin": campaign.origin,
-        "engine_reason": campaign.engine_reason,
+        "engine_reason": as_json(campaign.engine_reason),
         "started_at": campaign.started_at.isoformat(),
         "ended_at": campaign.ended_at.isoformat() if campaign.ended_at else None,
         "plan": as_json(campaign.plan.to_json()),
@@ -254,7 +260,7 @@ def campaign_of(row: Any) -> Campaign:
         id=row.id,
         plan=plan,
         report_type=report_type,
-        engine_reason=row.engine_reason,
+        engine_reason=_SAID.validate_json(row.engine_reason),
         origin=row.origin,
         state=row.state,
         started_at=datetime.fromisoformat(row.started_at),
@@ -298,7 +304,7 @@ def summary_of(row: Any, verdicts: Iterable[Any]) -> CampaignSummary:
 
 
 def _unreadable(what: str, error: Exception) -> StoreError:
-    why = "; ".join(faults(error))
+    why = "; ".join(map(str, faults(error)))
     return StoreError(f"{what} cannot be read; use the Benchlab that measured it: {why}")
 
 
@@ -320,7 +326,7 @@ def trial_row(result: TrialResult) -> dict[str, Any]:
 
 
 def trial_of(
-    row: Mapping[str, Any], samples: Sequence[Mapping[str, Any]], gates: Iterable[Mapping[str, Any]]
+    row: Mapping[str, Any], samples: Sequence[Mapping[str, Any]], gates: Sequence[Mapping[str, Any]]
 ) -> TrialResult:
     """A trial from its row and the rows of its samples and gates, each in order.
 
@@ -345,5 +351,5 @@ def trial_of(
 
 
 def as_json(value: object) -> str:
-    """The text of a document column."""
-    return json.dumps(value, ensure_ascii=False)
+    """The text of a document column; a message in it has its id and values."""
+    return json.dumps(value, ensure_ascii=False, default=asdict)

@@ -25,6 +25,7 @@ from upath import UPath
 
 from benchlab.errors import StoreError, meaning_of
 from benchlab.home import Home
+from benchlab.language import Said
 from benchlab.plan.rates import Size, StepTime
 from benchlab.results import listing
 from benchlab.results.database import StoreDatabase
@@ -49,6 +50,7 @@ from benchlab.results.rows import (
     KEPT,
     LOOKED_INTO,
     METADATA,
+    REASONS,
     REMARKS,
     SAMPLES,
     STEP_TIMES,
@@ -459,7 +461,7 @@ class Store:
                 "store already"
             ) from error
 
-    def invalidate(self, campaign: str, trial: str, attempt: int, reason: str) -> None:
+    def invalidate(self, campaign: str, trial: str, attempt: int, reason: Said) -> None:
         """Mark a stored trial as invalid, for this reason alone; its figures stay."""
         with self.transaction() as connection:
             connection.execute(
@@ -504,7 +506,7 @@ class Store:
         for row in rows:
             key = (row.trial, row.attempt)
             if key not in found:
-                found[key] = TrialFigures(row.valid, tuple(json.loads(row.reasons)), {})
+                found[key] = TrialFigures(row.valid, REASONS.validate_json(row.reasons), {})
             if row.metric is not None:
                 found[key].values[row.metric] = row.value
         return found

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchlab.analysis.gates.gates import reason
 from benchlab.analysis.verdict.rounds import LATENCY
 from benchlab.analysis.verdict.usable_trials import Exclusion
 from benchlab.language import Language
 from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers
 from benchlab.plan.order import PlannedTrial
-from benchlab.report.bundle import DATA_DOCS
 from benchlab.report.formats import markdown
 from benchlab.report.formats.pages import TOP
 from benchlab.report.model.report import Report, build
@@ -30,7 +28,6 @@ _MOST_OTHERS = 50
 # The files of a report that people open, first.
 _FIRST = (
     *("report.html", "report.md", "evidence.zip", "comparison.csv", "trials.csv", "report.json"),
-    f"{DATA_DOCS}/index.html",
 )
 
 
@@ -137,7 +134,7 @@ def _so_far(site: Site, record: Campaign) -> list[TrialRow]:
             planned[key[0]],
             key,
             figures,
-            language.texts(map(reason, figures.reasons)),
+            language.texts(figures.reasons),
             language,
         )
         for key, figures in reversed(found.items())

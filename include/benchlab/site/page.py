@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from benchlab.errors import BenchlabError
 from benchlab.home import Home
-from benchlab.language import Language, Message, codes, load
+from benchlab.language import Language, codes, load
 from benchlab.language import templates as templates_module
 from benchlab.language.names import items, title_of
 from benchlab.language.numbers import MISSING, Numbers
@@ -35,15 +35,7 @@ PARTS = {"": "overview", "campaigns/": "campaigns", "history/": "history", "plan
 
 
 class PageError(BenchlabError):
-    """The site does not show or do something.
-
-    Args:
-        said: why, for the reader, in whose language it is then said.
-    """
-
-    def __init__(self, said: Message) -> None:
-        self.said = said
-        super().__init__(str(said))
+    """The site does not show or do something; its message is said in the reader's language."""
 
 
 class NoSuchPage(PageError):

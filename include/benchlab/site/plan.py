@@ -14,7 +14,7 @@ from benchlab import workloads
 from benchlab.campaign import overrides, report_types
 from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.errors import BenchlabError, SpecError
-from benchlab.language import FORM_OF_ONE, Language, load, message, recorded, side_name
+from benchlab.language import FORM_OF_ONE, Language, Said, load, message, side_name
 from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers
 from benchlab.plan.plan import Plan, make, needs_approval
@@ -22,7 +22,6 @@ from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.plan.resolved import Request
 from benchlab.plan.steps import PlanStep
 from benchlab.plan.versions import RULES
-from benchlab.report.sentences.method import ENGINE_REASONS
 from benchlab.site import phases
 from benchlab.site.page import Page, Site
 from benchlab.studies.sensitivity.proposals import PlanSensitivity, Proposal, plan_sensitivity
@@ -35,14 +34,6 @@ _NUMBERS = ("rounds", "deployments", "seconds")
 # So many releases are suggested for a version, the newest first.
 _SUGGESTED = 30
 _LONGEST_FIELD = 200
-# Why a form is refused, and reasons that are parts of it; the first that fits is taken.
-_FAULTS = (
-    *("fault-every-engine", "fault-two-engines", "fault-no-version", "fault-not-published"),
-    *("not-on-maven", "not-on-tiup", "fault-topology", "cloud-price-undecided"),
-    *("fault-no-release", "calendar-newest", "calendar-none", "fault-one-version", "fault-twice"),
-    *("fault-rounds", "fault-pairs", "fault-trials", "fault-at-most", "fault-engine"),
-    *ENGINE_REASONS,
-)
 
 
 def plan(site: Site, asked: Asked) -> Page:
@@ -89,17 +80,17 @@ def chosen(site: Site, asked: Asked) -> tuple[ReportSpec, dict[str, Any]]:
     if named and set(named) != set(spec.workloads):  # the form has them in the order of the client
         changes["workloads"] = named
     if read.faults:
-        raise SpecError("\n".join([*read.faults, *_faults_of_versions(spec, changes)]))
+        raise SpecError(*read.faults, *_faults_of_versions(spec, changes))
     own = {**spec.model_dump(include={*_NUMBERS}), "threads": list(spec.threads)}
     return spec, {field: value for field, value in changes.items() if own.get(field) != value}
 
 
-def _faults_of_versions(spec: ReportSpec, changes: Mapping[str, Any]) -> list[str]:
+def _faults_of_versions(spec: ReportSpec, changes: Mapping[str, Any]) -> Sequence[Said]:
     """What is wrong with the versions alone, to be named beside other faults."""
     try:
         overrides.override(spec, {side: changes[side] for side in SIDES if side in changes})
     except SpecError as error:
-        return str(error).splitlines()
+        return error.args
     return []
 
 
@@ -258,7 +249,7 @@ def _figures(site: Site, asked: Asked) -> Figures:
         made = make(resolved, spec.report)
         finds = plan_sensitivity(site.home, resolved, made, site.store)
     except BenchlabError as error:
-        return Figures(faults=_said(str(error).splitlines(), site.language))
+        return Figures(faults=_lines(error.args, site.language))
     language = load(site.language.code, FORM_OF_ONE if len(made.sides) == 1 else "")
     chosen_engine = message("site-plan-engine", engine=made.engine, reason=resolved.reason)
     starts = site.may_change and bool(site.starts_at) and not resolved.undecided
@@ -272,16 +263,16 @@ def _figures(site: Site, asked: Asked) -> Figures:
             for step in made.steps
         ),
         command=_command(name, changes),
-        undecided=_said(resolved.undecided, language),
+        undecided=_lines(resolved.undecided, language),
         start=site.starts_at.format(report=spec.report) if starts else "",
         conf=json.dumps(_conf(name, spec, changes)) if starts else "",
         paused=site.paused_dag(spec.report) if starts and site.paused_dag else "",
     )  # fmt: skip
 
 
-def _said(faults: Sequence[str], language: Language) -> tuple[str, ...]:
-    """Why there is no plan or no run, in the reader's language where :data:`_FAULTS` has it."""
-    return language.texts(recorded(one.removeprefix("override: "), *_FAULTS) for one in faults)
+def _lines(faults: Sequence[Said], language: Language) -> tuple[str, ...]:
+    """Why there is no plan or no run, in the reader's language where it is a message."""
+    return tuple(line for said in faults for line in language.text(said).splitlines())
 
 
 def _step(step: PlanStep, language: Language) -> str:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict.usable_trials import usable_trials
 from benchlab.charts.charts import Strip, strips
 from benchlab.charts.picture import Picture
 from benchlab.errors import BenchlabError, StoreError
 from benchlab.hosts.samples import METRICS
-from benchlab.language import FORM_OF_ONE, Language, gate_sentence, load, message, side_name
+from benchlab.language import FORM_OF_ONE, Language, load, message, side_name
 from benchlab.language.names import plain, title_of
 from benchlab.language.numbers import MISSING, Numbers
 from benchlab.plan.order import PlannedTrial
@@ -204,7 +203,7 @@ def _details(
         "commands_of_trial": commands.of_campaign(campaign, site.language)[1:],
         "downloads": files.of_trial(ours),
         "without_hosts": [
-            (plain(host.host), site.language.text(hosts.why_no_figures(plain(host.reason))))
+            (plain(host.host), plain(site.language.text(host.reason)))
             for host in ours.host_figures
             if host.reason
         ],
@@ -300,15 +299,13 @@ def _figures(sides: Mapping[Side, TrialResult], numbers: Numbers) -> list[tuple[
 
 def _gates(site: Site, result: TrialResult) -> list[JudgedGate]:
     """Its gates, those that failed first."""
-    defined: dict[tuple[str, str], Gate] = {
-        (gate.id, gate.sentence): gate for gate in site.comparisons.gates
-    }
-    order = ("fail", "pass", "not evaluated")
-    judged = []
-    for found in sorted(result.gates, key=lambda gate: order.index(gate.status)):
-        gate = defined.get((found.gate, found.sentence))
-        sentence = site.language.text(gate_sentence(found.gate, plain(found.sentence)))
-        observed = MISSING if found.observed is None else f"{found.observed:.6g}"
-        bounds = site.language.text(gate.bounds()) if gate else None
-        judged.append(JudgedGate(found, sentence, observed, bounds))
-    return judged
+    order, text = ("fail", "pass", "not evaluated"), site.language.text
+    return [
+        JudgedGate(
+            found,
+            plain(text(found.sentence)),
+            MISSING if found.observed is None else text(found.found),
+            text(found.bounds),
+        )
+        for found in sorted(result.gates, key=lambda gate: order.index(gate.status))
+    ]

@@ -17,6 +17,7 @@ from benchlab.campaign.resolving import Resolver
 from benchlab.errors import NoReleaseError, SpecError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
+from benchlab.language import Said
 from benchlab.plan import last_measured
 from benchlab.plan.fields import schedule
 from benchlab.plan.fields.engines import SideSpec
@@ -77,7 +78,7 @@ class BackfillPlan:
     by_release: bool
     moments: tuple[BackfillMoment, ...]
     approve_above: float | None = None
-    undecided: tuple[str, ...] = ()
+    undecided: tuple[Said, ...] = ()
 
     @property
     def campaigns(self) -> tuple[BackfillMoment, ...]:

@@ -35,7 +35,7 @@ def to_json(plan: BackfillPlan) -> dict[str, Any]:
         "dollars": plan.dollars,
         "vcpus": plan.vcpus,
         "approvals": len(plan.asked),
-        "undecided": list(plan.undecided),
+        "undecided": list(map(str, plan.undecided)),
         "notes": list(_notes(plan)),
         "moments": [{**asdict(moment), "at": moment.at.isoformat()} for moment in plan.moments],
         "command": command(plan) if plan.campaigns else None,
@@ -117,7 +117,7 @@ def _notes(plan: BackfillPlan) -> Iterator[str]:
             "anybody being asked"
         )
     if plan.undecided:
-        yield f"every run is refused until this is decided: {'; '.join(plan.undecided)}"
+        yield f"every run is refused until this is decided: {'; '.join(map(str, plan.undecided))}"
 
 
 def _of_all(some: Sequence[BackfillMoment], plan: BackfillPlan) -> str:

@@ -16,13 +16,14 @@ from benchlab.analysis.verdict.estimates import estimates
 from benchlab.analysis.verdict.heterogeneity import Moved
 from benchlab.analysis.verdict.paired import Estimate, Variance
 from benchlab.campaign import report_types
-from benchlab.campaign.kept_figures import Form, said_from_json, said_to_json
+from benchlab.campaign.kept_figures import Form
 from benchlab.campaign.outcome import Comparer
 from benchlab.campaign.outline import Outline, outline_of
 from benchlab.home import Home
 from benchlab.plan import versions
 from benchlab.results.kept import key_of
 from benchlab.results.records import Campaign
+from benchlab.results.rows import REASONS
 from benchlab.results.store import Store
 
 ReleaseDays = Mapping[object, date]
@@ -185,7 +186,7 @@ def _verdict_from_json(raw: Mapping[str, Any]) -> WorkloadVerdict:
 
 
 def _reasons_to_json(decision: Decision) -> dict[str, Any]:
-    return {"reasons": [said_to_json(reason) for reason in decision.reasons]}
+    return {"reasons": REASONS.dump_python(decision.reasons, mode="json")}
 
 
 def _decision(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -193,7 +194,7 @@ def _decision(raw: Mapping[str, Any]) -> dict[str, Any]:
         name: None if raw[name] is None else tuple(raw[name])
         for name in ("ci95_pct", "rounds_ci95_pct")
     }
-    return {**raw, **intervals, "reasons": tuple(said_from_json(one) for one in raw["reasons"])}
+    return {**raw, **intervals, "reasons": REASONS.validate_python(raw["reasons"])}
 
 
 VERDICTS = Form[_Decided]("verdicts", _decided_to_json, _decided_from_json)

@@ -15,6 +15,7 @@ from benchlab.hosts import logins
 from benchlab.hosts.fleet import Fleet, FleetHost, on_all
 from benchlab.hosts.lock import Holder
 from benchlab.hosts.ssh.executor import SSHExecutor
+from benchlab.language import Said
 from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.steps import GIB, PROGRAM_BYTES, RESERVE, RESERVE_SHARE, disk_bytes
@@ -85,7 +86,7 @@ class Target(FleetTarget):
         return cast(HostsTopology, self.named_topology)
 
     @classmethod
-    def undecided(cls, spec: ReportSpec, topology: Any) -> list[str]:
+    def undecided(cls, spec: ReportSpec, topology: Any) -> list[Said]:
         """See :class:`BaseTarget`: hosts are known by their keys before the first login."""
         unknown = [host for host in topology.hosts if host.host_key is None]
         if not unknown:

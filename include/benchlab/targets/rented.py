@@ -16,6 +16,7 @@ from benchlab import engines
 from benchlab.errors import CommandError, CommandTimeout, TargetError, UnreachableError
 from benchlab.home import Home
 from benchlab.hosts.fleet import Fleet, FleetHost
+from benchlab.language import Said
 from benchlab.plan import pricing
 from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.report_type import ReportSpec
@@ -57,9 +58,9 @@ class Target(FleetTarget):
     loads_together = True
 
     @classmethod
-    def undecided(cls, spec: ReportSpec, topology: Any) -> list[str]:
+    def undecided(cls, spec: ReportSpec, topology: Any) -> list[Said]:
         """See :class:`BaseTarget`: what lets hosts use snapshots on S3."""
-        found = []
+        found = list[Said]()
         if spec.snapshots is not None and topology.instance_profile is None:
             found.append(
                 "instance_profile: missing; without one its hosts may not use S3, where the "

@@ -19,6 +19,7 @@ from benchlab.hosts.access import Access
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.fleet import Fleet
 from benchlab.hosts.lock import LEASE_S, Holder, MachineLock
+from benchlab.language import Said
 from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec, Side
@@ -196,7 +197,7 @@ class BaseTarget(Deployment, ABC):
         return self.spec.measured_sides
 
     @classmethod
-    def undecided(cls, spec: ReportSpec, topology: Topology) -> list[str]:
+    def undecided(cls, spec: ReportSpec, topology: Topology) -> list[Said]:
         """What a campaign needs and the topology leaves open, a sentence for each."""
         return []
 

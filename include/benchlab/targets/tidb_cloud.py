@@ -20,7 +20,7 @@ from benchlab.errors import CommandError, TargetError, noting
 from benchlab.home import Home
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.server_login import ServerLogin
-from benchlab.language import message
+from benchlab.language import Said, message
 from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.spending import Spending
@@ -56,11 +56,11 @@ class Target(existing.Target):
     limits = calls.PATIENT
 
     @classmethod
-    def undecided(cls, spec: ReportSpec, topology: Any) -> list[str]:
+    def undecided(cls, spec: ReportSpec, topology: Any) -> list[Said]:
         """See :class:`BaseTarget`: the price."""
         if topology.usd_per_hour is not None:
             return []
-        return [f"usd_per_hour: {message('cloud-price-undecided')}"]
+        return [message("cloud-price-undecided")]
 
     @classmethod
     def arrangements(cls, home: Home, topology: Any) -> list[str]:

@@ -70,7 +70,7 @@ def _time_and_price(spec: ReportSpec) -> Iterator[str]:
     price = f" and **{plan.dollars:.0f} dollars**" if plan.dollars else ""
     yield f"As the form stands, a run takes about **{duration(plan.minutes)}**{price}."
     if resolved.undecided:
-        left_open = "; ".join(resolved.undecided)
+        left_open = "; ".join(map(str, resolved.undecided))
         yield f"**It cannot be run yet**, and **plan** refuses it: {left_open}"
     if spec.budget is not None and targets.by_name()[spec.target].can.rents:
         yield (

@@ -251,7 +251,8 @@ def _told(work: CampaignRun, result: TrialResult | None) -> dict[str, Any] | Non
         return None
     log.info("%s; phases (s): %s", result.trial.title, result.phases)
     if not result.valid:
-        log.warning("invalid, its block is measured again: %s", "; ".join(result.reasons))
+        reasons = "; ".join(map(str, result.reasons))
+        log.warning("invalid, its block is measured again: %s", reasons)
     values = {metric: result.value(metric) for metric in ("tpmc", "qpm", "tps", "p95_ms")}
     log.info("%s", _figures(result))
     return {
@@ -293,28 +294,12 @@ def repeats(attempt: int) -> list[str]:
 
 
 def validate() -> dict[str, Any]:
-    """Evaluate the gates of the whole campaign, and return what is missing, repeated and excluded.
-
-    If the data docs fail, the report is made without them, and the run continues.
-    """
-    from benchlab.analysis.gates.data_docs import DataDocsError
-
-    gates: dict[str, dict[str, int]] = {}
+    """Name the gates of the whole campaign that failed, and what is missing, repeated, excluded."""
     with _campaign() as work:
         made = work.outcome()
         outcome = made.comparison
-        try:
-            found = work.validate(made)
-        except DataDocsError as error:
-            log.error("the report will be without data docs: %s", error)
-        else:
-            for sentence in found.warnings:
-                log.warning("%s", sentence)
-            counts = ("passed", "failed", "not_evaluated")
-            gates = {
-                f"{gate.table}: {gate.gate}": {count: getattr(gate, count) for count in counts}
-                for gate in found.outcomes
-            }
+        for sentence in work.validate(made):
+            log.warning("%s", sentence)
     for excluded in outcome.excluded:
         why = "; ".join(map(str, excluded.reasons))
         log.info("excluded: %s, attempt %s: %s", excluded.trial, excluded.attempt, why)
@@ -324,7 +309,6 @@ def validate() -> dict[str, Any]:
         "missing": list(outcome.missing),
         "repeated_pairs": outcome.repeated_pairs,
         "excluded": len(outcome.excluded),
-        "gates": gates,
     }
 
 

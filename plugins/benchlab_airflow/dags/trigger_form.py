@@ -225,7 +225,7 @@ def _faults(spec: ReportSpec, params: Mapping[str, Any], *, own_command: bool) -
                 "the report type's file"
             )
     for side, said in overrides_module.version_faults(spec, changes).items():
-        yield f"{offered[side].schema['title']} ({side}): {said.removeprefix(f'{side}: ')}"
+        yield f"{offered[side].schema['title']} ({side}): {str(said).removeprefix(f'{side}: ')}"
 
 
 def _fault(schema: Mapping[str, Any], value: Any) -> str | None:

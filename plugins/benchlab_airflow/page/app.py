@@ -16,7 +16,7 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse
 from starlette.exceptions import HTTPException
 
 from benchlab.errors import BenchlabError, SpecError, StoreError
-from benchlab.language import Said, codes, message
+from benchlab.language import Said, codes, message, said_by
 from benchlab.site.page import Page, PageError, Site, render
 from benchlab_airflow.page import actions, assets, downloads, pages
 from benchlab_airflow.page.navigation import PREFIX
@@ -84,7 +84,7 @@ async def _unreadable(request: Request, error: RequestValidationError) -> Respon
 
 async def _failed(request: Request, error: BenchlabError) -> Response:
     if isinstance(error, PageError):
-        return _problem(request, 403 if isinstance(error, NotAllowed) else 404, error.said)
+        return _problem(request, 403 if isinstance(error, NotAllowed) else 404, said_by(error))
     if isinstance(error, SpecError):
         return _problem(request, 422, str(error))
     if isinstance(error, StoreError):

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchlab.analysis.gates import gates as quality
 from benchlab.analysis.verdict import calibration_checks, campaign_checks
 from benchlab.analysis.verdict.by_side import error_p_values, excess, sign_test
 from benchlab.analysis.verdict.compare import WorkloadComparison, compare, rounds_of
 from benchlab.plan.order import PlannedTrial
+from benchlab.report import gate_files
 from benchlab.results.records import Campaign, GateResult, TrialResult
 from tests.builders import campaigns, plans
 
-GATES = quality.load_all(Path(__file__).parents[3] / "configs" / "quality")
+GATES = gate_files.load_all(Path(__file__).parents[3] / "configs" / "quality")
 WRITE = "oltp_update_index"
 MADE = campaigns.campaign(workloads=[WRITE], threads=[4, 8, 16], rounds=6, deployments=3)
 

@@ -17,9 +17,10 @@ from typer.testing import CliRunner
 
 from benchlab import home
 from benchlab.analysis.elsewhere import compare
+from benchlab.analysis.gates.gates import Gate
 from benchlab.cli import main
 from benchlab.errors import BenchlabError, SpecError
-from benchlab.home import Home
+from benchlab.report import gate_files
 from benchlab.report.formats import json_text, terminal
 
 READ, WRITE = "oltp_point_select", "oltp_update_index"
@@ -41,9 +42,9 @@ PUBLISHED_THREADS = (150, 300, 600, 900, 1200, 1500)
 
 
 @pytest.fixture
-def here() -> Home:
-    """The installation, for its gates."""
-    return home.find()
+def gates() -> Sequence[Gate]:
+    """The installation's."""
+    return gate_files.load_all(home.find().configs / "quality")
 
 
 def rows(
@@ -91,11 +92,11 @@ def written(path: Path, trials: Sequence[Row], name: str = "trials.csv") -> Path
 
 
 @pytest.fixture
-def compared(here: Home, tmp_path: Path) -> Callable[..., Any]:
+def compared(gates: Sequence[Gate], tmp_path: Path) -> Callable[..., Any]:
     """Compares trials as the command line does; the JSON."""
 
     def run(trials: Sequence[Row], calibration: Path | None = None) -> Any:
-        outcome = compare.compare(here, written(tmp_path, trials), calibration)
+        outcome = compare.compare(gates, written(tmp_path, trials), calibration)
         assert terminal.render_outcome(outcome, 100, False)
         return json.loads(json.dumps(json_text.trials_to_json(outcome), allow_nan=False))
 
@@ -434,12 +435,14 @@ def test_many_rounds_are_only_more(compared: Callable[..., Any]) -> None:
         ("workload,threads,round,side,tps\n\na,1,1,left,5\n", "line 3: side"),
     ],
 )
-def test_what_cannot_be_placed_is_refused(here: Home, tmp_path: Path, text: str, told: str) -> None:
+def test_what_cannot_be_placed_is_refused(
+    gates: Sequence[Gate], tmp_path: Path, text: str, told: str
+) -> None:
     """Naming file, line and column."""
     path = tmp_path / "bad.csv"
     path.write_text(text)
     with pytest.raises(SpecError, match=told) as refused:
-        compare.compare(here, path, None)
+        compare.compare(gates, path, None)
     assert str(path) in str(refused.value)
 
 
@@ -466,11 +469,11 @@ def test_what_cannot_be_placed_is_refused(here: Home, tmp_path: Path, text: str,
     )
 )
 def test_whatever_is_in_the_file_it_is_answered(
-    here: Home, tmp_path: Path, trials: list[Row]
+    gates: Sequence[Gate], tmp_path: Path, trials: list[Row]
 ) -> None:
     """An outcome in which every number is one, or a refusal; never a traceback."""
     try:
-        outcome = compare.compare(here, written(tmp_path, trials), None)
+        outcome = compare.compare(gates, written(tmp_path, trials), None)
     except BenchlabError:
         return
     document = json.loads(json.dumps(json_text.trials_to_json(outcome), allow_nan=False))

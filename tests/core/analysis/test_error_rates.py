@@ -17,6 +17,7 @@ from benchlab import home
 from benchlab.analysis.elsewhere import compare
 from benchlab.analysis.verdict.calibration import calibrate
 from benchlab.plan.report_type import SIDES
+from benchlab.report import gate_files
 from tools.study import rules, worlds
 from tools.study.rules import Ours
 from tools.study.worlds import DEPLOYMENT, DRIFT, NOISE, TAILS, Array, World
@@ -134,7 +135,7 @@ def test_the_command_line_decides_as_the_rule_does(tmp_path: Path) -> None:
     trials = worlds.draw(DEPLOYMENT, 100, rng, threads=2)
     aa_campaigns = worlds.draw(DEPLOYMENT, 20, rng, threads=2)
     outcome = compare.compare(
-        home.find(),
+        gate_files.load_all(home.find().configs / "quality"),
         written(tmp_path / "trials.csv", trials),
         written(tmp_path / "aa.csv", aa_campaigns),
         rules.THRESHOLD_PCT,

@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from benchlab.analysis.gates import columns as columns_module
 from benchlab.analysis.gates import gates as gates_module
+from benchlab.report import gate_files
 from benchlab.results.records import Condition, GateResult
 from benchlab.workloads import tpcc_output
 from benchlab.workloads.tpcc import Warehouses
 from benchlab.workloads.tpcc_output import TpccOutput
 
 ROOT = Path(__file__).parents[3]
-ALL_GATES = gates_module.load(ROOT / "configs" / "quality" / "validity.yaml")
+ALL_GATES = gate_files.load(ROOT / "configs" / "quality" / "validity.yaml")
 TPCC = ROOT / "tests" / "golden" / "tpcc"
 TPCC_GATES = gates_module.of_metric(ALL_GATES, "tpmc")
 # Threads and seconds that were asked for; one warehouse each.

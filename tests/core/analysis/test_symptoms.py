@@ -18,13 +18,14 @@ from hypothesis.extra import numpy as arrays
 
 from benchlab.analysis.gates import columns as columns_module
 from benchlab.analysis.gates import gates, symptoms
+from benchlab.report import gate_files
 from benchlab.workloads import sysbench_output, tpcc_output
 from benchlab.workloads.output import Interval
 from benchlab.workloads.sysbench_output import SysbenchOutput
 
 ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT / "tests" / "golden"
-GATES = gates.load(ROOT / "configs" / "quality" / "symptoms.yaml")
+GATES = gate_files.load(ROOT / "configs" / "quality" / "symptoms.yaml")
 # Recorded good runs: seconds, length of an interval, and the symptoms that they show.
 GOOD: dict[str, tuple[int, int, set[str]]] = {
     "sysbench_point_select_t4": (5, 1, set()),
@@ -346,6 +347,6 @@ def test_the_columns_that_gates_look_at_are_those_that_are_described() -> None:
     """One table says of each what it is, its unit, and when it is None."""
     described = re.findall(r"^``(\w+)``", columns_module.__doc__ or "", flags=re.MULTILINE)
     described.remove("rate_error")  # of the gates of earlier bundles, which are verified with it
-    known = gates.load_all(ROOT / "configs" / "quality")
+    known = gate_files.load_all(ROOT / "configs" / "quality")
     judged = {gate.column for gate in known if gate.table not in gates.OF_CAMPAIGN}
     assert sorted(described) == sorted(judged)

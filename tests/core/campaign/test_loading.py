@@ -229,7 +229,7 @@ def test_a_server_that_ended_in_the_load_is_said_and_the_time_not_learned(
         "systemd at 2026-11-26 18:53:19 UTC; the last lines of its log: [INFO] last"
     )
     environment = store.campaign(work.campaign.id).environment
-    assert environment[ended_servers.KEY] == told
+    assert list(map(str, ended_servers.noted(environment))) == [told]
     work.analyze("candidate")
     assert store.campaign(work.campaign.id).environment == environment, "said once"
     assert [time.step for _, time in store.step_times("local", "mariadb")] == ["analyze"]

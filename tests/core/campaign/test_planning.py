@@ -74,7 +74,7 @@ def test_a_version_that_could_not_be_asked_for_is_planned_and_says_so(
 def test_what_a_topology_leaves_open_is_known_when_it_is_planned() -> None:
     """Host keys of owned hosts; rented ones and this machine need nothing."""
     (owned,) = planning.undecided(find(), report("sysbench_hosts"))
-    assert owned.startswith("topology hosts_published: no host_key for host-1")
+    assert str(owned).startswith("topology hosts_published: no host_key for host-1")
     for name in ("sysbench_ec2", "sysbench_ec2_first", "sysbench_local"):
         assert planning.undecided(find(), report(name)) == []
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import threading
+from types import SimpleNamespace
 
 import pytest
 
-from benchlab.analysis.gates.data_docs import expectations
 from benchlab.campaign import preload
 
 
@@ -26,7 +26,7 @@ def loaded(monkeypatch: pytest.MonkeyPatch, may_end: threading.Event) -> list[st
         may_end.wait()
         names.append(threading.current_thread().name)
 
-    monkeypatch.setattr(expectations, "load", slowly)
+    monkeypatch.setattr(preload, "importlib", SimpleNamespace(import_module=lambda _: slowly()))
     monkeypatch.setattr(preload, "_threads", [])
     return names
 
@@ -41,7 +41,7 @@ def test_a_trial_waits_until_nothing_is_imported(
     assert loaded == []
     may_end.set()
     preload.wait()
-    assert len(loaded) == 1
+    assert len(set(loaded)) == 1
     assert loaded != [threading.current_thread().name]
 
 
@@ -61,9 +61,9 @@ def test_what_cannot_be_imported_ends_nothing(
     """The stage that needs it says what is missing."""
 
     def missing() -> None:
-        raise ImportError("no module named great_expectations")
+        raise ImportError("no module named matplotlib")
 
-    monkeypatch.setattr(expectations, "load", missing)
+    monkeypatch.setattr(preload, "importlib", SimpleNamespace(import_module=lambda _: missing()))
     monkeypatch.setenv("BENCHLAB_DRIVER", str(os.getpid()))
     preload.begin()
     preload.wait()

@@ -23,6 +23,7 @@ from benchlab.engines.server import BaseEngine, Instance
 from benchlab.engines.tidb import server as tidb_server
 from benchlab.errors import CommandError, EngineError, UnavailableError
 from benchlab.hosts.executor import TAG, JobStatus, LocalExecutor, end_tagged
+from benchlab.language import Said
 from benchlab.plan.fields.engines import Parameters, SideSpec
 from benchlab.plan.report_type import Side
 from tests.builders import fakes, plans
@@ -58,11 +59,12 @@ def instance(version: str, directory: Path, **fields: Any) -> Instance:
 
 
 def answer_of(
-    not_published: Callable[[str, Path], str | None], version: str, servers: Path
+    not_published: Callable[[str, Path], Said | None], version: str, servers: Path
 ) -> str | None:
     """What an engine says of a version, or why it could not be asked for."""
     try:
-        return not_published(version, servers)
+        said = not_published(version, servers)
+        return None if said is None else str(said)
     except UnavailableError as error:
         return str(error)
 

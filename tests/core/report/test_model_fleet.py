@@ -243,13 +243,14 @@ def test_what_was_rented_is_compared_with_what_was_wanted() -> None:
 
 
 def test_servers_that_ended_while_sides_were_prepared_are_in_the_report() -> None:
-    """In each of its languages, though it was recorded in English; and among no machine's facts."""
+    """In each of its languages; and among no machine's facts."""
     how = message("ended-again", at="2026-11-26 18:53:04 UTC", again="2026-11-26 18:53:19 UTC")
     ended = ended_servers.ended("tikv", "tikv-2", how, [])
-    lines = [
-        str(ended_servers.in_stage(p, "baseline", ended)) for p in ("load", "check after load")
-    ]
-    report = report_of(languages=["en", "zh"], environment={ended_servers.KEY: "\n".join(lines)})
+    noted: dict[str, str] = {}
+    for phase in ("load", "check after load"):
+        said_of = ended_servers.in_stage(phase, "baseline", ended)
+        noted = {ended_servers.KEY: ended_servers.with_noted(noted, said_of)}
+    report = report_of(languages=["en", "zh"], environment=noted)
     (said,) = (one for one in wording.quality(report) if one.startswith("Servers that ended"))
     assert said.startswith(
         "Servers that ended unexpectedly during, or just before, a stage that prepares or checks "

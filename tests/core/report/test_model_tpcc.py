@@ -22,7 +22,7 @@ from benchlab.analysis.verdict.compare import Comparison, compare
 from benchlab.plan import report_type
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import SIDES
-from benchlab.report import bundle
+from benchlab.report import bundle, gate_files
 from benchlab.report.formats import csv_text, json_text, markdown, terminal
 from benchlab.report.model import report as model
 from benchlab.report.sentences import setting, wording
@@ -37,7 +37,7 @@ HOLD = (
 )
 VIOLATED = (dataclasses.replace(HOLD[0], violations=12), HOLD[1])
 GATES = quality.of_campaign(
-    quality.load(ROOT / "configs" / "quality" / "validity.yaml"), "tpmc", fleet=False
+    gate_files.load(ROOT / "configs" / "quality" / "validity.yaml"), "tpmc", fleet=False
 )
 GOOD_COLUMNS = {
     "summary_present": 1.0,

@@ -89,7 +89,7 @@ def test_why_a_form_is_refused_is_in_the_reader_s_language(
     monkeypatch.setattr(
         engines.by_name()["mariadb"],
         "not_published",
-        staticmethod(lambda version, servers: str(message("not-on-maven", version=version))),
+        staticmethod(lambda version, servers: message("not-on-maven", version=version)),
     )
     tidb = Availability(False, message("engine-without-tiup", version="v6.1.0", path="/x"))
     monkeypatch.setattr(

@@ -250,10 +250,10 @@ def test_a_report_says_what_cannot_be_known_of_servers_that_exist(engine: str, w
 
 
 def test_why_mysql_is_measured_as_mariadb_is_said_in_every_language_of_a_report() -> None:
-    """From what is stored, in English; each part of the reason, and not the first one only."""
+    """Each part of the reason, and not the first one only."""
     spec = shipped(engine="mariadb")
     _, why = Resolver(home.find()).engine(spec)
-    made = dataclasses.replace(campaigns.campaign(), engine_reason=str(why))
+    made = dataclasses.replace(campaigns.campaign(), engine_reason=why)
     report = model.build(made, compare(made.plan, [], 2.0), [], language=load("zh"))
     said = "".join(method.notes(report))
     assert "由所连接的服务器得知；MySQL 按 mariadb 测量" in said

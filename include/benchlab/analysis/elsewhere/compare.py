@@ -25,7 +25,6 @@ from benchlab.analysis.verdict.compare import WorkloadComparison, judge
 from benchlab.analysis.verdict.doubts import out_of_bounds
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.errors import SpecError
-from benchlab.home import Home
 from benchlab.plan.report_type import SIDES
 
 THRESHOLD_PCT = 2.0
@@ -56,15 +55,18 @@ class ComparedFile:
 
 
 def compare(
-    home: Home, trials: Path, calibration: Path | None, threshold_pct: float | None = None
+    gates: Sequence[Gate],
+    trials: Path,
+    calibration: Path | None,
+    threshold_pct: float | None = None,
 ) -> ComparedFile:
     """Compare the campaigns of a file.
 
     Example:
-        ``compare(home.find(), Path("trials.csv"), None).campaigns[0].workloads[0].verdict``
+        ``compare(gates, Path("trials.csv"), None).campaigns[0].workloads[0].verdict``
 
     Args:
-        home: the installation, for its gates.
+        gates: the installation's.
         trials: a CSV file, as :mod:`benchlab.analysis.elsewhere.file` describes it.
         calibration: a file with A/A campaigns, each deployed and loaded on its own.
         threshold_pct: the smallest change that is called one, in percent; None: 2.
@@ -80,7 +82,6 @@ def compare(
         found = campaigns(table.read(calibration))
         figures = {one.campaign: one.workloads for one in found}
         known = calibrate(figures)
-    gates = quality.load_all(home.configs / "quality")
     file = table.read(trials)
     same = calibration is not None and calibration.samefile(trials)
     compared = (

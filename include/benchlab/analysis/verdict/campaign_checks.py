@@ -1,8 +1,7 @@
 """What no trial can show by itself: a row a workload, over all trials and attempts of a campaign.
 
 ``configs/quality/campaign.yaml`` bounds the columns and says what becomes of a verdict where one is
-out of bounds. The comparison reads these definitions; Great Expectations evaluates the same rows by
-them for the data docs. A column that the data do not show is None, and its gate not evaluated.
+out of bounds. A column that the data do not show is None, and its gate not evaluated.
 
 ==========================  ==================================================================
 column                      what it says

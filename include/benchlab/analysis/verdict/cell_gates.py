@@ -11,7 +11,7 @@ from benchlab.analysis.gates import symptoms
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict.one_sided import one_sided
 from benchlab.analysis.verdict.rounds import Rounds
-from benchlab.language import Message, gate_sentence, message
+from benchlab.language import Message, message
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.records import GateResult, TrialResult
 
@@ -71,7 +71,7 @@ def one_sided_symptoms(
                     "reason-symptom",
                     gate=gate.id,
                     where=seen.where(gate.table),
-                    sentence=gate_sentence(gate.id, gate.sentence),
+                    sentence=gate.evaluate({}).sentence,
                 )
             )
     return sentences

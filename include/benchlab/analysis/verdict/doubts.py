@@ -15,7 +15,7 @@ from benchlab.analysis.verdict.campaign_checks import Seen, campaign_checks
 from benchlab.analysis.verdict.cell_gates import CellGates, one_sided_symptoms
 from benchlab.analysis.verdict.decision import MetricKind
 from benchlab.analysis.verdict.rounds import Rounds
-from benchlab.language import Said, gate_sentence, message, side_name
+from benchlab.language import Said, message, side_name
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import Side
 from benchlab.results.records import GateResult, TrialResult
@@ -95,8 +95,7 @@ def out_of_bounds(gates: Sequence[Gate], seen: Mapping[str, Seen], then: Consequ
     """Why gates of the table ``workloads`` with this consequence fail on a row."""
     values = {column: one.value for column, one in seen.items()}
     return [
-        seen[gate.column].why
-        or message("reason-gate", gate=gate.id, sentence=gate_sentence(gate.id, gate.sentence))
+        seen[gate.column].why or message("reason-gate", gate=gate.id, sentence=found.sentence)
         for gate in gates
-        if gate.then == then and gate.evaluate(values).status == "fail"
+        if gate.then == then and (found := gate.evaluate(values)).status == "fail"
     ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from benchlab.analysis.gates.gates import reason
 from benchlab.language import Said, message
 from benchlab.plan.plan import Plan
 from benchlab.results.records import TrialResult
@@ -48,7 +47,7 @@ def usable_trials(
                 if number == chosen and result.valid:
                     used.append(result)
                 else:
-                    reasons = tuple(map(reason, result.reasons)) or (message("reason-again"),)
+                    reasons = result.reasons or (message("reason-again"),)
                     excluded.append(Exclusion(result.trial.id, number, reasons))
     used.sort(key=lambda result: result.trial.index)
     return used, excluded

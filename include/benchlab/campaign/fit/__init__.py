@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from benchlab.campaign.fit import client, engines, names, report, target
 from benchlab.errors import SpecError
+from benchlab.plan.documents import at
 from benchlab.plan.report_type import ReportSpec
 
 _PARTS = (names, client, engines, target, report)
@@ -26,6 +27,6 @@ def check(spec: ReportSpec, where: str) -> ReportSpec:
     Example:
         ``fit.check(spec, "sysbench_local.yaml")``
     """
-    if faults := [f"{where}: {fault}" for part in _PARTS for fault in part.faults(spec)]:
-        raise SpecError("\n".join(faults))
+    if faults := [at(where, fault) for part in _PARTS for fault in part.faults(spec)]:
+        raise SpecError(*faults)
     return spec

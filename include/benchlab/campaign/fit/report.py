@@ -49,7 +49,7 @@ def _publishing(spec: ReportSpec) -> Iterator[str]:
         try:
             found = publish.place(destination)
         except pydantic.ValidationError as error:
-            yield from documents.faults(error, within=("publish", number))
+            yield from map(str, documents.faults(error, within=("publish", number)))
             continue
         if found in places:
             yield f"publish.{number}: {found} is named twice"

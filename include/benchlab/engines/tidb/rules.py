@@ -220,7 +220,7 @@ def _load(path: Path) -> tuple[Rule, ...]:
     try:
         return tuple(Rule.model_validate(one) for entry in raw for one in _of_each_key(entry))
     except (TypeError, pydantic.ValidationError) as error:
-        why = "; ".join(documents.faults(error))
+        why = "; ".join(map(str, documents.faults(error)))
         raise SpecError(f"{path}: not a list of rules: {why}") from error
 
 

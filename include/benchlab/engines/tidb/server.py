@@ -31,7 +31,7 @@ from benchlab.engines.tidb.tidb import TiDB
 from benchlab.engines.tidb.topology import is_config
 from benchlab.errors import CommandError, CommandTimeout, SpecError, UnavailableError, meaning_of
 from benchlab.hosts.executor import Executor, LocalExecutor
-from benchlab.language import message
+from benchlab.language import Said, message
 from benchlab.plan import versions
 from benchlab.plan.fields.builds import Nightly, has_commit, is_nightly
 from benchlab.plan.fields.engines import Parameters
@@ -63,10 +63,7 @@ class Engine(TiDB, BaseEngine):
     connection_limits = frozenset(
         {"max-server-connections", "instance.max_connections", "max_connections"}
     )
-    caveat = (
-        "TiDB ran with its embedded storage (unistore), which is a test store: these figures "
-        "tell of its SQL layer, not of TiKV."
-    )
+    caveat = "caveat-tidb"
 
     @classmethod
     def owns(cls, version: str) -> bool:
@@ -100,7 +97,7 @@ class Engine(TiDB, BaseEngine):
         return Availability(True, f"would be fetched with TiUP ({tiup})")
 
     @classmethod
-    def not_published(cls, version: str, servers: Path) -> str | None:
+    def not_published(cls, version: str, servers: Path) -> Said | None:
         """See :class:`BaseEngine`; TiUP's mirror is asked, once per process."""
         if _program(version) is not None or is_nightly(version) or (tiup := _tiup()) is None:
             return None
@@ -109,7 +106,7 @@ class Engine(TiDB, BaseEngine):
             raise UnavailableError(offered)
         if version in offered:
             return None
-        return str(message("not-on-tiup", version=version))
+        return message("not-on-tiup", version=version)
 
     @classmethod
     def published(cls) -> Mirror | None:

@@ -38,6 +38,9 @@ reason-lost-p95-one-side = { $count ->
 }
 reason-lost-p95 = { $count } planned trials have no p95 latency ({ $baseline } on the baseline side, { $candidate } on the candidate side)
 reason-again = its block was measured again
+reason-cut = its block was cut by an interruption
+reason-not-executed = not executed in { $tries } tries: { $why }
+reason-host-lost = { $host } was lost during it: { $why }
 reason-invalid = gate { $gate } failed: found { $found }, allowed { $bounds } ({ $sentence })
 no-number = no number
 ended-server = { $server } on { $host } { $how }; the last lines of its log: { $log }
@@ -94,6 +97,7 @@ where-errors-more = much more often on the { $side } side, { $count } errors aga
 between-sentences = { " " }
 separator-items = { ", " }
 separator-clauses = { "; " }
+at = { $where }: { $what }
 clauses = { $first }; { $more }
 and-more = { $shown } and { $more } more
 of-each-side = baseline: { $baseline }, candidate: { $candidate }
@@ -282,7 +286,6 @@ gates-unseen-work = background_work was never evaluated: { $engine ->
    *[other] on MariaDB and MySQL that somebody else runs, Benchlab does not count ANALYZE, DDL and backups of others
 }. Whether any ran during a trial is unknown.
 gates-symptom = Symptom gates, over all executed trials, each side's thread counts, or the workloads of the whole campaign ({ $counted }); the candidate may be the cause, so nothing is excluded.
-gates-data-docs = Every gate with every trial: { $page }, the data docs of Great Expectations.
 symptom = Symptom { $gate } (expected: { $sentence }): { $places }.
 symptom-places = { $count } on the { $side } side ({ $places })
 excluded-summary = Executed trials whose figures are not used: { $count }
@@ -547,6 +550,64 @@ column-not-evaluated = Not evaluated
 column-trial = Trial
 column-attempt = Attempt
 column-why = Why
+
+## Gates: what holds when one passes; $least and $most are its bounds
+
+gate-summary = the client printed its summary
+gate-query-time = the query is slow enough for go-tpc's steps and quick enough for each thread to end one
+gate-client-exit = the client ended by itself and without an error
+gate-duration = the client ran within { $most } of the requested time
+gate-effective-threads = the client's threads were at work { $least } of the time or more
+gate-printed-rate = printed rate times duration gives the printed count within { $most }
+gate-latency-order = latencies are in order and not negative (average and p95 at most the maximum)
+gate-unexpected-errors = the client ignored no errors but deadlocks and conflicts
+gate-tpcc-efficiency = the printed efficiency is tpmC / (12.86 x the warehouses that were loaded)
+gate-tpcc-mix = New Orders are 45 % of the transactions, within chance
+gate-consistency = the dataset met each of TPC-C's consistency conditions that was checked after the load
+gate-client-cpu = client and load balancer stayed below { $most } of the CPU available to them
+gate-cpu-steal = the hypervisor took { $most } of the CPU or less, on every host
+gate-other-work = other programs used { $most } of the CPU or less, on every host
+gate-disk-space = on every sampled host the data directory had the free space that it needs, including TiKV's reserve
+gate-version = every server is the requested version
+gate-parameters = every requested parameter is in effect
+gate-configuration = the sides' effective variables differ only as requested
+gate-dataset = the dataset equals the snapshot's before a side's first trial
+gate-server-alive = the server that was started for the trial ran to its end
+gate-balance = no TiKV server led more, or fewer, regions than levelling (or, as placed, PD) leaves it
+gate-settled = before and after the run, every region had a leader and all its peers, and PD was moving none
+gate-background-work = no analyze, DDL or backup ran during the trial
+gate-load-balancer = every backend of the load balancer was UP before and after
+gate-balanced-connections = the load balancer spread the connections over its backends to within one
+gate-clock = the hosts' clocks differ by { $most } or less
+gate-errors = no read failed, and of writes at most { $most } of the transactions, ignored errors counted
+gate-reconnects = the client lost no connection
+gate-stalls = transactions ended in every interval of the series
+gate-missing-intervals = the client printed every interval of the series, except perhaps the last
+gate-drift = the first and last third of the trial differ by at most { $most } beyond the noise of the series
+gate-variation = the throughput of the intervals varies by at most { $most } (standard deviation / mean)
+gate-write-stall = no storage server delayed, stopped or refused writes because compaction fell behind
+gate-hosts-alike = the hosts of a role have the same type, cores, memory, CPU, system and kernel
+gate-hosts-probed = the hosts of a role are equally fast within { $most }, by a probe of CPU and disk
+gate-hosts-steady = each host is as fast before the last round as at the start within { $most }, by the same probe
+gate-round-variation = the throughput varies by at most { $most } between rounds (standard deviation / mean)
+gate-p95-monotone = p95 latency is at most { $most } below that of the next smaller thread count
+gate-throughput-curve = throughput is at most { $most } below the line through the neighbouring thread counts
+gate-rejected-by-side = validity gates failed about equally often on both sides
+gate-rejected-change = with the figures of the rejected trials, the 90% interval stays within the threshold
+gate-errors-by-side = the client saw errors about equally often on both sides
+gate-read-errors = no reads failed on one side only
+gate-headroom = client and load balancer stayed below { $most } of the CPU available to them at every thread count
+gate-plateau = throughput grows with the threads, or the client's CPU is known
+gate-complete-rounds = every round has a figure for every thread count on both sides
+gate-planned-once = every planned trial is present exactly once among those whose figures are used
+gate-balanced-order = each side was measured first equally often, to within one round
+gate-aa-unbiased = the mean of the A/A campaigns is zero within chance
+gate-aa-alike = the rounds vary like those of the A/A campaigns, within chance
+gate-aa-recent = the newest A/A campaign is at most { $most } days away from this one
+
+## What limits the figures of an engine
+
+caveat-tidb = TiDB ran with its embedded storage (unistore), which is a test store: these figures tell of its SQL layer, not of TiKV.
 
 ## Numbers
 
@@ -912,7 +973,7 @@ site-downloads = Downloads
 site-file-raw = Raw output of the client
 site-file-series = Series of the client (CSV)
 site-file-hosts = Host metrics (CSV)
-site-other-files = Charts and data docs: { $count }
+site-other-files = Charts: { $count }
 site-not-published = No report is on this machine: it has not been published yet, or was deleted. This writes it:
 site-notes = Notes
 site-how-far = Progress
@@ -1084,8 +1145,8 @@ fault-pairs = deployments: { $deployments }: sides are deployed in pairs, which 
 fault-trials = the plan has { $trials } trials, more than { $most }; take fewer rounds, threads or workloads
 fault-at-most = { $field }: must be at most { $most }, found { $found }
 fault-engine = engine: { $engine }: { $why }
-fault-topology = topology { $topology }: { $field }: { $why }
-cloud-price-undecided = not known; write what TiDB Cloud's console shows for such a cluster, and the day as `priced_on`
+fault-topology = topology { $topology }: { $why }
+cloud-price-undecided = usd_per_hour: not known; write what TiDB Cloud's console shows for such a cluster, and the day as `priced_on`
 site-plan-undecided = This cannot be run yet:
 site-plan-duration = Takes about
 site-plan-cost = Costs
@@ -1245,7 +1306,7 @@ phase-sent = sent
 phase-failed = failed
 phase-done = done
 
-## Recorded texts that a language knows
+## Why an engine was taken, and why a host has no figures
 
 # Nothing but words and values: what the store has in English is known by them.
 engine-named = the report type names it

@@ -24,6 +24,7 @@ from pydantic import TypeAdapter
 from benchlab.analysis.gates import gates as quality
 from benchlab.analysis.gates.gates import Gate
 from benchlab.errors import EvidenceError, SpecError, StoreError, meaning_of
+from benchlab.plan.documents import from_yaml
 from benchlab.report.evidence import archive, document, manifest
 from benchlab.report.evidence.archive import FaultyFileError
 from benchlab.results.records import Campaign, TrialResult
@@ -166,7 +167,7 @@ class Bundle:
 
     def _gates_of(self, name: str) -> tuple[Gate, ...]:
         try:
-            return quality.parse(self.text(name), name)
+            return quality.parse(from_yaml(self.text(name), name), name)
         except SpecError as error:
             raise _faulty(name, error) from error
 

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchlab.analysis.verdict.decision import RULE
-from benchlab.report.bundle import DATA_DOCS
 from benchlab.report.evidence.archive import FaultyFileError
 from benchlab.report.evidence.contents import RAW, REPORT, Bundle
 from benchlab.report.evidence.document import parsed
@@ -62,13 +61,7 @@ def compare(bundle: Bundle, again: Mapping[str, bytes], findings: Findings) -> N
     rule = _rule(bundle, published.get(FIGURES))
     faulty = (found.file for found in findings.differences)
     whole = not any(name.startswith(RAW) for name in (*bundle.missing, *faulty))
-    docs = [name for name in published if name.startswith(f"{DATA_DOCS}/")]
-    if docs:
-        findings.notes.append(
-            f"{REPORT}{DATA_DOCS}/: {len(docs)} pages of the gates' data docs; they are as they "
-            "were published, and are not made again"
-        )
-    for name in sorted((published.keys() | again.keys()) - set(docs)):
+    for name in sorted(published.keys() | again.keys()):
         content = bundle.read(published[name]) if name in published else None
         of_page = _Compared(name, bundle.manifest, rule, findings, whole)
         of_page.compare(content, again.get(name))

@@ -15,6 +15,7 @@ from benchlab.analysis.gates import columns as columns_module
 from benchlab.analysis.gates import gates as gates_module
 from benchlab.analysis.gates.gates import Gate
 from benchlab.hosts.samples import METRICS, Figure, HostSeries, Interval, figures
+from benchlab.language import Said
 from benchlab.report.evidence.contents import RAW, TRIALS, Bundle
 from benchlab.report.evidence.verification import RELATIVE, Findings
 from benchlab.results import ended_servers
@@ -182,7 +183,7 @@ class Recomputation:
         self._otherwise_defined.update(gate for gate in defined if gate not in kept)
         for result in stored.gates:
             gate = defined.get(result.gate)
-            if gate is None or (gate.sentence, gate.kind) != (result.sentence, result.kind):
+            if gate is None or not _defines(gate, result):
                 self._otherwise_defined[result.gate] += 1
                 found.append(result)
                 continue
@@ -208,21 +209,18 @@ class Recomputation:
         name = named(stored)
         self.findings.checked["trials"] += 1
         if not gates_module.is_valid(again.gates):
-            chosen = self._definitions(module)
-            ids = {gate.id for gate in chosen}
-            judged = [gate for gate in again.gates if gate.gate in ids]
-            reasons = (*gates_module.reasons(chosen, judged), *client_reasons)
+            reasons: tuple[Said, ...] = (*gates_module.reasons(again.gates), *client_reasons)
             # How a server ended was known to its host alone.
-            kept = tuple(one for one in stored.reasons if ended_servers.read(one) == one)
+            kept = tuple(one for one in stored.reasons if not ended_servers.is_one(one))
             if stored.valid:
-                self._differs(name, "valid", "; ".join(reasons))
+                self._differs(name, "valid", _listed(reasons))
             elif kept == reasons:
                 reasons = stored.reasons
             elif not self._otherwise_defined:
-                self._differs(f"{name}: reasons", "; ".join(stored.reasons), "; ".join(reasons))
+                self._differs(f"{name}: reasons", _listed(stored.reasons), _listed(reasons))
             return dataclasses.replace(again, valid=False, reasons=reasons)
         if not stored.valid:
-            why = "; ".join(stored.reasons) or "no reason is given"
+            why = _listed(stored.reasons) or "no reason is given"
             sentence = f"{name}: that it is invalid, which its gates do not say: {why}"
             self.findings.cannot_verify("trials that are invalid by their reasons alone", sentence)
         return again
@@ -334,6 +332,16 @@ def _of_hosts(column: str, stored: TrialResult) -> list[float]:
             if "cpu_busy" in host.figures:  # counts where the client has its host to itself
                 found.append(max(used, host.figures["cpu_busy"].mean))
     return found
+
+
+def _defines(gate: Gate, result: GateResult) -> bool:
+    """Whether a gate is defined as it was when it judged a trial."""
+    again = dataclasses.replace(gate.evaluate({}), status=result.status, observed=result.observed)
+    return again == result
+
+
+def _listed(reasons: Sequence[Said]) -> str:
+    return "; ".join(map(str, reasons))
 
 
 def _same(one: float | None, other: float | None) -> bool:

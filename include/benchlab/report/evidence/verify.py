@@ -209,14 +209,10 @@ def _report(
         started_at=own.campaign.started_at,
         aa_campaigns=aa_campaigns,
     )
-    docs_at = f"{REPORT}{report_bundle.DATA_DOCS}/"
-    # Only whether there are data docs matters, and pages of any size need not be in memory.
-    docs = dict.fromkeys((name.removeprefix(docs_at) for name in bundle.names(docs_at)), b"")
     again = report_bundle.make(
         own.campaign,
         outcome,
         trials,
-        docs,
         own.campaign.report_type.languages,
         read_object=lambda name: bundle.read(f"{RAW}{name}"),
     )

@@ -60,7 +60,7 @@ def to_json(
         "target": campaign.plan.target,
         "placement": campaign.plan.placement,
         "engine": campaign.plan.engine,
-        "engine_reason": campaign.engine_reason,
+        "engine_reason": str(campaign.engine_reason),
         "rule": RULE,
         "threshold_pct": campaign.report_type.threshold_pct,
         "workloads": [

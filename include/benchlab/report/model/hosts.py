@@ -16,7 +16,7 @@ from typing import Any
 from benchlab.analysis.verdict.compare import Comparison
 from benchlab.hosts.fleet import ROLES
 from benchlab.hosts.samples import METRICS, Figure, HostFigures
-from benchlab.language import Language, Said, english, recorded, side_name
+from benchlab.language import Language, Said, english, side_name
 from benchlab.language.names import clauses, items, plain
 from benchlab.language.numbers import MISSING, Numbers
 from benchlab.plan.order import PlannedTrial
@@ -71,7 +71,7 @@ class Gap:
 
     host: str
     trials: int
-    reason: str
+    reason: Said
 
 
 @dataclass(frozen=True)
@@ -267,21 +267,16 @@ def _processes(hosts: Iterable[HostFigures]) -> tuple[ProcessShare, ...]:
 
 
 def _gaps(hosts: Iterable[HostFigures]) -> tuple[Gap, ...]:
-    reasons = defaultdict[str, list[str]](list)
+    reasons = defaultdict[str, list[Said]](list)
     for host in hosts:
         if host.reason is not None:
-            reasons[plain(host.host)].append(plain(host.reason))
-    return tuple(Gap(host, len(found), found[0].rstrip(". ")) for host, found in reasons.items())
+            reasons[plain(host.host)].append(host.reason)
+    return tuple(Gap(host, len(found), found[0]) for host, found in reasons.items())
 
 
 def _gap(gap: Gap, language: Language) -> str:
-    why = why_no_figures(gap.reason)
+    why = plain(language.text(gap.reason)).rstrip(". ")
     return language.say("hosts-gap", host=gap.host, trials=gap.trials, reason=why)
-
-
-def why_no_figures(reason: str) -> Said:
-    """Why a host has no figures, of what the sampler's own reasons are (hosts/metrics.py)."""
-    return recorded(reason, "hosts-sampler-refused", "hosts-sampler-absent", "hosts-sampler-silent")
 
 
 def _role(host: str) -> str:

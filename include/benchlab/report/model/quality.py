@@ -6,10 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from benchlab.analysis.gates.gates import reason
 from benchlab.analysis.verdict.compare import Comparison
 from benchlab.analysis.verdict.usable_trials import Exclusion
-from benchlab.language import Language, gate_sentence
+from benchlab.language import Language
 from benchlab.language.names import plain, title_of
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.records import Campaign, GateKind, GateResult, TrialResult
@@ -163,10 +162,10 @@ def _repeats(results: Iterable[TrialResult], language: Language) -> tuple[Repeat
     for (number, workload), members in by_pair.items():
         last = max(result.attempt for result in members)
         reasons = (
-            f"{result.trial.id}: {plain(language.text(reason(recorded)))}"
+            f"{result.trial.id}: {plain(language.text(reason))}"
             for result in members
             if result.attempt < last
-            for recorded in result.reasons
+            for reason in result.reasons
         )
         if last > 1:
             repeats.append(Repeat(number, title_of(workload), last, tuple(dict.fromkeys(reasons))))
@@ -208,4 +207,4 @@ def _gate_tally(gate: str, found: list[GateResult], language: Language) -> GateT
 
 
 def _sentence(gate: GateResult, language: Language) -> str:
-    return language.text(gate_sentence(gate.gate, plain(gate.sentence)))
+    return plain(language.text(gate.sentence))

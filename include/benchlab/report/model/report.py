@@ -21,7 +21,7 @@ from benchlab.analysis.gates.variables import Differences, differences
 from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison
 from benchlab.hosts import probes
 from benchlab.hosts.fleet import ROLES
-from benchlab.language import FORM_OF_ONE, Language, Message, english, load, side_name
+from benchlab.language import FORM_OF_ONE, Language, english, load, side_name
 from benchlab.language.names import items, plain, title_of
 from benchlab.language.numbers import Numbers
 from benchlab.plan.plan import Plan
@@ -115,7 +115,6 @@ class Report:
         campaign: what was measured, without secrets.
         comparison: its outcome.
         results: all executed trials, including invalid ones.
-        data_docs: whether the gates' data docs are published with it.
         series: what the trials of each workload did second by second; empty if it is not shown.
     """
 
@@ -123,7 +122,6 @@ class Report:
     campaign: Campaign
     comparison: Comparison
     results: Sequence[TrialResult]
-    data_docs: bool
     series: Mapping[str, tuple[PairSeries, ...]] = field(default_factory=dict)
 
     @property
@@ -214,10 +212,9 @@ class Report:
 
     @cached_property
     def engine_caveat(self) -> str | None:
-        """What limits an engine's figures; as recorded if the language has no message for it."""
-        recorded = self.environment.get("engine_caveat")
-        said = Message(f"caveat-{self.plan.engine}", fallback=recorded)
-        return self.language.text(said) if recorded else None
+        """What limits an engine's figures."""
+        caveat = self.environment.get("engine_caveat")
+        return self.language.say(caveat) if caveat else None
 
     @cached_property
     def machine(self) -> dict[str, str]:
@@ -309,7 +306,6 @@ def build(
     comparison: Comparison,
     results: Sequence[TrialResult],
     *,
-    data_docs: bool = False,
     language: Language | None = None,
     series: Mapping[str, tuple[PairSeries, ...]] | None = None,
 ) -> Report:
@@ -325,6 +321,5 @@ def build(
         campaign,
         id=plain(campaign.id),
         origin=plain(campaign.origin),
-        engine_reason=plain(campaign.engine_reason),
     )
-    return Report(said, campaign, comparison, results, data_docs, series or {})
+    return Report(said, campaign, comparison, results, series or {})

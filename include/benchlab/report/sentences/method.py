@@ -11,21 +11,12 @@ from datetime import UTC, datetime, timedelta
 
 from benchlab import targets
 from benchlab.analysis.verdict.decision import ALPHA
-from benchlab.language import recorded
 from benchlab.language.names import items, plain
 from benchlab.language.numbers import MISSING
 from benchlab.plan.fields.load_balancer import HAProxySettings
 from benchlab.report.model.report import Report, ReportSide
 from benchlab.report.sentences import setting, wording
 from benchlab.results.records import SPENT, rows_of
-
-# Why an engine was taken, as campaign/planning.py says it and the store has it in English.
-ENGINE_REASONS = (
-    *("clauses", "engine-named", "engine-of-servers", "engine-mysql", "engine-there"),
-    "engine-absent",
-    *("engine-without-tiup", "engine-mirror-silent", "engine-not-on-mirror"),
-    "engine-without-maven",
-)
 
 
 def notes(report: Report) -> tuple[str, ...]:
@@ -43,9 +34,9 @@ def notes(report: Report) -> tuple[str, ...]:
         found.append(report.engine_caveat)
     if report.fleet is not None:
         found += setting.notes(report, report.fleet)
-    why = recorded(report.campaign.engine_reason or MISSING, *ENGINE_REASONS)
     # As it was said on a terminal, where a command stands in backquotes.
-    reason = report.language.text(why).removesuffix(".").replace("`", "")
+    why = plain(report.language.text(report.campaign.engine_reason or MISSING))
+    reason = why.removesuffix(".").replace("`", "")
     return (*found, say("engine-chosen", engine=plain(report.plan.engine), reason=reason))
 
 

@@ -285,11 +285,10 @@ def _missing(report: Report, found: Quality) -> str:
 
 def _servers_ended(report: Report) -> tuple[str, ...]:
     """The servers that ended while the sides were prepared; empty if none did."""
-    recorded = report.campaign.environment.get(ended_servers.KEY, "").splitlines()
-    if not recorded:
+    if not (noted := ended_servers.noted(report.campaign.environment)):
         return ()
     language = report.language
-    each = [plain(language.text(ended_servers.read(line))) for line in recorded]
+    each = list(map(plain, language.texts(noted)))
     said = language.say("servers-ended", count=len(each), each=clauses(each, language))
     return (said,)
 

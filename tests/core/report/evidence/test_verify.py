@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections.abc import Callable
@@ -15,6 +16,8 @@ from benchlab.analysis.verdict import aa_campaigns
 from benchlab.report import evidence
 from benchlab.report.evidence import Verification
 from benchlab.report.evidence.trials import Recomputation
+from benchlab.results import ended_servers
+from benchlab.results.records import GateResult
 from tests.builders.evidence import as_json, files_of, forged, kinds, named, the_trial
 
 
@@ -49,7 +52,7 @@ def test_a_gate_that_the_definitions_do_not_have_is_not_verified(
 ) -> None:
     """Whoever words it otherwise takes it out of what is judged again."""
     trials, one = the_trial(files_of(good), side="baseline", round=1)
-    one["gates"][0]["sentence"] += " Perhaps."
+    one["gates"][0]["own"] = "it is so, perhaps"
     found = verified(forged(good, {"trials.json": as_json(trials)}))
     assert "gates of trials that cannot be judged again" in kinds(found)
     assert not found.holds
@@ -77,15 +80,10 @@ def test_what_only_a_host_knew_of_an_invalid_trial_is_no_difference(
     by_name = {gate["gate"]: gate for gate in one["gates"]}
     by_name["server_alive"] |= {"observed": 1.0, "status": "fail"}
     by_name["clock"] |= {"observed": 12.0, "status": "fail"}
-    alive, clock = (by_name[name]["sentence"] for name in ("server_alive", "clock"))
-    one["valid"], one["reasons"] = (
-        False,
-        [
-            f"gate server_alive failed: found 1, allowed at most 0 ({alive})",
-            f"gate clock failed: found 12 ms, allowed at most 10 ms ({clock})",
-            "tikv on kv-1 was ended by signal SIGKILL; the last lines of its log: nothing",
-        ],
-    )
+    failed = (GateResult(**by_name[name]).why for name in ("server_alive", "clock"))
+    killed = ended_servers.ended("tikv", "kv-1", ended_servers.by_exit_code(137), [])
+    one["valid"] = False
+    one["reasons"] = [dataclasses.asdict(why) for why in (*failed, killed)]
 
     def differing() -> list[str | None]:
         found = verified(forged(good, {"trials.json": as_json(trials)}))

@@ -94,8 +94,11 @@ def upgrade() -> None:
         "gate",
         Column("status", String(16), nullable=False),
         Column("observed", Double),
-        Column("sentence", DOCUMENT, nullable=False),
         Column("kind", String(16), nullable=False),
+        Column("least", Double),
+        Column("most", Double),
+        Column("unit", String(16), nullable=False),
+        Column("own", DOCUMENT, nullable=False),
     )
     _of_campaign(
         "verdicts",

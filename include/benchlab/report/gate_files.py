@@ -1,0 +1,34 @@
+"""Reads the definitions of the gates: every ``configs/quality/*.yaml``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchlab.analysis.gates import gates
+from benchlab.analysis.gates.gates import Gate
+from benchlab.errors import SpecError
+from benchlab.plan.documents import from_yaml, read_text
+
+
+def load(path: Path) -> tuple[Gate, ...]:
+    """Read one file of gates.
+
+    Raises:
+        SpecError: it cannot be read or a gate in it is wrong; names the file and the gate.
+    """
+    return gates.parse(from_yaml(read_text(path), str(path)), str(path))
+
+
+def load_all(directory: Path) -> tuple[Gate, ...]:
+    """Read all gates of a directory, in the order of the files' names.
+
+    Example:
+        ``load_all(home.configs / "quality")[0].column``
+
+    Raises:
+        SpecError: as for :func:`load`; or there is no file, or two files have a gate of one id.
+    """
+    files = {str(path): load(path) for path in sorted(directory.glob("*.yaml"))}
+    if not files:
+        raise SpecError(f"{directory}: no *.yaml with gates in it, and no trial is valid unjudged")
+    return gates.joined(files)
