@@ -15,7 +15,7 @@ import pytest
 
 from benchlab import home, workloads
 from benchlab import targets as targets_module
-from benchlab.campaign import recovery, report_types, sequence
+from benchlab.campaign import report_types, state
 from tests.airflow.conftest import PROJECT, told
 from tests.airflow.test_flow import describe, downstream, leaves
 
@@ -78,7 +78,7 @@ def test_two_versions_are_refused_where_the_dag_prepares_one(airflow_env: dict[s
 
 def test_a_campaign_gives_a_trial_up_before_airflow_does(dags: dict[str, Any]) -> None:
     """Else what it has measured would not be published."""
-    tries = sequence.TRIES + recovery.MOST * recovery.TRIES
+    tries = state.TRIES * (1 + state.MOST_RECOVERIES)
     assert all(dags[name]["tasks"]["trials"]["retries"] >= tries for name in ON_EC2)
 
 

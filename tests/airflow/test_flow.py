@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from benchlab.campaign import recovery
+from benchlab.campaign import state
 from tests.airflow.conftest import PROJECT, run_python, told
 
 DESCRIBE = """
@@ -166,7 +166,7 @@ def test_trials_run_one_at_a_time_and_are_tried_again(dag: dict[str, Any]) -> No
         assert task["mapped"]
         assert task["one_at_a_time"] == 1
         # A trial and the deployment before it may each fail as often as the campaign tries them.
-        assert task["retries"] >= 2 * (recovery.TRIES - 1)
+        assert task["retries"] >= 2 * (state.TRIES - 1)
 
 
 def test_a_plan_waits_for_a_mirror_that_does_not_answer(dag: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ from benchlab.engines.server import Availability, BaseEngine, Instance
 from benchlab.errors import CommandError, TargetError
 from benchlab.hosts.executor import Completed, Executor, JobStatus, tagged
 from benchlab.hosts.lock import Holder
+from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import Side
 from benchlab.plan.spending import Spending
@@ -240,6 +241,10 @@ class FakeBalancer:
 
 class FakeDeployment:
     """Both sides of a plan, deployed on a :class:`FakeExecutor`."""
+
+    can = Capabilities()
+    client_program: str | None = None
+    client_path: str | None = None
 
     def __init__(self, plan: Plan, executor: FakeExecutor, password: str = "made up") -> None:
         self.executor = executor

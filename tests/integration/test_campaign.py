@@ -229,8 +229,9 @@ with Store(here.store_url, here.objects) as store:
     work = campaigns.begin(here, store, spec, sys.argv[1])
     work.register()
     work.provision()
+    sides = work.deployments
     for side in SIDES:
-        for stage in (work.deploy, work.load, work.analyze, work.back_up):
+        for stage in (sides.deploy, sides.load, sides.analyze, sides.back_up):
             stage(side)
 """
 

@@ -7,25 +7,21 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
-from benchlab import targets
 from benchlab.campaign import preload
 from benchlab.campaign.deployment import client_config, endpoint
-from benchlab.campaign.sequence import TrialSequence
+from benchlab.campaign.remaining import Remaining
 from benchlab.campaign.state import StateFile
 from benchlab.campaign.step_times import StepClock
 from benchlab.campaign.stored import StoredCampaign
 from benchlab.engines.database import OPEN_USER, Database
 from benchlab.errors import BenchlabError, SpecError, TargetError, UnreachableError
-from benchlab.home import Home
-from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import at_once
 from benchlab.hosts.lock import fence
 from benchlab.plan.rates import TimedStep
 from benchlab.plan.report_type import Side
 from benchlab.plan.steps import minutes_with_end
 from benchlab.results import ended_servers
-from benchlab.results.records import Campaign, Condition, Moment
-from benchlab.results.store import Store
+from benchlab.results.records import Condition, Moment
 from benchlab.targets.target import LOAD_THREADS, Balancer, BaseTarget
 from benchlab.workloads.client import Endpoint, Session, program_of
 from benchlab.workloads.workload import Query
@@ -42,41 +38,31 @@ def by_client(engine: Database) -> Query | None:
     return None
 
 
-class Preparation(StoredCampaign):
-    """A campaign whose sides can be prepared; each stage can be repeated.
+class Deployments:
+    """Prepares the sides of one campaign; each stage can be repeated.
 
     Args:
-        target: where it runs; None: what its report type names.
-        state: how far it is; None: the file in its directory.
-
-    Attributes:
-        sequence: its trials.
+        target: where they are deployed.
+        clock: keeps what the stages take.
     """
 
     def __init__(
         self,
-        home: Home,
-        store: Store,
-        campaign: Campaign,
-        access: Access | None = None,
-        target: BaseTarget | None = None,
-        state: StateFile | None = None,
+        of: StoredCampaign,
+        target: BaseTarget,
+        state: StateFile,
+        remaining: Remaining,
+        clock: StepClock,
     ) -> None:
-        super().__init__(home, store, campaign, access)
-        self.target = target or targets.by_name()[self.spec.target](
-            home, campaign.id, self.plan, self.spec, self.access
-        )
-        self.state = state or StateFile(self.directory)
-        self.target.client_program = campaign.environment.get("client_program")
-        self.target.client_path = campaign.client_path
-        self.sequence = TrialSequence(home, store, campaign, self.target, self.state)
-        self.sequence.lay_out = self.prepare
-        self._clock = StepClock(self, self.state)
+        self.home, self.store, self.campaign = of.home, of.store, of.campaign
+        self.spec, self.plan, self.directory = of.spec, of.plan, of.directory
+        self.workload, self.note = of.workload, of.note
+        self.target, self.state, self.remaining, self._clock = target, state, remaining, clock
 
     @property
     def in_order(self) -> tuple[Side, ...]:
         """The sides of the current deployment, the one that is prepared first before the other."""
-        return self.plan.in_order(self.sequence.current())
+        return self.plan.in_order(self.remaining.current())
 
     def prepare(self, query_on: QueryOn = by_client) -> None:
         """All stages of all sides from :meth:`deploy` to :meth:`back_up`, of one deployment."""
@@ -101,12 +87,12 @@ class Preparation(StoredCampaign):
             TargetError: a server is not of the version, or not the build, that was asked for.
             SpecError: a parameter has no effect in this version.
         """
-        self._begin("deploy", side, deployment=self.sequence.current())
-        self.sequence.abandon_cut_pairs()
+        self._begin("deploy", side, deployment=self.remaining.current())
+        self.remaining.abandon_cut_pairs()
         for deployed in self.target.sides:
             self.target.balancer(deployed).stop()
             self.target.engine(deployed).stop()
-        self.target.begin_deployment(self.sequence.current())
+        self.target.begin_deployment(self.remaining.current())
         engine = self.target.engine(side)
         engine.deploy()
         with self._watched("deploy", side):  # before data are loaded, which takes an hour
@@ -226,7 +212,7 @@ class Preparation(StoredCampaign):
             raise failed[0]
 
     def _open_account(self, side: Side) -> None:
-        if self._endpoint(side).user == OPEN_USER:
+        if self.endpoint(side).user == OPEN_USER:
             self.target.engine(side).open_account()
 
     def _loaded(self, side: Side) -> None:
@@ -326,7 +312,7 @@ class Preparation(StoredCampaign):
 
     def _begin(self, phase: str, side: Side, **facts: int) -> None:
         """Begin a stage of a side; first ends what an earlier try that died left running."""
-        spending, number = self.target.spending(), self.sequence.current()
+        spending, number = self.target.spending(), self.remaining.current()
         which = f"deployment {number} of {self.plan.deployments}" * (self.plan.deployments > 1)
         said = filter(None, (which, str(spending or "")))
         self.note("prepare", f"{phase} {side}", "; ".join(said))
@@ -398,7 +384,7 @@ class Preparation(StoredCampaign):
         self, side: Side, port: int | None = None, threads: int | None = None
     ) -> list[str]:
         """The command that loads the dataset, by default through the side's own load balancer."""
-        record, to = self.store.campaign(self.campaign.id), self._endpoint(side)
+        record, to = self.store.campaign(self.campaign.id), self.endpoint(side)
         session = Session(
             dataclasses.replace(to, port=port or to.port),
             str(client_config(self.target, side)),
@@ -409,7 +395,8 @@ class Preparation(StoredCampaign):
         program = program_of(record.client.program, self.workload.PROGRAMS)
         return program.started(self.workload.prepare_command(session), record.client_path)
 
-    def _endpoint(self, side: Side) -> Endpoint:
+    def endpoint(self, side: Side) -> Endpoint:
+        """Where and as whom the client reaches a side."""
         password = self.home.password(self.campaign.id)
         client = self.store.campaign(self.campaign.id).client
         return endpoint(self.target, side, self.workload, client, password)

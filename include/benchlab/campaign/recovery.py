@@ -9,46 +9,128 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
-from benchlab.campaign.state import Recovery, StateFile
+from benchlab.campaign import trial
+from benchlab.campaign.money import Money
+from benchlab.campaign.state import MOST_RECOVERIES, TRIES, Loss, StateFile
+from benchlab.campaign.stored import StoredCampaign
 from benchlab.errors import BenchlabError, TryFailedError
-from benchlab.plan.steps import PlanStep
+from benchlab.language import message
+from benchlab.plan.order import PlannedTrial
+from benchlab.plan.steps import PlanStep, minutes_after_trials, trial_minutes
+from benchlab.results.records import REPLACED, SPOT_HOSTS, TrialResult
+from benchlab.targets.target import Deployment
 
-# So often hosts are replaced in one campaign, and so often each of that is tried.
-MOST = 2
-TRIES = 3
 PREPARING = frozenset({"provision", "prepare", "deploy", "load", "analyze", "check", "back up"})
 
 
-class Recoveries:
-    """The recoveries of one campaign: ``Recoveries(StateFile(home.campaign("c1"))).pending``."""
+class Recovery:
+    """Replaces the hosts of one campaign that are lost.
 
-    def __init__(self, state: StateFile) -> None:
-        self._state = state
+    Args:
+        redo: replaces them, prepares both sides again, and returns the names of the hosts that are
+            others than before; None: cannot be done.
+    """
+
+    def __init__(
+        self,
+        of: StoredCampaign,
+        deployment: Deployment,
+        state: StateFile,
+        money: Money,
+        redo: Callable[[], Collection[str]] | None,
+    ) -> None:
+        self.store, self.campaign, self._note = of.store, of.campaign, of.note
+        self.spec, self.plan = of.spec, of.plan
+        self.deployment, self._state, self.money, self._redo = deployment, state, money, redo
+
+    def is_whole(self, planned: PlannedTrial, attempt: int, results: Sequence[TrialResult]) -> bool:
+        """Whether all hosts are there; replaces those that are lost, if that can be.
+
+        EC2 is asked where something went wrong before.
+        """
+        if self._redo is None or self.money.stopped() is not None:
+            return True
+        latest = max(results, key=lambda result: result.ended_at, default=None)
+        state = self._state.read()
+        wrong = latest is not None and not latest.valid
+        if wrong or state.tried(planned.id, attempt).tries or self.pending:
+            self.note_lost()
+        if (pending := self.pending) is None:
+            return True
+        rest = trial_minutes(self.spec, planned) + minutes_after_trials(self.plan.steps)
+        needed = minutes(self.plan.steps) + rest
+        if not self.money.allows(f"replacing {', '.join(pending.hosts)}", needed):
+            return False
+        try:
+            done = self.go_on(partial(self._replace, self._redo, planned, attempt))
+        except TryFailedError as error:
+            self._note("provision", "failed", str(error))
+            raise
+        if done is None:
+            why = "; ".join(f"{name}: {reason}" for name, reason in pending.hosts.items())
+            self.money.stop("lost", f"hosts were lost and are not replaced any more: {why}")
+            return False
+        self.store.add_to_environment(self.campaign.id, REPLACED, self.told())
+        self._note("provision", "replaced", ", ".join(done.hosts))
+        return True
+
+    def _replace(
+        self, redo: Callable[[], Collection[str]], planned: PlannedTrial, attempt: int
+    ) -> Collection[str]:
+        others = redo()
+        # What its client has printed was measured on the fleet as it was.
+        self.deployment.executor.forget_job(trial.client_job(planned, attempt))
+        return others
+
+    def whole(self, collected: trial.Collected) -> trial.Collected:
+        """What was collected, invalid if a host was lost meanwhile.
+
+        Where every host is on demand, EC2 is only asked if something went wrong: it takes half a
+        second.
+        """
+        result = collected.result
+        spot = self.store.campaign(self.campaign.id).environment.get(SPOT_HOSTS)
+        lost = self.note_lost() if spot or not result.valid else {}
+        if not lost or not result.valid:
+            return collected
+        why = tuple(message("reason-host-lost", host=host, why=lost[host]) for host in lost)
+        return replace(collected, result=replace(result, valid=False, reasons=why))
+
+    def note_lost(self) -> dict[str, str]:
+        """Hosts that are lost, with the reason of each; they will be replaced."""
+        if self._redo is None or not (lost := dict(self.deployment.lost())):
+            return {}
+        if (pending := self.pending) is None or lost.keys() - pending.hosts.keys():
+            self.lose(lost, len(self.store.trials(self.campaign.id)))
+            for name, reason in lost.items():
+                self._note("trial", "lost", f"{name}: {reason}")
+        return lost
 
     @property
-    def all(self) -> Sequence[Recovery]:
+    def all(self) -> Sequence[Loss]:
         """In order."""
-        return self._state.read().recoveries
+        return self._state.read().losses
 
     @property
-    def pending(self) -> Recovery | None:
+    def pending(self) -> Loss | None:
         """The one that is not done; None if there is none."""
         return next((found for found in self.all if not found.done), None)
 
     def lose(self, hosts: Mapping[str, str], after: int) -> None:
         """Note that hosts were lost; those lost while others are replaced are part of that."""
         state = self._state.read()
-        *done, last = state.recoveries or [Recovery({}, after, done=True)]
+        *done, last = state.losses or [Loss({}, after, done=True)]
         if last.done:
-            every = (*self.all, Recovery(dict(hosts), after))
+            every = (*self.all, Loss(dict(hosts), after))
         else:
             every = (*done, replace(last, hosts={**last.hosts, **hosts}))
         # A client that was started has gone with them: it is neither waited for nor adopted.
-        trial = state.trial and replace(state.trial, client=None)
-        self._state.to("lose hosts", recoveries=every, trial=trial)
+        measured = state.trial and replace(state.trial, client=None)
+        self._state.to("lose hosts", losses=every, trial=measured)
 
-    def go_on(self, redo: Callable[[], Collection[str]]) -> Recovery | None:
+    def go_on(self, redo: Callable[[], Collection[str]]) -> Loss | None:
         """Try to finish what is pending.
 
         Args:
@@ -62,10 +144,10 @@ class Recoveries:
             TryFailedError: this try failed; the next one may succeed.
         """
         *earlier, last = self.all
-        if last.tries >= TRIES or len(earlier) >= MOST:
+        if last.tries >= TRIES or len(earlier) >= MOST_RECOVERIES:
             return None
         last = replace(last, tries=last.tries + 1)
-        self._state.to("replace hosts", recoveries=(*earlier, last))
+        self._state.to("replace hosts", losses=(*earlier, last))
         try:
             others = redo()
         except BenchlabError as error:
@@ -78,7 +160,7 @@ class Recoveries:
         # What was seen of the fleet as it was says nothing of this one.
         self._state.to(
             "have replaced hosts",
-            recoveries=(*earlier, last),
+            losses=(*earlier, last),
             registered_at=time.time(),
             calm=False,
             probed=False,

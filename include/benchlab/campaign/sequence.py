@@ -6,37 +6,34 @@ import contextlib
 import dataclasses
 import statistics
 import time
-from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any
 
 from benchlab import workloads
 from benchlab.analysis.gates import gates
 from benchlab.analysis.gates.gates import Gate
-from benchlab.analysis.verdict import usable_trials
 from benchlab.campaign import calm, preload, recovery, trial
 from benchlab.campaign.deployment import TrialSetup
-from benchlab.campaign.progress import ProgressLog, ProgressNote
-from benchlab.campaign.recovery import Recoveries
-from benchlab.campaign.state import Begun, StateFile
+from benchlab.campaign.money import Money
+from benchlab.campaign.progress import ProgressNote
+from benchlab.campaign.recovery import Recovery
+from benchlab.campaign.remaining import Remaining
+from benchlab.campaign.state import TRIES, Begun, StateFile
+from benchlab.campaign.stored import StoredCampaign
 from benchlab.errors import (
     BenchlabError,
     LockHeldError,
     NotMeasuredError,
     StoreError,
-    TargetError,
     TryFailedError,
 )
-from benchlab.home import Home
 from benchlab.hosts import probes
 from benchlab.hosts.lock import fence
 from benchlab.language import message, said_by
 from benchlab.plan.order import PlannedTrial
-from benchlab.plan.spending import Spending
 from benchlab.plan.steps import (
     SKIPPED_TASK_S,
     minutes_after_trials,
@@ -44,47 +41,39 @@ from benchlab.plan.steps import (
     trial_minutes,
 )
 from benchlab.report import gate_files
-from benchlab.results.records import REPLACED, SPOT_HOSTS, STOPPED, Campaign, Stop, TrialResult
-from benchlab.results.store import Store
+from benchlab.results.records import TrialResult
 from benchlab.targets.target import Deployment
 
 # A repeated task waits for the process that it repeats, as long as a trial takes plus this.
 FENCE_SLACK_S = 600.0
-# After this many failed tries a trial counts as one that cannot be executed; after this many such
-# trials in a row the campaign is given up. A deployment is tried as often.
-TRIES = recovery.TRIES
 
 
 class TrialSequence:
     """The trials of one campaign.
 
-    Attributes:
-        spending: of rented hosts, when this process last began a trial.
-        redo: replaces hosts that are lost and prepares both sides again; None: cannot be done.
-        lay_out: deploys and prepares both sides for the :meth:`current` deployment.
+    Args:
+        deployment: where the sides are deployed.
+        prepare: deploys and prepares both sides for the current deployment.
 
     Example:
-        ``TrialSequence(home, store, campaign, target, state).measure_next()``
+        ``CampaignRun.open(home, store, "c1").sequence.measure_next()``
     """
 
     def __init__(
         self,
-        home: Home,
-        store: Store,
-        campaign: Campaign,
+        of: StoredCampaign,
         deployment: Deployment,
         state: StateFile,
+        remaining: Remaining,
+        money: Money,
+        recovery: Recovery,
+        prepare: Callable[[], object],
     ) -> None:
-        self.home, self.store, self.campaign = home, store, campaign
-        self.deployment = deployment
-        self.spec, self.plan = campaign.report_type, campaign.plan
-        self.directory: Path = home.campaign(campaign.id)
-        self.progress = ProgressLog(self.directory / "progress.jsonl")
-        self.spending: Spending | None = None
-        self.redo: Callable[[], Collection[str]] | None = None
-        self.lay_out: Callable[[], object] = _no_other_deployment
-        self.state = state
-        self.recoveries = Recoveries(self.state)
+        self.home, self.store, self.campaign = of.home, of.store, of.campaign
+        self.spec, self.plan, self.directory = of.spec, of.plan, of.directory
+        self.progress, self._note = of.progress, of.note
+        self.deployment, self.state, self.remaining = deployment, state, remaining
+        self.money, self.recovery, self.prepare = money, recovery, prepare
 
     def measure_next(self, attempt: int = 1) -> TrialResult | None:
         """Execute the first planned trial that has no result yet, and store its result.
@@ -97,9 +86,9 @@ class TrialSequence:
             attempt: 1 for the plan; 2, 3, ... for the pairs of blocks measured again.
 
         Returns:
-            The trial's result; None if nothing is left to do, or measuring is :meth:`stopped`. A
-            trial that could not be executed in ``TRIES`` tries is stored as invalid, with the
-            error as its reason.
+            The trial's result; None if nothing is left to do, or measuring is stopped. A trial that
+            could not be executed in ``TRIES`` tries is stored as invalid, with the error as its
+            reason.
 
         Raises:
             NotMeasuredError: the last ``TRIES`` trials could not be executed; no more are tried.
@@ -144,114 +133,26 @@ class TrialSequence:
         Raises:
             NotMeasuredError, LockHeldError, StoreError: as :meth:`measure_next`.
         """
-        for attempt in self._attempts:
+        for attempt in self.remaining.attempts:
             _until_none(partial(self.measure_next, attempt))
 
     def repeats(self, attempt: int) -> list[PlannedTrial]:
-        """The trials that ``attempt`` (2, 3, ...) has to measure again, in plan order.
-
-        They are of the deployment that was measured last. What an earlier one lacks stays missing:
-        its data are gone, and in another one it would be another pair of blocks.
-        """
-        if self.stopped() is not None:
+        """See :meth:`Remaining.to_repeat`; none where no more trials are measured."""
+        if self.money.stopped() is not None:
             return []
-        return self._to_repeat(self.store.trials(self.campaign.id), attempt)
-
-    def current(self) -> int:
-        """The deployment that is measured now, from 1: no earlier one is measured any more.
-
-        It follows from what is stored: the one of the latest round, or the next one once nothing
-        of that is left.
-        """
-        if self.plan.deployments == 1:
-            return 1
-        results = self.store.trials(self.campaign.id)
-        latest = self._latest(results)
-        left = (trial for attempt in self._attempts for trial in self._left(results, attempt))
-        if any(self.plan.deployment_of(trial.round) == latest for trial in left):
-            return latest
-        return min(latest + 1, self.plan.deployments)
-
-    def abandon_cut_pairs(self) -> None:
-        """Invalidate pairs of blocks that were interrupted, before a side is deployed again.
-
-        Otherwise their two blocks would come from two deployments.
-        """
-        size = Counter(planned.pair for planned in self.plan.trials)
-        measured: dict[tuple[tuple[int, str], int], list[TrialResult]] = {}
-        for result in self.store.trials(self.campaign.id):
-            measured.setdefault((result.trial.pair, result.attempt), []).append(result)
-        for (pair, attempt), members in measured.items():
-            if len(members) == size[pair] or not all(member.valid for member in members):
-                continue  # complete, or measured again anyway
-            for member in members:
-                reason = message("reason-cut")
-                self.store.invalidate(self.campaign.id, member.trial.id, attempt, reason)
-
-    def stopped(self) -> Stop | None:
-        """Why no more trials are measured, though some are left; None if they are.
-
-        What the hosts may still cost does not suffice for another trial with all that follows, or
-        hosts were lost and could not be replaced.
-        """
-        found: Stop | None = self.store.campaign(self.campaign.id).environment.get(STOPPED)  # type: ignore[assignment]
-        return found
-
-    @property
-    def _attempts(self) -> range:
-        return range(1, self.spec.repeat_limit + 2)
-
-    def _latest(self, results: Sequence[TrialResult]) -> int:
-        """The deployment that was measured last, from 1."""
-        return self.plan.deployment_of(max((r.trial.round for r in results), default=1))
-
-    def _to_repeat(self, results: Sequence[TrialResult], attempt: int) -> list[PlannedTrial]:
-        if attempt not in self._attempts:
-            return []
-        earlier = [result for result in results if result.attempt < attempt]
-        pairs = set(usable_trials.invalid_pairs(self.plan, earlier))
-        there = self._latest(results)
-        return [
-            planned
-            for planned in self.plan.trials
-            if planned.pair in pairs and self.plan.deployment_of(planned.round) == there
-        ]
-
-    def _left(self, results: Sequence[TrialResult], attempt: int) -> list[PlannedTrial]:
-        wanted = self.plan.trials if attempt == 1 else self._to_repeat(results, attempt)
-        done = {result.trial.id for result in results if result.attempt == attempt}
-        return [planned for planned in wanted if planned.id not in done]
+        return self.remaining.to_repeat(self.store.trials(self.campaign.id), attempt)
 
     def _can_pay(self, left: Sequence[PlannedTrial], results: Sequence[TrialResult]) -> bool:
         """Whether the first of these trials can be paid, with all that follows; notes if not."""
-        if self.stopped() is not None:
+        if self.money.stopped() is not None:
             return False
-        self.spending = self.deployment.spending()
-        if self.spending is None:
-            return True
         took_s = [(r.ended_at - r.started_at).total_seconds() for r in results if r.executed]
         needed = (
             max(trial_minutes(self.spec, left[0]), statistics.median(took_s or [0.0]) / 60)
             + minutes_after_trials(self.plan.steps)
             + len(left) * SKIPPED_TASK_S / 60
         )
-        if self.spending.allows(needed):
-            return True
-        self._stop_for_money(self.spending, "another trial, with giving the hosts back,", needed)
-        return False
-
-    def _stop_for_money(self, spending: Spending, what: str, needed: float) -> None:
-        stop: Stop = "limit" if spending.ends_by_limit else "lifetime"
-        self._stop(
-            stop,
-            f"{spending} spent; {what} takes about "
-            f"{needed:.1f} min of the {spending.minutes_left:.1f} min that are left until "
-            + ("the limit is reached" if stop == "limit" else "the hosts end themselves"),
-        )
-
-    def _stop(self, stop: Stop, why: str) -> None:
-        self.store.add_to_environment(self.campaign.id, STOPPED, stop)
-        self.progress.note("measure", "stopped", why)
+        return self.money.allows("another trial, with giving the hosts back,", needed)
 
     # Deployments
 
@@ -262,9 +163,10 @@ class TrialSequence:
         their own.
         """
         results = self.store.trials(self.campaign.id)
-        following = self._left(results, 1)[:1] if attempt == 1 else []
-        if any(self.plan.deployment_of(t.round) != self._latest(results) for t in following):
-            for again in self._attempts[1:]:
+        latest = self.remaining.latest(results)
+        following = self.remaining.left(results, 1)[:1] if attempt == 1 else []
+        if any(self.plan.deployment_of(trial.round) != latest for trial in following):
+            for again in self.remaining.attempts[1:]:
                 _until_none(partial(self._measure_next, again))
 
     def _has_its_deployment(self, planned: PlannedTrial) -> bool:
@@ -275,104 +177,32 @@ class TrialSequence:
         """
         number = self.plan.deployment_of(planned.round)
         state = self.state.read()
-        if self.stopped() is not None or state.is_ready(self.plan.sides, number):
+        if self.money.stopped() is not None or state.is_ready(self.plan.sides, number):
             return True
         name = f"deployment {number} of {self.plan.deployments}"
         needed = preparing_minutes(self.plan.steps, number)
         needed += trial_minutes(self.spec, planned) + minutes_after_trials(self.plan.steps)
-        spending = self.deployment.spending()
-        if spending is not None and not spending.allows(needed):
-            self._stop_for_money(spending, f"{name}, with a trial and the end,", needed)
+        if not self.money.allows(f"{name}, with a trial and the end,", needed):
             return False
         tries = state.failed_deployments + 1
         try:
-            self.lay_out()
+            self.prepare()
         except (LockHeldError, StoreError, NotMeasuredError):
             raise
         except BenchlabError as error:
-            self.progress.note("prepare", "failed", f"{name}, try {tries} of {TRIES}: {error}")
+            self._note("prepare", "failed", f"{name}, try {tries} of {TRIES}: {error}")
             # Other hosts are prepared for this deployment as well, as often as that is allowed.
-            if not self._note_lost():
+            if not self.recovery.note_lost():
                 self.state.to("fail to deploy", failed_deployments=tries)
                 if tries == TRIES:
-                    self._stop("deployment", f"{name} failed {TRIES} times: {error}")
+                    self.money.stop("deployment", f"{name} failed {TRIES} times: {error}")
                     return False
             raise TryFailedError(f"{name}, try {tries} of {TRIES}: {error}") from error
         return True
 
-    # Hosts that are lost
-
-    def _has_its_hosts(
-        self, planned: PlannedTrial, attempt: int, results: Sequence[TrialResult]
-    ) -> bool:
-        """Whether all hosts are there; replaces those that are lost, if that can be.
-
-        EC2 is asked where something went wrong before.
-        """
-        if self.redo is None or self.stopped() is not None:
-            return True
-        latest = max(results, key=lambda result: result.ended_at, default=None)
-        wrong = latest is not None and not latest.valid
-        if wrong or self._tries(planned, attempt) or self.recoveries.pending:
-            self._note_lost()
-        if (pending := self.recoveries.pending) is None:
-            return True
-        rest = trial_minutes(self.spec, planned) + minutes_after_trials(self.plan.steps)
-        needed = recovery.minutes(self.plan.steps) + rest
-        spending = self.deployment.spending()
-        if spending is not None and not spending.allows(needed):
-            self._stop_for_money(spending, f"replacing {', '.join(pending.hosts)}", needed)
-            return False
-        try:
-            done = self.recoveries.go_on(partial(self._replace, self.redo, planned, attempt))
-        except TryFailedError as error:
-            self.progress.note("provision", "failed", str(error))
-            raise
-        if done is None:
-            why = "; ".join(f"{name}: {reason}" for name, reason in pending.hosts.items())
-            self._stop("lost", f"hosts were lost and are not replaced any more: {why}")
-            return False
-        self.store.add_to_environment(self.campaign.id, REPLACED, self.recoveries.told())
-        self.progress.note("provision", "replaced", ", ".join(done.hosts))
-        return True
-
-    def _replace(
-        self, redo: Callable[[], Collection[str]], planned: PlannedTrial, attempt: int
-    ) -> Collection[str]:
-        others = redo()
-        # What its client has printed was measured on the fleet as it was.
-        self.deployment.executor.forget_job(trial.client_job(planned, attempt))
-        return others
-
-    def _whole(self, collected: trial.Collected) -> trial.Collected:
-        """What was collected, invalid if a host was lost meanwhile.
-
-        Where every host is on demand, EC2 is only asked if something went wrong: it takes half a
-        second.
-        """
-        result = collected.result
-        spot = self.store.campaign(self.campaign.id).environment.get(SPOT_HOSTS)
-        lost = self._note_lost() if spot or not result.valid else {}
-        if not lost or not result.valid:
-            return collected
-        why = tuple(message("reason-host-lost", host=host, why=lost[host]) for host in lost)
-        return dataclasses.replace(
-            collected, result=dataclasses.replace(result, valid=False, reasons=why)
-        )
-
-    def _note_lost(self) -> dict[str, str]:
-        """Hosts that are lost, with the reason of each; they will be replaced."""
-        if self.redo is None or not (lost := dict(self.deployment.lost())):
-            return {}
-        if (pending := self.recoveries.pending) is None or lost.keys() - pending.hosts.keys():
-            self.recoveries.lose(lost, len(self.store.trials(self.campaign.id)))
-            for name, reason in lost.items():
-                self.progress.note("trial", "lost", f"{name}: {reason}")
-        return lost
-
     def _fenced(self) -> AbstractContextManager[float]:
         limit_s = self.spec.seconds + self.spec.warmup_seconds + FENCE_SLACK_S
-        if self.recoveries.pending is not None:
+        if self.recovery.pending is not None:
             limit_s += 2 * 60 * recovery.minutes(self.plan.steps)
         if self.plan.deployments > 1:  # between two of them, repeats and the next one's preparation
             limit_s += 2 * 60 * self.plan.minutes
@@ -385,11 +215,11 @@ class TrialSequence:
     def _begin_next(self, attempt: int) -> Begun | TrialResult | None:
         results = self.store.trials(self.campaign.id)
         self._refuse_if_none_can_be_executed(results)
-        left = self._left(results, attempt)
+        left = self.remaining.left(results, attempt)
         if not left:
             return None
         planned = left[0]
-        if not self._has_its_hosts(planned, attempt, results):
+        if not self.recovery.is_whole(planned, attempt, results):
             return None
         if not self._has_its_deployment(planned):
             return None
@@ -400,7 +230,7 @@ class TrialSequence:
         preload.wait()
         self.deployment.acquire(self.campaign.origin)
         if not begun and (why := self.deployment.changed(planned.side)) is not None:
-            self._stop("changed", why)
+            self.money.stop("changed", why)
             return None
         if not results:
             self._wait_for_calm()
@@ -427,7 +257,7 @@ class TrialSequence:
             if any(g.gate == "dataset" and g.status == "pass" for g in collected.result.gates):
                 self.state.to("compare dataset", planned.side, compared=True)
             self._to("measure", planned, begun.attempt)
-            collected = self._whole(collected)
+            collected = self.recovery.whole(collected)
             result = self._keep(collected)
         except NotMeasuredError:
             raise
@@ -452,7 +282,7 @@ class TrialSequence:
             self.deployment.executors(),
             gates.most(self._gates, "other_work_ratio", fleet=self.spec.topology is not None),
             60 * self.plan.minutes,
-            lambda phase, note: self.progress.note("trial", phase, note),
+            lambda phase, note: self._note("trial", phase, note),
         )
         self.state.to("wait for calm", calm=True)
 
@@ -463,7 +293,7 @@ class TrialSequence:
         self.state.to("probe again", probed=True)
         if probes.FIRST not in self.store.campaign(self.campaign.id).environment:
             return
-        self.progress.note("trial", "probe the hosts", "")
+        self._note("trial", "probe the hosts", "")
         try:
             for side in self.deployment.sides:
                 self.deployment.balancer(side).stop()
@@ -471,7 +301,7 @@ class TrialSequence:
             if (found := self.deployment.probe_hosts()) is not None:
                 self.store.add_to_environment(self.campaign.id, probes.AGAIN, found)
         except BenchlabError as error:
-            self.progress.note("trial", "warning", f"the hosts were not probed again: {error}")
+            self._note("trial", "warning", f"the hosts were not probed again: {error}")
 
     def _tries(self, planned: PlannedTrial, attempt: int) -> int:
         """How often the trial has been tried."""
@@ -518,7 +348,7 @@ class TrialSequence:
         """Store a trial as invalid if its last try has failed; else raise TryFailedError."""
         tries = self._tries(planned, attempt)
         note = f"{planned.title}, try {tries} of {TRIES}: {error}"
-        self.progress.note("trial", "failed", note)
+        self._note("trial", "failed", note)
         if tries < TRIES:
             raise TryFailedError(f"{planned.title}, try {tries}: {error}") from error
         now = datetime.now(UTC)
@@ -589,13 +419,9 @@ class TrialSequence:
                 done=done,
                 total=len(self.plan.trials),
                 trial=planned.title,
-                note="; ".join([*again, *([str(self.spending)] if self.spending else [])]),
+                note="; ".join([*again, *([str(self.money.spent)] if self.money.spent else [])]),
             )
         )
-
-
-def _no_other_deployment() -> None:
-    raise TargetError("the campaign cannot deploy its sides anew here")
 
 
 def _until_none(measure: Callable[[], TrialResult | None]) -> None:

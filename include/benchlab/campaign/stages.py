@@ -13,12 +13,19 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from benchlab import targets
 from benchlab.analysis.gates import columns
 from benchlab.campaign import removal, step_times
 from benchlab.campaign.deployment import client_config
+from benchlab.campaign.money import Money
 from benchlab.campaign.outcome import Outcome
-from benchlab.campaign.preparation import Preparation, QueryOn, by_client
+from benchlab.campaign.preparation import Deployments, QueryOn, by_client
+from benchlab.campaign.recovery import Recovery
+from benchlab.campaign.remaining import Remaining
+from benchlab.campaign.sequence import TrialSequence
 from benchlab.campaign.state import StateFile
+from benchlab.campaign.step_times import StepClock
+from benchlab.campaign.stored import StoredCampaign
 from benchlab.engines import builds
 from benchlab.errors import (
     AtWorkError,
@@ -60,14 +67,20 @@ def new_id(report: str, now: datetime | None = None) -> str:
     return f"{report}-{(now or datetime.now(UTC)).strftime('%Y%m%dT%H%M%S')}"
 
 
-class CampaignRun(Preparation):
+class CampaignRun(StoredCampaign):
     """One campaign that runs; ``access`` makes AWS clients and reads SSH keys, if need be.
 
     Example:
         ``run(CampaignRun.create(home, store, spec, "c1", "benchlab run"))`` returns the files of
         its report.
 
+    Args:
+        target: where it runs; None: what its report type names.
+        state: how far it is; None: the file in its directory.
+
     Attributes:
+        deployments: its sides, deployed and prepared.
+        sequence: its trials.
         is_new: whether :meth:`create` found no campaign of this id in the store.
     """
 
@@ -80,10 +93,27 @@ class CampaignRun(Preparation):
         target: BaseTarget | None = None,
         state: StateFile | None = None,
     ) -> None:
-        super().__init__(home, store, campaign, access, target, state)
+        super().__init__(home, store, campaign, access)
         self.is_new = False  # set by `create`
-        if self.target.can.rents:
-            self.sequence.redo = self.replace_lost
+        self.target = target or targets.by_name()[self.spec.target](
+            home, campaign.id, self.plan, self.spec, access
+        )
+        self.target.client_program = campaign.environment.get("client_program")
+        self.target.client_path = campaign.client_path
+        self.state = state or StateFile(self.directory)
+        self._clock = StepClock(self, self.state)
+        remaining, money = Remaining(self), Money(self, self.target)
+        self.deployments = Deployments(self, self.target, self.state, remaining, self._clock)
+        redo = self.replace_lost if self.target.can.rents else None
+        self.sequence = TrialSequence(
+            self,
+            self.target,
+            self.state,
+            remaining,
+            money,
+            Recovery(self, self.target, self.state, money, redo),
+            self.deployments.prepare,
+        )
 
     @classmethod
     def create(
@@ -258,7 +288,7 @@ class CampaignRun(Preparation):
             environment[self.workload.TOOL] = facts["client_version"]
         self.store.set_environment(self.campaign.id, environment)
         for side in self.target.sides:
-            text = self.workload.config_file_text(self._endpoint(side))
+            text = self.workload.config_file_text(self.deployments.endpoint(side))
             self.target.executor.put(client_config(self.target, side), text, private=True)
         self._clock.ended("provision")
         if probe and not self.state.read().resumed:
@@ -302,7 +332,7 @@ class CampaignRun(Preparation):
         now.pop(probes.AGAIN, None)
         self.store.set_environment(self.campaign.id, now)
         self._probe()
-        self.prepare()
+        self.deployments.prepare()
         after = self.target.instances()
         return {name for name in after if after[name] != before.get(name)}
 
@@ -320,7 +350,9 @@ class CampaignRun(Preparation):
         found: dict[Side, tuple[Condition, ...]] = {}
         for side in self.target.sides:
             try:
-                found[side] = self.check(side, "last trial", query_on(self.target.engine(side)))
+                found[side] = self.deployments.check(
+                    side, "last trial", query_on(self.target.engine(side))
+                )
             except BenchlabError as error:
                 self.note("failed", f"check after last trial {side}", str(error))
         return found
@@ -447,7 +479,7 @@ def run(work: CampaignRun, *, wait: bool = False) -> list[Path]:
         raise
     try:
         work.provision()
-        work.prepare()
+        work.deployments.prepare()
         work.sequence.measure_all()
         work.check_after_trials()
         work.validate()

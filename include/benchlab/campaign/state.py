@@ -32,6 +32,11 @@ from benchlab.hosts.lock import fence
 from benchlab.language import Said
 from benchlab.plan.report_type import Side
 
+# After this many failed tries a trial counts as one that cannot be executed; after this many such
+# trials in a row the campaign is given up. A deployment, and replacing hosts, are tried as often.
+TRIES = 3
+MOST_RECOVERIES = 2
+
 # A change takes milliseconds, with a disk that is busy somewhat more.
 LOCK_LIMIT_S = 60.0
 
@@ -68,7 +73,7 @@ class Begun:
 
 
 @dataclass(frozen=True)
-class Recovery:
+class Loss:
     """One time that hosts were lost.
 
     Attributes:
@@ -136,7 +141,7 @@ class RunState:
     calm: bool = False
     probed: bool = False
     failed_deployments: int = 0
-    recoveries: tuple[Recovery, ...] = ()
+    losses: tuple[Loss, ...] = ()
     sides: dict[Side, SideState] = field(default_factory=dict)
     trial: TrialState | None = None
     began: dict[str, float | None] = field(default_factory=dict)
@@ -284,7 +289,7 @@ class StateFile:
             registered_at=time.time(),
             resumed=before.resumed or bool(before.began),
             # Its fleet is whole.
-            recoveries=tuple(replace(one, done=True) for one in before.recoveries),
+            losses=tuple(replace(one, done=True) for one in before.losses),
         )
         self.to("register", **vars(anew))
 

@@ -142,6 +142,7 @@ class _Rehearsed(CampaignRun):
             client = fleet.client.address
             hosts = {h.name: self._host(_called(h), client, names) for h in fleet.hosts}
             self.target.rehearse_on(hosts, fleet)
+        vars(self.deployments)["_at_once"] = _one_by_one
         # Set on the instance, so that the target's class needs no code for it.
         vars(self.target)["acquire"] = lambda origin: None
         vars(self.target)["_package"] = lambda component, _: Path(f"<{component}.tar.gz>")
@@ -156,7 +157,7 @@ class _Rehearsed(CampaignRun):
 
     def all_stages(self) -> None:
         """Record all stages from the first deployment to the check after the last trial."""
-        self.prepare(lambda engine: self._ask)
+        self.deployments.prepare(lambda engine: self._ask)
         self._stage = "measure"
         setup = self.sequence.setup(self.plan.trials[0])
         cells = {(t.side, t.workload, t.threads, t.restore): t for t in self.plan.trials[::-1]}
@@ -167,10 +168,6 @@ class _Rehearsed(CampaignRun):
             for transition in ("try", "measure"):
                 self.state.to(transition, side, trial="any", attempt=1)
         self.check_after_trials(lambda engine: self._ask)
-
-    def _at_once(self, work: Mapping[Side, Callable[[], None]]) -> None:
-        for do in work.values():  # in a fixed order
-            do()
 
     def on_cloud(self) -> None:
         """Record what runs against a cluster of TiDB Cloud."""
@@ -190,7 +187,7 @@ class _Rehearsed(CampaignRun):
             self._stage = f"load{which}"
             engine = self.target.engine(side)
             engine.create_database()
-            self._keep(client, "", shell(self.prepare_command(side)))
+            self._keep(client, "", shell(self.deployments.prepare_command(side)))
             self._stage = f"analyze{which}"
             engine.analyze(list(self._rows))
         self._stage = "measure"
@@ -313,6 +310,11 @@ def _login(connection: str) -> ServerLogin:
 
 
 def _none(*_: object) -> None: ...
+
+
+def _one_by_one(work: Mapping[Side, Callable[[], None]]) -> None:
+    for do in work.values():  # in a fixed order
+        do()
 
 
 def _called(host: FleetHost) -> str:

@@ -105,7 +105,11 @@ def show_plan(
     if as_json:
         found = _sensitivity(home, resolved, planned, detect)
         sensitivity = asdict(found) if found else None
-        extra = {"client": client, "sensitivity": sensitivity, "undecided": [str(one) for one in undecided]}
+        extra = {
+            "client": client,
+            "sensitivity": sensitivity,
+            "undecided": [str(one) for one in undecided],
+        }
         document = {**planned.to_json(), **extra, "arrangements": arrangements}
         print(json.dumps(document, indent=2))
     elif commands:

@@ -27,7 +27,7 @@ from typing import Any
 from airflow.sdk import DAG, TaskGroup, TriggerRule, XComArg, chain, task
 
 from benchlab import home, targets, workloads
-from benchlab.campaign import recovery
+from benchlab.campaign import state
 from benchlab.plan.report_type import MAX_REPEATS, ReportSpec
 from benchlab.plan.steps import Preparation
 from benchlab_airflow.calendar import timetables
@@ -44,8 +44,8 @@ TRIAL_LIMIT = timedelta(hours=26)
 # A fleet's trial may fail as often as it is tried, and as often as replacing lost hosts is tried.
 # So may a trial before which both sides are deployed anew, as often as that is tried. The campaign
 # gives up first: then what it has measured is published.
-TRIAL_RETRIES = (2 + recovery.MOST) * recovery.TRIES
-LOCAL_RETRIES = 2 * (recovery.TRIES - 1)
+TRIAL_RETRIES = (2 + state.MOST_RECOVERIES) * state.TRIES
+LOCAL_RETRIES = 2 * (state.TRIES - 1)
 # Usually seconds; if the gates were edited, what is kept of years of campaigns is computed again.
 LONG_VIEW_LIMIT = timedelta(hours=2)
 WAIT_FOR_MACHINE = timedelta(hours=12)

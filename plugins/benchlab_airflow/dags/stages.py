@@ -167,22 +167,24 @@ def on_side(stage: Preparation, place: Place) -> Side | None:
     from benchlab_airflow.database_hook import query_on
 
     with _final_errors(*_UNFIT), _campaign() as work:
-        side = dict(zip(PLACES, work.in_order, strict=False)).get(place)
+        side = dict(zip(PLACES, work.deployments.in_order, strict=False)).get(place)
         if side is None:
             log.info("nothing to do: this campaign measures one version")
             return None
         log.info("%s: the %s side", side, place)
         if stage == "check":
-            _log_conditions(side, work.check(side, "load", query_on(work.target.engine(side))))
+            _log_conditions(
+                side, work.deployments.check(side, "load", query_on(work.target.engine(side)))
+            )
         else:
-            getattr(work, stage.replace(" ", "_"))(side)
+            getattr(work.deployments, stage.replace(" ", "_"))(side)
     return side
 
 
 def load() -> None:
     """Load the dataset of all sides: from a dataset snapshot, else by the client."""
     with _final_errors(*_UNFIT), _campaign() as work:
-        work.load(*work.in_order)
+        work.deployments.load(*work.deployments.in_order)
 
 
 def check_consistency() -> None:
@@ -226,8 +228,8 @@ def begin(attempt: int) -> Begun | dict[str, Any] | None:
     """
     with _final_errors(NotMeasuredError), _campaign() as work:
         begun = work.sequence.begin_next(attempt)
-        if work.sequence.spending is not None:
-            log.info("spent on the hosts: %s", work.sequence.spending)
+        if work.sequence.money.spent is not None:
+            log.info("spent on the hosts: %s", work.sequence.money.spent)
         return _told(work, begun) if begun is None or isinstance(begun, TrialResult) else begun
 
 
@@ -242,7 +244,7 @@ def collect(begun: Begun) -> dict[str, Any] | None:
 
 def _told(work: CampaignRun, result: TrialResult | None) -> dict[str, Any] | None:
     if result is None:
-        if stopped := work.sequence.stopped():
+        if stopped := work.sequence.money.stopped():
             why = {"lost": "hosts were lost", "deployment": "the sides could not be deployed anew"}
             otherwise = f"another trial would pass the {stopped} of the hosts"
             log.warning("not measured: %s", why.get(stopped, otherwise))

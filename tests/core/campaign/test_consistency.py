@@ -127,10 +127,9 @@ def campaign(store: Store, tmp_path: Path, **fields: Any) -> CampaignRun:
     store.add_campaign(record)
     for result in campaigns.results_of(record.plan, lambda _: 100.0):
         store.add_trial(record.id, result)
-    work = CampaignRun.open(Home(PROJECT, tmp_path), store, record.id)
+    deployment: Any = fakes.FakeDeployment(record.plan, fakes.FakeExecutor())
+    work = CampaignRun(Home(PROJECT, tmp_path), store, record, target=deployment)
     work.directory.mkdir(parents=True)
-    deployment = fakes.FakeDeployment(record.plan, fakes.FakeExecutor())
-    work.target = deployment  # type: ignore[assignment]  # has what a check asks a target for
     published = PublicationRecord(work.directory / "published")
     published.begin("an edition", ["files"])
     published.add("files", "report.html")
@@ -154,10 +153,10 @@ def test_both_moments_are_stored_with_the_other_facts_of_a_side(
     work = campaign(store, tmp_path)
     before = store.campaign("c1").facts
     for side in SIDES:
-        loaded = work.check(side, "load", Server().query)
+        loaded = work.deployments.check(side, "load", Server().query)
         states.prepared(work.state, [side], stages=["back up"])
         states.measured(work.state, side)
-        ended = work.check(side, "last trial", Server(no_o_id=1).query)
+        ended = work.deployments.check(side, "last trial", Server(no_o_id=1).query)
         wanted = dataclasses.replace(
             before[side], consistency={"load": loaded, "last trial": ended}
         )
@@ -169,7 +168,7 @@ def test_a_side_is_checked_alone_and_on_the_data_that_it_has(store: Store, tmp_p
     """Its server is started and the other one stopped; nothing is restored."""
     work = campaign(store, tmp_path)
     work.target.engine("baseline").start()
-    work.check("candidate", "last trial", Server().query)
+    work.deployments.check("candidate", "last trial", Server().query)
     log = [entry for entry in log_of(work) if not entry.startswith("run")]
     assert log == ["start server-baseline", "stop server-baseline", "start server-candidate"]
 
@@ -178,7 +177,7 @@ def test_a_load_that_is_not_consistent_ends_the_campaign(store: Store, tmp_path:
     """The error names side, clause and number, and the result is stored."""
     work = campaign(store, tmp_path)
     with pytest.raises(TargetError, match=r"candidate: .* 3\.3\.2\.4 .*\(7 viol.*load it ag"):
-        work.check("candidate", "load", Server(order_line=7).query)
+        work.deployments.check("candidate", "load", Server(order_line=7).query)
     (broken,) = [c for c in kept(store, "candidate", "load") if c.clause == "3.3.2.4"]
     assert broken.violations == 7
 
@@ -192,8 +191,8 @@ def kept(store: Store, side: Any, moment: Any) -> tuple[Condition, ...]:
 def test_a_database_that_lost_its_consistency_fails_the_run(store: Store, tmp_path: Path) -> None:
     """After the report is published; the verdict names side, clause and number."""
     work = campaign(store, tmp_path)
-    work.check("baseline", "last trial", Server().query)
-    work.check("candidate", "last trial", Server(w_ytd=2).query)
+    work.deployments.check("baseline", "last trial", Server().query)
+    work.deployments.check("candidate", "last trial", Server(w_ytd=2).query)
     with pytest.raises(NotMeasuredError) as caught:
         work.verdict()
     (said,) = [line for line in str(caught.value).splitlines() if "3.3.2" in line]
@@ -207,7 +206,7 @@ def test_consistent_sides_let_the_run_succeed(store: Store, tmp_path: Path) -> N
     """A campaign whose workload has no conditions needs none."""
     work = campaign(store, tmp_path)
     for side in SIDES:
-        work.check(side, "last trial", Server().query)
+        work.deployments.check(side, "last trial", Server().query)
     work.verdict()
     work.finish()
     assert store.campaign("c1").state == "complete"
@@ -221,7 +220,7 @@ def test_a_workload_without_conditions_is_not_checked(store: Store, tmp_path: Pa
         "dataset": {"tables": 1, "table_size": 10},
     }
     work = campaign(store, tmp_path, **sysbench)
-    assert work.check("baseline", "load", server.query) == ()
+    assert work.deployments.check("baseline", "load", server.query) == ()
     assert (server.asked, log_of(work)) == ([], [])
     assert store.campaign("c1").facts["baseline"].consistency == {}
     work.verdict()
@@ -232,7 +231,7 @@ def test_nothing_is_stored_of_a_side_that_cannot_be_asked(store: Store, tmp_path
     work, server = campaign(store, tmp_path), Server()
     server.broken_at = "FROM new_order"
     with pytest.raises(EngineError, match="the server is gone"):
-        work.check("baseline", "last trial", server.query)
+        work.deployments.check("baseline", "last trial", server.query)
     assert store.campaign("c1").facts["baseline"].consistency == {}
     with pytest.raises(NotMeasuredError, match=r"baseline: its consistency .* is not known"):
         work.verdict()
@@ -253,7 +252,7 @@ def test_without_a_query_the_mariadb_client_is_used(
         return [[str(cell) for cell in row] for row in server.query(statement.removeprefix(use))]
 
     monkeypatch.setattr(engine, "sql", sql)
-    assert len(work.check("baseline", "load")) == 5
+    assert len(work.deployments.check("baseline", "load")) == 5
     assert server.asked[-1] == DROP_INDEX
 
 
@@ -266,12 +265,12 @@ def test_a_resumed_campaign_keeps_what_was_found(
     monkeypatch.setattr(fakes.FakeEngine, "checksum", lambda self, tables: "sum")
     monkeypatch.setattr(fakes.FakeEngine, "analyze", lambda self, tables: None)
     monkeypatch.setattr(fakes.FakeEngine, "facts", lambda self: campaigns.side_facts("10.11.5"))
-    work.check("baseline", "last trial", Server().query)
-    work.check("candidate", "last trial", Server(w_ytd=2).query)
+    work.deployments.check("baseline", "last trial", Server().query)
+    work.deployments.check("candidate", "last trial", Server(w_ytd=2).query)
     for side in SIDES:
         states.prepared(work.state, [side], stages=["deploy", "load"])
-        work.analyze(side)
-        assert work.check(side, "last trial", Server().query) == ()
+        work.deployments.analyze(side)
+        assert work.deployments.check(side, "last trial", Server().query) == ()
     (found, *_) = kept(store, "candidate", "last trial")
     assert found.violations == 2
     with pytest.raises(NotMeasuredError, match=r"candidate: after the last trial condition 3\.3"):
@@ -302,5 +301,5 @@ def test_after_an_interrupted_trial_nothing_is_checked(store: Store, tmp_path: P
     """The data may be half a restore, which is not the server's fault."""
     work = campaign(store, tmp_path)
     work.state.to("try", "baseline", trial="next", attempt=1)
-    assert work.check("baseline", "last trial", Server().query) == ()
+    assert work.deployments.check("baseline", "last trial", Server().query) == ()
     assert log_of(work) == []

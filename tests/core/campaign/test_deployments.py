@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from upath import UPath
 
-from benchlab.campaign.sequence import TRIES, TrialSequence
+from benchlab.campaign.sequence import TRIES
 from benchlab.errors import EngineError, LockHeldError, TryFailedError
 from benchlab.hosts.executor import JobStatus
 from benchlab.plan.spending import Spending
@@ -30,15 +30,14 @@ class Deployments(Bench):
         super().__init__(directory, store, **{"rounds": 3, "deployments": 2, **fields})
         self.events: list[str] = []
         self.fails: list[BaseException] = []
-        self.sequence.lay_out = self.lay_out
-        states.provisioned(self.sequence.state)
+        states.provisioned(self.state)
 
     def lay_out(self) -> None:
         """As the campaign's stages do it, side by side."""
-        number = self.sequence.current()
+        number = self.sequence.remaining.current()
         self.events.append(f"deployment {number}")
-        self.sequence.abandon_cut_pairs()
-        sides, state = self.plan.in_order(number), self.sequence.state
+        self.sequence.remaining.abandon_cut_pairs()
+        sides, state = self.plan.in_order(number), self.state
         states.prepared(state, sides, number, ["deploy", "load"])
         for side in sides:
             states.prepared(state, [side], number, ["analyze", "back up"])
@@ -51,14 +50,6 @@ class Deployments(Bench):
             name = job.removeprefix("client-")
             self.events.append(f"{name.partition('-')[0]} {name.rpartition('-')[2]}")
         return super().program(job, command)
-
-    def resumed(self) -> TrialSequence:
-        """In another process."""
-        self.sequence = TrialSequence(
-            self.home, self.store, self.store.campaign("c1"), self.deployment, self.sequence.state
-        )
-        self.sequence.lay_out = self.lay_out
-        return self.sequence
 
 
 @pytest.fixture
@@ -120,9 +111,9 @@ def test_a_deployment_that_was_cut_off_is_made_anew(make: Callable[..., Deployme
     bench.fails = [KeyboardInterrupt()]
     with pytest.raises(KeyboardInterrupt):
         bench.sequence.measure_next()
-    assert bench.resumed().current() == 2
+    assert bench.opened().remaining.current() == 2
     bench.sequence.measure_next()
-    assert bench.resumed().current() == 2
+    assert bench.opened().remaining.current() == 2
     bench.sequence.measure_all()
     assert bench.events[5:] == ["deployment 2", "deployment 2", *SECOND]
     assert all(result.valid for result in bench.results())
@@ -134,8 +125,8 @@ def test_a_pair_that_was_cut_is_measured_again_in_its_deployment(
     """A campaign that is resumed prepares the deployment that it was in."""
     bench = make()
     bench.sequence.measure_next()
-    sequence = bench.resumed()
-    states.prepared(sequence.state, stages=["deploy"])
+    sequence = bench.opened()
+    states.prepared(bench.state, stages=["deploy"])
     sequence.measure_all()
     assert bench.events == [
         *("deployment 1", FIRST[0], "deployment 1", *FIRST[1:], "r1 a2", "r1 a2"),
@@ -155,7 +146,7 @@ def test_what_was_measured_is_kept_where_sides_cannot_be_deployed_anew(
         with pytest.raises(TryFailedError, match="deployment 2 of 2, try"):
             bench.sequence.measure_next()
     assert bench.sequence.measure_next() is None
-    assert bench.sequence.stopped() == "deployment"
+    assert bench.sequence.money.stopped() == "deployment"
     bench.sequence.measure_all()
     assert [r.trial.round for r in bench.results()] == [1, 1, 2, 2]
     (why,) = [step.note for step in bench.sequence.progress.read()[0] if step.phase == "stopped"]
@@ -169,7 +160,7 @@ def test_a_lock_that_is_held_is_no_failed_deployment(make: Callable[..., Deploym
     for _ in range(TRIES + 1):
         with pytest.raises(LockHeldError):
             bench.sequence.measure_next()
-    assert bench.sequence.stopped() is None
+    assert bench.sequence.money.stopped() is None
 
 
 def test_hosts_that_are_lost_meanwhile_are_replaced_for_the_same_deployment(
@@ -185,14 +176,14 @@ def test_hosts_that_are_lost_meanwhile_are_replaced_for_the_same_deployment(
         bench.lay_out()
         return {"tikv-1"}
 
-    bench.sequence.redo = replaced
+    bench.opened(replaced)
     bench.deployment.lost_hosts = {"tikv-1": "EC2 took it"}
     bench.fails = [EngineError("no answer")]
     with pytest.raises(TryFailedError):
         bench.sequence.measure_next()
     bench.sequence.measure_all()
     assert bench.events[5:] == ["deployment 2", "deployment 2", *SECOND]
-    assert [one.done for one in bench.sequence.state.read().recoveries] == [True]
+    assert [one.done for one in bench.state.read().losses] == [True]
 
 
 def test_a_deployment_that_cannot_be_paid_is_not_begun(make: Callable[..., Deployments]) -> None:
@@ -202,5 +193,5 @@ def test_a_deployment_that_cannot_be_paid_is_not_begun(make: Callable[..., Deplo
         bench.sequence.measure_next()
     bench.deployment.spendings = [Spending(59.9, 60.0, 0.5, 0.2)]
     assert bench.sequence.measure_next() is None
-    assert bench.sequence.stopped() == "limit"
+    assert bench.sequence.money.stopped() == "limit"
     assert "deployment 2" not in bench.events

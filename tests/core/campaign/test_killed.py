@@ -7,7 +7,6 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -213,11 +212,11 @@ class Campaign:
         yield CampaignRun.register
         yield CampaignRun.provision
         for side in self.plan.in_order(1):
-            yield methodcaller("deploy", side)
-            yield methodcaller("load", side)
-            yield methodcaller("analyze", side)
-            yield methodcaller("check", side, "load")
-            yield methodcaller("back_up", side)
+            yield partial(_on_side, "deploy", side)
+            yield partial(_on_side, "load", side)
+            yield partial(_on_side, "analyze", side)
+            yield partial(_on_side, "check", side, "load")
+            yield partial(_on_side, "back_up", side)
         for attempt in (1, 2, 3):
             yield partial(_all, attempt)
         yield CampaignRun.check_after_trials
@@ -243,6 +242,11 @@ class Campaign:
                 j for j, (s, _) in self.world.executor.jobs.items() if s.state == "running"
             ],
         }
+
+
+def _on_side(stage: str, *of: Any) -> object:
+    *arguments, work = of
+    return getattr(work.deployments, stage)(*arguments)
 
 
 def _all(attempt: int, work: CampaignRun) -> None:
@@ -325,10 +329,10 @@ def test_a_stage_is_refused_whose_stage_before_is_missing(make: Callable[[str], 
         campaign.repeat(stage)
     first, _ = campaign.plan.in_order(1)
     with pytest.raises(NotMeasuredError, match=f"begin analyze {first}: .* 'deployed' and not"):
-        campaign.opened().analyze(first)
+        campaign.opened().deployments.analyze(first)
     campaign.opened().give_back()
     with pytest.raises(NotMeasuredError, match=r"'idle' and not 'provisioned'.*register again"):
-        campaign.opened().load(first)
+        campaign.opened().deployments.load(first)
 
 
 def test_a_file_that_is_no_state_is_named(make: Callable[[str], Campaign]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from upath import UPath
@@ -88,11 +89,11 @@ def campaign(
     """A campaign whose sides are deployed, and its fleet; ``answer`` is what a load prints."""
     record = campaigns.campaign(plans.spec(dataset={"tables": 1, "table_size": 1}))
     store.add_campaign(record)
-    work = CampaignRun.open(Home(PROJECT, folder), store, record.id)
+    fleet = Fleet(record.plan, fakes.FakeExecutor(answer))
+    target: Any = fleet  # has what a load asks a target for
+    work = CampaignRun(Home(PROJECT, folder), store, record, target=target)
     states.provisioned(work.state)
     states.prepared(work.state, stages=["deploy"])
-    fleet = Fleet(record.plan, fakes.FakeExecutor(answer))
-    work.target = fleet  # type: ignore[assignment]  # has what a load asks a target for
     for engine in fleet.engines.values():
         vars(engine)["row_count"] = lambda table: 1
         vars(engine)["backup"] = engine.stop
@@ -117,7 +118,7 @@ def test_both_sides_are_loaded_at_the_same_time(store: Store, tmp_path: Path) ->
         return ""
 
     work, fleet = campaign(store, tmp_path, answer)
-    work.load(*SIDES)
+    work.deployments.load(*SIDES)
     assert {PORTS[options["mysql-port"]] for options in loads(fleet)} == {*SIDES}
     assert not fleet.interrupted
 
@@ -128,7 +129,7 @@ def test_where_hosts_are_shared_one_side_is_loaded_after_the_other(
     """The first one is stopped before: two running clusters may need more than there is."""
     work, fleet = campaign(store, tmp_path, lambda command, stdin: "")
     fleet.loads_together = False
-    work.load(*SIDES)
+    work.deployments.load(*SIDES)
     acts = [entry for entry in fleet.executor.log if "sql" not in entry and "put" not in entry]
     first = acts.index("run sysbench")
     assert acts.index("stop server-baseline") > first
@@ -149,7 +150,7 @@ def test_a_load_that_fails_ends_the_other_one(store: Store, tmp_path: Path) -> N
     work, fleet = campaign(store, tmp_path, answer)
     vars(fleet)["interrupt"] = ended.set
     with pytest.raises(CommandError, match="table is full"):
-        work.load(*SIDES)
+        work.deployments.load(*SIDES)
 
 
 def test_rows_that_are_missing_after_a_load_are_named(store: Store, tmp_path: Path) -> None:
@@ -157,7 +158,7 @@ def test_rows_that_are_missing_after_a_load_are_named(store: Store, tmp_path: Pa
     work, fleet = campaign(store, tmp_path, lambda command, stdin: "")
     vars(fleet.engines["candidate"])["row_count"] = lambda table: 0
     with pytest.raises(TargetError, match=r"candidate: sbtest1 holds 0 rows .*, 1 were asked for"):
-        work.load(*SIDES)
+        work.deployments.load(*SIDES)
 
 
 def test_a_dataset_that_is_not_kept_yet_is_loaded_once_and_restored_twice(
@@ -168,7 +169,7 @@ def test_a_dataset_that_is_not_kept_yet_is_loaded_once_and_restored_twice(
     """
     work, fleet = campaign(store, tmp_path, lambda command, stdin: "")
     fleet.source, fleet.to_load = "new snapshot", ("baseline",)
-    work.load(*SIDES)
+    work.deployments.load(*SIDES)
     acts = [
         entry for entry in fleet.executor.log if entry.startswith(("run sys", "save", "rest", "co"))
     ]
@@ -185,7 +186,7 @@ def test_a_dataset_that_cannot_be_kept_is_loaded_on_the_other_side_as_well(
     work, fleet = campaign(store, tmp_path, lambda command, stdin: "")
     fleet.source, fleet.to_load = "new snapshot", ("baseline",)
     fleet.broken = EngineError("no such bucket")
-    work.load(*SIDES)
+    work.deployments.load(*SIDES)
     assert len(loads(fleet)) == 2
     assert "restore from S3" not in " ".join(fleet.executor.log)
     assert store.campaign(work.campaign.id).environment["dataset"] == "load"
@@ -219,7 +220,7 @@ def test_a_server_that_ended_in_the_load_is_said_and_the_time_not_learned(
     """Where all rows are there the campaign goes on; its progress and report say which server."""
     work, fleet = campaign(store, tmp_path, lambda command, stdin: "")
     acts = dies(fleet, "candidate")
-    work.load(*SIDES)
+    work.deployments.load(*SIDES)
     assert acts == ["went on"]
     assert store.step_times("local", "mariadb") == []
     (noted,) = (step for step in work.progress.read()[0] if step.note.startswith("tikv"))
@@ -230,7 +231,7 @@ def test_a_server_that_ended_in_the_load_is_said_and_the_time_not_learned(
     )
     environment = store.campaign(work.campaign.id).environment
     assert list(map(str, ended_servers.noted(environment))) == [told]
-    work.analyze("candidate")
+    work.deployments.analyze("candidate")
     assert store.campaign(work.campaign.id).environment == environment, "said once"
     assert [time.step for _, time in store.step_times("local", "mariadb")] == ["analyze"]
 
@@ -244,7 +245,7 @@ def test_a_load_that_fails_names_the_server_that_ended(store: Store, tmp_path: P
     work, fleet = campaign(store, tmp_path, answer)
     dies(fleet, "baseline")
     with pytest.raises(CommandError, match="Region is unavailable") as caught:
-        work.load(*SIDES)
+        work.deployments.load(*SIDES)
     (note,) = caught.value.__notes__
     assert note.startswith(
         "baseline: tikv on kv-1 ended at 2026-11-26 18:53:04 UTC and was started"
@@ -261,7 +262,7 @@ def test_servers_that_ended_and_do_not_run_again_are_named(store: Store, tmp_pat
 
     vars(fleet.engines["candidate"])["go_on"] = stays
     with pytest.raises(EngineError, match="not up in time") as caught:
-        work.load(*SIDES)
+        work.deployments.load(*SIDES)
     (note,) = caught.value.__notes__
     assert note.startswith("candidate: tikv on kv-1 ended at 2026-11-26 18:53:04 UTC")
 
@@ -272,7 +273,7 @@ def test_a_lost_link_does_not_change_how_datasets_are_made(store: Store, tmp_pat
     fleet.source, fleet.to_load = "new snapshot", ("baseline",)
     fleet.broken = UnreachableError("fake", "link down")
     with pytest.raises(UnreachableError):
-        work.load(*SIDES)
+        work.deployments.load(*SIDES)
     assert fleet.source == "new snapshot"
 
 
@@ -291,7 +292,7 @@ def test_a_side_is_started_no_more_often_than_it_has_to_be(
     fleet.source, fleet.to_load = source, (*SIDES,) if source == "load" else ()
     if source == "new snapshot":
         fleet.to_load = ("baseline",)
-    work.prepare()
+    work.deployments.prepare()
     started = [entry for entry in fleet.executor.log if entry.startswith("start server-")]
     assert len(started) == starts
 
@@ -310,13 +311,13 @@ def test_only_one_side_runs_at_a_time_except_while_both_are_loaded(
     work, fleet = campaign(store, tmp_path, answer)
     fleet.loads_together = together
     for side in SIDES:
-        work.deploy(side)
+        work.deployments.deploy(side)
     running.clear()
-    work.load(*SIDES)
+    work.deployments.load(*SIDES)
     assert ("baseline,candidate" in running) == together
     running.clear()
     for side in SIDES:
-        work.analyze(side)
-        work.check(side, "load")
-        work.back_up(side)
+        work.deployments.analyze(side)
+        work.deployments.check(side, "load")
+        work.deployments.back_up(side)
     assert running <= {"", *SIDES}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,9 @@ import pytest
 from upath import UPath
 
 from benchlab.campaign import calm, trial_columns
+from benchlab.campaign.money import Money
+from benchlab.campaign.recovery import Recovery
+from benchlab.campaign.remaining import Remaining
 from benchlab.campaign.sequence import TRIES, TrialSequence
 from benchlab.campaign.state import Begun, StateFile
 from benchlab.campaign.stored import StoredCampaign
@@ -54,22 +57,32 @@ class Bench:
         }
         made = campaigns.campaign(self.spec, facts=facts)
         self.store, self.plan = store, made.plan
+        self.redo: Callable[[], Collection[str]] | None = None
         store.add_campaign(made)
         self.broken_clients: set[str] = set()
         self.broken_servers: set[str] = set()
         self.executor = FakeExecutor(program=self.program)
         self.deployment = FakeDeployment(self.plan, self.executor)
         home = self.home = Home(ROOT, directory)
-        self.sequence = TrialSequence(
-            home,
-            store,
-            made,
-            self.deployment,
-            StateFile(home.campaign(made.id)),
-        )
+        self.state = StateFile(home.campaign(made.id))
+        self.sequence = self.opened()
         self.directory = home.campaign(made.id)
-        states.provisioned(self.sequence.state)
-        states.prepared(self.sequence.state)
+        states.provisioned(self.state)
+        states.prepared(self.state)
+
+    def opened(self, redo: Callable[[], Collection[str]] | None = None) -> TrialSequence:
+        """Its trials in another process, where ``redo`` replaces hosts that are lost."""
+        of = StoredCampaign(self.home, self.store, self.store.campaign("c1"))
+        money = Money(of, self.deployment)
+        recovery = Recovery(of, self.deployment, self.state, money, redo)
+        self.sequence = TrialSequence(
+            of, self.deployment, self.state, Remaining(of), money, recovery, self.lay_out
+        )
+        return self.sequence
+
+    def lay_out(self) -> None:
+        """Prepare both sides."""
+        states.prepared(self.state)
 
     def program(self, job: str, command: Sequence[str]) -> tuple[JobStatus, str]:
         """Servers run until they are stopped; clients print a good or a broken output."""
@@ -315,8 +328,8 @@ def test_a_given_up_campaign_can_be_resumed_after_a_fix(make: Callable[..., Benc
     with pytest.raises(NotMeasuredError):
         bench.sequence.measure_all()
     bench.broken_servers = set()
-    states.provisioned(bench.sequence.state)
-    states.prepared(bench.sequence.state)
+    states.provisioned(bench.state)
+    states.prepared(bench.state)
     bench.sequence.measure_all()
     assert not bench.sequence.repeats(2) or all(r.valid for r in bench.results() if r.attempt == 2)
 
@@ -341,7 +354,7 @@ def test_the_dataset_is_checked_after_every_deployment(make: Callable[..., Bench
     """Once per side and deployment; a resumed campaign checks again."""
     bench = make(rounds=2)
     for deployments in (1, 2):
-        states.prepared(bench.sequence.state)
+        states.prepared(bench.state)
         for _ in range(2):
             bench.sequence.measure_next()
         checked = [
@@ -358,7 +371,7 @@ def test_only_an_interrupted_pair_is_abandoned(make: Callable[..., Bench]) -> No
     bench.broken_clients = {f"r2-{side}-oltp_read_write-t4-a1" for side in ("baseline",)}
     for _ in range(5):
         bench.sequence.measure_next()
-    bench.sequence.abandon_cut_pairs()
+    bench.sequence.remaining.abandon_cut_pairs()
     cut = [r.trial.round for r in bench.results() if "cut by" in " ".join(map(str, r.reasons))]
     assert cut == [3]
     assert sum(not r.valid for r in bench.results()) == 2
@@ -428,7 +441,7 @@ def test_notes_on_a_lost_client_do_not_apply_to_the_next(make: Callable[..., Ben
     assert isinstance(second, Begun)
     assert not second.adopted
     assert second.until > first.until
-    assert bench.sequence.state.read().tried(first.trial, 1).client == second
+    assert bench.state.read().tried(first.trial, 1).client == second
 
 
 def test_a_trial_that_cannot_be_collected_is_given_up(
@@ -505,7 +518,7 @@ def test_a_trial_counts_with_restore_and_all_that_follows_it(make: Callable[...,
     assert bench.sequence.measure_next() is not None
     bench.deployment.spendings = [spending(needed - 2 / 60 - 0.001)]
     assert bench.sequence.measure_next() is None
-    assert bench.sequence.stopped() == "lifetime"
+    assert bench.sequence.money.stopped() == "lifetime"
 
 
 def test_a_campaign_that_is_slower_than_planned_stops_earlier(make: Callable[..., Bench]) -> None:
@@ -527,7 +540,7 @@ def test_a_resumed_campaign_looks_again_at_what_is_spent(make: Callable[..., Ben
         bench.store.set_environment("c1", {"cores": "2"})
         bench.deployment.spendings = [spending(left)]
         assert (bench.sequence.measure_next() is None) == (stopped is not None)
-        assert bench.sequence.stopped() == stopped
+        assert bench.sequence.money.stopped() == stopped
         assert bench.store.campaign("c1").environment["cores"] == "2"
 
 
@@ -568,11 +581,12 @@ def loses(bench: Bench, in_trial: str, *, times: int = 1) -> list[int]:
     def redo() -> set[str]:
         bench.deployment.lost_hosts = {}
         redone.append(len(bench.results()))
-        bench.sequence.abandon_cut_pairs()  # as every deployment does
+        bench.sequence.remaining.abandon_cut_pairs()  # as every deployment does
         return {"tikv-2", "client-1"}
 
     bench.executor.program = program
-    bench.sequence.redo = redo
+    bench.redo = redo
+    bench.opened(redo)
     return redone
 
 
@@ -594,7 +608,7 @@ def test_a_trial_in_which_a_host_is_lost_is_measured_again_on_a_whole_fleet(
     again = [r for r in results if r.attempt == 2]
     assert {r.trial.pair for r in again} == {lost.pair}
     assert all(r.valid for r in again)
-    assert bench.sequence.stopped() is None
+    assert bench.sequence.money.stopped() is None
     assert bench.store.campaign("c1").environment["replaced_hosts"] == "2: client-1, tikv-2"
 
 
@@ -604,7 +618,7 @@ def test_hosts_are_replaced_twice_and_then_measuring_ends(make: Callable[..., Be
     redone = loses(bench, "candidate", times=3)
     bench.sequence.measure_all()
     assert len(redone) == 2
-    assert bench.sequence.stopped() == "lost"
+    assert bench.sequence.money.stopped() == "lost"
     stored = StoredCampaign(bench.home, bench.store, bench.store.campaign("c1"))
     page = stored.publish()[0].read_text().replace("\\", "")
     assert "hosts were lost and could not be replaced" in page
@@ -618,28 +632,24 @@ def test_a_recovery_that_fails_is_tried_again_and_not_for_ever(
     """Each try is a task's; another process goes on with it, though EC2 lists nothing as lost."""
     bench = make(rounds=2, budget=BUDGET)
     redone = loses(bench, "r1-")
-    works = bench.sequence.redo
     assert bench.sequence.measure_next() is not None
     bench.deployment.lost_hosts = {}
 
     def fails() -> set[str]:
         raise TargetError("no zone has the capacity")
 
-    bench.sequence.redo = fails
+    bench.opened(fails)
     for number in (1, 2):
         with pytest.raises(TryFailedError, match=rf"tikv-2: .* try {number} of 3: no zone has"):
             bench.sequence.measure_next()
-    campaign, state = bench.store.campaign("c1"), bench.sequence.state
-    other = TrialSequence(bench.home, bench.store, campaign, bench.deployment, state)
-    other.redo = works
-    assert other.measure_next() is not None
+    assert bench.opened(bench.redo).measure_next() is not None
     assert redone == [1]
-    bench.sequence.recoveries.lose(LOST, 2)
+    bench.opened(fails).recovery.lose(LOST, 2)
     for _ in range(3):
         with pytest.raises(TryFailedError):
             bench.sequence.measure_next()
     assert bench.sequence.measure_next() is None
-    assert bench.sequence.stopped() == "lost"
+    assert bench.sequence.money.stopped() == "lost"
 
 
 @pytest.mark.parametrize(("dollars", "stop"), [(59.5, "limit"), (20.0, "lifetime")])
@@ -656,7 +666,7 @@ def test_hosts_are_not_replaced_where_that_cannot_be_paid(
     bench.deployment.spendings = [spending(100), spending(needed - 0.001, dollars)]
     bench.sequence.measure_all()
     assert redone == []
-    assert bench.sequence.stopped() == stop
+    assert bench.sequence.money.stopped() == stop
     assert len(bench.results()) == 1
 
 
@@ -707,9 +717,9 @@ def test_a_campaign_that_is_begun_anew_replaces_nothing_twice(make: Callable[...
     """Killed while a host was replaced, it has a whole fleet again when it measures."""
     bench = make(rounds=2, budget=BUDGET)
     redone = loses(bench, "nothing")
-    bench.sequence.recoveries.lose(LOST, 0)
-    states.provisioned(bench.sequence.state)
-    states.prepared(bench.sequence.state)
+    bench.sequence.recovery.lose(LOST, 0)
+    states.provisioned(bench.state)
+    states.prepared(bench.state)
     assert bench.sequence.measure_next() is not None
     assert redone == []
-    assert bench.sequence.stopped() is None
+    assert bench.sequence.money.stopped() is None

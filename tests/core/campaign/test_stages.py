@@ -211,14 +211,14 @@ def test_servers_that_benchlab_ended_itself_are_not_said_to_have_ended(
         monkeypatch.setattr(type(engine), act, MagicMock(return_value=found))
     states.provisioned(bench.run.state)
     states.prepared(bench.run.state, stages=["deploy", "load"])
-    bench.run.analyze("baseline")
-    for again in (partial(bench.run.analyze, "baseline"), bench.run.register):
+    bench.run.deployments.analyze("baseline")
+    for again in (partial(bench.run.deployments.analyze, "baseline"), bench.run.register):
         target.executor.start_job("server-baseline", ["sleep", "1000"])
         again()
         assert [*engine.ended_servers()] == []
         states.provisioned(bench.run.state)
         states.prepared(bench.run.state, stages=["deploy", "load"])
-        bench.run.analyze("baseline")
+        bench.run.deployments.analyze("baseline")
         assert ended_servers.KEY not in bench.run.store.campaign("c1").environment
 
 
@@ -298,7 +298,7 @@ def test_a_finished_campaign_whose_end_is_interrupted_says_how_to_give_back(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is measured and published, and stays so."""
-    monkeypatch.setattr(CampaignRun, "prepare", lambda *_: None)
+    monkeypatch.setattr(bench.run.deployments, "prepare", lambda: None)
     monkeypatch.setattr(CampaignRun, "check_after_trials", lambda *_: None)
     monkeypatch.setattr(CampaignRun, "validate", lambda *_: None)
     monkeypatch.setattr(CampaignRun, "publish", lambda *_: [])
@@ -340,7 +340,7 @@ def test_a_stage_that_cannot_be_paid_is_not_begun(bench: Bench) -> None:
     vars(bench.run)["provision"] = lambda: None
     with pytest.raises(TargetError) as refused:
         stages.run(bench.run)
-    (first, _) = bench.run.in_order
+    (first, _) = bench.run.deployments.in_order
     assert str(refused.value).startswith(f"deploy {first}: 59.00 of 60.00 dollars are spent")
     assert "until budget.limit is reached" in str(refused.value)
     assert bench.acts[-1] == "give_back"
@@ -357,11 +357,11 @@ def test_what_was_not_asked_for_ends_a_campaign_before_data_are_loaded(bench: Be
     vars(bench.run.target)["balancer"] = deployment.balancer
     deployment.engine("candidate").reported = "11.4.5-Fake"
     states.provisioned(bench.run.state)
-    bench.run.deploy("baseline")
+    bench.run.deployments.deploy("baseline")
     with pytest.raises(
         TargetError, match=r"^candidate: the server is version 11\.4\.5-Fake, asked"
     ):
-        bench.run.deploy("candidate")
+        bench.run.deployments.deploy("candidate")
 
 
 def test_the_report_says_what_was_spent_beside_what_was_planned(here: Here) -> None:

@@ -51,7 +51,7 @@ def test_a_stage_that_ends_keeps_what_it_took(here: Here, store: Store) -> None:
     run = begun(here, store)
     run.register()
     states.provisioned(run.state)
-    run.deploy("baseline")
+    run.deployments.deploy("baseline")
     assert kept(store) == [("c1", "deploy", "baseline")]
     ((_, time),) = store.step_times("local", "mariadb")
     assert time.size == Size(1, "hosts")
@@ -63,7 +63,7 @@ def test_a_deployment_is_tried_again_whatever_the_try_before_left(here: Here, st
     run = begun(here, store)
     run.register()
     states.provisioned(run.state)
-    run.deploy("baseline")
+    run.deployments.deploy("baseline")
     asked = [call[0] for call in run.target.engine("baseline").mock_calls]  # type: ignore[attr-defined]
     assert asked.index("deploy") < asked.index("ended_servers")
 
@@ -76,13 +76,13 @@ def test_a_stage_that_failed_or_was_begun_twice_does_not_count(here: Here, store
     engine: Any = run.target.engine("baseline")
     engine.configure_mock(**{"deploy.side_effect": EngineError("no")})
     with pytest.raises(EngineError):
-        run.deploy("baseline")
+        run.deployments.deploy("baseline")
     engine.configure_mock(**{"deploy.side_effect": None})
-    run.deploy("baseline")
+    run.deployments.deploy("baseline")
     assert kept(store) == []
     run.register()
     states.provisioned(run.state)
-    run.deploy("candidate")
+    run.deployments.deploy("candidate")
     assert kept(store) == []
 
 

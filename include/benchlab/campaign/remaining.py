@@ -1,0 +1,86 @@
+"""Which trials a campaign has left, and in which deployment: all of it follows from what is stored.
+
+Example:
+    ``Remaining(campaign).left(store.trials("c1"), attempt=1)``
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from benchlab.analysis.verdict import usable_trials
+from benchlab.campaign.stored import StoredCampaign
+from benchlab.language import message
+from benchlab.plan.order import PlannedTrial
+from benchlab.results.records import TrialResult
+
+
+class Remaining:
+    """The trials of one campaign that are left."""
+
+    def __init__(self, of: StoredCampaign) -> None:
+        self.store, self.campaign, self.spec, self.plan = of.store, of.campaign, of.spec, of.plan
+
+    def current(self) -> int:
+        """The deployment that is measured now, from 1: no earlier one is measured any more.
+
+        It follows from what is stored: the one of the latest round, or the next one once nothing
+        of that is left.
+        """
+        if self.plan.deployments == 1:
+            return 1
+        results = self.store.trials(self.campaign.id)
+        latest = self.latest(results)
+        left = (trial for attempt in self.attempts for trial in self.left(results, attempt))
+        if any(self.plan.deployment_of(trial.round) == latest for trial in left):
+            return latest
+        return min(latest + 1, self.plan.deployments)
+
+    def abandon_cut_pairs(self) -> None:
+        """Invalidate pairs of blocks that were interrupted, before a side is deployed again.
+
+        Otherwise their two blocks would come from two deployments.
+        """
+        size = Counter(planned.pair for planned in self.plan.trials)
+        measured: dict[tuple[tuple[int, str], int], list[TrialResult]] = {}
+        for result in self.store.trials(self.campaign.id):
+            measured.setdefault((result.trial.pair, result.attempt), []).append(result)
+        for (pair, attempt), members in measured.items():
+            if len(members) == size[pair] or not all(member.valid for member in members):
+                continue  # complete, or measured again anyway
+            for member in members:
+                reason = message("reason-cut")
+                self.store.invalidate(self.campaign.id, member.trial.id, attempt, reason)
+
+    @property
+    def attempts(self) -> range:
+        """1 for the plan, and one for each time that pairs of blocks may be measured again."""
+        return range(1, self.spec.repeat_limit + 2)
+
+    def latest(self, results: Sequence[TrialResult]) -> int:
+        """The deployment that was measured last, from 1."""
+        return self.plan.deployment_of(max((r.trial.round for r in results), default=1))
+
+    def to_repeat(self, results: Sequence[TrialResult], attempt: int) -> list[PlannedTrial]:
+        """The trials that ``attempt`` (2, 3, ...) has to measure again, in plan order.
+
+        They are of the deployment that was measured last. What an earlier one lacks stays missing:
+        its data are gone, and in another one it would be another pair of blocks.
+        """
+        if attempt not in self.attempts:
+            return []
+        earlier = [result for result in results if result.attempt < attempt]
+        pairs = set(usable_trials.invalid_pairs(self.plan, earlier))
+        there = self.latest(results)
+        return [
+            planned
+            for planned in self.plan.trials
+            if planned.pair in pairs and self.plan.deployment_of(planned.round) == there
+        ]
+
+    def left(self, results: Sequence[TrialResult], attempt: int) -> list[PlannedTrial]:
+        """The trials that an attempt has not measured yet, in plan order."""
+        wanted = self.plan.trials if attempt == 1 else self.to_repeat(results, attempt)
+        done = {result.trial.id for result in results if result.attempt == attempt}
+        return [planned for planned in wanted if planned.id not in done]
