@@ -10,7 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from benchlab import targets
+from benchlab import targets, workloads
 from benchlab.campaign.resolving import EVERYDAY, Asks, Resolver
 from benchlab.home import Home
 from benchlab.hosts.access import Access
@@ -27,9 +27,6 @@ START = datetime(2024, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
 READ_ONLY = ("oltp_point_select",)
-
-
-METRICS = {"tpcc": "tpmc", "tpch_q1": "qpm", "tpch_q6": "qpm"}
 
 
 ON_EC2 = {
@@ -86,7 +83,7 @@ def resolved(report_type: ReportSpec, engine: str, **found: Any) -> Resolved:
         "the report type names it",
         can=targets.by_name()[report_type.target].can,
         read_only=frozenset(READ_ONLY),
-        metrics=METRICS,
+        metrics=workloads.workload_of(report_type).METRICS,
         **found,
     )
 

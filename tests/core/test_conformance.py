@@ -29,9 +29,9 @@ from benchlab.language import english
 from benchlab.plan import report_type, steps, topology
 from benchlab.plan.fields.client import Client
 from benchlab.plan.fields.dataset import Dataset
+from benchlab.plan.metric import LATENCY, THROUGHPUT, families
 from benchlab.report import publish
 from benchlab.report.publish.publisher import BasePublisher, Options
-from benchlab.results.records import UNITS
 from benchlab.targets.target import BaseTarget, Taken
 from benchlab.workloads.client import Endpoint, Program, Session, program_of
 from benchlab.workloads.sysbench import Tables
@@ -202,7 +202,8 @@ def test_a_workload_module_is_whole(name: str) -> None:
     functions = ("config_file_text", "prepare_command", "run_command", "parse")
     for function in (*functions, "warnings"):
         assert callable(getattr(module, function))
-    assert module.METRIC in UNITS
+    assert families(module.METRICS) == (THROUGHPUT, LATENCY)
+    assert all(metric.title for metric in module.METRICS if metric.shown in ("table", "details"))
     assert workloads.parsers()[module.TOOL] is module.parse
     assert module.NAMES
     assert set(module.READ_ONLY) <= set(module.NAMES)

@@ -179,7 +179,7 @@ def _p95(percent: float, campaigns: int, rng: np.random.Generator) -> Iterator[l
     latencies[:, 0, ..., 1] *= 1 + percent / 100
     for throughputs, p95 in zip(in_one_column(drawn), in_one_column(latencies), strict=True):
         judged = judge(_with_latencies(throughputs, p95), rules.THRESHOLD_PCT)
-        yield [workload.p95 for workload in judged]
+        yield [workload.latency for workload in judged]
 
 
 def _with_latencies(throughputs: Array, latencies: Array) -> list[Rounds]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.plan import order
 from benchlab.plan.report_type import SIDES
+from benchlab.workloads.sysbench import METRICS
 from tests.builders import plans
 
 Array = NDArray[np.float64]
@@ -161,7 +162,7 @@ def as_rounds(throughputs: Array, deployments: int = 1) -> list[Rounds]:
     numbers = _deployment_numbers(rounds, deployments)
     return [
         Rounds(
-            *(name, "tps", "p95_ms", range(1, rounds + 1), THREADS[:threads], SIDES, {"tps": tps}),
+            *(name, METRICS, range(1, rounds + 1), THREADS[:threads], SIDES, {"tps": tps}),
             deployments=numbers,
         )
         for name, tps in zip(WORKLOADS[: len(throughputs)], throughputs, strict=True)

@@ -17,6 +17,7 @@ from benchlab.analysis.verdict.calibration_checks import RoundMeans
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.analysis.verdict.variances import Squares
 from benchlab.language import Said
+from benchlab.plan.metric import Metric
 
 FORM = 2
 
@@ -40,6 +41,7 @@ def _rounds_to_json(workloads: Sequence[Rounds]) -> list[dict[str, Any]]:
     return [
         {
             **vars(rounds),
+            "metrics": [vars(metric) for metric in rounds.metrics],
             "rounds": list(rounds.rounds),
             "values": {metric: array.tolist() for metric, array in rounds.values.items()},
             "deployments": list(rounds.deployments),
@@ -55,6 +57,7 @@ def _rounds_from_json(raw: Any) -> Sequence[Rounds]:
         Rounds(
             **{
                 **rounds,
+                "metrics": tuple(Metric(**metric) for metric in rounds["metrics"]),
                 "threads": tuple(rounds["threads"]),
                 "sides": tuple(rounds["sides"]),
                 "values": {metric: np.array(found) for metric, found in rounds["values"].items()},

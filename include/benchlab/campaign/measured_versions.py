@@ -65,6 +65,6 @@ def _is_deployable(home: Home, side: SideSpec) -> bool:
 
 def _is_good(comparer: Comparer, campaign: Campaign) -> bool:
     return not any(
-        "regression" in (workload.verdict, workload.p95.verdict)
+        "regression" in (workload.verdict, workload.latency.verdict)
         for workload in comparer.outcome(campaign).comparison.workloads
     )

@@ -124,7 +124,7 @@ class Resolver:
             found.notes,
             can=target.can,
             read_only=frozenset(workloads.read_only()),
-            metrics={name: module.METRIC for name, module in workloads.by_name().items()},
+            metrics=workloads.workload_of(spec).METRICS,
             topology=topology,
             prices=pricing.load(self.home.prices) if topology else None,
             warnings=(

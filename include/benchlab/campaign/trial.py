@@ -172,7 +172,7 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
         columns |= trial_columns.of_storage(setup, trial, begun.columns, client_ended)
         gates = quality.of_campaign(
             setup.gates,
-            setup.workload.METRIC,
+            setup.campaign.plan.throughput.name,
             fleet=setup.campaign.report_type.topology is not None,
         )
         results = quality.evaluate(gates, columns)
@@ -187,7 +187,7 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
         attempt=begun.attempt,
         valid=valid,
         reasons=() if valid else reasons,
-        samples=samples_of(output),
+        samples=samples_of(output, setup.workload.METRICS),
         gates=results,
         started_at=datetime.fromisoformat(begun.started_at),
         ended_at=datetime.now(UTC),

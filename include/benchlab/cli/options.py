@@ -111,9 +111,9 @@ def fail_on(made: Outcome, failing: Sequence[str]) -> None:
         refuse_without_verdicts(made.campaign.report_type)
     wanted = set(failing) - (CHANGES if made.campaign.is_aa else set())
     found = [
-        f"{workload.name}, {metric}: {decided.verdict}"
+        f"{workload.name}, {metric.name}: {decided.verdict}"
         for workload in made.comparison.workloads
-        for metric, decided in ((workload.metric, workload), ("p95 latency", workload.p95))
+        for metric, decided in workload.decided
         if decided.verdict in wanted
     ]
     if found:

@@ -15,6 +15,7 @@ from benchlab.plan import order
 from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.fields.budget import Budget
 from benchlab.plan.fields.engines import SideSpec
+from benchlab.plan.metric import LATENCY, THROUGHPUT, Metric, of_family
 from benchlab.plan.order import PlannedTrial, seed_of
 from benchlab.plan.pricing import PriceList, Rent
 from benchlab.plan.rates import Learned
@@ -34,15 +35,13 @@ from benchlab.plan.steps import (
 )
 from benchlab.plan.topology import CloudTopology, Ec2Topology, HostsTopology, Nodes, Topology
 
-# The metric of a workload's throughput where the plan names none: transactions per second.
-DEFAULT_METRIC = "tps"
 # What is expected of a campaign, and not what it does, may be expected otherwise every day; and
 # the same trials may be drawn in another order.
 _NOT_MEASURED = {
     *("minutes", "dollars", "disk_gib", "steps", "vcpus", "prices_as_of", "page_minutes"),
     *("seeded_minutes", "seeded_dollars", "repeat_minutes", "repeat_dollars", "most_dollars"),
     *("dataset", "learned", "warnings", "trials", "workloads", "threads", "s3_usd_a_month"),
-    *("first_prepared", "first_ports", "interleave_minutes", "can"),
+    *("first_prepared", "first_ports", "interleave_minutes", "can", "metrics"),
 }
 
 
@@ -82,7 +81,7 @@ class Plan:
         seeded_minutes, seeded_dollars: of the same plan with dataset snapshots on S3; None where
             they are there already, or its hosts are not rented.
         warnings: what a reader should know before it is run.
-        metrics: the metric of each workload's throughput, where it is not TPS; see :meth:`metric`.
+        metrics: what its client prints of each trial.
         slowdown_pct: the percentage of the time for which the candidate's server is stopped on
             purpose.
         region: the AWS region in which hosts are rented; None where none are.
@@ -124,7 +123,7 @@ class Plan:
     seeded_minutes: float | None = None
     seeded_dollars: float | None = None
     warnings: tuple[Written, ...] = field(default=(), compare=False)
-    metrics: dict[str, str] = field(default_factory=dict)
+    metrics: tuple[Metric, ...] = ()
     slowdown_pct: float = 0.0
     region: str | None = None
     repeat_minutes: float = 0.0
@@ -203,9 +202,15 @@ class Plan:
             return self.usd_per_minute
         return self.most_dollars / self.minutes
 
-    def metric(self, workload: str) -> str:
-        """The metric of a workload's throughput."""
-        return self.metrics.get(workload, DEFAULT_METRIC)
+    @property
+    def throughput(self) -> Metric:
+        """The metric of its throughput."""
+        return of_family(self.metrics, THROUGHPUT)
+
+    @property
+    def latency(self) -> Metric:
+        """The metric of the latency beside it."""
+        return of_family(self.metrics, LATENCY)
 
     def to_json(self) -> dict[str, Any]:
         """The shape that ``benchlab plan --json`` prints."""
@@ -278,11 +283,7 @@ def make(resolved: Resolved, campaign: str) -> Plan:
         steps=tuple(replace(step, minutes=round(step.minutes, 2)) for step in steps),
         page_minutes=None if by_hand is None else round(by_hand, 1),
         warnings=(*resolved.warnings, *basis.notes),
-        metrics={
-            name: metric
-            for name, metric in resolved.metrics.items()
-            if name in spec.workloads and metric != DEFAULT_METRIC
-        },
+        metrics=resolved.metrics,
         slowdown_pct=spec.slowdown_pct,
         repeat_minutes=round(repeat_minutes(steps, spec.repeat_limit), 1),
         dataset=basis.dataset,

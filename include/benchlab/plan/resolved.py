@@ -8,7 +8,6 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -16,6 +15,7 @@ from benchlab.language import Message, Said
 from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.fields.schedule import ORDINARY, Turn
 from benchlab.plan.last_measured import Measured
+from benchlab.plan.metric import Metric
 from benchlab.plan.pricing import PriceList
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.steps import NOTHING_KNOWN, Basis
@@ -64,7 +64,7 @@ class Resolved(Versioned):
     Attributes:
         can: what its target can do.
         read_only: the workloads that do not change the data.
-        metrics: the metric of each workload's throughput.
+        metrics: what its client prints of each trial.
         topology: None on one machine, and where servers exist.
         prices: None where nothing is rented.
         basis: what the estimates rest on.
@@ -74,7 +74,7 @@ class Resolved(Versioned):
 
     can: Capabilities = field(kw_only=True)
     read_only: frozenset[str] = field(kw_only=True)
-    metrics: Mapping[str, str] = field(kw_only=True)
+    metrics: tuple[Metric, ...] = field(kw_only=True)
     topology: Topology | None = None
     prices: PriceList | None = None
     basis: Basis = NOTHING_KNOWN

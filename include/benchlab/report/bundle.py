@@ -48,13 +48,14 @@ def make(
         "comparison.csv": csv_text.comparison_csv(comparison),
         "trials.csv": csv_text.trials_csv(campaign.plan, results, comparison),
     }
-    metrics = {workload.name: workload.metric for workload in comparison.workloads}
     build = functools.partial(
         model.build,
         campaign,
         comparison,
         results,
-        series=series.read(results, metrics, read_object) if read_object else {},
+        series=series.read(results, campaign.plan.throughput.name, read_object)
+        if read_object
+        else {},
     )
     made: dict[str, bytes] = {}
     for code, page in pages.of_languages(languages).items():

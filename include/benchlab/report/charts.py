@@ -63,7 +63,7 @@ def changes_of(rows: Sequence[tuple[str, Report, WorkloadComparison]]) -> dict[s
         return forest(shown, report.numbers, threshold_pct=threshold, ends=texts)
 
     throughput = [_change(label, one, found) for label, one, found in rows]
-    latency = [_change(label, one, found.p95) for label, one, found in rows]
+    latency = [_change(label, one, found.latency) for label, one, found in rows]
     return {
         "throughput": drawn(throughput, "chart-slower", "chart-faster"),
         "latency": drawn(latency, "site-shorter", "site-longer"),
@@ -92,8 +92,8 @@ def of_workload(report: Report, section: Section) -> list[tuple[str, Picture]]:
     return [
         (throughput, _curves(report, section, section.figures.metric)),
         (
-            say("chart-latency", latency=shown.latency.heading),
-            _curves(report, section, shown.latency.metric),
+            say("chart-latency", latency=shown.latency_name),
+            _curves(report, section, shown.latency.name),
         ),
     ]
 

@@ -446,8 +446,10 @@ class Store:
             StoreError: this attempt is stored already, or the campaign is not.
         """
         key = {"campaign": campaign, "trial": result.trial.id, "attempt": result.attempt}
-        samples = [{**asdict(sample), "unit": sample.unit} for sample in result.samples]
-        parts = {SAMPLES: samples, GATES: [asdict(gate) for gate in result.gates]}
+        parts = {
+            SAMPLES: [asdict(sample) for sample in result.samples],
+            GATES: [asdict(gate) for gate in result.gates],
+        }
         try:
             with self.transaction() as connection:
                 connection.execute(TRIALS.insert().values(**key, **trial_row(result)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchlab.analysis.verdict.rounds import LATENCY
 from benchlab.analysis.verdict.usable_trials import Exclusion
 from benchlab.language import Language
 from benchlab.language.names import plain
@@ -123,8 +122,7 @@ def _live(site: Site, record: Campaign) -> Mapping[str, object]:
 
 def _so_far(site: Site, record: Campaign) -> list[TrialRow]:
     """The trials as they were measured, the latest first."""
-    metrics = {record.plan.metric(name) for name in record.plan.workloads_in_order}
-    wanted = metrics | {LATENCY[metric] for metric in metrics}
+    wanted = {record.plan.throughput.name, record.plan.latency.name}
     found = site.store.figures(record.id, wanted)
     planned = {one.id: one for one in record.plan.trials}
     language = language_of(site, record)
@@ -172,15 +170,15 @@ def _row(
     reasons: Sequence[str],
     language: Language,
 ) -> TrialRow:
-    metric, numbers = record.plan.metric(planned.workload), Numbers(language)
+    plan, numbers = record.plan, Numbers(language)
     values = figures.values if figures else {}
     return TrialRow(
         id=planned.id,
         number=planned.index + 1,
         name=titled(planned, language),
         attempt=key[1] if key else None,
-        throughput=numbers.rate(values.get(metric), 1),
-        latency=numbers.milliseconds(values.get(LATENCY[metric])),
+        throughput=numbers.rate(values.get(plan.throughput.name), 1),
+        latency=numbers.milliseconds(values.get(plan.latency.name)),
         reasons=tuple(map(plain, reasons)),
     )
 

@@ -14,16 +14,16 @@ from benchlab.language import FORM_OF_ONE, Language, load, message, side_name
 from benchlab.language.names import plain, title_of
 from benchlab.language.numbers import MISSING, Numbers
 from benchlab.plan.order import PlannedTrial
+from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import Side
 from benchlab.report.model import commands, hosts
 from benchlab.report.model.series import CLIENT, Series, table
 from benchlab.results import redaction
 from benchlab.results.listing import Chosen
-from benchlab.results.records import UNITS, Campaign, GateResult, TrialResult
+from benchlab.results.records import Campaign, GateResult, TrialResult
 from benchlab.site import files
 from benchlab.site.page import NoSuchPage, Page, Site
 
-_OF_CLIENT = ("tps", "tpmc", "qpm", "p95_ms", "errors_per_s")
 # Metrics of a host that are never above 1 are drawn on an axis up to 100 %.
 _SHARES = {metric for metric, unit in hosts.COLUMNS if unit is None}
 
@@ -195,8 +195,8 @@ def _details(
     return {
         "partner": partner,
         "sides": [(side, _label(campaign, side, language_of(site, campaign))) for side in ordered],
-        "figures": _figures(ordered, Numbers(site.language)),
-        "client": _of_client(client, ours.trial.seconds, site.language),
+        "figures": _figures(campaign.plan, ordered, Numbers(site.language)),
+        "client": _of_client(campaign.plan, client, ours.trial.seconds, site.language),
         "hosts_of_trial": _of_hosts(of_hosts, ours.trial.seconds, site.language),
         "gaps": [*client_gaps, *host_gaps],
         "gates": _gates(site, ours),
@@ -235,22 +235,23 @@ def _series(
     return found, gaps
 
 
-def _of_client(found: Mapping[Side, Series], seconds: float, language: Language) -> Picture | None:
+def _of_client(
+    plan: Plan, found: Mapping[Side, Series], seconds: float, language: Language
+) -> Picture | None:
+    shown = [metric for metric in plan.metrics if metric.family or metric.shown == "table"]
+    titles = {one.name: f"{language.text(one.said)} ({one.unit})" for one in shown}
+    titles["errors_per_s"] = language.say("site-series-errors-per-s")
     metrics = []
-    for name in _OF_CLIENT:
+    for name, title in titles.items():
         lines = {
             side: series[CLIENT][name]
             for side, series in found.items()
             if name in series.get(CLIENT, {})
         }
         is_quiet = all(not value for line in lines.values() for _, value in line)
-        if not (name == "errors_per_s" and is_quiet) and not (name == "tps" and _has_tpmc(found)):
-            metrics.append(Strip(language.say(f"site-series-{name.replace('_', '-')}"), lines))
+        if lines and not (name == "errors_per_s" and is_quiet):
+            metrics.append(Strip(title, lines))
     return _strips(metrics, seconds, language, tall=150)
-
-
-def _has_tpmc(found: Mapping[Side, Series]) -> bool:
-    return any("tpmc" in series.get(CLIENT, {}) for series in found.values())
 
 
 def _of_hosts(found: Mapping[Side, Series], seconds: float, language: Language) -> list[OfHost]:
@@ -282,18 +283,21 @@ def _strips(
     return strips(metrics, seconds, Numbers(language), language.say("site-seconds"), tall=tall)
 
 
-def _figures(sides: Mapping[Side, TrialResult], numbers: Numbers) -> list[tuple[str, list[str]]]:
+def _figures(
+    plan: Plan, sides: Mapping[Side, TrialResult], numbers: Numbers
+) -> list[tuple[str, list[str]]]:
     """Each metric that a client printed with its unit, and the value on each side."""
-    metrics = dict.fromkeys(s.metric for result in sides.values() for s in result.samples)
+    printed = {one.metric for result in sides.values() for one in result.samples}
     return [
         (
-            f"{metric} ({UNITS[metric]})" if UNITS[metric] != "1" else metric,
+            metric.name if metric.unit == "1" else f"{metric.name} ({metric.unit})",
             [
-                MISSING if (value := result.value(metric)) is None else numbers.rate(value, 2)
+                MISSING if (value := result.value(metric.name)) is None else numbers.rate(value, 2)
                 for result in sides.values()
             ],
         )
-        for metric in metrics
+        for metric in plan.metrics
+        if metric.name in printed
     ]
 
 

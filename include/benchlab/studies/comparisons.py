@@ -170,7 +170,9 @@ def _verdict_to_json(found: WorkloadVerdict) -> dict[str, Any]:
     return {
         **vars(found),
         **_reasons_to_json(found),
-        "p95": {**vars(found.p95), **_reasons_to_json(found.p95)},
+        "beside": {
+            family: {**vars(one), **_reasons_to_json(one)} for family, one in found.beside.items()
+        },
         "heterogeneous": [vars(one) for one in found.heterogeneous],
     }
 
@@ -179,7 +181,7 @@ def _verdict_from_json(raw: Mapping[str, Any]) -> WorkloadVerdict:
     return WorkloadVerdict(
         **{
             **_decision(raw),
-            "p95": Decision(**_decision(raw["p95"])),
+            "beside": {family: Decision(**_decision(one)) for family, one in raw["beside"].items()},
             "heterogeneous": tuple(Moved(**one) for one in raw["heterogeneous"]),
         }
     )

@@ -1,14 +1,20 @@
-"""Clients and their workloads. Each module in this package with ``NAMES`` is a ``Workload``."""
+"""Clients and their workloads. Each module in this package with ``NAMES`` is a ``Workload``.
+
+A workload of one's own is such a module in ``configs/workloads``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container
 from functools import cache
 
+from benchlab import home
 from benchlab.discovery import members
 from benchlab.plan.report_type import ReportSpec
 from benchlab.workloads.output import Output
 from benchlab.workloads.workload import Workload
+
+__path__.append(str(home.find().configs / "workloads"))
 
 
 @cache
@@ -16,7 +22,7 @@ def by_name() -> dict[str, Workload]:
     """The workload modules, by the name of the workload; a module may have several.
 
     Example:
-        ``by_name()["tpcc"].METRIC`` is ``"tpmc"``.
+        ``by_name()["tpcc"].TOOL`` is ``"go-tpc"``.
     """
     found: list[Workload] = [*members("benchlab.workloads", "NAMES").values()]
     return {name: workload for workload in found for name in workload.NAMES}

@@ -9,12 +9,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from benchlab.plan.metric import Metric
 from benchlab.results.records import Sample
 
 Status = Literal["complete", "incomplete", "failed"]
 """``complete``: a whole summary and no fatal message. ``incomplete``: cut; no figure counts.
 ``failed``: the output is not of a run that measured something.
 """
+
+OF_RUN = (
+    Metric("avg_ms", "ms", "figures-mean"),
+    Metric("min_ms", "ms"),
+    Metric("max_ms", "ms"),
+    Metric("duration_s", "s"),
+    Metric("errors", "1"),
+)
+"""Metrics of a single trial that most clients print."""
 
 QUOTED_LENGTH = 300
 QUOTED_LINES = 5
@@ -84,7 +94,7 @@ class Output(abc.ABC):
 
     @abc.abstractmethod
     def samples(self) -> dict[str, float | None]:
-        """The figures that are stored for a trial, by metric; ``records.UNITS`` has the units."""
+        """The figures that are stored for a trial, by the names of the workload's ``METRICS``."""
 
     @abc.abstractmethod
     def columns(self, threads: int, dataset: object) -> dict[str, float | None]:
@@ -118,9 +128,10 @@ class Output(abc.ABC):
         }
 
 
-def samples_of(output: Output) -> tuple[Sample, ...]:
-    """The samples of a trial, from its client's output."""
-    return tuple(Sample(metric, value) for metric, value in output.samples().items())
+def samples_of(output: Output, metrics: Iterable[Metric]) -> tuple[Sample, ...]:
+    """The samples of a trial, from its client's output and what that client prints."""
+    units = {metric.name: metric.unit for metric in metrics}
+    return tuple(Sample(name, value, units[name]) for name, value in output.samples().items())
 
 
 def client_reasons(output: Output, exit_code: int | None) -> tuple[str, ...]:

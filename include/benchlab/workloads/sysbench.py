@@ -17,7 +17,9 @@ from pydantic import Field
 
 from benchlab.language import Message, message
 from benchlab.plan.fields.dataset import Dataset
+from benchlab.plan.metric import LATENCY, THROUGHPUT, Metric
 from benchlab.workloads.client import Program, Session, at_least, fitting, is_workload
+from benchlab.workloads.output import OF_RUN
 from benchlab.workloads.sysbench_options import chosen, connection, measured
 
 # `x as x`: part of the `Workload` protocol, used only by its callers.
@@ -47,7 +49,14 @@ class Tables(Dataset):
 DATASET = Tables
 DATABASE = "sbtest"
 TOOL = "sysbench"
-METRIC = "tps"
+# It counts latencies in 1,024 steps from 0.001 ms to 100 s (sb_histogram): ln(1e8) / 1024.
+METRICS = (
+    Metric("qps", "1/s", "QPS", shown="table"),
+    Metric("tps", "1/s", "TPS", THROUGHPUT, "table"),
+    Metric("p95_ms", "ms", "figures-p95", LATENCY, "table", less_is_better=True, step=0.018),
+    *OF_RUN,
+    Metric("reconnects", "1"),
+)
 FRESH: frozenset[str] = frozenset()
 CREATES = 0
 VIEWS = 0

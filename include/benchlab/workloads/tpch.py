@@ -22,12 +22,15 @@ from pydantic import Field
 
 from benchlab.language import Message, message
 from benchlab.plan.fields.dataset import Dataset
+from benchlab.plan.metric import LATENCY, THROUGHPUT, Metric
 from benchlab.workloads import tpcc
 from benchlab.workloads.client import Session, at_least, fitting, is_workload
+from benchlab.workloads.output import OF_RUN
 
 # `x as x`: part of the `Workload` protocol, used only by its callers.
 from benchlab.workloads.tpcc import config_file_text as config_file_text
 from benchlab.workloads.tpcc import load_faults as load_faults
+from benchlab.workloads.tpch_output import STEP_MS
 from benchlab.workloads.tpch_output import parse as parse
 
 # Rows at scale factor 1 (TPC-H 3.0.1, clause 4.2.5), and of the tables that have no scale.
@@ -89,7 +92,13 @@ VIEWS = 1
 DATASET = ScaleFactor
 DATABASE = "tpch"
 TOOL = "go-tpc-tpch"
-METRIC = "qpm"
+# go-tpc counts all latencies in steps as wide, and the throughput follows from their mean.
+METRICS = (
+    Metric("qpm", "1/min", "QPM", THROUGHPUT, "table", step_ms=STEP_MS, note="client-qpm"),
+    replace(OF_RUN[0], shown="table"),
+    Metric("p95_ms", "ms", "figures-p95", LATENCY, "table", less_is_better=True, step_ms=STEP_MS),
+    *(metric for metric in OF_RUN[1:] if metric.name != "duration_s"),
+)
 CONSISTENCY = None
 # The first whose output is read; the embedded client is for TPC-C alone.
 _LEAST = {"tiup": "v1.12.0", "go-tpc": "v1.0.10"}

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from benchlab.language import Message
 from benchlab.plan.fields.dataset import Dataset
+from benchlab.plan.metric import Metric
 from benchlab.results.records import Condition
 from benchlab.workloads.client import Endpoint, Program, Session
 from benchlab.workloads.output import Output
@@ -36,7 +37,8 @@ class Workload(Protocol):
         DATASET: the kind of dataset that it loads.
         DATABASE: the schema of the tables. The campaign creates it, empty, before the load.
         TOOL: the client's name for ``benchlab parse``.
-        METRIC: the metric that decides, one of ``benchlab.results.records.UNITS``.
+        METRICS: what it prints, in the order of tables and files; one is its throughput, one its
+            latency.
         PROGRAMS: the programs that can run the workloads, the preferred one first. One is chosen
             on the client's host, once for a campaign; their figures are never compared.
         CONSISTENCY: checks the conditions that the dataset must meet, and returns each with its
@@ -52,7 +54,7 @@ class Workload(Protocol):
     DATASET: type[Dataset]
     DATABASE: str
     TOOL: str
-    METRIC: str
+    METRICS: tuple[Metric, ...]
     PROGRAMS: tuple[Program, ...]
     CONSISTENCY: Callable[[Query], tuple[Condition, ...]] | None
 

@@ -22,6 +22,8 @@ from pydantic import Field
 
 from benchlab.language import Message, message
 from benchlab.plan.fields.dataset import Dataset
+from benchlab.plan.metric import Metric
+from benchlab.workloads import sysbench
 from benchlab.workloads.client import (
     Endpoint,
     Program,
@@ -30,6 +32,7 @@ from benchlab.workloads.client import (
     fitting,
     is_workload,
 )
+from benchlab.workloads.output import OF_RUN
 
 # `x as x`: part of the `Workload` protocol, used only by its callers.
 from benchlab.workloads.ycsb_output import load_faults as load_faults
@@ -69,7 +72,12 @@ class Records(Dataset):
 DATASET = Records
 DATABASE = "ycsb"
 TOOL = "go-ycsb"
-METRIC = "tps"
+METRICS = (
+    *(metric for metric in sysbench.METRICS if metric.family or metric.name == "qps"),
+    Metric("p50_ms", "ms", "figures-p50", shown="details"),
+    Metric("p99_ms", "ms", "figures-p99", shown="details"),
+    *OF_RUN,
+)
 CONSISTENCY = None
 
 # It can be asked for no version.

@@ -255,8 +255,9 @@ def _told(work: CampaignRun, result: TrialResult | None) -> dict[str, Any] | Non
     if not result.valid:
         reasons = "; ".join(map(str, result.reasons))
         log.warning("invalid, its block is measured again: %s", reasons)
-    values = {metric: result.value(metric) for metric in ("tpmc", "qpm", "tps", "p95_ms")}
-    log.info("%s", _figures(result))
+    shown = (work.plan.throughput.name, work.plan.latency.name)
+    values = {metric: result.value(metric) for metric in shown}
+    log.info("%s", _figures(work, result))
     return {
         "trial": result.trial.id,
         "title": _title(work, result.trial),
@@ -270,12 +271,13 @@ def _title(work: CampaignRun, trial: PlannedTrial) -> str:
     return f"{trial.title} · {work.plan.sides[trial.side].label}"
 
 
-def _figures(result: TrialResult) -> str:
-    """``1,204.3 tps, p95 5.12 ms; 14 gates passed, 1 failed (client_cpu), 2 not evaluated``."""
-    values = {metric: result.value(metric) for metric in ("tpmc", "qpm", "tps")}
-    shown = [f"{value:,.1f} {metric}" for metric, value in values.items() if value is not None]
-    if (p95 := result.value("p95_ms")) is not None:
-        shown.append(f"p95 {p95:,.2f} ms")
+def _figures(work: CampaignRun, result: TrialResult) -> str:
+    """``1,204.30 1/s (tps), 5.12 ms (p95_ms); 14 gates passed, 1 failed (client_cpu)``."""
+    shown = [
+        f"{value:,.2f} {metric.unit} ({metric.name})"
+        for metric in (work.plan.throughput, work.plan.latency)
+        if (value := result.value(metric.name)) is not None
+    ]
     by_status = {
         status: [gate.gate for gate in result.gates if gate.status == status]
         for status in ("pass", "fail", "not evaluated")

@@ -17,6 +17,7 @@ from benchlab.analysis.verdict.paired import Variance
 from benchlab.analysis.verdict.rounds import Rounds, collect
 from benchlab.analysis.verdict.variances import Squares, estimated, moderated
 from benchlab.plan.report_type import SIDES
+from benchlab.workloads import sysbench, tpch
 
 INSERT, SELECT = "oltp_insert", "oltp_point_select"
 
@@ -31,7 +32,7 @@ def rounds(
     """
     return collect(
         workload,
-        "tps",
+        sysbench.METRICS,
         range(1, len(d) + 1),
         threads,
         SIDES,
@@ -274,9 +275,10 @@ def test_equal_ratios_still_have_a_width_and_a_p_value() -> None:
 def test_a_latency_is_not_known_better_than_it_is_printed() -> None:
     """Equal in all rounds, of a client that prints in steps: the interval has the step in it."""
     printed = rounds([0.02, 0.02, 0.02])
-    exact = dataclasses.replace(printed, latency_step=0.0)
+    exact_metrics = tuple(dataclasses.replace(one, step=0.0) for one in printed.metrics)
+    exact = dataclasses.replace(printed, metrics=exact_metrics)
     (known,), (coarse,) = judge([exact], 2.0), judge([printed], 2.0)
-    low, high = log_interval(coarse.p95.rounds_ci95_pct)
+    low, high = log_interval(coarse.latency.rounds_ci95_pct)
     assert high - low == pytest.approx(2 * 1.96 * math.sqrt(2 * 0.018**2 / 12), rel=0.01)
     assert coarse.ci95_pct == known.ci95_pct, "throughput is printed finely"
 
@@ -291,9 +293,9 @@ def test_a_throughput_that_follows_from_a_coarse_mean_has_its_step_in_the_interv
             for count in (1, 4)
             for side in SIDES
         ]
-        of_query = collect("tpch_q1", "qpm", (1, 2, 3), (1, 4), SIDES, figures)
+        of_query = collect("tpch_q1", tpch.METRICS, (1, 2, 3), (1, 4), SIDES, figures)
         (found,) = judge([of_query], 2.0)
-        assert found.p95.rounds_ci95_pct == found.rounds_ci95_pct, "both rest on the same step"
+        assert found.latency.rounds_ci95_pct == found.rounds_ci95_pct, "both rest on the same step"
         low, high = log_interval(found.rounds_ci95_pct)
         return (high - low) / 2
 

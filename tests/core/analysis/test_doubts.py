@@ -75,7 +75,7 @@ def repeated(stalled: Callable[[PlannedTrial], bool], rate: float) -> list[Trial
 def test_trials_that_are_rejected_on_one_side_only_do_not_vanish() -> None:
     """Once in each of six rounds; the sentence says what the rejected figures would change."""
     found = outcome(repeated(lambda t: (t.side, t.threads) == ("candidate", 8), 0.5))
-    assert (found.verdict, found.p95.verdict) == ("unstable", "unstable")
+    assert (found.verdict, found.latency.verdict) == ("unstable", "unstable")
     assert (
         "6 trials failed validity gates on the candidate side against 0 on the other (p 0.031)"
         in said(found)

@@ -106,7 +106,7 @@ def compared(gates: Sequence[Gate], tmp_path: Path) -> Callable[..., Any]:
 def verdicts(document: Any) -> list[str]:
     """The verdicts on all workloads, throughput first."""
     return [w["verdict"] for w in document["workloads"]] + [
-        w["p95"]["verdict"] for w in document["workloads"]
+        w["latency"]["verdict"] for w in document["workloads"]
     ]
 
 
@@ -140,8 +140,8 @@ def test_the_json_has_the_promised_shape(compared: Callable[..., Any]) -> None:
     assert read["ci95_pct"][0] < read["estimate_pct"] < read["ci95_pct"][1]
     assert read["verdict"] == "regression"
     assert read["heterogeneous_threads"] == []
-    assert read["p95"]["estimate_pct"] == pytest.approx(11.1, abs=0.6)
-    assert read["p95"]["verdict"] == "regression", "a longer latency is worse"
+    assert read["latency"]["estimate_pct"] == pytest.approx(11.1, abs=0.6)
+    assert read["latency"]["verdict"] == "regression", "a longer latency is worse"
     assert [cell["threads"] for cell in read["cells"]] == [4, 8]
     assert read["cells"][0]["baseline"]["tps"] == pytest.approx(2000, rel=0.02)
     assert read["cells"][0]["improvement_pct"] == pytest.approx(-10, abs=1)
@@ -306,7 +306,7 @@ def test_the_published_page_of_one_round_is_never_an_improvement(
     ]
     (found,) = compared(trials)["workloads"]
     assert found["arithmetic_mean_pct"] == pytest.approx(11.03, abs=0.005)
-    assert (found["verdict"], found["p95"]["verdict"]) == ("inconclusive", "inconclusive")
+    assert (found["verdict"], found["latency"]["verdict"]) == ("inconclusive", "inconclusive")
     assert found["ci95_pct"] is None
     assert "at least two are needed" in found["reasons"][0]
 

@@ -21,9 +21,10 @@ from benchlab.analysis.error_rates.rates import (
 from benchlab.analysis.error_rates.resampling import NoiseModel, Resampled, noise_of, resample
 from benchlab.analysis.verdict.calibration import NO_CALIBRATION, Calibration, calibrate
 from benchlab.analysis.verdict.compare import judge
-from benchlab.analysis.verdict.decision import KINDS, MetricKind
 from benchlab.analysis.verdict.rounds import Rounds, collect
 from benchlab.analysis.verdict.variances import PRIOR_VARIANCE, deployment_variance
+from benchlab.plan.metric import LATENCY, THROUGHPUT
+from benchlab.workloads import sysbench
 
 THRESHOLD = 2.0
 
@@ -35,7 +36,7 @@ def campaign(d: np.ndarray, p95: np.ndarray | None = None) -> list[Rounds]:
     return [
         collect(
             f"w{column}",
-            "tps",
+            sysbench.METRICS,
             numbers,
             [4],
             ("baseline", "candidate"),
@@ -80,16 +81,16 @@ def made_of(d: np.ndarray) -> Resampled:
     return Resampled(rounds, d.mean(axis=1), d.var(axis=1, ddof=1) / rounds, none)
 
 
-def verdicts(d: np.ndarray, kind: MetricKind, known: Calibration) -> list[str]:
+def verdicts(d: np.ndarray, kind: str, known: Calibration) -> list[str]:
     """What the rule says of one campaign, of shape (rounds, workloads)."""
     found = judge(campaign(d), THRESHOLD, calibration=known)
-    return [w.verdict if kind == "throughput" else w.p95.verdict for w in found]
+    return [w.verdict if kind == "throughput" else w.latency.verdict for w in found]
 
 
 CALIBRATED = calibrate(aa(count=8, width=4, deployment=0.01))
 
 
-def noise_with(kind: MetricKind, known: Calibration, width: int) -> NoiseModel:
+def noise_with(kind: str, known: Calibration, width: int) -> NoiseModel:
     """Noise with the deployment variances of a calibration."""
     return noise_of(aa(count=5, width=width), kind, known)
 
@@ -98,7 +99,7 @@ any_campaign = given(
     seed=st.integers(0, 2**32),
     rounds=st.integers(2, 8),
     width=st.integers(1, 4),
-    kind=st.sampled_from(KINDS),
+    kind=st.sampled_from((THROUGHPUT, LATENCY)),
     known=st.sampled_from([NO_CALIBRATION, CALIBRATED]),
 )
 
@@ -106,7 +107,7 @@ any_campaign = given(
 @settings(max_examples=40)
 @any_campaign
 def test_the_rule_over_arrays_is_the_rule(
-    seed: int, rounds: int, width: int, kind: MetricKind, known: Calibration
+    seed: int, rounds: int, width: int, kind: str, known: Calibration
 ) -> None:
     """Every workload of every campaign is called a change by both or by neither."""
     random = np.random.default_rng(seed)
@@ -122,7 +123,7 @@ def test_the_rule_over_arrays_is_the_rule(
 @settings(max_examples=40)
 @any_campaign
 def test_a_slowdown_is_found_from_its_limit_on_and_not_below(
-    seed: int, rounds: int, width: int, kind: MetricKind, known: Calibration
+    seed: int, rounds: int, width: int, kind: str, known: Calibration
 ) -> None:
     """The candidate slowed down by a hair more is a regression; by a hair less it is none."""
     random = np.random.default_rng(seed)
@@ -136,7 +137,7 @@ def test_a_slowdown_is_found_from_its_limit_on_and_not_below(
             for factor, expected in ((1 + 1e-6, True), (1 - 1e-6, False)):
                 slowed = one.copy()
                 change = factor * limit / 100
-                slowed[:, column] += np.log1p(change if kind == "p95" else -change)
+                slowed[:, column] += np.log1p(change if kind == LATENCY else -change)
                 is_found = verdicts(slowed, kind, known)[column] == "regression"
                 assert is_found == expected or limit == 0
 
@@ -225,7 +226,7 @@ def test_the_same_campaigns_give_the_same_figures_in_any_order() -> None:
     campaigns = aa()
     backwards: Mapping[str, list[Rounds]] = dict(reversed(campaigns.items()))
     first, second = (
-        resample(noise_of(order, "p95", NO_CALIBRATION), 4) for order in (campaigns, backwards)
+        resample(noise_of(order, LATENCY, NO_CALIBRATION), 4) for order in (campaigns, backwards)
     )
     assert (first.means == second.means).all()
     assert (first.variances == second.variances).all()
@@ -261,7 +262,7 @@ def test_with_one_round_nothing_is_ever_called_a_change() -> None:
 
 def test_rounds_that_agree_to_the_last_digit_are_no_error() -> None:
     """p95 latencies come in steps: their differences may all be nothing."""
-    noise = noise_of({"aa": campaign(np.zeros((4, 2)))}, "p95", NO_CALIBRATION)
+    noise = noise_of({"aa": campaign(np.zeros((4, 2)))}, LATENCY, NO_CALIBRATION)
     found = outcome(noise, 4, THRESHOLD)
     assert found is not None
     assert found.any_false_alarm == 0
@@ -279,7 +280,8 @@ def test_a_p95_that_is_longer_and_a_throughput_that_is_less_are_found_alike() ->
     """In logarithms the two limits differ by the threshold's asymmetry alone."""
     campaigns = aa(noise=0.05)
     rate, latency = (
-        outcome(noise_of(campaigns, kind, NO_CALIBRATION), 6, THRESHOLD) for kind in KINDS
+        outcome(noise_of(campaigns, kind, NO_CALIBRATION), 6, THRESHOLD)
+        for kind in (THROUGHPUT, LATENCY)
     )
     assert rate is not None
     assert latency is not None

@@ -26,7 +26,7 @@ def noise(sd: float = 0.02, deployment: float = 0.001, campaigns: int = 20) -> N
     ones = np.ones(2)
     random = np.random.default_rng(7)
     return NoiseModel(
-        kind="throughput",
+        less_is_better=False,
         workloads=WORKLOADS,
         residuals=random.normal(0, sd, (30, 2)),
         left_out=0,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from upath import UPath
 
-from benchlab.campaign.sequence import TRIES
+from benchlab.campaign.state import TRIES
 from benchlab.errors import EngineError, LockHeldError, TryFailedError
 from benchlab.hosts.executor import JobStatus
 from benchlab.plan.spending import Spending

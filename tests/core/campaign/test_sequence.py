@@ -16,8 +16,8 @@ from benchlab.campaign import calm, trial_columns
 from benchlab.campaign.money import Money
 from benchlab.campaign.recovery import Recovery
 from benchlab.campaign.remaining import Remaining
-from benchlab.campaign.sequence import TRIES, TrialSequence
-from benchlab.campaign.state import Begun, StateFile
+from benchlab.campaign.sequence import TrialSequence
+from benchlab.campaign.state import TRIES, Begun, StateFile
 from benchlab.campaign.stored import StoredCampaign
 from benchlab.errors import (
     EngineError,

@@ -60,7 +60,7 @@ def test_verdicts_are_those_of_the_report(here: Here, store: Store) -> None:
     ] == [
         (found["verdict"], found["estimate_pct"], found["ci95_pct"], found["p_adjusted"])
         for workload in compared
-        for found in (workload, workload["p95"])
+        for found in (workload, workload["latency"])
     ]
 
 

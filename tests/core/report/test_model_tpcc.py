@@ -95,12 +95,12 @@ def test_the_table_has_the_columns_of_the_published_pages() -> None:
     made, outcome, _ = golden_case()
     lines = golden_files()["report.md"].splitlines()
     first = lines.index(
-        "| Threads | v5.1.1 tpmC | v5.2.0 tpmC | tpmC change (%) | New Order p95 change (%) |"
+        "| Threads | v5.1.1 tpmC | v5.2.0 tpmC | tpmC change | New Order p95 latency change |"
     )
     table = [line.strip("| ").split(" | ") for line in lines[first + 2 : first + 6]]
     assert lines[first + 6] == ""
     for row, cell in zip(table, outcome.workloads[0].cells, strict=True):
-        printed = [float(text.replace(",", "")) for text in row]
+        printed = [float(text.replace(",", "").strip("%")) for text in row]
         values = [cell.sides[side].means["tpmc"] for side in SIDES]
         before, after = (cell.sides[side].means["new_order_p95_ms"] for side in SIDES)
         assert before is not None
@@ -109,7 +109,7 @@ def test_the_table_has_the_columns_of_the_published_pages() -> None:
         assert printed == pytest.approx(
             [cell.threads, *values, cell.improvement_pct, longer], abs=0.5
         )
-        assert float(row[3]) == pytest.approx(cell.improvement_pct, abs=0.00501)
+        assert float(row[3].strip("%")) == pytest.approx(cell.improvement_pct, abs=0.00501)
     assert [row[0] for row in table] == [str(n) for n in made.report_type.threads]
 
 
@@ -118,7 +118,7 @@ def test_the_headline_names_both_means_and_the_interval() -> None:
     report = model.build(*golden_case())
     sentence = wording.outcome(report, report.sections[0])
     assert sentence.startswith("The TPC-C tpmC of v5.2.0 is improved by ")
-    assert "(geometric mean, 95% interval +" in sentence
+    assert "(95% interval +" in sentence
     both = wording.outcome_with_mean(report, report.sections[0])
     assert both.startswith(f"{sentence} Arithmetic mean of the per-thread percentages +")
     assert markdown.escape(both) in golden_files()["report.md"]
@@ -130,7 +130,7 @@ def test_every_format_says_which_client_it_was_and_what_not_to_compare(name: str
     page = golden_files()[name]
     assert "These figures were measured with tiup bench v1.12.0." in page
     assert "must not be compared" in page
-    assert "Latency of New Order" in page
+    assert "New Order p50 latency (ms)" in page
     assert "percentiles are coarse" in page
 
 
@@ -252,7 +252,7 @@ def test_the_csv_files_have_tpmc_and_its_percentiles() -> None:
     assert "baseline_tps" not in cells[0]
     trials = list(csv.DictReader(io.StringIO(golden_files()["trials.csv"])))
     assert [float(row["tpmc"]) for row in trials] == [result.value("tpmc") for result in results]
-    assert {row["reconnects"] for row in trials} == {""}
+    assert "reconnects" not in trials[0], "go-tpc does not count them"
 
 
 def test_the_trials_csv_has_tpmc_also_where_nothing_was_measured() -> None:

@@ -45,7 +45,7 @@ def test_each_query_has_its_own_section_and_verdict() -> None:
     page = files()["report.md"]
     assert "TPC-H Q1 -20" in page
     assert (
-        "| Threads | 10.2.11 QPM | 10.2.11 mean latency (ms) | 10.2.11 95% latency (ms) |" in page
+        "| Threads | 10.2.11 QPM | 10.2.11 mean latency (ms) | 10.2.11 p95 latency (ms) |" in page
     )
     verdicts = {
         row["workload"]: row for row in csv.DictReader(io.StringIO(files()["comparison.csv"]))

@@ -39,7 +39,7 @@ def kept(name: str) -> bytes:
 
 def test_a_long_trial_is_thinned_to_means() -> None:
     """As many points as are drawn; of the hosts the busiest one, and a gap where none is known."""
-    (first, second) = series.read(trials(), {"oltp_insert": "tps"}, kept)["oltp_insert"]
+    (first, second) = series.read(trials(), "tps", kept)["oltp_insert"]
     assert [(pair.threads, pair.round, pair.seconds) for pair in (first, second)] == [
         *((4, 1, 300), (4, 2, 300))
     ]
@@ -68,12 +68,12 @@ def test_a_long_trial_is_thinned_to_means() -> None:
 )
 def test_what_cannot_be_read_is_not_shown(text: str) -> None:
     """A damaged object is no reason to have no report."""
-    assert series.read(trials(), {"oltp_insert": "tps"}, lambda _: text.encode()) == {}
+    assert series.read(trials(), "tps", lambda _: text.encode()) == {}
 
     def lost(_: str) -> bytes:
         raise StoreError("it is gone")
 
-    assert series.read(trials(), {"oltp_insert": "tps"}, lost) == {}
+    assert series.read(trials(), "tps", lost) == {}
 
 
 def test_a_report_has_the_series_of_its_trials_folded() -> None:

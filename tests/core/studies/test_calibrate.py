@@ -136,8 +136,8 @@ def test_the_json_has_the_promised_shape(home: Home) -> None:
     assert document["rounds"] == 6
     assert [workload["name"] for workload in document["workloads"]] == WORKLOADS
     for workload in document["workloads"]:
-        assert (workload["metric"], workload["p95"]["metric"]) == ("tps", "p95_ms")
-        for found in (workload, workload["p95"]):
+        assert (workload["metric"], workload["latency"]["metric"]) == ("tps", "p95_ms")
+        for found in (workload, workload["latency"]):
             assert set(found) >= NUMBERS
             low, high = found["false_positive_ci95"]
             assert 0 <= low <= found["false_positive_rate"] <= high <= 0.06

@@ -20,11 +20,11 @@ from benchlab.analysis.elsewhere.table import (
     DEPLOYMENT,
     ERRORS,
     LATENCY,
-    THROUGHPUT,
     Excluded,
     TrialsTable,
+    throughputs,
 )
-from benchlab.analysis.verdict.rounds import LATENCY_STEP, Rounds
+from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.plan.report_type import SIDES
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _campaign(
     missing += [f"round {gap}, everything" for gap in gaps]
     for key, own in rows.groupby("workload", sort=False):
         workload = str(key)
-        counts = {column: int(own[column].count()) for column in THROUGHPUT if column in own}
+        counts = {column: int(own[column].count()) for column in throughputs() if column in own}
         # The metric that most trials have; the first on a tie.
         metric = max(counts, key=lambda name: counts[name]) if counts else "tps"
         workloads.append(_rounds(workload, metric, deployments, own))
@@ -115,25 +115,23 @@ def _rounds(name: str, metric: str, deployments: Mapping[int, int], rows: pd.Dat
         pd.Index(threads).get_indexer(pd.Index(rows["threads"])),
         _sides(rows),
     )
-    shown = dict.fromkeys((metric, *(m for m in (*THROUGHPUT, LATENCY) if m in rows)))
+    shown = dict.fromkeys((metric, *(m for m in (*throughputs(), LATENCY) if m in rows)))
     values = {}
     for column in shown:
         values[column] = np.full((len(numbers), len(threads), len(SIDES)), np.nan)
         if column in rows:
             values[column][place] = rows[column]
-    step = LATENCY_STEP.get(metric, LATENCY_STEP["tps"])
     return Rounds(
-        *(name, metric, LATENCY, numbers, tuple(threads), SIDES, values),
-        latency_step=step,
+        *(name, throughputs()[metric], numbers, tuple(threads), SIDES, values),
         deployments=[deployments[number] for number in numbers],
     )
 
 
 def _units(name: str, metric: str, rows: pd.DataFrame) -> Iterator[str]:
     """What a reader should know about the units of a workload's throughputs."""
-    printed = [other for other in THROUGHPUT if other in rows and rows[other].count()]
+    printed = [other for other in throughputs() if other in rows and rows[other].count()]
     if not printed:
-        yield f"{name}: no trial has a throughput ({', '.join(THROUGHPUT)})"
+        yield f"{name}: no trial has a throughput ({', '.join(throughputs())})"
     for other in printed:
         if count := int((rows[other].notna() & rows[metric].isna()).sum()):
             yield (

@@ -8,23 +8,25 @@ from __future__ import annotations
 import csv
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from benchlab import workloads
 from benchlab.errors import SpecError, meaning_of
+from benchlab.plan.metric import LATENCY as LATENCY_FAMILY
+from benchlab.plan.metric import THROUGHPUT, Metric, of_family
 from benchlab.plan.report_type import SIDES
 
 if TYPE_CHECKING:
     import pandas as pd
 
 KEYS = ("workload", "threads", "round", "side")
-THROUGHPUT = ("tps", "tpmc", "qpm", "qps")
 LATENCY = "p95_ms"
 ERRORS = "errors"
 # A report's own trials.csv has this column: false for trials that were invalid or measured again.
 USED = "used"
-FIGURES = ("tps", "qps", "tpmc", "qpm", LATENCY, ERRORS)
 CAMPAIGN = "campaign"
 DEPLOYMENT = "deployment"
 LINE = "line"
@@ -32,6 +34,30 @@ LINE = "line"
 LEAST, MOST = 1e-6, 1e12
 # Up to so many occurrences of one fault are named one by one.
 NAMED = 1000
+
+
+@cache
+def throughputs() -> dict[str, tuple[Metric, ...]]:
+    """What is decided by each rate that a file may have; of a client's other rates by the last.
+
+    The latency of a file is its ``p95_ms``, whatever a client calls its own.
+    """
+    found: dict[str, tuple[Metric, ...]] = {}
+    others: dict[str, tuple[Metric, ...]] = {}
+    for workload in workloads.by_name().values():
+        latency = replace(of_family(workload.METRICS, LATENCY_FAMILY), name=LATENCY)
+        for metric in workload.METRICS:
+            if metric.is_rate and metric.shown == "table":
+                kind = found if metric.family == THROUGHPUT else others
+                decided = replace(metric, family=THROUGHPUT)
+                kind.setdefault(metric.name, (decided, latency))
+    return found | others
+
+
+def figures() -> tuple[str, ...]:
+    """The columns of figures that a file may have."""
+    return (*throughputs(), LATENCY, ERRORS)
+
 
 _Excluded = dict[str, list["Excluded"]]
 
@@ -50,8 +76,8 @@ class TrialsTable:
 
     Attributes:
         rows: with the columns of ``KEYS``, ``campaign``, ``deployment`` (1 where the file has no
-            such column) and those of ``FIGURES`` that the file has, NaN where one is missing; each
-            trial once.
+            such column) and those of :func:`figures` that the file has, NaN where one is missing;
+            each trial once.
         several: whether the file has a column ``campaign``.
         unused: columns that mean nothing here.
         excluded: by campaign, the rows whose figures are not used.
@@ -74,14 +100,14 @@ def read(path: Path) -> TrialsTable:
             round or side is wrong; names the line.
     """
     table = _table(path)
-    known = (*KEYS, *FIGURES, USED, CAMPAIGN, DEPLOYMENT, LINE)
+    known = (*KEYS, *figures(), USED, CAMPAIGN, DEPLOYMENT, LINE)
     unused = tuple(name for name in table.columns if name not in known)
     several = CAMPAIGN in table.columns
     if not several:
         table = table.assign(**{CAMPAIGN: path.stem})
     excluded: _Excluded = {}
     table = _each_once(_used(table, excluded), excluded)
-    for column in FIGURES:
+    for column in figures():
         if column in table:
             table[column] = _numbers(table, column, excluded)
     return TrialsTable(table, several, unused, excluded)
@@ -115,9 +141,9 @@ def _table(path: Path) -> pd.DataFrame:
     table = table[(table[headings] != "").any(axis=1)].copy()  # blank lines
     if lacking := [name for name in KEYS if name not in table.columns]:
         raise SpecError(f"{path}: lacks the column {', '.join(lacking)}; found {_list(table)}")
-    if not any(name in table.columns for name in FIGURES):
+    if not any(name in table.columns for name in figures()):
         raise SpecError(
-            f"{path}: has none of the columns {', '.join(FIGURES)}; found {_list(table)}"
+            f"{path}: has none of the columns {', '.join(figures())}; found {_list(table)}"
         )
     if table.empty:
         raise SpecError(f"{path}: has no row below its heading")
@@ -203,7 +229,7 @@ def _used(table: pd.DataFrame, excluded: _Excluded) -> pd.DataFrame:
     trials = pd.MultiIndex.from_frame(table[keys])
     measured = trials.isin(trials[~left_out.to_numpy()])
     kept: pd.DataFrame = table[~left_out | ~(measured | table.duplicated(keys))].copy()
-    kept.loc[left_out, [name for name in FIGURES if name in kept]] = ""
+    kept.loc[left_out, [name for name in figures() if name in kept]] = ""
     return kept
 
 
@@ -212,7 +238,7 @@ def _each_once(table: pd.DataFrame, excluded: _Excluded) -> pd.DataFrame:
     keys = [CAMPAIGN, *KEYS]
     if not table.duplicated(keys).any():
         return table
-    again = table.duplicated([*keys, *(name for name in FIGURES if name in table)])
+    again = table.duplicated([*keys, *(name for name in figures() if name in table)])
     for row in table[again].head(NAMED).itertuples():
         _exclude(excluded, row, f"line {row.line} repeats an earlier one")
     table = table[~again]
@@ -223,7 +249,7 @@ def _each_once(table: pd.DataFrame, excluded: _Excluded) -> pd.DataFrame:
         _exclude(excluded, next(twice.itertuples()), reason)
     # The cell stays planned: its rows remain, without figures.
     kept = table.copy()
-    kept.loc[unlike, [name for name in FIGURES if name in kept]] = ""
+    kept.loc[unlike, [name for name in figures() if name in kept]] = ""
     return kept.drop_duplicates(keys)
 
 

@@ -103,7 +103,7 @@ def found_from(made: Resampled, noise: NoiseModel, threshold_pct: float) -> Arra
     import numpy as np
     from scipy.special import stdtrit
 
-    direction = 1.0 if noise.kind == "p95" else -1.0
+    direction = 1.0 if noise.less_is_better else -1.0
     means = made.means + made.deployments
     variances, df = _variances(made, noise)
     p = _p_values(means, variances, df)

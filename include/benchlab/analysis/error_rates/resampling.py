@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from benchlab.analysis.verdict.calibration import Calibration
-from benchlab.analysis.verdict.decision import MetricKind
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.analysis.verdict.variances import Squares, by_workload, deployment_variance
 
@@ -42,6 +41,7 @@ class NoiseModel:
     """What A/A campaigns show of one metric, as log ratios.
 
     Attributes:
+        less_is_better: whether a smaller figure is an improvement.
         workloads: those with two complete rounds in a campaign.
         residuals: of the rounds, of shape (rounds, workloads).
         left_out: rounds that were complete for some of the workloads only.
@@ -50,7 +50,7 @@ class NoiseModel:
         coarseness: what coarsely printed latencies add to the variance of an estimate, by workload.
     """
 
-    kind: MetricKind
+    less_is_better: bool
     workloads: tuple[str, ...]
     residuals: Array
     left_out: int
@@ -92,7 +92,7 @@ class Resampled:
 
 
 def noise_of(
-    campaigns: Mapping[str, Sequence[Rounds]], kind: MetricKind, calibration: Calibration
+    campaigns: Mapping[str, Sequence[Rounds]], kind: str, calibration: Calibration
 ) -> NoiseModel:
     """Pool the rounds of A/A campaigns.
 
@@ -122,7 +122,11 @@ def noise_of(
     empty = np.empty((0, len(first)))
     shown = list(first.values()) if pooled else []
     return NoiseModel(
-        kind=kind,
+        less_is_better=any(
+            metric.less_is_better and metric.family == kind
+            for rounds in first.values()
+            for metric in rounds.metrics
+        ),
         workloads=tuple(first) if pooled else (),
         residuals=np.concatenate(pooled) if pooled else empty[:, :0],
         left_out=left_out,
@@ -160,7 +164,7 @@ def resample(noise: NoiseModel, rounds: int, most: int = RESAMPLES) -> Resampled
     )
 
 
-def _log_ratios(campaign: Sequence[Rounds], workloads: Sequence[str], kind: MetricKind) -> Array:
+def _log_ratios(campaign: Sequence[Rounds], workloads: Sequence[str], kind: str) -> Array:
     """Of shape (rounds, workloads); NaN where a round is missing."""
     import numpy as np
 

@@ -109,7 +109,7 @@ def client_columns(
         "effective_threads_ratio": _effective_threads(output.latency_ms.sum, duration, threads),
         **own,
         # Beside `rate_error`, by which the gates of earlier bundles judge.
-        "rate_excess": _rate_excess(own["rate_error"], duration),
+        "rate_excess": _rate_excess(own.get("rate_error"), duration),
     }
 
 

@@ -23,7 +23,6 @@ from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.plan.report_type import SIDES
 
 if TYPE_CHECKING:
-    from benchlab.analysis.verdict.decision import MetricKind
     from benchlab.analysis.verdict.rounds import Array
 
 ALPHA = 0.05
@@ -58,7 +57,7 @@ def excess(pairs: Mapping[str, Sequence[float]]) -> dict[str, float]:
     return {name: p if leaning * sum(map(_sign, own)) >= 0 else 1.0 for name, own in pairs.items()}
 
 
-def loses_by_side(workloads: Sequence[Rounds], kind: MetricKind) -> frozenset[str]:
+def loses_by_side(workloads: Sequence[Rounds], kind: str) -> frozenset[str]:
     """The workloads that lack figures on one side, so often that chance does not explain it.
 
     A single lost trial is no doubt: its round takes no part, and that is said. It is one by the
@@ -107,7 +106,7 @@ def _t_test(differences: Array) -> float:
     return float(2 * stdtr(count - 1, -abs(mean) / error))
 
 
-def _lost(rounds: Rounds, kind: MetricKind) -> list[int]:
+def _lost(rounds: Rounds, kind: str) -> list[int]:
     """1 for each round that lacks a figure on the candidate side only, -1 on the baseline only."""
     import numpy as np
 

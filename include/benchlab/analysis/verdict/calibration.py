@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from benchlab.analysis.verdict.decision import KINDS, MetricKind
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.analysis.verdict.variances import (
     Squares,
@@ -20,11 +19,12 @@ from benchlab.analysis.verdict.variances import (
     squares,
     together,
 )
+from benchlab.plan.metric import THROUGHPUT
 
 MIN_CAMPAIGNS = 3
 """With fewer the interval rests on the prior more than on them, and is said to."""
 
-Key = tuple[str, str, frozenset[int], MetricKind]
+Key = tuple[str, str, frozenset[int], str]
 Shown = Mapping[Key, Squares]
 """What one A/A campaign shows, by workload, metric, thread counts and kind of metric."""
 
@@ -42,20 +42,20 @@ class Calibration:
     found: Mapping[Key, Sequence[Squares]] = field(default_factory=dict)
     _sums: dict[Key, Squares] = field(default_factory=dict, compare=False, repr=False)
 
-    def squares(self, rounds: Rounds, kind: MetricKind) -> Squares:
+    def squares(self, rounds: Rounds, kind: str) -> Squares:
         """Those of a workload with the same thread counts; zeros where there are none."""
         key = _key(rounds, kind)
         if key not in self._sums:  # the same calibration serves many campaigns
             self._sums[key] = together(self.found.get(key, ()))
         return self._sums[key]
 
-    def deployment(self, rounds: Rounds, kind: MetricKind) -> float | None:
+    def deployment(self, rounds: Rounds, kind: str) -> float | None:
         """The variance of its deployments; None where no A/A campaign has it."""
         if not self.count(rounds, kind):
             return None
         return float(deployment_variance(self.squares(rounds, kind)))
 
-    def count(self, rounds: Rounds, kind: MetricKind = "throughput") -> int:
+    def count(self, rounds: Rounds, kind: str = THROUGHPUT) -> int:
         """How many A/A campaigns have it, with its threads."""
         return len(self.found.get(_key(rounds, kind), ()))
 
@@ -80,7 +80,7 @@ def shown_by(workloads: Sequence[Rounds]) -> Shown:
     return {
         _key(rounds, kind): squares(deployments, about_zero=True)
         for rounds in workloads
-        for kind in KINDS
+        for kind in rounds.families
         if sum(map(len, deployments := rounds.by_deployment(kind))) >= 2
     }
 
@@ -94,5 +94,5 @@ def pooled(campaigns: Mapping[str, Shown]) -> Calibration:
     return Calibration(tuple(name for name, shown in campaigns.items() if shown), found)
 
 
-def _key(rounds: Rounds, kind: MetricKind) -> Key:
+def _key(rounds: Rounds, kind: str) -> Key:
     return rounds.workload, rounds.metric_of(kind), frozenset(rounds.compared(kind)), kind

@@ -20,15 +20,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from benchlab.analysis.verdict.decision import KINDS, MetricKind
 from benchlab.analysis.verdict.rounds import Rounds
 
 DAY = timedelta(days=1)
 LEAST_CAMPAIGNS = 3
 
-Row = tuple[str, MetricKind, dict[str, float | None]]
+Row = tuple[str, str, dict[str, float | None]]
 """Workload, kind of metric, and its columns."""
-RoundMeans = Mapping[tuple[str, str, frozenset[int], MetricKind], Sequence[float]]
+RoundMeans = Mapping[tuple[str, str, frozenset[int], str], Sequence[float]]
 """The mean log ratio of each round, by workload, metric, thread counts and kind of metric."""
 
 
@@ -36,7 +35,7 @@ def round_means(workloads: Sequence[Rounds]) -> RoundMeans:
     """What is asked of an A/A campaign's figures; a workload of a single round has none."""
     found = {}
     for rounds in workloads:
-        for kind in KINDS:
+        for kind in rounds.families:
             ratios = rounds.log_ratios(kind)
             if len(ratios) > 1:
                 found[_key(rounds, kind)] = ratios.mean(axis=1).tolist()
@@ -58,7 +57,7 @@ def calibration_checks(
         ``list(calibration_checks(rounds, start, {}))`` is empty: nothing calibrates it.
     """
     for rounds in workloads:
-        for kind in KINDS:
+        for kind in rounds.families:
             key = _key(rounds, kind)
             theirs = {began: means[key] for began, means in aa_campaigns.items() if key in means}
             if theirs:
@@ -75,7 +74,7 @@ def calibration_checks(
                 )
 
 
-def _key(rounds: Rounds, kind: MetricKind) -> tuple[str, str, frozenset[int], MetricKind]:
+def _key(rounds: Rounds, kind: str) -> tuple[str, str, frozenset[int], str]:
     return rounds.workload, rounds.metric, frozenset(rounds.threads), kind
 
 

@@ -171,7 +171,7 @@ def _with_rejected(rounds: Rounds, results: Sequence[TrialResult]) -> Rounds:
     figures = ((r.trial.round, r.trial.threads, r.trial.side, r.figures) for r in first.values())
     return collect(
         rounds.workload,
-        rounds.metric,
+        rounds.metrics,
         rounds.rounds,
         rounds.threads,
         rounds.sides,
@@ -196,7 +196,7 @@ def _errors(plan: Plan, workload: str, used: Iterable[TrialResult]) -> tuple[Arr
     for result in used:
         if result.trial.workload == workload:
             place = result.trial.round - 1, SIDES.index(result.trial.side)
-            rate, seconds = result.value(plan.metric(workload)), result.value("duration_s")
+            rate, seconds = result.value(plan.throughput.name), result.value("duration_s")
             met = result.value("errors")
             errors[place] += math.nan if met is None else met
             transactions[place] += math.nan if rate is None or seconds is None else rate * seconds

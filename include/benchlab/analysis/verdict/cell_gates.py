@@ -12,6 +12,7 @@ from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict.one_sided import one_sided
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.language import Message, message
+from benchlab.plan.metric import LATENCY
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.records import GateResult, TrialResult
 
@@ -31,7 +32,7 @@ def cell_gates(rounds: Rounds, gates: Sequence[Gate]) -> list[CellGates]:
     chosen = [g for g in quality.of_metric(gates, rounds.metric) if g.table == "cells"]
     if not chosen:
         return []
-    throughput, p95 = rounds.values[rounds.metric], rounds.values.get(rounds.latency)
+    throughput, p95 = rounds.values[rounds.metric], rounds.values.get(rounds.metric_of(LATENCY))
     found = []
     for side in rounds.sides:
         which = SIDES.index(side)

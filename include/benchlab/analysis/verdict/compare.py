@@ -1,8 +1,7 @@
 """The comparison of a campaign's sides, workload by workload.
 
-The decision rule is in :mod:`benchlab.analysis.verdict.decision`. Throughput is the metric that the
-plan names: transactions per second, or TPC-C's new orders per minute. p95 latency is decided
-beside it, by the same rule.
+The decision rule is in :mod:`benchlab.analysis.verdict.decision`. Of the metrics of the plan the
+throughput is decided, and beside it those of every other family, by the same rule.
 
 A missing value stays missing: a round in which a cell lacks a figure on a side takes no part in the
 estimate, and the report says what is missing.
@@ -22,14 +21,15 @@ from benchlab.analysis.verdict.by_side import loses_by_side
 from benchlab.analysis.verdict.calibration import NO_CALIBRATION, Calibration
 from benchlab.analysis.verdict.calibration_checks import RoundMeans, Row, calibration_checks
 from benchlab.analysis.verdict.cell_gates import CellGates, cell_gates
-from benchlab.analysis.verdict.decision import KINDS, Decision, Measurement, MetricKind
+from benchlab.analysis.verdict.decision import Decision, Measurement
 from benchlab.analysis.verdict.doubts import Doubts, WorkloadGates, doubts
 from benchlab.analysis.verdict.estimates import Basis, WorkloadEstimate, estimates
 from benchlab.analysis.verdict.heterogeneity import Moved, moved
 from benchlab.analysis.verdict.paired import percent
-from benchlab.analysis.verdict.rounds import LATENCY, Rounds, collect
+from benchlab.analysis.verdict.rounds import Rounds, collect
 from benchlab.analysis.verdict.usable_trials import Exclusion, usable_trials
-from benchlab.language import Message, Said, message, side_name
+from benchlab.language import Message, Said, Value, message, side_name
+from benchlab.plan.metric import LATENCY, THROUGHPUT, Metric, families, of_family
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.records import GateResult, StoredVerdict, TrialResult
@@ -66,13 +66,16 @@ class CellComparison:
     improvement_pct: float | None
 
 
+_OF_CELLS = ("metrics", "cells")
+
+
 @dataclass(frozen=True)
 class WorkloadVerdict(Decision):
-    """One workload: the decisions on its throughput and on its p95 latency.
+    """One workload: the decision on its throughput, and those beside it.
 
     Attributes:
         metric: its throughput: ``tps``, or ``tpmc`` for TPC-C's new orders per minute.
-        p95: the decision on its p95 latency; a positive estimate is a longer latency.
+        beside: the decisions on the other families of metrics; a positive estimate is more of it.
         basis: what the interval of its throughput knows of how deployments differ.
         deployments: of how many deployments its complete rounds are.
         aa_campaigns: how many A/A campaigns have it.
@@ -83,25 +86,36 @@ class WorkloadVerdict(Decision):
     name: str
     metric: str
     arithmetic_mean_pct: float | None
-    p95: Decision
+    beside: dict[str, Decision]
     basis: Basis
     deployments: int
     aa_campaigns: int
     heterogeneous: tuple[Moved, ...]
 
+    @property
+    def latency(self) -> Decision:
+        """The decision on its latency."""
+        return self.beside[LATENCY]
+
 
 @dataclass(frozen=True)
 class WorkloadComparison(WorkloadVerdict):
-    """One workload with the figures of its cells."""
+    """One workload with its metrics and the figures of its cells."""
 
+    metrics: tuple[Metric, ...]
     cells: tuple[CellComparison, ...]
+
+    @property
+    def decided(self) -> list[tuple[Metric, Decision]]:
+        """What is decided, throughput first."""
+        others = ((of_family(self.metrics, name), found) for name, found in self.beside.items())
+        return [(of_family(self.metrics, THROUGHPUT), self), *others]
 
     @property
     def alone(self) -> WorkloadVerdict:
         """Without its cells."""
-        return WorkloadVerdict(
-            **{name: value for name, value in vars(self).items() if name != "cells"}
-        )
+        own = {name: value for name, value in vars(self).items() if name not in _OF_CELLS}
+        return WorkloadVerdict(**own)
 
 
 @dataclass(frozen=True)
@@ -245,7 +259,7 @@ def shown_by(
 
 
 def verdicts_of(comparison: Comparison) -> list[StoredVerdict]:
-    """What the store keeps of a comparison: of each workload its throughput, then its p95 latency.
+    """What the store keeps of a comparison: each workload's throughput, then what is beside it.
 
     Nothing where one version was measured.
 
@@ -257,7 +271,7 @@ def verdicts_of(comparison: Comparison) -> list[StoredVerdict]:
     return [
         StoredVerdict(
             workload=workload.name,
-            metric=metric,
+            metric=metric.name,
             verdict=found.verdict,
             estimate_pct=found.estimate_pct,
             low_pct=found.ci95_pct[0] if found.ci95_pct else None,
@@ -266,10 +280,7 @@ def verdicts_of(comparison: Comparison) -> list[StoredVerdict]:
             rule=decision.RULE,
         )
         for workload in comparison.workloads
-        for metric, found in (
-            (workload.metric, workload),
-            (LATENCY[workload.metric], workload.p95),
-        )
+        for metric, found in workload.decided
     ]
 
 
@@ -286,7 +297,7 @@ def rounds_of(plan: Plan, used: Iterable[TrialResult]) -> list[Rounds]:
     return [
         collect(
             name,
-            plan.metric(name),
+            plan.metrics,
             range(1, plan.rounds + 1),
             list(plan.threads_in_order(name)),
             tuple(side for side in SIDES if side in sides),
@@ -323,12 +334,13 @@ def judge(
     cell_count = sum(len(rounds.threads) for rounds in workloads)
     apart = {
         r.workload: moved(
-            r.compared("throughput"), r.log_ratios("throughput"), threshold_pct, cell_count
+            r.compared(THROUGHPUT), r.log_ratios(THROUGHPUT), threshold_pct, cell_count
         )
         for r in workloads
     }
     by_kind, estimated = {}, {}
-    for kind in KINDS:
+    kinds = families(metric for rounds in workloads for metric in rounds.metrics)
+    for kind in kinds:
         losing = loses_by_side(workloads, kind)
         estimated[kind] = estimates(workloads, kind, known)
         measured = {
@@ -350,16 +362,17 @@ def judge(
     for rounds in workloads:
         cells = tuple(_cell(rounds, column) for column in range(len(rounds.threads)))
         changes = [cell.improvement_pct for cell in cells if cell.improvement_pct is not None]
-        own = estimated["throughput"].get(rounds.workload)
+        own = estimated[THROUGHPUT].get(rounds.workload)
         comparison = WorkloadComparison(
-            **vars(by_kind["throughput"][rounds.workload]),
+            **vars(by_kind[THROUGHPUT][rounds.workload]),
             name=rounds.workload,
             metric=rounds.metric,
             arithmetic_mean_pct=statistics.fmean(changes) if len(changes) == len(cells) else None,
             cells=cells,
-            p95=by_kind["p95"][rounds.workload],
+            metrics=rounds.metrics,
+            beside={kind: by_kind[kind][rounds.workload] for kind in kinds[1:]},
             basis=own.basis if own else "prior",
-            deployments=len(rounds.by_deployment("throughput")),
+            deployments=len(rounds.by_deployment(THROUGHPUT)),
             aa_campaigns=known.count(rounds),
             heterogeneous=apart[rounds.workload],
         )
@@ -367,16 +380,16 @@ def judge(
     return tuple(compared)
 
 
-def _apart(moved: Sequence[Moved], kind: MetricKind) -> Iterator[Message]:
+def _apart(moved: Sequence[Moved], kind: str) -> Iterator[Message]:
     """Why a workload is not `equivalent` in throughput: equal on average is not equal."""
-    if kind == "throughput":
+    if kind == THROUGHPUT:
         for one in moved:
             yield message("reason-moved", threads=one.threads, change=f"{one.change_pct:+.1f}")
 
 
 def _measured(
     rounds: Rounds,
-    kind: MetricKind,
+    kind: str,
     found: WorkloadEstimate | None,
     doubts: Sequence[Said],
     *,
@@ -384,9 +397,10 @@ def _measured(
 ) -> Measurement:
     deployments = rounds.by_deployment(kind)
     missing = rounds.missing(kind)
-    lost = _lost(missing, kind)
+    metric = of_family(rounds.metrics, kind)
+    lost = _lost(missing, metric)
     return Measurement(
-        kind=kind,
+        metric=metric,
         mean=statistics.fmean(float(d.mean()) for d in deployments) if deployments else None,
         estimate=found.versions if found else None,
         of_rounds=found.rounds if found else None,
@@ -397,7 +411,7 @@ def _measured(
     )
 
 
-def _notes(rounds: Rounds, kind: MetricKind, found: WorkloadEstimate | None) -> Iterator[Message]:
+def _notes(rounds: Rounds, kind: str, found: WorkloadEstimate | None) -> Iterator[Message]:
     """What a reader should know of the estimate, whatever the verdict."""
     compared = rounds.compared(kind)
     if found and (absent := [str(count) for count in rounds.threads if count not in compared]):
@@ -406,15 +420,17 @@ def _notes(rounds: Rounds, kind: MetricKind, found: WorkloadEstimate | None) -> 
         yield message("reason-quieter", times=f"{found.quieter:.1f}")
 
 
-def _lost(missing: Mapping[Side, int], kind: MetricKind) -> Message | None:
+def _lost(missing: Mapping[Side, int], metric: Metric) -> Message | None:
     count = sum(missing.values())
     if not count:
         return None
+    what: dict[str, Value] = {"metric": metric.said}
+    which = "reason-lost" if metric.family == THROUGHPUT else "reason-lost-beside"
     if len(missing) == 1:
         side = side_name(next(iter(missing)))
-        return message(f"reason-lost-{kind}-one-side", count=count, side=side)
-    counts = {"baseline": missing["baseline"], "candidate": missing["candidate"]}
-    return message(f"reason-lost-{kind}", count=count, **counts)
+        return message(f"{which}-one-side", count=count, side=side, **what)
+    what |= {"baseline": missing["baseline"], "candidate": missing["candidate"]}
+    return message(which, count=count, **what)
 
 
 def _cell(rounds: Rounds, column: int) -> CellComparison:

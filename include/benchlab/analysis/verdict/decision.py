@@ -9,8 +9,8 @@ alike cancels in the ratio.
   (:mod:`benchlab.analysis.verdict.variances`): the interval is about the versions, not about where
   one deployment happened to put its data. The interval of the rounds alone stands beside it.
 * 95 % interval = estimate +- t(0.975, df) * standard error (Student 1908);
-* p values are adjusted by Holm (1979) over the workloads, separately for each metric, which holds
-  the chance of any false alarm in a campaign on that metric at 5 %;
+* p values are adjusted by Holm (1979) over the workloads, separately for each family of metrics,
+  which holds the chance of any false alarm in a campaign on that family at 5 %;
 * `equivalent` is the two one-sided tests procedure (Schuirmann 1987): the 90 % interval lies
   inside the threshold on both sides. Something may forbid it, such as a thread count that moved
   against the rest: equal on average is not equal.
@@ -29,11 +29,9 @@ from typing import Literal
 
 from benchlab.analysis.verdict.paired import Estimate, holm, percent, percents
 from benchlab.language import Message, Said, message
+from benchlab.plan.metric import Metric
 
 Verdict = Literal["regression", "improvement", "equivalent", "inconclusive", "unstable"]
-MetricKind = Literal["throughput", "p95"]
-"""What is decided on: more throughput is better, and less p95 latency."""
-KINDS: tuple[MetricKind, MetricKind] = ("throughput", "p95")
 ALPHA = 0.05
 RULE = 3
 """Which rule decides, raised whenever the same figures are decided otherwise. Of the first the
@@ -82,7 +80,7 @@ class Measurement:
         not_equivalent: why it cannot be `equivalent`, however narrow its interval is.
     """
 
-    kind: MetricKind
+    metric: Metric
     mean: float | None
     estimate: Estimate | None
     rounds: int
@@ -134,7 +132,7 @@ def _verdict(
         return "inconclusive", (message("reason-rounds", rounds=measured.rounds),)
     change = percent(found.mean)
     if p_adjusted < ALPHA and abs(change) >= threshold_pct:
-        verdict: Verdict = "improvement" if is_better(measured.kind, change) else "regression"
+        verdict: Verdict = "improvement" if is_better(measured.metric, change) else "regression"
         return verdict, tuple(_winners_curse(found, threshold_pct))
     low, high = percents(found.interval(0.90))
     if low > -threshold_pct and high < threshold_pct:
@@ -144,9 +142,9 @@ def _verdict(
     return "inconclusive", tuple(_why_inconclusive(measured, found, p_adjusted, threshold_pct))
 
 
-def is_better(kind: MetricKind, change_pct: float) -> bool:
+def is_better(metric: Metric, change_pct: float) -> bool:
     """Whether a change is for the better: more throughput, or less latency."""
-    return change_pct < 0 if kind == "p95" else change_pct > 0
+    return change_pct < 0 if metric.less_is_better else change_pct > 0
 
 
 def _winners_curse(found: Estimate, threshold_pct: float) -> Iterator[Message]:

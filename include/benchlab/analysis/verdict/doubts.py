@@ -13,7 +13,6 @@ from benchlab.analysis.gates import gates as quality
 from benchlab.analysis.gates.gates import Consequence, Gate
 from benchlab.analysis.verdict.campaign_checks import Seen, campaign_checks
 from benchlab.analysis.verdict.cell_gates import CellGates, one_sided_symptoms
-from benchlab.analysis.verdict.decision import MetricKind
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.language import Said, message, side_name
 from benchlab.plan.plan import Plan
@@ -31,7 +30,7 @@ class WorkloadGates:
 
     workload: str
     gates: tuple[GateResult, ...]
-    kind: MetricKind | None = None
+    kind: str | None = None
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from benchlab.analysis.verdict.calibration import MIN_CAMPAIGNS, Calibration
-from benchlab.analysis.verdict.decision import MetricKind
 from benchlab.analysis.verdict.paired import Estimate, Variance
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.analysis.verdict.variances import by_workload, estimated, squares
@@ -34,7 +33,7 @@ class WorkloadEstimate:
 
 
 def estimates(
-    workloads: Sequence[Rounds], kind: MetricKind, known: Calibration
+    workloads: Sequence[Rounds], kind: str, known: Calibration
 ) -> dict[str, WorkloadEstimate]:
     """By workload; those with fewer than two complete rounds are left out.
 

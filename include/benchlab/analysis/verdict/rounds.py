@@ -7,36 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from benchlab.analysis.verdict.decision import MetricKind
 from benchlab.analysis.verdict.paired import Variance
+from benchlab.plan.metric import THROUGHPUT, Metric, families, of_family
 from benchlab.plan.report_type import SIDES, Side
-from benchlab.workloads import tpch_output
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     Array = NDArray[np.float64]
-
-# The figures that are shown for a side in a cell, by the metric of the workload.
-FIGURES: Mapping[str, tuple[str, ...]] = {
-    "tps": ("tps", "qps", "p95_ms"),
-    "tpmc": (
-        *("tpmc", "tpm_total"),
-        *("new_order_p50_ms", "new_order_p90_ms", "new_order_p95_ms", "new_order_p99_ms"),
-    ),
-    "qpm": ("qpm", "avg_ms", "p95_ms"),
-}
-# Beside them, where the client prints them: go-ycsb does, sysbench does not.
-PERCENTILES: Mapping[str, tuple[str, ...]] = {"tps": ("p50_ms", "p99_ms")}
-# The p95 latency beside a throughput.
-LATENCY: Mapping[str, str] = {"tps": "p95_ms", "tpmc": "new_order_p95_ms", "qpm": "p95_ms"}
-# sysbench counts latencies in 1,024 steps from 0.001 ms to 100 s (sb_histogram): ln(1e8) / 1024.
-# go-tpc's steps are 3 to 6 % wide above 17 ms, and wider below; the embedded client's 2 %.
-LATENCY_STEP: Mapping[str, float] = {"tps": 0.018, "tpmc": 0.045}
-# Of TPC-H go-tpc counts all latencies in steps of so many milliseconds, and the throughput follows
-# from their mean (benchlab.workloads.tpch_output).
-STEP_MS: Mapping[str, float] = {"qpm": tpch_output.STEP_MS}
 
 Figure = tuple[int, int, Side, Mapping[str, float | None]]
 """One trial: its round, threads and side, and its figures by metric."""
@@ -47,32 +26,37 @@ class Rounds:
     """One workload of a campaign.
 
     Attributes:
-        metric: of its throughput.
-        latency: metric of its p95 latency.
+        metrics: what its client prints; one is its throughput.
         rounds: the numbers of those that were planned.
         threads: thread counts, in the order of the plan.
         sides: those that were planned.
         deployments: the number of the deployment that measured each round; empty: all are of one.
         values: by metric, of shape (rounds, threads, 2): baseline and candidate. NaN: missing.
-        latency_step: between two p95 latencies that its client can print, as a difference of
-            logarithms.
     """
 
     workload: str
-    metric: str
-    latency: str
+    metrics: tuple[Metric, ...]
     rounds: Sequence[int]
     threads: tuple[int, ...]
     sides: tuple[Side, ...]
     values: Mapping[str, Array]
-    latency_step: float = 0.0
     deployments: Sequence[int] = ()
 
-    def metric_of(self, kind: MetricKind) -> str:
-        """The metric that is decided on."""
-        return self.metric if kind == "throughput" else self.latency
+    @property
+    def families(self) -> tuple[str, ...]:
+        """What is decided, throughput first."""
+        return families(self.metrics)
 
-    def log_ratios(self, kind: MetricKind) -> Array:
+    @property
+    def metric(self) -> str:
+        """The metric of its throughput."""
+        return self.metric_of(THROUGHPUT)
+
+    def metric_of(self, kind: str) -> str:
+        """The metric of a family."""
+        return of_family(self.metrics, kind).name
+
+    def log_ratios(self, kind: str) -> Array:
         """ln(candidate / baseline) of the complete rounds.
 
         A round is complete where every thread count that is compared has a figure on both sides.
@@ -83,7 +67,7 @@ class Rounds:
         ratios = self._log_ratios(kind)
         return np.asarray(ratios[np.isfinite(ratios).all(axis=1)])
 
-    def compared(self, kind: MetricKind) -> tuple[int, ...]:
+    def compared(self, kind: str) -> tuple[int, ...]:
         """The thread counts that are compared: those that most rounds have on both sides.
 
         All of them, where most rounds have none.
@@ -96,7 +80,7 @@ class Rounds:
             return self.threads
         return tuple(count for count, keep in zip(self.threads, kept, strict=True) if keep)
 
-    def coarseness(self, kind: MetricKind) -> Variance:
+    def coarseness(self, kind: str) -> Variance:
         """What coarsely printed latencies add to the variance of the mean, in all rounds alike.
 
         A latency may lie anywhere in its step: step^2 / 12, a uniform variable's. A ratio is of
@@ -106,25 +90,25 @@ class Rounds:
         steps = self._steps(kind)
         return Variance(2 * sum(step**2 for step in steps) / 12 / len(steps) ** 2, math.inf)
 
-    def _steps(self, kind: MetricKind) -> list[float]:
-        """By thread count, the step of what a kind rests on, as a difference of logarithms."""
+    def _steps(self, kind: str) -> list[float]:
+        """By thread count, the step of what a family rests on, as a difference of logarithms."""
         import numpy as np
 
-        values = self.values.get(self.metric_of(kind))
-        if (step_ms := STEP_MS.get(self.metric)) is None or values is None:
-            return [self.latency_step if kind == "p95" else 0.0] * len(self.threads)
-        # One thread at one query a minute takes 60,000 ms for it.
-        latency_ms = values if kind == "p95" else 60_000 * np.array(self.threads)[:, None] / values
-        known = [latency_ms[:, n][np.isfinite(latency_ms[:, n])] for n in range(len(self.threads))]
-        return [step_ms / float(found.mean()) if len(found) else 0.0 for found in known]
+        metric = of_family(self.metrics, kind)
+        values = self.values.get(metric.name)
+        if not metric.step_ms or values is None:
+            return [metric.step] * len(self.threads)
+        latencies = [metric.latency_ms(values[:, n], t) for n, t in enumerate(self.threads)]
+        known = [found[np.isfinite(found)] for found in latencies]
+        return [metric.step_ms / float(found.mean()) if len(found) else 0.0 for found in known]
 
-    def by_round(self, kind: MetricKind) -> Array:
+    def by_round(self, kind: str) -> Array:
         """The mean log ratio over thread counts of every planned round; NaN if incomplete."""
         import numpy as np
 
         return np.asarray(self._log_ratios(kind).mean(axis=1))
 
-    def by_deployment(self, kind: MetricKind) -> list[Array]:
+    def by_deployment(self, kind: str) -> list[Array]:
         """The mean log ratio of each complete round, by deployment; those without one are left out.
 
         Example:
@@ -138,13 +122,13 @@ class Rounds:
         present = sorted(set(numbers[complete].tolist()))
         return [np.asarray(means[complete & (numbers == number)]) for number in present]
 
-    def _log_ratios(self, kind: MetricKind) -> Array:
+    def _log_ratios(self, kind: str) -> Array:
         import numpy as np
 
         columns = [self.threads.index(count) for count in self.compared(kind)]
         return np.asarray(self._planned_log_ratios(kind)[:, columns])
 
-    def _planned_log_ratios(self, kind: MetricKind) -> Array:
+    def _planned_log_ratios(self, kind: str) -> Array:
         import numpy as np
 
         values = self.values.get(self.metric_of(kind))
@@ -152,7 +136,7 @@ class Rounds:
             return np.full((len(self.rounds), len(self.threads)), np.nan)
         return np.asarray(np.log(values[:, :, 1]) - np.log(values[:, :, 0]))
 
-    def missing(self, kind: MetricKind) -> dict[Side, int]:
+    def missing(self, kind: str) -> dict[Side, int]:
         """Planned trials without a figure, by side; sides that lack none are left out."""
         import numpy as np
 
@@ -167,47 +151,43 @@ class Rounds:
 
 def collect(
     workload: str,
-    metric: str,
+    metrics: Sequence[Metric],
     rounds: Sequence[int],
     threads: Sequence[int],
     sides: tuple[Side, ...],
     figures: Iterable[Figure],
     deployments: Sequence[int] = (),
 ) -> Rounds:
-    """Put figures into arrays: those that :data:`FIGURES` has for ``metric``.
+    """Put figures into arrays: those of the metrics that are shown of a campaign.
 
-    Beside them those of :data:`PERCENTILES` that any trial has. A figure that is not a positive
-    number is missing.
+    Of its ``details`` those that any trial has. A figure that is not a positive number is missing.
 
     Raises:
         KeyError: a figure is of a round or thread count that was not planned.
     """
     import numpy as np
 
-    percentiles = PERCENTILES.get(metric, ())
-    kept = (*FIGURES[metric], *percentiles)
+    kept = [metric for metric in metrics if metric.family or metric.shown != "trial"]
     shape = (len(rounds), len(threads), len(SIDES))
-    values = {name: np.full(shape, np.nan) for name in kept}
+    values = {metric.name: np.full(shape, np.nan) for metric in kept}
     row = {number: index for index, number in enumerate(rounds)}
     column = {count: index for index, count in enumerate(threads)}
     for number, count, side, found in figures:
         place = row[number], column[count], SIDES.index(side)
-        for name in kept:
+        for name, array in values.items():
             if (value := found.get(name)) is not None:
-                values[name][place] = value
+                array[place] = value
     for array in values.values():
         array[~((array > 0) & np.isfinite(array))] = np.nan
-    for name in percentiles:
-        if np.isnan(values[name]).all():
-            del values[name]
+    for metric in kept:
+        if metric.shown == "details" and not metric.family and np.isnan(values[metric.name]).all():
+            del values[metric.name]
     return Rounds(
         workload=workload,
-        metric=metric,
-        latency=LATENCY[metric],
+        metrics=tuple(metrics),
         rounds=rounds,
         threads=tuple(threads),
         sides=sides,
         values=values,
-        latency_step=LATENCY_STEP.get(metric, 0.0),
         deployments=deployments,
     )

@@ -27,16 +27,16 @@ reason-undecidable = this plan cannot decide: the figures vary too much to show 
 reason-winners-curse = the true change is probably smaller than this estimate (winner's curse): the interval extends below { $limit }%
 reason-quieter = the rounds or deployments vary more than those of the A/A campaigns (variance { $times } times as large), so the variation that those show is scaled up accordingly
 reason-threads-absent = { $threads } threads excluded: at least half the rounds have no result on one side
-reason-lost-throughput-one-side = { $count ->
+reason-lost-one-side = { $count ->
     [one] 1 planned trial has no valid result, only on the { $side } side
    *[other] { $count } planned trials have no valid result, only on the { $side } side
 }
-reason-lost-throughput = { $count } planned trials have no valid result ({ $baseline } on the baseline side, { $candidate } on the candidate side)
-reason-lost-p95-one-side = { $count ->
-    [one] 1 planned trial has no p95 latency, only on the { $side } side
-   *[other] { $count } planned trials have no p95 latency, only on the { $side } side
+reason-lost = { $count } planned trials have no valid result ({ $baseline } on the baseline side, { $candidate } on the candidate side)
+reason-lost-beside-one-side = { $count ->
+    [one] 1 planned trial has no { $metric }, only on the { $side } side
+   *[other] { $count } planned trials have no { $metric }, only on the { $side } side
 }
-reason-lost-p95 = { $count } planned trials have no p95 latency ({ $baseline } on the baseline side, { $candidate } on the candidate side)
+reason-lost-beside = { $count } planned trials have no { $metric } ({ $baseline } on the baseline side, { $candidate } on the candidate side)
 reason-again = its block was measured again
 reason-cut = its block was cut by an interruption
 reason-not-executed = not executed in { $tries } tries: { $why }
@@ -184,7 +184,6 @@ estimate-alone = estimate { $estimate }
 estimate-without-interval = estimate { $estimate } without an interval
 estimate-with-interval = estimate { $estimate } (95% interval { $interval })
 interval-told = 95% interval { $interval }, adjusted p { $p }
-interval-of-geometric-mean = geometric mean, { interval-told }
 arithmetic-sentence = Arithmetic mean of the per-thread percentages { $mean }.
 outcome-change = { $verdict ->
     [improvement] The { $workload } { $metric } of { $candidate } is improved by { $size } against { $baseline } ({ $told }).
@@ -247,7 +246,7 @@ client-made = These figures were measured with { $client }. Figures of different
 client-unknown = a client that is not recorded ({ $missing })
 client-tpmc = tpmC is the number of New Order transactions per minute, measured without TPC-C's keying and think times and without an audit: it compares the two sides and is not a TPC result.
 client-qpm = QPM is the number of queries per minute that these threads complete at the mean latency. go-tpc counts latencies in steps of 67 ms, which the intervals include. A single query without an audit is not a TPC result.
-details = { $title } at each thread count: geometric means of the rounds' percentiles. Only p95 has a verdict, above.
+details = Further figures at each thread count: geometric means over the rounds.
 details-go-tpc = go-tpc's percentiles are coarse: it counts latencies in steps of 0.5 ms up to 17 ms, in steps of 3% to 6% above that, and none above 16 s.
 
 ## Result quality
@@ -619,17 +618,16 @@ number-seconds = { $seconds } s
 ## Figures
 
 figures-threads = Threads
-figures-p95-column = 95% latency (ms)
 figures-p95 = p95 latency
+figures-p50 = p50 latency
+figures-p99 = p99 latency
+figures-mean = mean latency
+figures-new-order-p50 = New Order p50 latency
+figures-new-order-p90 = New Order p90 latency
+figures-new-order-p99 = New Order p99 latency
+figures-change = { $metric } change
+figures-details = Further figures
 figures-new-order-p95 = New Order p95 latency
-figures-latency = Latency
-figures-new-order-latency = Latency of New Order
-figures-tps-change = TPS change
-figures-tpmc-change = tpmC change (%)
-figures-qpm-change = QPM change
-figures-mean-column = mean latency (ms)
-figures-p95-change = p95 change
-figures-new-order-p95-change = New Order p95 change (%)
 layout-own = All figures, with the changes that the verdicts are about
 layout-mean = The { $metric } improvements have the arithmetic mean { $mean }.
 
@@ -946,10 +944,6 @@ site-attempts = Attempts
 site-series = Second by second
 site-series-about = Baseline: broken line. Candidate: solid line. All pictures have the same axis of time.
 site-series-none = The client printed no values second by second.
-site-series-tps = TPS (1/s)
-site-series-tpmc = tpmC (1/min)
-site-series-qpm = QPM (1/min)
-site-series-p95-ms = p95 latency (ms)
 site-series-errors-per-s = Errors (1/s)
 site-seconds = seconds since the client's start
 site-host = Host { $host }
@@ -1340,7 +1334,6 @@ read-one-alone = Nothing is compared: there is no interval of a change, no p val
 rounds-used-single = { $used } of { $rounds } rounds are complete; each row of the table uses the rounds in which it has a valid trial.
 client-qpm-single = QPM is the number of queries per minute that these threads complete at the mean latency. go-tpc counts latencies in steps of 67 ms. A single query without an audit is not a TPC result.
 client-tpmc-single = tpmC is the number of New Order transactions per minute, measured without TPC-C's keying and think times and without an audit: it is not a TPC result.
-details-single = { $title } at each thread count: geometric means of the rounds' percentiles.
 gates-symptom-single = Symptom gates, over all executed trials or over all thread counts ({ $counted }); the measured version may be the cause, so nothing is excluded.
 parameters-none-single = No parameters are set for { $baseline }: its defaults apply.
 parameters-same-single = These parameters are set for { $baseline }.

@@ -26,18 +26,18 @@ _FILES = {FIGURES, "comparison.csv", "trials.csv", "report.md", "report.html"}
 _KEYS = {
     *("campaign", "sides", "baseline", "candidate", "version", "rounds"),
     *("threshold_pct", "workloads", "name", "metric", "estimate_pct", "ci95_pct", "verdict"),
-    *("p95", "cells", "threads", "improvement_pct", "excluded", "missing"),
+    *("latency", "cells", "threads", "improvement_pct", "excluded", "missing"),
 }
 _COLUMNS = {
     *("trial", "round", "attempt", "side", "workload", "threads", "valid", "used"),
-    *("improvement_pct", "verdict", "p95_verdict"),
+    *("improvement_pct", "verdict", "latency_verdict"),
 }
 # Kinds of what cannot be verified.
 _PAGES = "pages of another Benchlab"
 _ONE_ONLY = "files or figures that only one Benchlab writes"
 _DECISIONS = "decisions by another rule"
 # What a rule decides: keys of report.json and columns of tables, by the place in a file.
-_DECIDED = re.compile(r"\b(?:rule|ci95_pct|p_adjusted|(?:p95_)?verdict|reasons|calibration)\b")
+_DECIDED = re.compile(r"\b(?:rule|ci95_pct|p_adjusted|(?:latency_)?verdict|reasons|calibration)\b")
 # The series of trials in a page.
 _SERIES = re.compile(r'<details class="seconds">.*?</details>\n', re.DOTALL)
 

@@ -16,6 +16,7 @@ from benchlab.analysis.gates import gates as gates_module
 from benchlab.analysis.gates.gates import Gate
 from benchlab.hosts.samples import METRICS, Figure, HostSeries, Interval, figures
 from benchlab.language import Said
+from benchlab.plan.metric import THROUGHPUT, of_family
 from benchlab.report.evidence.contents import RAW, TRIALS, Bundle
 from benchlab.report.evidence.verification import RELATIVE, Findings
 from benchlab.results import ended_servers
@@ -97,7 +98,7 @@ class Recomputation:
             return stored
         output = module.parse(text)
         self.findings.checked["raw outputs"] += 1
-        samples = tuple(samples_of(output))
+        samples = samples_of(output, module.METRICS)
         self._samples(stored, {sample.metric: sample.value for sample in samples}, name)
         self._series(stored, series_csv(output), name)
         result = dataclasses.replace(stored, samples=samples)
@@ -196,7 +197,9 @@ class Recomputation:
 
     def _definitions(self, module: Workload) -> tuple[Gate, ...]:
         fleet = self.campaign.report_type.topology is not None
-        return gates_module.of_campaign(self.gates, module.METRIC, fleet=fleet)
+        return gates_module.of_campaign(
+            self.gates, of_family(module.METRICS, THROUGHPUT).name, fleet=fleet
+        )
 
     def _validity(
         self,

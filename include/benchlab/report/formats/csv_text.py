@@ -9,16 +9,9 @@ from collections.abc import Iterable, Sequence
 from benchlab.analysis.verdict.compare import Comparison
 from benchlab.plan.plan import Plan
 from benchlab.report.model import document_tables, figures
-from benchlab.results.records import UNITS, TrialResult
+from benchlab.results.records import TrialResult
 
 Field = str | int | float | bool | None
-
-# Columns that every campaign has, so that the files of several can be joined. The metric that
-# decides has one as well, and so has every other metric that a trial has.
-_ALWAYS = (
-    *("tps", "qps", "p95_ms", "avg_ms", "min_ms", "max_ms", "duration_s", "errors"),
-    "reconnects",
-)
 
 
 def trials_csv(plan: Plan, results: Sequence[TrialResult], comparison: Comparison) -> str:
@@ -31,9 +24,7 @@ def trials_csv(plan: Plan, results: Sequence[TrialResult], comparison: Compariso
     """
     reasons = {(e.trial, e.attempt): e.reasons for e in comparison.excluded}
     phases = list(dict.fromkeys(phase for result in results for phase in result.phases))
-    measured = {sample.metric for result in results for sample in result.samples}
-    wanted = measured.union(_ALWAYS, (workload.metric for workload in comparison.workloads))
-    metrics = [metric for metric in UNITS if metric in wanted]
+    metrics = [metric.name for metric in plan.metrics]
     header = [
         *("trial", "round", "deployment", "attempt", "side", "workload", "threads"),
         *("valid", "used", "reasons"),
@@ -62,23 +53,29 @@ def trials_csv(plan: Plan, results: Sequence[TrialResult], comparison: Compariso
 
 def comparison_csv(comparison: Comparison) -> str:
     """One row per cell: the sides' figures and, of two, the improvement and the verdicts."""
-    metrics = figures.metrics(comparison.workloads)
-    last = ["improvement_pct", *(["qps_improvement_pct"] if "qps" in metrics else [])]
+    workloads = comparison.workloads
+    metrics = figures.metrics(workloads)
+    beside = document_tables.beside_throughput(workloads[0].metrics) if workloads else []
+    judged = (
+        ("verdict", *(f"{family}_verdict" for family in workloads[0].beside)) if workloads else ()
+    )
+    last = ("improvement_pct", *(f"{name}_improvement_pct" for name in beside), *judged)
     header = [
         *("workload", "threads"),
         *(f"{side}_{metric}" for side in comparison.sides for metric in metrics),
-        *((*last, "verdict", "p95_verdict") if comparison.has_verdicts else ()),
+        *(last if comparison.has_verdicts else ()),
     ]
     rows: list[list[Field]] = []
-    for workload in comparison.workloads:
+    for workload in workloads:
         for cell in workload.cells:
-            changes = [cell.improvement_pct, document_tables.improvement(cell, "qps")][: len(last)]
-            judged = (*changes, workload.verdict, workload.p95.verdict)
+            others = (document_tables.improvement(cell, name) for name in beside)
+            changes = (cell.improvement_pct, *others)
+            verdicts = (found.verdict for _, found in workload.decided)
             rows.append(
                 [
                     *(workload.name, cell.threads),
                     *(side.means.get(m) for side in cell.sides.values() for m in metrics),
-                    *(judged if comparison.has_verdicts else ()),
+                    *((*changes, *verdicts) if comparison.has_verdicts else ()),
                 ]
             )
     return _csv(header, rows)

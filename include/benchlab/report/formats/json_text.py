@@ -170,23 +170,23 @@ def _workload_json(workload: WorkloadComparison) -> dict[str, Any]:
         "geometric_mean_pct": workload.estimate_pct,
         "heterogeneous_threads": [moved.threads for moved in workload.heterogeneous],
         "heterogeneity": [asdict(moved) for moved in workload.heterogeneous],
-        "p95": _decision_json(workload.p95),
+        **{
+            metric.family: {"metric": metric.name, **_decision_json(found)}
+            for metric, found in workload.decided[1:]
+        },
         "cells": [
             {
                 "threads": cell.threads,
                 **_means(cell),
                 "improvement_pct": cell.improvement_pct,
-                **_of_queries(cell),
+                **{
+                    f"{name}_improvement_pct": document_tables.improvement(cell, name)
+                    for name in document_tables.beside_throughput(workload.metrics)
+                },
             }
             for cell in workload.cells
         ],
     }
-
-
-def _of_queries(cell: CellComparison) -> dict[str, float | None]:
-    """The change of QPS; nothing of a client that counts no queries."""
-    counted = any("qps" in side.means for side in cell.sides.values())
-    return {"qps_improvement_pct": document_tables.improvement(cell, "qps")} if counted else {}
 
 
 def _alone_json(workload: WorkloadComparison) -> dict[str, Any]:

@@ -57,9 +57,9 @@ def _elsewhere(compared: ComparedFileCampaign, threshold_pct: float, console: Co
     """One campaign that was measured elsewhere: two rows per workload, then sentences."""
     measured, workloads = compared.measured, compared.workloads
     table = _answers(
-        answer.line(plain(workload.name), english(), threshold_pct, metric, found, found.verdict)
+        answer.line(plain(workload.name), english(), threshold_pct, one.name, found, found.verdict)
         for workload in workloads
-        for metric, found in ((workload.metric, workload), ("p95", workload.p95))
+        for one, found in workload.decided
     )
     basis = ", ".join(dict.fromkeys(workload.basis for workload in workloads))
     rounds = f"{measured.rounds} round{'s' * (measured.rounds != 1)}"
@@ -68,8 +68,14 @@ def _elsewhere(compared: ComparedFileCampaign, threshold_pct: float, console: Co
     console.print(table)
     sentences: list[str] = []
     for workload in workloads:
-        p95 = (f"p95: {why}" for why in workload.p95.reasons if why not in workload.reasons)
-        said = dict.fromkeys((*map(str, workload.reasons), *trust.moved(workload, english()), *p95))
+        beside = (
+            f"{metric.name}: {why}"
+            for metric, found in workload.decided[1:]
+            for why in found.reasons
+            if why not in workload.reasons
+        )
+        moved = trust.moved(workload, english())
+        said = dict.fromkeys((*map(str, workload.reasons), *moved, *beside))
         sentences += [f"{workload.name}: {sentence}" for sentence in said]
     sentences += measured.notes
     sentences += [f"missing: {trial}" for trial in measured.missing]
@@ -96,14 +102,14 @@ def _answers(lines: Iterable[answer.Line], is_aa: bool = False) -> Table:
 
 def _table(report: Report, section: Section) -> Group:
     cells, shown = section.figures.cells, tables_of.display(section, english())
-    numbers, metric, latency = Numbers(english()), section.figures.metric, shown.latency.metric
+    numbers, metric, latency = Numbers(english()), section.figures.metric, shown.latency.name
     decimals = rate_decimals(side.means[metric] for cell in cells for side in cell.sides.values())
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("threads", justify="right")
     for named in report.sides.values():
         table.add_column(Text(f"{named.label} {shown.name}"), justify="right")
-        table.add_column("p95 ms", justify="right")
-    for heading in (f"{shown.name} change", "p95 change") if report.has_verdicts else ():
+        table.add_column(f"{shown.latency_name} (ms)", justify="right")
+    for heading in shown.changes if report.has_verdicts else ():
         table.add_column(heading, justify="right")
     for cell in cells:
         means = [side.means for side in cell.sides.values()]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchlab.analysis.verdict.compare import CellComparison
-from benchlab.analysis.verdict.rounds import LATENCY
 from benchlab.language import Language
 from benchlab.language.numbers import MISSING, rate_decimals
+from benchlab.plan import metric
 from benchlab.plan.document_tables import THROUGHPUTS, USUAL, DocumentTables, Metric, Shape
+from benchlab.plan.metric import LATENCY, of_family
 from benchlab.plan.report_type import SIDES
 from benchlab.report.model.report import Report, Section
 
@@ -122,9 +123,8 @@ def heading_of_improvement(figure: Metric, language: Language, *, percent: bool)
 
 def tables(report: Report, section: Section) -> tuple[Table, ...]:
     """A workload's tables as the document has them; empty in the layout ``own``."""
-    if report.spec.layout == "own":
+    if (chosen := _chosen(report, section)) is None:
         return ()
-    chosen = _chosen(report, section)
     labels = [side.label for side in report.sides.values()]
     single = chosen.shape == "single_version"
     compared = _compared(report, chosen)
@@ -152,15 +152,20 @@ def tables(report: Report, section: Section) -> tuple[Table, ...]:
 
 def means(report: Report, section: Section) -> tuple[str, ...]:
     """The mean of each improvement that the document has and that does not decide."""
-    if report.spec.layout == "own":
+    if (chosen := _chosen(report, section)) is None:
         return ()
     return tuple(
         report.language.say(
             "layout-mean", metric=NAMES[figure], mean=report.numbers.change(_mean(section, figure))
         )
-        for figure in _compared(report, _chosen(report, section))
+        for figure in _compared(report, chosen)
         if figure != section.figures.metric
     )
+
+
+def beside_throughput(metrics: Iterable[metric.Metric]) -> list[str]:
+    """The other rates of the table that the verdict rests on, such as QPS beside TPS."""
+    return [one.name for one in metrics if one.is_rate and one.shown == "table" and not one.family]
 
 
 def improvement(cell: CellComparison, metric: str) -> float | None:
@@ -181,10 +186,15 @@ def _mean(section: Section, figure: Metric) -> float | None:
     return statistics.fmean(known) if known and len(known) == len(found) else None
 
 
-def _chosen(report: Report, section: Section) -> DocumentTables:
-    """The document's tables; the usual ones where it has none, or no document is named."""
+def _chosen(report: Report, section: Section) -> DocumentTables | None:
+    """The document's tables; the usual ones where it has none, or no document is named.
+
+    None in the layout ``own``, and of metrics that no document has.
+    """
+    if report.spec.layout == "own":
+        return None
     document = report.spec.published
-    return (document and document.tables) or USUAL[section.figures.metric]
+    return (document and document.tables) or USUAL.get(section.figures.metric)
 
 
 def _compared(report: Report, chosen: DocumentTables) -> tuple[Metric, ...]:
@@ -197,7 +207,7 @@ def _compared(report: Report, chosen: DocumentTables) -> tuple[Metric, ...]:
 def _rows(report: Report, section: Section, figures: Sequence[Metric]) -> dict[int, Cells]:
     cells, numbers = section.figures.cells, report.numbers
     # TPC-C's latency is that of its new orders.
-    latency = LATENCY[section.figures.metric]
+    latency = of_family(section.figures.metrics, LATENCY).name
     means = [side.means for cell in cells for side in cell.sides.values()]
     decimals = {f: rate_decimals(found.get(f) for found in means) for f in figures}
 

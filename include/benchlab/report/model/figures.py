@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from benchlab.analysis.verdict.compare import CellComparison, WorkloadComparison
-from benchlab.language import Language, english
+from benchlab.language import Language
 from benchlab.language.numbers import Numbers, rate_decimals
+from benchlab.plan.metric import LATENCY, THROUGHPUT, Metric, Shown, of_family
 from benchlab.plan.report_type import SIDES
 from benchlab.report.model.report import Report, Section
 
@@ -16,97 +18,55 @@ from benchlab.report.model.report import Report, Section
 class Column:
     """One figure of a side; ``heading`` comes after the side's version."""
 
-    metric: str
+    metric: Metric
     heading: str
 
 
 @dataclass(frozen=True)
 class Display:
-    """How one metric of throughput is shown.
+    """How the metrics of a workload are shown.
 
     Attributes:
-        name: as sentences and headings have it.
+        name: of the throughput, as sentences and headings have it.
         unit: as the chart has it.
         columns: of each side, in the table that the verdict rests on.
         changes: headings of that table's last columns, of the throughput and of the latency.
-        signs: whether each change has a percent sign, or the heading has it for all.
         latency: the latency beside the throughput, in the chart and the terminal.
-        details: of each side, in a second table; empty where the first one has all that the
-            client prints.
-        details_title: what that table shows.
+        details: of each side, in a second table; empty where no trial has any of them.
     """
 
     name: str
     unit: str
     columns: tuple[Column, ...]
     changes: tuple[str, str]
-    signs: bool
-    latency: Column
-    details: tuple[Column, ...] = ()
-    details_title: str = ""
-
-
-def _of_tps(language: Language) -> Display:
-    return Display(
-        name="TPS",
-        unit="1/s",
-        columns=(
-            Column("qps", "QPS"),
-            Column("tps", "TPS"),
-            Column("p95_ms", language.say("figures-p95-column")),
-        ),
-        changes=(language.say("figures-tps-change"), language.say("figures-p95-change")),
-        signs=True,
-        latency=Column("p95_ms", language.say("figures-p95")),
-        details=tuple(Column(f"p{n}_ms", f"p{n} (ms)") for n in (50, 95, 99)),
-        details_title=language.say("figures-latency"),
-    )
-
-
-def _of_tpmc(language: Language) -> Display:
-    return Display(
-        name="tpmC",
-        unit="1/min",
-        columns=(Column("tpmc", "tpmC"),),
-        changes=(
-            language.say("figures-tpmc-change"),
-            language.say("figures-new-order-p95-change"),
-        ),
-        signs=False,
-        latency=Column("new_order_p95_ms", language.say("figures-new-order-p95")),
-        details=tuple(Column(f"new_order_p{n}_ms", f"p{n} (ms)") for n in (50, 90, 95, 99)),
-        details_title=language.say("figures-new-order-latency"),
-    )
-
-
-def _of_qpm(language: Language) -> Display:
-    return Display(
-        name="QPM",
-        unit="1/min",
-        columns=(
-            Column("qpm", "QPM"),
-            Column("avg_ms", language.say("figures-mean-column")),
-            Column("p95_ms", language.say("figures-p95-column")),
-        ),
-        changes=(language.say("figures-qpm-change"), language.say("figures-p95-change")),
-        signs=True,
-        latency=Column("p95_ms", language.say("figures-p95")),
-    )
-
-
-# The layouts are those of the published documents, in each of their languages.
-_DISPLAYS: Mapping[str, Callable[[Language], Display]] = {
-    "tps": _of_tps,
-    "tpmc": _of_tpmc,
-    "qpm": _of_qpm,
-}
+    latency: Metric
+    latency_name: str
+    details: tuple[Column, ...]
 
 
 def display(section: Section, language: Language) -> Display:
     """How a workload's figures are shown."""
-    shown, known = _DISPLAYS[section.figures.metric](language), _measured(section.figures)
-    has_details = all(column.metric in known for column in shown.details)
-    return shown if has_details else replace(shown, details=())
+    metrics, measured = section.figures.metrics, _measured(section.figures)
+    throughput, latency = (of_family(metrics, name) for name in (THROUGHPUT, LATENCY))
+
+    def columns(shown: Shown) -> tuple[Column, ...]:
+        return tuple(
+            Column(one, f"{name} (ms)" if one.unit == "ms" else name)
+            for one in metrics
+            if one.shown == shown and one.name in measured
+            for name in (language.text(one.said),)
+        )
+
+    change = functools.partial(language.say, "figures-change")
+    return Display(
+        name=language.text(throughput.said),
+        unit=throughput.unit,
+        columns=columns("table"),
+        changes=(change(metric=throughput.said), change(metric=latency.said)),
+        latency=latency,
+        latency_name=language.text(latency.said),
+        details=columns("details"),
+    )
 
 
 def rows(section: Section, language: Language) -> list[list[str]]:
@@ -135,10 +95,9 @@ def details(section: Section, language: Language) -> list[list[str]]:
 
 def metrics(workloads: Sequence[WorkloadComparison]) -> list[str]:
     """All metrics that workloads have, in the order of their tables."""
-    displays = [_DISPLAYS[one.metric](english()) for one in workloads]
-    in_tables = [column.metric for shown in displays for column in (*shown.columns, *shown.details)]
-    known = [metric for one in workloads for metric in _measured(one)]
-    return [metric for metric in dict.fromkeys((*in_tables, *known)) if metric in known]
+    measured = {name for one in workloads for name in _measured(one)}
+    listed = dict.fromkeys(metric.name for one in workloads for metric in one.metrics)
+    return [name for name in listed if name in measured]
 
 
 def _measured(workload: WorkloadComparison) -> dict[str, float | None]:
@@ -146,30 +105,23 @@ def _measured(workload: WorkloadComparison) -> dict[str, float | None]:
     return next(iter(workload.cells[0].sides.values())).means
 
 
-def is_latency(metric: str) -> bool:
-    """Whether a metric is a latency, in milliseconds; the others are rates."""
-    return metric.endswith("_ms")
-
-
 def _rows(section: Section, columns: Sequence[Column], numbers: Numbers) -> list[list[str]]:
     cells = section.figures.cells
     decimals = {
-        column.metric: rate_decimals(
-            side.means[column.metric] for cell in cells for side in cell.sides.values()
-        )
-        for column in columns
+        name: rate_decimals(side.means[name] for cell in cells for side in cell.sides.values())
+        for name in (column.metric.name for column in columns)
     }
 
-    def text(value: float | None, metric: str) -> str:
-        if is_latency(metric):
+    def text(value: float | None, metric: Metric) -> str:
+        if metric.unit == "ms":
             return numbers.milliseconds(value)
-        return numbers.rate(value, decimals[metric])
+        return numbers.rate(value, decimals[metric.name])
 
     return [
         [
             str(cell.threads),
             *(
-                text(side.means[column.metric], column.metric)
+                text(side.means[column.metric.name], column.metric)
                 for side in cell.sides.values()
                 for column in columns
             ),
@@ -190,10 +142,6 @@ def changes(cell: CellComparison, shown: Display, numbers: Numbers) -> tuple[str
     """
     if len(cell.sides) < len(SIDES):
         return ()
-    before, after = (cell.sides[side].means[shown.latency.metric] for side in SIDES)
+    before, after = (cell.sides[side].means[shown.latency.name] for side in SIDES)
     longer = 100 * (after / before - 1) if before and after is not None else None
-    said = (numbers.change(cell.improvement_pct), numbers.change(longer))
-    if shown.signs:
-        return said
-    throughput, latency = (text.strip("%\N{NO-BREAK SPACE}") for text in said)
-    return throughput, latency
+    return numbers.change(cell.improvement_pct), numbers.change(longer)

@@ -111,17 +111,17 @@ class PairSeries:
 
 
 def read(
-    results: Iterable[TrialResult], metrics: Mapping[str, str], read_object: ReadObject
+    results: Iterable[TrialResult], metric: str, read_object: ReadObject
 ) -> dict[str, tuple[PairSeries, ...]]:
     """The series of all trials by workload, by thread count, round and attempt.
 
     Args:
-        metrics: the metric of each workload's throughput: ``{"tpcc": "tpmc"}``.
+        metric: of the throughput, such as ``tpmc``.
     """
     pairs: dict[tuple[str, int, int, int], PairSeries] = {}
     for result in results:
         trial = result.trial
-        found = _of_trial(result, metrics[trial.workload], read_object)
+        found = _of_trial(result, metric, read_object)
         if found is not None:
             key = (trial.workload, trial.threads, trial.round, result.attempt)
             pair = pairs.setdefault(key, PairSeries(*key[1:], trial.seconds))

@@ -109,7 +109,8 @@ def of_comparison(
         parts = tuple(
             Part(workload.name, (f"{campaign.id}/{workload.name}",))
             for workload in comparison.workloads
-            if kind == workload.verdict or (kind != "inconclusive" and kind == workload.p95.verdict)
+            if kind == workload.verdict
+            or (kind != "inconclusive" and kind == workload.latency.verdict)
         )
         if parts:
             found.append(Event(kind, campaign.plan.report, campaign.id, parts))

@@ -137,7 +137,7 @@ def _outcome(kind: EventKind, report: Report, section: Section) -> list[str]:
     found, said = section.figures, []
     if found.verdict == kind:
         said.append(wording.outcome(report, section))
-    if found.p95.verdict == kind and kind != "inconclusive":
+    if found.latency.verdict == kind and kind != "inconclusive":
         said.append(trust.latency(report, section))
     return said
 

@@ -67,7 +67,7 @@ def sentence(report: Report) -> str:
     if not report.has_verdicts:
         return _of_one_version(report)
     throughput = [(section.title, section.figures) for section in sections]
-    latency = [(section.title, section.figures.p95) for section in sections]
+    latency = [(section.title, section.figures.latency) for section in sections]
     said = [
         say("answer", workloads=len(sections), counts=_counts(report, throughput)),
         say("answer-latency", counts=_counts(report, latency)),
@@ -85,7 +85,7 @@ def _highest(report: Report, section: Section) -> Highest:
     shown, metric = display(section, report.language), section.figures.metric
     (side,) = report.sides
     measured = [
-        (rate, cell.threads, means[shown.latency.metric])
+        (rate, cell.threads, means[shown.latency.name])
         for cell in section.figures.cells
         if (rate := (means := cell.sides[side].means)[metric]) is not None
     ]
@@ -123,14 +123,10 @@ def lines(report: Report) -> list[Line]:
     """The table: of each workload its throughput and its p95 latency; empty without verdicts."""
     made = []
     for section in report.sections if report.has_verdicts else ():
-        shown = display(section, report.language)
         of = (section.title, report.language, report.spec.threshold_pct)
-        metrics: tuple[tuple[str, Decision], ...] = (
-            (shown.name, section.figures),
-            (shown.latency.heading, section.figures.p95),
-        )
-        for metric, found in metrics:
-            made.append(line(*of, metric, found, wording.verdict_word(report, found.verdict)))
+        for metric, found in section.figures.decided:
+            word = wording.verdict_word(report, found.verdict)
+            made.append(line(*of, report.language.text(metric.said), found, word))
     return made
 
 

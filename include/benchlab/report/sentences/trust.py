@@ -71,9 +71,9 @@ def deployments(report: Report) -> str:
 
 def latency(report: Report, section: Section) -> str:
     """What the campaign shows of a workload's p95 latency."""
-    found, say = section.figures.p95, report.language.say
+    found, say = section.figures.latency, report.language.say
     reasons = report.language.texts(found.reasons)
-    of = {"workload": section.title, "latency": display(section, report.language).latency.heading}
+    of = {"workload": section.title, "latency": display(section, report.language).latency_name}
     why: dict[str, Value] = {"reasons": len(reasons), "because": clauses(reasons, report.language)}
     if found.estimate_pct is None:
         return say("latency-unknown", missing=MISSING, **of, **why)
@@ -88,7 +88,7 @@ def latency(report: Report, section: Section) -> str:
 
 def latency_in_short(report: Report, section: Section) -> str:
     """The verdict on p95 latency with its estimate, in a few words."""
-    found, say = section.figures.p95, report.language.say
+    found, say = section.figures.latency, report.language.say
     if found.estimate_pct is None:
         return say("latency-in-short-unknown", missing=MISSING)
     return say(

@@ -16,6 +16,7 @@ from benchlab.analysis.verdict.decision import ALPHA, Decision
 from benchlab.language import Language, Value
 from benchlab.language.names import clauses, items, plain
 from benchlab.language.numbers import MISSING, Numbers
+from benchlab.plan.metric import THROUGHPUT, of_family
 from benchlab.report.model import figures as tables_of
 from benchlab.report.model.quality import Quality, Tally
 from benchlab.report.model.report import Report, Section
@@ -154,10 +155,8 @@ def change(
 
 def interval(report: Report, found: Decision | WorkloadComparison) -> str:
     """The interval with its p value, as a sentence has it in brackets."""
-    # Published documents of TPC-C print an arithmetic mean, so the kind of mean is named there.
-    tpmc = isinstance(found, WorkloadComparison) and found.metric == "tpmc"
     return report.language.say(
-        "interval-of-geometric-mean" if tpmc else "interval-told",
+        "interval-told",
         interval=report.numbers.interval(found.ci95_pct, report.spec.threshold_pct),
         p=report.numbers.p_value(found.p_adjusted),
     )
@@ -180,21 +179,18 @@ def rounds(report: Report, section: Section) -> str | None:
 
 
 def client(report: Report, section: Section) -> tuple[str, ...]:
-    """Which client made the figures, of TPC-C and TPC-H, and what their throughput is."""
-    if (metric := section.figures.metric) not in ("tpmc", "qpm"):
+    """Which client made the figures, and what their throughput is, where its name does not say."""
+    if not (note := of_family(section.figures.metrics, THROUGHPUT).note):
         return ()
     say = report.language.say
     made = report.environment.get("client_version") or say("client-unknown", missing=MISSING)
-    return (
-        say("client-made", client=made),
-        say("client-tpmc" if metric == "tpmc" else "client-qpm"),
-    )
+    return (say("client-made", client=made), say(note))
 
 
-def details(report: Report, section: Section) -> str:
+def details(report: Report) -> str:
     """How far the figures of a section's second table can be trusted."""
     say = report.language.say
-    kept = say("details", title=tables_of.display(section, report.language).details_title)
+    kept = say("details")
     if report.environment.get("client_program") not in ("tiup", "go-tpc"):
         return kept
     return sentences((kept, say("details-go-tpc")), report)

@@ -16,11 +16,11 @@ from benchlab.analysis.error_rates.resampling import NoiseModel, noise_of
 from benchlab.analysis.verdict import calibration
 from benchlab.analysis.verdict.calibration import Calibration
 from benchlab.analysis.verdict.compare import judge
-from benchlab.analysis.verdict.decision import KINDS, MetricKind
 from benchlab.analysis.verdict.paired import percent
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.analysis.verdict.variances import PRIOR_SIDE_SD
 from benchlab.home import Home
+from benchlab.plan.metric import families
 from benchlab.plan.report_type import ReportSpec
 from benchlab.results.store import Store
 from benchlab.studies.sensitivity.proposals import Proposal, propose, wanted_pct
@@ -76,8 +76,8 @@ class Findings:
     engine: str
     detect_pct: float
     slowdowns_pct: tuple[float, ...]
-    workloads: dict[str, dict[MetricKind, ErrorRates]]
-    family_wise: dict[MetricKind, float | None]
+    workloads: dict[str, dict[str, ErrorRates]]
+    family_wise: dict[str, float | None]
     proposals: tuple[Proposal, ...]
     notes: tuple[str, ...]
 
@@ -96,14 +96,15 @@ def calibrate(
         StoreError: there is no such campaign.
 
     Example:
-        ``calibrate(home, store, ["aa-1", "aa-2"]).workloads["tpcc"]["p95"].false_positive_rate``
+        ``calibrate(home, store, ["aa-1"]).workloads["tpcc"]["latency"].false_positive_rate``
     """
     chosen = select_aa_campaigns(store, campaigns)
     spec = chosen.first.report_type
     wanted = wanted_pct(spec, detect_pct)
     known = calibration.calibrate(chosen.independent)
-    noise = {kind: noise_of(chosen.alike, kind, known) for kind in KINDS}
-    judged = {kind: outcome(noise[kind], spec.rounds, spec.threshold_pct) for kind in KINDS}
+    kinds = families(chosen.first.plan.metrics)
+    noise = {kind: noise_of(chosen.alike, kind, known) for kind in kinds}
+    judged = {kind: outcome(noise[kind], spec.rounds, spec.threshold_pct) for kind in kinds}
     slowdowns = _slowdowns(judged["throughput"], spec.threshold_pct)
     proposals, about = propose(home, store, chosen, spec, noise["throughput"], wanted)
     return Findings(
@@ -114,7 +115,7 @@ def calibrate(
         slowdowns_pct=slowdowns,
         workloads={
             rounds.workload: {
-                kind: _error_rates(rounds, kind, judged[kind], known, slowdowns) for kind in KINDS
+                kind: _error_rates(rounds, kind, judged[kind], known, slowdowns) for kind in kinds
             }
             for rounds in chosen.alike[chosen.first.id]
         },
@@ -129,7 +130,7 @@ def calibrate(
 
 def _error_rates(
     rounds: Rounds,
-    kind: MetricKind,
+    kind: str,
     judged: SimulatedRates | None,
     known: Calibration,
     slowdowns: Sequence[float],
@@ -171,7 +172,7 @@ def _slowdowns(judged: SimulatedRates | None, threshold_pct: float) -> tuple[flo
     return tuple(last * step / _STEPS for step in range(_STEPS + 1))
 
 
-def _about_rounds(chosen: AASelection, noise: dict[MetricKind, NoiseModel]) -> Iterator[str]:
+def _about_rounds(chosen: AASelection, noise: dict[str, NoiseModel]) -> Iterator[str]:
     """Sentences: what the figures rest on, and the verdicts of the campaigns themselves."""
     spec, rounds = chosen.first.report_type, noise["throughput"].residuals.shape[0]
     if not rounds:

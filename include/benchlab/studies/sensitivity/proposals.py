@@ -333,7 +333,7 @@ def _long_run_variance(store: Store, campaign: Campaign, result: TrialResult) ->
         text = store.read_bytes(result.series).decode()
     except StoreError:
         return None
-    metric = campaign.plan.metric(result.trial.workload)
+    metric = campaign.plan.throughput.name
     rows = [row for row in csv.DictReader(text.splitlines()) if row.get(metric) and row.get("t")]
     return long_run_variance(
         [float(row["t"]) for row in rows], [float(row[metric]) for row in rows]

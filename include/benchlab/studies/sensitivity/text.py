@@ -30,11 +30,15 @@ def to_json(findings: Findings) -> dict[str, Any]:
         "detect_pct": findings.detect_pct,
         "notes": findings.notes,
         "workloads": [
-            {"name": name, **_rates_json(rates["throughput"]), "p95": _rates_json(rates["p95"])}
+            {
+                "name": name,
+                **_rates_json(rates["throughput"]),
+                "latency": _rates_json(rates["latency"]),
+            }
             for name, rates in findings.workloads.items()
         ],
         "family_wise_false_positive_rate": findings.family_wise["throughput"],
-        "family_wise_false_positive_rate_p95": findings.family_wise["p95"],
+        "family_wise_false_positive_rate_latency": findings.family_wise["latency"],
         "proposals": [vars(proposal) for proposal in findings.proposals],
     }
 
@@ -121,7 +125,7 @@ def _table(findings: Findings) -> Table:
             sd_pct = found.deployment_sd_pct
             table.add_row(
                 title_of(workload) if kind == "throughput" else "",
-                found.metric if kind == "throughput" else "p95",
+                found.metric,
                 _alarms(found),
                 "not known" if sd_pct is None else f"±{sd_pct:.2f}%",
                 _smallest(found),
@@ -145,13 +149,13 @@ def _smallest(finding: ErrorRates) -> str:
 def _below(findings: Findings) -> Iterator[str]:
     """What the columns mean, and what is missing for one of them."""
     family = findings.family_wise
-    if family["throughput"] is not None and family["p95"] is not None:
+    if family["throughput"] is not None and family["latency"] is not None:
         yield (
             f"false alarms: share of campaigns that call it a change; in any workload: throughput "
-            f"{family['throughput']:.1%}, p95 {family['p95']:.1%} (promised: at most 5%)"
+            f"{family['throughput']:.1%}, latency {family['latency']:.1%} (promised: at most 5%)"
         )
     yield "deployments: standard deviation of the difference between two deployments of one version"
-    yield "smallest slowdown: found in 4 of 5 campaigns; so much less throughput, or a longer p95"
+    yield "smallest slowdown: found in 4 of 5 campaigns; so much less throughput or more latency"
     missing = (
         found.deployment_missing
         for rates in findings.workloads.values()
