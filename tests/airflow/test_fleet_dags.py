@@ -443,7 +443,9 @@ def deploy(side):
 
 @contextmanager
 def campaign():
-    yield SimpleNamespace(in_order=("baseline",), deploy=deploy)
+    yield SimpleNamespace(
+        deployments=SimpleNamespace(in_order=("baseline",), deploy=deploy)
+    )
 
 stages._campaign = campaign
 try:
@@ -487,7 +489,7 @@ from benchlab_airflow.dags import stages
 def campaign():
     yield SimpleNamespace(sequence=SimpleNamespace(
         measure_next=lambda attempt: None, begin_next=lambda attempt: None,
-        stopped=lambda: "limit", spending="59.00 of 60.00 dollars",
+        money=SimpleNamespace(stopped=lambda: "limit", spent="59.00 of 60.00 dollars"),
     ))
 
 stages._campaign = campaign
