@@ -273,7 +273,6 @@ def _was_measured_once(machine: Machine, campaign: Campaign) -> None:
         assert earlier.ended_at <= later.started_at, "one at a time, in the plan's order"
     reports = machine.here.reports / campaign.id
     assert (reports / "report.html").exists()
-    assert (reports / "quality" / "index.html").exists()
     assert machine.left_running(campaign.id) == []
     assert machine.holder() is None
 
