@@ -27,7 +27,7 @@ defined elsewhere is listed with its module.
     ├── PublishError         a report could not be published
     ├── NotificationError    an event could not be sent (benchlab.report.notifications.notices)
     ├── EvidenceError        an evidence bundle cannot be made or read
-    │   └── FaultyFileError  one of its files is faulty (benchlab.report.evidence.archive)
+    │   └── FaultyFileError  one of its files is faulty (benchlab.report.evidence.documents)
     ├── TryFailedError       one try of a trial failed; the next one may succeed
     └── NotMeasuredError     a campaign ended with something not measured
 """

@@ -23,7 +23,7 @@ from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import SIDES
 from benchlab.report import bundle as report_bundle
 from benchlab.report import evidence, gate_files
-from benchlab.report.evidence import Verification, archive, manifest
+from benchlab.report.evidence import Verification, contents
 from benchlab.results.records import Campaign, TrialResult
 from benchlab.results.store import Store
 from benchlab.workloads import workload_of
@@ -137,14 +137,12 @@ def files_of(content: bytes) -> Files:
         return {name: opened.read(name) for name in opened.namelist()}
 
 
-def forged(content: bytes, changes: Mapping[str, bytes | None], **fields: Any) -> bytes:
+def forged(content: bytes, changes: Mapping[str, bytes | None]) -> bytes:
     """A bundle with other files, whose manifest and hashes are those of the changed files."""
     files: dict[str, bytes | None] = {**files_of(content), **changes}
     kept = {name: written for name, written in files.items() if written is not None}
-    said = json.loads(kept.pop(manifest.NAME))
-    missing = {entry["file"]: entry["reason"] for entry in said["missing"]}
-    usual = {"missing": missing, "redacted": said["redacted"], **fields}
-    return archive.pack({**kept, manifest.NAME: manifest.make(said["campaign"], kept, **usual)})
+    said = json.loads(kept.pop(contents.MANIFEST))
+    return contents.packed(said["campaign"], kept, said["redacted"])
 
 
 def named(found: Verification) -> set[str]:
@@ -158,24 +156,12 @@ def the_trial(files: Files, **wanted: Any) -> tuple[list[Any], Any]:
     return trials, next(t for t in trials if all(t["trial"][k] == v for k, v in wanted.items()))
 
 
-def small() -> bytes:
-    """A bundle of few bytes, whose every one can be tried."""
-    files = {"report/a.txt": b"", "raw/b.txt": b"aaaaaaaaaaaaaaaa"}
-    said = manifest.make("c", files, missing={}, redacted=[])
-    return archive.pack({**files, manifest.NAME: said})
-
-
 def by_another(content: bytes, changes: Mapping[str, bytes | None], **made_with: str) -> bytes:
     """A forged bundle whose manifest says that it was made with something else."""
-    other = {**manifest.made_with(), **(made_with or {"source_sha256": "0" * 64})}
+    other = {**contents.made_with(), **(made_with or {"source_sha256": "0" * 64})}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(manifest, "made_with", lambda: other)
+        patch.setattr(contents, "made_with", lambda: other)
         return forged(content, changes)
-
-
-def kinds(found: Verification) -> set[str]:
-    """Of what could not be verified."""
-    return {item.what for item in found.unverified}
 
 
 def as_json(document: Any) -> bytes:

@@ -109,13 +109,8 @@ def test_kept_evidence_verifies(here: Here, name: str) -> None:
     assert not found.differences, found.lines()
     assert found.checked["samples"] >= found.checked["trials"] > 0
     assert found.checked["gates"] > 0
-    assert {gap.what for gap in found.unverified} <= {
-        "pages of another Benchlab",
-        "gates of trials that cannot be judged again",
-        "files or figures that only one Benchlab writes",
-        "decisions by another rule",
-        "pictures that are drawn otherwise here",
-    }
+    told = ("another Benchlab", "as gates/ defines it")
+    assert all(any(why in gap for why in told) for gap in found.unverified), found.unverified
 
 
 def test_the_long_view_of_stored_campaigns_is_as_it_was(here: Here) -> None:

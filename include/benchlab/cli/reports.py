@@ -107,7 +107,7 @@ def _destinations(work: StoredCampaign, assignments: list[str]) -> tuple[Destina
 def verify(
     bundle_path: Annotated[
         Path,
-        typer.Argument(metavar="BUNDLE", help="evidence.zip of a report, or its folder"),
+        typer.Argument(metavar="BUNDLE", help="evidence.zip of a report"),
     ],
     as_json: Json = False,
 ) -> None:

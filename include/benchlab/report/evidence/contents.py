@@ -8,33 +8,68 @@
 | ``raw/...`` | raw output, series and host samples, under their names in the object store |
 | ``gates/*.yaml`` | the definitions of the gates |
 | ``calibration/<id>.json`` | an A/A campaign that calibrates the verdicts, with its trials |
+| ``manifest.json`` | the SHA-256 of all others, and what made them |
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import io
 import json
+import struct
+import zipfile
+import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatch
 from functools import cache
+from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import TypeAdapter
-
+import benchlab
 from benchlab.analysis.gates import gates as quality
 from benchlab.analysis.gates.gates import Gate
-from benchlab.errors import EvidenceError, SpecError, StoreError, meaning_of
+from benchlab.errors import EvidenceError, SpecError, StoreError
 from benchlab.plan.documents import from_yaml
-from benchlab.report.evidence import archive, document, manifest
-from benchlab.report.evidence.archive import FaultyFileError
+from benchlab.report.evidence import documents
+from benchlab.report.evidence.documents import FaultyFileError
 from benchlab.results.records import Campaign, TrialResult
 from benchlab.results.redaction import Redacted, leaks
 from benchlab.results.store import Store
 
-CAMPAIGN, TRIALS = "campaign.json", "trials.json"
+CAMPAIGN, TRIALS, MANIFEST = "campaign.json", "trials.json", "manifest.json"
 REPORT, RAW, GATES, CALIBRATION = "report/", "raw/", "gates/", "calibration/"
-# Of all definitions together: YAML takes a thousand times its size while it is read.
-MAX_GATES_BYTES = 64 * 1024
+# The most that is read of a file. A client may print 256 MiB; what is parsed as a whole takes up to
+# thirty times its size, and YAML a thousand times.
+LIMITS = {"raw/*.txt": 512 * 1024**2, "gates/*": 64 * 1024, "*": 64 * 1024**2}
+# What zipfile raises for archives that are broken or were made to break their reader.
+UNREADABLE = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError),
+    *(RuntimeError, OverflowError, MemoryError),
+)
+# What the text of a report depends on.
+_LIBRARIES = ("babel", "fluent.runtime", "jinja2", "numpy", "scipy")
+_SOURCE = (".py", ".j2", ".ftl", ".yaml", ".lua", ".cfg", ".css")
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a bundle says about itself.
+
+    Attributes:
+        made_with: versions of Benchlab and its libraries; ``source_sha256`` is of Benchlab's files.
+        redacted: where a secret was replaced, as ``campaign.json: facts.baseline...``.
+        files: the SHA-256 of every other file, by name.
+    """
+
+    campaign: str
+    made_with: dict[str, str]
+    redacted: list[str]
+    files: dict[str, str]
+    format: Literal[1] = 1
 
 
 @dataclass(frozen=True)
@@ -56,6 +91,8 @@ def make(
 ) -> bytes:
     """The evidence bundle of a campaign, as a ZIP archive. The same arguments give the same bytes.
 
+    What the object store has lost is not in it, and is not verified.
+
     Args:
         report_files: the report as it is published, by relative path.
         gates: the directory of the gates' definitions.
@@ -70,80 +107,80 @@ def make(
         StoreError: the store has no such campaign.
         EvidenceError: a secret is in one of the files, or a file is larger than what is read.
     """
-    redacted, missing = Redacted(), dict[str, str]()
+    redacted = Redacted()
     trials = store.trials(campaign)
-    documents = {
-        CAMPAIGN: _dumped(Campaign, store.campaign(campaign)),
-        TRIALS: _dumped(tuple[TrialResult, ...], tuple(trials)),
+    rows = {
+        CAMPAIGN: documents.dumped(Campaign, store.campaign(campaign)),
+        TRIALS: documents.dumped(tuple[TrialResult, ...], tuple(trials)),
     }
     for known in calibration:
         measured = Measured(store.campaign(known), tuple(store.trials(known)))
-        documents[f"{CALIBRATION}{known}.json"] = _dumped(Measured, measured)
+        rows[f"{CALIBRATION}{known}.json"] = documents.dumped(Measured, measured)
     files = {f"{REPORT}{name}": content for name, content in report_files.items()}
-    for name, made in documents.items():
-        text = json.dumps(
-            redacted.document(name, made), indent=1, ensure_ascii=False, allow_nan=False
-        )
-        files[name] = f"{text}\n".encode()
+    files |= {name: _json(redacted.document(name, row)) for name, row in rows.items()}
     for name in objects(trials):
-        try:
-            content = store.read_bytes(name)
-            content.decode()  # a damaged one is missing, with the reason
-            files[f"{RAW}{name}"] = content
-        except (StoreError, UnicodeDecodeError) as error:
-            missing[f"{RAW}{name}"] = _why(error)
+        with contextlib.suppress(StoreError):
+            files[f"{RAW}{name}"] = store.read_bytes(name)
     for path in sorted(gates.glob("*.yaml")):
         files[f"{GATES}{path.name}"] = path.read_bytes()
     _refuse_secrets(files, (*secrets, *redacted.secrets))
-    files[manifest.NAME] = manifest.make(campaign, files, missing=missing, redacted=redacted.places)
-    return archive.pack(files)
+    return packed(campaign, files, redacted.places)
 
 
 class Bundle:
-    """The files of a bundle whose hashes are right; ``missing``: by name, why one is not there."""
+    """The files of a bundle. Nothing is unpacked, and no name in it is used as a path.
 
-    def __init__(self, opened: archive.Archive, said: manifest.Manifest) -> None:
-        self._opened, self.manifest = opened, said
-        self.missing = {missing.file: missing.reason for missing in said.missing}
+    Attributes:
+        names: how often each file is in the archive, which should be once.
+        manifest: what it says about itself.
+
+    Raises:
+        FaultyFileError: it has no manifest, or one that cannot be read.
+    """
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self._entries = {entry.filename: entry for entry in archive.infolist()}
+        self.names = Counter(entry.filename for entry in archive.infolist())
+        self.manifest: Manifest = self._instance(MANIFEST, Manifest)
 
     def read(self, name: str) -> bytes:
-        """A file's content; raises :class:`FaultyFileError` if it is not there or unreadable."""
-        if name not in self.manifest.files:
-            raise FaultyFileError(name, "not in the bundle")
-        return archive.read(self._opened, name)
+        """A file's content.
 
-    def text(self, name: str) -> str:
-        """As :meth:`read`, as text; raises :class:`FaultyFileError` also if it is not UTF-8."""
+        Raises:
+            FaultyFileError: it is not there, is larger than any that Benchlab writes, or cannot be
+                unpacked.
+        """
+        if (entry := self._entries.get(name)) is None:
+            raise FaultyFileError(name, "it is missing")
+        if (fault := _size_fault(name, entry.file_size)) is not None:
+            raise FaultyFileError(name, fault)
         try:
-            return self.read(name).decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise FaultyFileError(name, f"not a text in UTF-8: {error}") from error
+            return self._archive.read(entry)
+        except UNREADABLE as error:
+            raise FaultyFileError(name, "damaged: it cannot be unpacked") from error
 
-    def names(self, prefix: str) -> list[str]:
-        """Of the files of a directory."""
-        return [name for name in self.manifest.files if name.startswith(prefix)]
+    def within(self, folder: str) -> list[str]:
+        """The names of the files of a folder."""
+        return [name for name in self.manifest.files if name.startswith(folder)]
 
-    def measured(self) -> Measured:
-        """The campaign with its trials.
-
-        Raises:
-            FaultyFileError: a document cannot be read, or is not what it should be.
-        """
-        campaign = document.validated(CAMPAIGN, Campaign, self._parsed(CAMPAIGN))
-        _refuse_senseless(CAMPAIGN, campaign)
-        trials = document.validated(TRIALS, tuple[TrialResult, ...], self._parsed(TRIALS))
-        return Measured(campaign, trials)
-
-    def calibration(self) -> Iterator[tuple[str, Measured]]:
-        """The A/A campaigns, each with the name of its file; one at a time, as each takes memory.
+    def measured(self, file: str = "") -> Measured:
+        """The campaign with its trials; or an A/A campaign, from its file.
 
         Raises:
-            FaultyFileError: a document cannot be read, or is not what it should be.
+            FaultyFileError: a document cannot be read, is not what it should be, or has more rounds
+                than trials: each takes memory, and a forger can write any number.
         """
-        for name in self.names(CALIBRATION):
-            measured = document.validated(name, Measured, self._parsed(name))
-            _refuse_senseless(name, measured.campaign)
-            yield name, measured
+        if file:
+            found: Measured = self._instance(file, Measured)
+        else:
+            trials = self._instance(TRIALS, tuple[TrialResult, ...])
+            found = Measured(self._instance(CAMPAIGN, Campaign), trials)
+        plan = found.campaign.plan
+        if not 0 < plan.rounds <= len(plan.trials):
+            fault = f"plan: {plan.rounds} rounds, with {len(plan.trials)} trials in them"
+            raise FaultyFileError(file or CAMPAIGN, fault)
+        return found
 
     def gates(self) -> tuple[Gate, ...]:
         """The definitions of the gates.
@@ -151,25 +188,18 @@ class Bundle:
         Raises:
             FaultyFileError: they cannot be read, or two files have a gate of one id.
         """
-        names = self.names(GATES)
-        if (size := sum(self.manifest.files[name].size for name in names)) > MAX_GATES_BYTES:
-            raise FaultyFileError(GATES, f"{size} bytes; at most {MAX_GATES_BYTES} are read")
-        files = {name: self._gates_of(name) for name in names}
+        name = GATES
         try:
+            files = {}
+            for name in self.within(GATES):
+                text = documents.text_of(name, self.read(name))
+                files[name] = quality.parse(from_yaml(text, name), name)
             return quality.joined(files)
         except SpecError as error:
-            # The text begins with the name of the file whose gate is also in another one.
-            name = next((file for file in files if str(error).startswith(f"{file}: ")), GATES)
-            raise _faulty(name, error) from error
+            raise FaultyFileError(name, str(error).removeprefix(f"{name}: ")) from error
 
-    def _parsed(self, name: str) -> Any:
-        return document.parsed(name, self.read(name))
-
-    def _gates_of(self, name: str) -> tuple[Gate, ...]:
-        try:
-            return quality.parse(from_yaml(self.text(name), name), name)
-        except SpecError as error:
-            raise _faulty(name, error) from error
+    def _instance(self, name: str, kind: Any) -> Any:
+        return documents.validated(name, kind, self.read(name))
 
 
 def objects(trials: Iterable[TrialResult]) -> Iterator[str]:
@@ -178,16 +208,44 @@ def objects(trials: Iterable[TrialResult]) -> Iterator[str]:
         yield from (name for name in (trial.raw, trial.series, trial.hosts) if name is not None)
 
 
-def _faulty(name: str, error: SpecError) -> FaultyFileError:
-    return FaultyFileError(name, str(error).removeprefix(f"{name}: "))
+def packed(campaign: str, files: Mapping[str, bytes], redacted: Iterable[str] = ()) -> bytes:
+    """The archive of these files and their manifest; always the same bytes, with the same zlib."""
+    digests = {name: hashlib.sha256(files[name]).hexdigest() for name in sorted(files)}
+    said = Manifest(campaign, made_with(), sorted(redacted), digests)
+    return zipped({**files, MANIFEST: _json(asdict(said))})
 
 
-def _why(error: Exception) -> str:
-    """Why an object is not there, without its place in the store."""
-    cause = error.__cause__
-    if isinstance(cause, OSError):
-        return f"the object store does not have it: {meaning_of(cause)}"
-    return "what the object store has is not a text in UTF-8"
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    """An archive of these files."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name in sorted(files):
+            if (fault := _size_fault(name, len(files[name]))) is not None:
+                raise EvidenceError(f"evidence bundle: {name}: {fault}")
+            archive.writestr(zipfile.ZipInfo(name), files[name], zipfile.ZIP_DEFLATED, 6)
+    return buffer.getvalue()
+
+
+@cache
+def made_with() -> dict[str, str]:
+    """What makes a report here: Benchlab, by its version and its files, and its libraries."""
+    root, digest = Path(benchlab.__file__).parent, hashlib.sha256()
+    for file in sorted(root.rglob("*")):
+        if file.suffix in _SOURCE:
+            digest.update(f"{file.relative_to(root).as_posix()}\0".encode())
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
+    versions = {name: metadata.version(name) for name in ("benchlab", *_LIBRARIES)}
+    return {**versions, "source_sha256": digest.hexdigest()}
+
+
+def _json(document: Any) -> bytes:
+    text = json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False)
+    return f"{text}\n".encode()
+
+
+def _size_fault(name: str, size: int) -> str | None:
+    most = next(most for pattern, most in LIMITS.items() if fnmatch(name, pattern))
+    return f"{size} bytes; at most {most} are read" if size > most else None
 
 
 def _refuse_secrets(files: Mapping[str, bytes], secrets: Sequence[str]) -> None:
@@ -198,19 +256,3 @@ def _refuse_secrets(files: Mapping[str, bytes], secrets: Sequence[str]) -> None:
                 "made. Find the text that has it (a raw output, the reason of a trial) and keep it "
                 "from there"
             )
-
-
-def _dumped(kind: Any, value: object) -> Any:
-    return _adapter(kind).dump_python(value, mode="json", by_alias=True)
-
-
-@cache  # made where it is first needed, because that takes a while
-def _adapter(kind: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(kind)
-
-
-def _refuse_senseless(name: str, campaign: Campaign) -> None:
-    """Refuse more rounds than trials: each takes memory, and a forger can write any number."""
-    rounds, trials = campaign.plan.rounds, len(campaign.plan.trials)
-    if not 0 < rounds <= trials:
-        raise FaultyFileError(name, f"plan: {rounds} rounds, with {trials} trials in them")

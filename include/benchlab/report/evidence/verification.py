@@ -1,4 +1,4 @@
-"""What the verification of a bundle found."""
+"""What the verification of a bundle has found."""
 
 from __future__ import annotations
 
@@ -8,16 +8,23 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from benchlab.report.evidence import archive
+import jinja2
+
+from benchlab.errors import BenchlabError
+from benchlab.report.evidence import documents
+from benchlab.report.evidence.documents import FaultyFileError
 
 VerificationOutcome = Literal["holds", "differs", "not verified"]
 """``holds``: everything was compared, and nothing differs. ``differs``: something does. ``not
 verified``: nothing differs, but something that can be forged could not be compared."""
 
-# How far a recomputed figure may be off: processors and libraries round differently. Figures that
-# are only read again, such as samples, may not differ at all.
-RELATIVE = 1e-9
 _LINE = 2000
+# What the comparison and the templates raise on rows that have the right types but make no sense
+# together, which only a forged bundle has.
+_SENSELESS = (
+    *(ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError),
+    *(RecursionError, jinja2.TemplateError, BenchlabError),
+)
 
 
 @dataclass(frozen=True)
@@ -26,9 +33,8 @@ class Difference:
 
     Attributes:
         file: a file of the bundle, or the bundle itself.
+        found, recomputed: what it says, and what it should say; None where that is not known.
         where: in the file: a trial and its metric, a line, a place in a document; empty: the file.
-        found: what it says.
-        recomputed: what it should say; None where that is not known.
     """
 
     file: str
@@ -42,22 +48,9 @@ class Difference:
         return f"{place}: {self.found}{again}"
 
 
-@dataclass(frozen=True)
-class Unverified:
-    """Something that the report rests on or consists of and that could not be verified.
-
-    Attributes:
-        what: its kind, in the plural, such as ``pages of another Benchlab``.
-        why: which, and why, as a sentence.
-    """
-
-    what: str
-    why: str
-
-
-@dataclass(frozen=True)
+@dataclass
 class Verification:
-    """The outcome of verifying a bundle.
+    """The outcome of verifying a bundle, or what was found so far.
 
     Attributes:
         bundle: what was verified.
@@ -65,18 +58,18 @@ class Verification:
         made_with: the version of Benchlab that made it; None where that could not be read.
         checked: by kind, such as ``files`` or ``samples``, how many were checked.
         differences: all that were found.
-        unverified: what could not be verified in this bundle, though it can be in others.
-        not_recomputed: what is never recomputed, or does not change the outcome, and why, as
-            sentences.
+        unverified: what could not be verified in this bundle, though it can be in others, and why,
+            as sentences.
+        not_recomputed: what is never recomputed, or does not change the outcome, and why.
     """
 
     bundle: str
-    campaign: str | None
-    made_with: str | None
-    checked: dict[str, int]
-    differences: tuple[Difference, ...]
-    unverified: tuple[Unverified, ...]
-    not_recomputed: tuple[str, ...]
+    campaign: str | None = None
+    made_with: str | None = None
+    checked: Counter[str] = field(default_factory=Counter)
+    differences: list[Difference] = field(default_factory=list)
+    unverified: list[str] = field(default_factory=list)
+    not_recomputed: list[str] = field(default_factory=list)
 
     @property
     def outcome(self) -> VerificationOutcome:
@@ -85,66 +78,62 @@ class Verification:
             return "differs"
         return "not verified" if self.unverified else "holds"
 
-    @property
-    def holds(self) -> bool:
-        """Whether nothing differs, and all was verified that can be of a bundle."""
-        return self.outcome == "holds"
+    def differs(self, file: str, found: str, where: str = "") -> None:
+        """Note that something is not as it should be."""
+        self.differences.append(Difference(file, found, where))
+
+    def compare(self, file: str, found: Any, again: Any, where: str = "") -> None:
+        """Note where a document differs from the one that was made again."""
+        for place, one, other in documents.differences(found, again, where):
+            self.unlike(file, one, other, place)
+
+    def unlike(self, file: str, found: Any, again: Any, where: str) -> None:
+        """Note a value that is another one where it was made again."""
+        said = documents.written(found, again), documents.written(again, found)
+        self.differences.append(Difference(file, said[0], where, said[1]))
+
+    def cannot_verify(self, why: str) -> None:
+        """Note what could not be verified, once."""
+        if why not in self.unverified:
+            self.unverified.append(why)
+
+    @contextlib.contextmanager
+    def reading(self, file: str, where: str = "") -> Iterator[None]:
+        """Note a file that cannot be read or makes no sense, and go on after it."""
+        try:
+            yield
+        except FaultyFileError as error:
+            self.differs(error.file, error.fault, where)
+        except _SENSELESS as error:
+            self.differs(file, f"it makes no sense: {type(error).__name__}: {error}", where)
 
     def to_json(self) -> dict[str, Any]:
         """The outcome for machines."""
-        return {
-            "outcome": self.outcome,
-            "holds": self.holds,
-            "relative_tolerance": RELATIVE,
-            **asdict(self),
-        }
+        own = {"outcome": self.outcome, "relative_tolerance": documents.RELATIVE}
+        return {**own, **asdict(self), "checked": dict(self.checked)}
 
     def lines(self) -> list[str]:
         """The outcome for people, line by line; what the bundle says is escaped."""
         counts = ", ".join(f"{number:,} {what}" for what, number in self.checked.items() if number)
         again = "" if self.campaign is None else f" of {self.campaign}"
+        end = {
+            "holds": "the bundle holds",
+            "differs": "the bundle does not hold",
+            "not verified": "the bundle is not verified as a whole: nothing differs, but "
+            f"{len(self.unverified)} of its parts could not be compared",
+        }
         lines = [
             f"{self.bundle}: evidence{again}",
             f"checked: {counts or 'nothing'}",
             *(f"differs: {difference}" for difference in self.differences),
-            *(f"not verified: {unverified.why}" for unverified in self.unverified),
+            *(f"not verified: {why}" for why in self.unverified),
             *(f"not checked: {note}" for note in self.not_recomputed),
-            self._last_line(),
+            end[self.outcome],
         ]
-        return [archive.shown(line, _LINE) for line in lines]
-
-    def _last_line(self) -> str:
-        if self.outcome == "holds":
-            return "the bundle holds"
-        if self.outcome == "differs":
-            return "the bundle does not hold"
-        kinds = Counter(unverified.what for unverified in self.unverified)
-        what = ", ".join(f"{kind} ({number})" for kind, number in kinds.items())
-        return f"the bundle is not verified as a whole: nothing differs, but not compared: {what}"
+        return [_shown(line) for line in lines]
 
 
-@dataclass
-class Findings:
-    """What a verification has found so far."""
-
-    differences: list[Difference] = field(default_factory=list)
-    unverified: list[Unverified] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    checked: Counter[str] = field(default_factory=Counter)
-
-    def differs(self, file: str, found: str, *, where: str = "", recomputed: object = None) -> None:
-        """Note a difference."""
-        again = None if recomputed is None else str(recomputed)
-        self.differences.append(Difference(file, found, where, again))
-
-    @contextlib.contextmanager
-    def reading(self, where: str = "") -> Iterator[None]:
-        """Note a file that cannot be read or is not what it should be, and go on after it."""
-        try:
-            yield
-        except archive.FaultyFileError as error:
-            self.differs(error.file, error.fault, where=where)
-
-    def cannot_verify(self, what: str, why: str) -> None:
-        """Note something that could not be verified (:class:`Unverified`)."""
-        self.unverified.append(Unverified(what, why))
+def _shown(text: str) -> str:
+    """A sentence as one printable line."""
+    safe = text[:_LINE].encode("utf-8", "backslashreplace").decode("utf-8")
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in safe)[:_LINE]

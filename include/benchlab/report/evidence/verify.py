@@ -7,42 +7,37 @@ a bundle that was changed.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from datetime import datetime
+import zipfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-
-import jinja2
+from typing import Any
 
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict import aa_campaigns, compare, usable_trials
-from benchlab.analysis.verdict.calibration import Calibration, calibrate
-from benchlab.analysis.verdict.calibration_checks import RoundMeans, round_means
-from benchlab.errors import BenchlabError
+from benchlab.analysis.verdict.calibration import calibrate
+from benchlab.analysis.verdict.calibration_checks import round_means
+from benchlab.analysis.verdict.compare import Comparison
+from benchlab.analysis.verdict.rounds import Rounds
+from benchlab.errors import EvidenceError, meaning_of
 from benchlab.report import bundle as report_bundle
-from benchlab.report.evidence import archive, manifest, rendered
-from benchlab.report.evidence.archive import Archive, FaultyFileError
+from benchlab.report.evidence import contents, documents
 from benchlab.report.evidence.contents import (
     CALIBRATION,
     CAMPAIGN,
     GATES,
+    MANIFEST,
     RAW,
     REPORT,
     TRIALS,
+    UNREADABLE,
     Bundle,
     Measured,
     objects,
 )
-from benchlab.report.evidence.manifest import Content, Manifest
+from benchlab.report.evidence.documents import ABSENT
 from benchlab.report.evidence.trials import Recomputation, named
-from benchlab.report.evidence.verification import Findings, Verification
+from benchlab.report.evidence.verification import Verification
 from benchlab.results.records import TrialResult, inconsistencies
-
-# What the comparison and the templates raise on rows that have the right types but make no sense
-# together, which only a forged bundle has.
-_SENSELESS = (
-    *(ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError),
-    *(RecursionError, jinja2.TemplateError, BenchlabError),
-)
 
 
 def verify(path: Path) -> Verification:
@@ -51,200 +46,117 @@ def verify(path: Path) -> Verification:
     >>> verify(Path("reports/c1/evidence.zip")).outcome
     'holds'
 
-    Args:
-        path: of the archive, or of the directory into which it was unpacked.
-
     Raises:
         EvidenceError: there is no such file, or it cannot be opened.
     """
-    findings = Findings()
-    with archive.open_bundle(path) as opened:
-        said = _manifest(opened, path, findings)
-        if said is not None:
-            _files(opened, said, findings)
-            if not findings.differences:  # a file that differs says more than a byte
-                with findings.reading():
-                    if (altered := opened.altered()) is not None:
-                        findings.differs(*altered)
-            if not findings.differences:
-                recompute(Bundle(opened, said), findings)
-            else:
-                findings.notes.append(
-                    "its figures: nothing is recomputed from a bundle that is not as it was made"
-                )
-    return Verification(
-        bundle=str(path),
-        campaign=said.campaign if said else None,
-        made_with=said.made_with.get("benchlab") if said else None,
-        checked=dict(findings.checked),
-        differences=tuple(findings.differences),
-        unverified=tuple(findings.unverified),
-        not_recomputed=tuple(findings.notes),
-    )
-
-
-def _manifest(opened: Archive, path: Path, findings: Findings) -> Manifest | None:
-    for file, fault in opened.faults:
-        findings.differs(file, fault)
-    if manifest.NAME not in opened.names:
-        if not opened.faults:
-            findings.differs(manifest.NAME, f"it is missing: {path.name} is no evidence bundle")
-        return None
-    said: Manifest | None = None
-    with findings.reading():
-        said = manifest.parse(archive.read(opened, manifest.NAME))
-    return said
-
-
-def _files(opened: Archive, said: Manifest, findings: Findings) -> None:
-    """Note files that are missing, were added or do not have their hash."""
-    for name in sorted(set(opened.names) - said.files.keys() - {manifest.NAME, manifest.SIGNATURE}):
-        findings.differs(name, "not in the manifest: it was added")
-    if manifest.SIGNATURE in opened.names:
-        findings.notes.append("the signature of its manifest: ssh-keygen -Y verify checks it")
-    for name in sorted(said.files.keys() - set(opened.names)):
-        findings.differs(archive.shown(name), "missing, though the manifest has it")
-    for name in sorted(said.files.keys() & set(opened.names)):
-        with findings.reading():
-            _file(opened, name, said.files[name], findings)
-
-
-def _file(opened: Archive, name: str, content: Content, findings: Findings) -> None:
-    digest, size = hashlib.sha256(), 0
-    for chunk in opened.chunks(name):
-        digest.update(chunk)
-        size += len(chunk)
-    findings.checked["files"] += 1
-    if (size, digest.hexdigest()) != (content.size, content.sha256):
-        findings.differs(
-            name,
-            f"changed: {size} bytes with SHA-256 {digest.hexdigest()}, by the manifest "
-            f"{content.size} bytes with {content.sha256}",
-        )
-
-
-def recompute(bundle: Bundle, findings: Findings) -> None:
-    """Compute everything of a report again, from the raw outputs on, and note what differs."""
+    found = Verification(str(path))
     try:
-        own = bundle.measured()
-        _unnamed(bundle, own, findings)
-        campaign = bundle.manifest.campaign
-        if own.campaign.id != campaign:
-            findings.differs(CAMPAIGN, own.campaign.id, where="id", recomputed=campaign)
-        gates = bundle.gates()
-    except FaultyFileError as error:
-        findings.differs(error.file, error.fault)
-        if error.file.startswith(GATES):
-            findings.notes.append(
-                "its figures: nothing is recomputed without the gates' definitions"
-            )
-        return
-    try:
-        with findings.reading():
-            trials = _trials(bundle, own, gates, findings)
-            _report(bundle, own, trials, gates, findings)
-    except _SENSELESS as error:
-        findings.differs(
-            CAMPAIGN, f"no report can be made from it and its trials: {_senseless(error)}"
-        )
-
-
-def _unnamed(bundle: Bundle, own: Measured, findings: Findings) -> None:
-    """Note files that nothing in the bundle names, and missing ones that no trial names."""
-    raw = {f"{RAW}{name}" for name in objects(own.trials)}
-    for name in bundle.manifest.files:
-        is_gates = name.startswith(GATES) and name.endswith(".yaml")
-        if name in bundle.missing:
-            findings.differs(name, "it is there, and by the manifest it is missing")
-        elif name not in {CAMPAIGN, TRIALS} | raw and not (
-            is_gates or name.startswith((REPORT, CALIBRATION))
-        ):
-            findings.differs(name, "nothing in the bundle names it")
-    for name in sorted(bundle.missing.keys() - raw - bundle.manifest.files.keys()):
-        findings.differs(name, "missing by the manifest, and no trial names it")
-
-
-def _senseless(error: Exception) -> str:
-    return f"{type(error).__name__}: {archive.shown(str(error))}"
-
-
-def _trials(
-    bundle: Bundle, own: Measured, gates: Sequence[Gate], findings: Findings
-) -> list[TrialResult]:
-    work = Recomputation(bundle, own.campaign, gates, findings)
-    seen: set[str] = set()
-    found = []
-    for stored in own.trials:
-        name = named(stored)
-        if name in seen:
-            findings.differs(TRIALS, "it is there twice", where=name)
-            continue
-        seen.add(name)
-        try:
-            again = work.trial(stored)
-        except _SENSELESS as error:
-            findings.differs(TRIALS, f"it makes no sense: {_senseless(error)}", where=name)
-            continue
-        if again is not None:
-            found.append(again)
-    work.note_otherwise_defined()
+        archive = zipfile.ZipFile(path)
+    except OSError as error:
+        why = f"{meaning_of(error)}; give the evidence.zip of a report"
+        raise EvidenceError(f"{path}: cannot be read: {why}") from error
+    except UNREADABLE:
+        found.differs(path.name, "no ZIP archive, or its end is damaged")
+        return found
+    with archive, found.reading(path.name):
+        _verify(Bundle(archive), found)
     return found
 
 
-def _report(
+def _verify(bundle: Bundle, found: Verification) -> None:
+    said = bundle.manifest
+    found.campaign, found.made_with = said.campaign, said.made_with.get("benchlab")
+    _compare_hashes(bundle, found)
+    if found.differences:
+        found.not_recomputed.append(
+            "its figures: nothing is recomputed from a bundle that is not as it was made"
+        )
+        return
+    own, gates = bundle.measured(), bundle.gates()
+    known = {CAMPAIGN, TRIALS, *(f"{RAW}{name}" for name in objects(own.trials))}
+    for name in said.files:
+        if name not in known and not name.startswith((REPORT, GATES, CALIBRATION)):
+            found.differs(name, "nothing in the bundle names it")
+    found.compare(CAMPAIGN, own.campaign.id, said.campaign, "id")
+    trials = _trials(bundle, own, gates, found)
+    with found.reading(CAMPAIGN):
+        again = report_bundle.make(
+            own.campaign,
+            _comparison(bundle, own, trials, gates, found),
+            trials,
+            own.campaign.report_type.languages,
+            read_object=lambda name: bundle.read(f"{RAW}{name}"),
+        )
+        _compare_report(bundle, again, found)
+
+
+def _compare_hashes(bundle: Bundle, found: Verification) -> None:
+    """Note files that are missing, were added or do not have their hash."""
+    files = bundle.manifest.files
+    expected = files.keys() | {MANIFEST}
+    for name, count in bundle.names.items():
+        if count > 1:
+            found.differs(name, "it is in the archive twice")
+        if name not in expected:
+            found.differs(name, "not in the manifest: it was added")
+    for name, digest in files.items():
+        with found.reading(name):
+            again = hashlib.sha256(bundle.read(name)).hexdigest()
+            found.checked["files"] += 1
+            if again != digest:
+                found.differs(name, f"changed: its SHA-256 is {again}, by the manifest {digest}")
+
+
+def _trials(
+    bundle: Bundle, own: Measured, gates: Sequence[Gate], found: Verification
+) -> list[TrialResult]:
+    """The trials, computed again."""
+    work = Recomputation(bundle, own.campaign, gates, found)
+    again: dict[str, TrialResult | None] = {}
+    for stored in own.trials:
+        name = named(stored)
+        if name in again:
+            found.differs(TRIALS, "it is there twice", name)
+            continue
+        again[name] = None
+        with found.reading(TRIALS, name):
+            again[name] = work.trial(stored)
+    return [trial for trial in again.values() if trial is not None]
+
+
+def _comparison(
     bundle: Bundle,
     own: Measured,
     trials: Sequence[TrialResult],
     gates: Sequence[Gate],
-    findings: Findings,
-) -> None:
-    calibration, aa_campaigns = _calibration(bundle, own, findings)
-    outcome = compare.compare(
+    found: Verification,
+) -> Comparison:
+    """The comparison of the sides, with the A/A campaigns of the bundle that may count."""
+    counted: list[tuple[Measured, list[Rounds]]] = []
+    for file in bundle.within(CALIBRATION):
+        with found.reading(file):
+            other = bundle.measured(file)
+            if fault := _calibration_fault(file, own, other):
+                found.differs(file, fault)
+            else:
+                used, _ = usable_trials.usable_trials(other.campaign.plan, other.trials)
+                counted.append((other, compare.rounds_of(other.campaign.plan, used)))
+    if counted:
+        found.checked["A/A campaigns"] = len(counted)
+        found.not_recomputed.append(
+            f"the samples of {len(counted)} A/A campaigns: their raw outputs are not in the bundle"
+        )
+    counted.sort(key=lambda one: (one[0].campaign.started_at, one[0].campaign.id))
+    return compare.compare(
         own.campaign.plan,
         trials,
         own.campaign.report_type.threshold_pct,
         inconsistencies(own.campaign.facts),
         gates=gates,
-        calibration=calibration,
+        calibration=calibrate({other.campaign.id: rounds for other, rounds in counted}),
         started_at=own.campaign.started_at,
-        aa_campaigns=aa_campaigns,
+        aa_campaigns={other.campaign.started_at: round_means(rounds) for other, rounds in counted},
     )
-    again = report_bundle.make(
-        own.campaign,
-        outcome,
-        trials,
-        own.campaign.report_type.languages,
-        read_object=lambda name: bundle.read(f"{RAW}{name}"),
-    )
-    rendered.compare(bundle, again, findings)
-
-
-def _calibration(
-    bundle: Bundle, own: Measured, findings: Findings
-) -> tuple[Calibration, dict[datetime, RoundMeans]]:
-    """What the A/A campaigns of the bundle show, and their round means by start; notes those that
-    must not count.
-    """
-    figures, began = {}, {}
-    for file, other in bundle.calibration():
-        try:
-            if (fault := _calibration_fault(file, own, other)) is None:
-                used, _ = usable_trials.usable_trials(other.campaign.plan, other.trials)
-                figures[other.campaign.id] = compare.rounds_of(other.campaign.plan, used)
-                began[other.campaign.id] = other.campaign.started_at
-                findings.checked["A/A campaigns"] += 1
-        except _SENSELESS as error:
-            fault = f"it makes no sense: {_senseless(error)}"
-        if fault is not None:
-            findings.differs(file, fault)
-    if figures:
-        findings.notes.append(
-            f"the samples of {len(figures)} A/A campaigns: their raw outputs are not in the bundle"
-        )
-    earliest_first = sorted(figures, key=lambda campaign: (began[campaign], campaign))
-    return calibrate({campaign: figures[campaign] for campaign in earliest_first}), {
-        began[campaign]: round_means(figures[campaign]) for campaign in earliest_first
-    }
 
 
 def _calibration_fault(file: str, own: Measured, other: Measured) -> str | None:
@@ -257,3 +169,33 @@ def _calibration_fault(file: str, own: Measured, other: Measured) -> str | None:
     if unlike := aa_campaigns.differences(own.campaign, other.campaign):
         return f"of another setting: {', '.join(unlike)}"
     return None
+
+
+def _compare_report(bundle: Bundle, again: Mapping[str, bytes], found: Verification) -> None:
+    """Note where the published files differ from those that were made again.
+
+    Another Benchlab may word or draw pages otherwise, and write other figures: what is unlike is
+    then not verified, except a figure that both wrote. Which Benchlab it was is in the manifest,
+    where a forger can write anything.
+    """
+    same = bundle.manifest.made_with == contents.made_with()
+    for file in sorted({*bundle.within(REPORT), *(f"{REPORT}{name}" for name in again)}):
+        with found.reading(file):
+            kept = bundle.read(file) if file in bundle.names else None
+            unlike = _unlike(file, kept, again.get(file.removeprefix(REPORT)))
+            found.checked["report files"] += not unlike
+            figures = file.endswith((".json", ".csv"))
+            for place, ours, theirs in unlike:
+                if same or (figures and ABSENT not in (ours, theirs)):
+                    found.unlike(file, ours, theirs, place)
+                else:
+                    where = f"{file}: {place}" if place else file
+                    by = f"another Benchlab ({found.made_with})"
+                    found.cannot_verify(f"{where}: {by} wrote it otherwise than this one does")
+
+
+def _unlike(file: str, kept: bytes | None, made: bytes | None) -> list[tuple[str, Any, Any]]:
+    if kept == made:
+        return []
+    one, other = (ABSENT if it is None else documents.read(file, it) for it in (kept, made))
+    return list(documents.differences(one, other))

@@ -1,0 +1,195 @@
+"""The files of a bundle as documents, and where two documents differ.
+
+A hostile text takes no more memory than an honest one of its size: pydantic notes every fault of a
+document, with a kilobyte for each, and a text of three bytes can have ten. Here a list or a mapping
+ends at its first fault.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import zip_longest
+from typing import Any
+
+import pydantic
+from pydantic import TypeAdapter
+from pydantic_core import SchemaValidator
+
+from benchlab.errors import EvidenceError
+from benchlab.plan.documents import worded
+
+# How far a recomputed figure may be off: processors and libraries round differently.
+RELATIVE = 1e-9
+ABSENT = object()
+"""What one of two documents does not have."""
+# Unknown keys of one mapping are all noted; from here on they are counted only.
+_MOST_FAULTS = 1000
+_COLLECTIONS = ("list", "tuple", "dict", "set", "frozenset")
+# By which an item of a list is named, where it has one of them.
+_NAMES = ("name", "metric", "gate", "host", "threads")
+
+
+class FaultyFileError(EvidenceError):
+    """A ``file`` of a bundle cannot be read, or is not what it should be: its ``fault``."""
+
+    def __init__(self, file: str, fault: str) -> None:
+        super().__init__(f"{file}: {fault}")
+        self.file, self.fault = file, fault
+
+
+def text_of(name: str, content: bytes) -> str:
+    """A file as text; raises :class:`FaultyFileError` if it is not UTF-8."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise FaultyFileError(name, f"not a text in UTF-8 (byte {error.start + 1})") from error
+
+
+def parsed(name: str, content: bytes) -> Any:
+    """A file as JSON.
+
+    Raises:
+        FaultyFileError: it is none, or an object has a key twice, of which readers take either.
+    """
+    text = text_of(name, content)
+    try:
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise FaultyFileError(name, f"no JSON: {error}") from error
+
+
+def validated(name: str, kind: Any, content: bytes) -> Any:
+    """A file as JSON, as an instance of a type.
+
+    Raises:
+        FaultyFileError: it is none; has the first field that is wrong, without its value.
+    """
+    try:
+        return _validator(kind).validate_python(parsed(name, content))
+    except pydantic.ValidationError as error:
+        fault = f"{error.error_count()} fields are wrong or unknown"
+        if error.error_count() <= _MOST_FAULTS:
+            first = error.errors(include_input=False, include_url=False)[0]
+            fault = f"{'.'.join(map(str, first['loc']))[:200]}: {worded(first)}"
+        raise FaultyFileError(name, fault) from error
+    except RecursionError as error:
+        raise FaultyFileError(name, "nested too deeply") from error
+
+
+def dumped(kind: Any, value: object) -> Any:
+    """An instance of a type as JSON has it."""
+    return _adapter(kind).dump_python(value, mode="json", by_alias=True)
+
+
+def read(name: str, content: bytes) -> Any:
+    """A file of a report as a document: JSON, the rows of a table, or a text.
+
+    Raises:
+        FaultyFileError: it is not what its name says.
+    """
+    if name.endswith(".json"):
+        return parsed(name, content)
+    text = text_of(name, content)
+    if not name.endswith(".csv"):
+        return text
+    try:
+        header, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+        if len(set(header)) != len(header):
+            raise FaultyFileError(name, "a column is there twice")
+        cells = (map(_cell, row) for row in rows)
+        return {
+            f"row {number}": dict(zip(header, row, strict=True))
+            for number, row in enumerate(cells, start=2)
+        }
+    except (ValueError, csv.Error) as error:
+        raise FaultyFileError(name, f"no CSV table: {error}") from error
+
+
+def differences(found: Any, again: Any, where: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Where two documents differ, and what each has there, which may be :data:`ABSENT`.
+
+    Of a text of several lines it is the first line; those after it may only be shifted.
+
+    >>> list(differences({"a": [1, 2.0], "b": 0}, {"a": [1, 2.5], "b": 1e-300 * 1e-300}))
+    [('a[1]', 2.0, 2.5)]
+    """
+    if isinstance(found, dict) and isinstance(again, dict):
+        for key in dict.fromkeys((*again, *found)):
+            place = f"{where}.{key}".removeprefix(".")
+            yield from differences(found.get(key, ABSENT), again.get(key, ABSENT), place)
+    elif isinstance(found, list) and isinstance(again, list) and len(found) == len(again):
+        for number, (one, other) in enumerate(zip(found, again, strict=True)):
+            named = other if isinstance(other, dict) else {}
+            name = next((named[key] for key in _NAMES if key in named), number)
+            yield from differences(one, other, f"{where}[{name}]")
+    elif isinstance(found, str) and isinstance(again, str) and "\n" in found and found != again:
+        lines = zip_longest(found.split("\n"), again.split("\n"), fillvalue=ABSENT)
+        number, pair = next((n, pair) for n, pair in enumerate(lines, 1) if pair[0] != pair[1])
+        yield f"{where} line {number}".lstrip(), *pair
+    elif not _same(found, again):
+        yield where, found, again
+
+
+def _same(one: Any, other: Any) -> bool:
+    kinds = {type(one), type(other)}
+    if float in kinds and kinds <= {float, int}:
+        return math.isclose(one, other, rel_tol=RELATIVE)
+    return len(kinds) == 1 and bool(one == other)
+
+
+def written(value: Any, other: Any) -> str:
+    """A value for people: of a long one the part around where it differs from the other one.
+
+    >>> written(1.5, None), written(ABSENT, 2), written(2, ABSENT)
+    ('1.5', 'not there', 'there')
+    """
+    if value is ABSENT or other is ABSENT:
+        return "not there" if value is ABSENT else "there"
+    texts = [v if isinstance(v, str) else json.dumps(v, ensure_ascii=False) for v in (value, other)]
+    common = len(os.path.commonprefix(texts))  # noqa: RUF071 - of letters
+    start, end = max(common - 40, 0), common + 60
+    part = texts[0][start:end]
+    return f"{'…' if start else ''}{part}{'…' if end < len(texts[0]) else ''}" or "empty"
+
+
+@cache  # made where it is first needed, because that takes a while
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+@cache
+def _validator(kind: Any) -> SchemaValidator:
+    return SchemaValidator(_ending_early(_adapter(kind).core_schema))
+
+
+def _ending_early(schema: Any) -> Any:
+    """A schema of pydantic-core whose collections end at their first fault."""
+    if isinstance(schema, dict):
+        made = {key: _ending_early(value) for key, value in schema.items()}
+        return {**made, "fail_fast": True} if made.get("type") in _COLLECTIONS else made
+    return [_ending_early(each) for each in schema] if isinstance(schema, list) else schema
+
+
+def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError("a key is there twice")
+    return made
+
+
+def _refuse(constant: str) -> float:
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _cell(text: str) -> str | float:
+    """A cell of a table, as a number where it is one."""
+    if not re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", text):
+        return text
+    return int(text) if text.removeprefix("-").isdigit() else float(text)
