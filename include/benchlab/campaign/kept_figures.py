@@ -16,6 +16,7 @@ from benchlab.analysis.verdict.calibration import Shown
 from benchlab.analysis.verdict.calibration_checks import RoundMeans
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.analysis.verdict.variances import Squares
+from benchlab.arrays import np
 from benchlab.language import Said
 from benchlab.plan.metric import Metric
 
@@ -51,8 +52,6 @@ def _rounds_to_json(workloads: Sequence[Rounds]) -> list[dict[str, Any]]:
 
 
 def _rounds_from_json(raw: Any) -> Sequence[Rounds]:
-    import numpy as np
-
     return [
         Rounds(
             **{
@@ -75,8 +74,6 @@ def _shown_to_json(shown: Shown) -> list[Any]:
 
 
 def _shown_from_json(raw: Any) -> Shown:
-    import numpy as np
-
     return {
         (workload, metric, frozenset(threads), kind): Squares(*map(np.asarray, squares))
         for (workload, metric, threads, kind), squares in raw

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from benchlab.analysis.verdict.rounds import Rounds
+from benchlab.arrays import np
 from benchlab.campaign.outcome import Outcome
 from benchlab.campaign.outline import Outline, outline_of
 from benchlab.language.names import title_of
@@ -64,8 +65,6 @@ def _alike(own: Outline, other: Outline) -> bool:
 
 def _level(figures: Sequence[Rounds], workload: str, numbers: Numbers) -> str:
     """A workload's throughput over all thread counts and rounds; missing if one count has none."""
-    import numpy as np
-
     for rounds in figures:
         if rounds.workload == workload:
             logs = np.log(rounds.values[rounds.metric][:, :, SIDES.index("baseline")])

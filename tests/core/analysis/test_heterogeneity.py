@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from benchlab.analysis.verdict.heterogeneity import moved
 
 if TYPE_CHECKING:
-    from benchlab.analysis.verdict.rounds import Array
+    from benchlab.arrays import Array
 
 THREADS = (50, 100, 200, 300, 400, 500)
 

@@ -24,6 +24,7 @@ from benchlab.analysis.verdict.cell_gates import CellGates, cell_gates, one_side
 from benchlab.analysis.verdict.compare import WorkloadComparison, judge
 from benchlab.analysis.verdict.doubts import out_of_bounds
 from benchlab.analysis.verdict.rounds import Rounds
+from benchlab.arrays import np
 from benchlab.errors import SpecError
 from benchlab.plan.report_type import SIDES
 
@@ -125,8 +126,6 @@ def _compared(
 
 def _error_columns(measured: MeasuredElsewhere) -> dict[str, dict[str, Seen]]:
     """What the comparison of a campaign would see of errors, by workload."""
-    import numpy as np
-
     p_values = error_p_values(measured.errors)
     totals = {
         name: np.nansum(errors, axis=0).astype(int).tolist()

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING
 
 from benchlab.analysis.elsewhere.table import (
     CAMPAIGN,
@@ -25,14 +24,8 @@ from benchlab.analysis.elsewhere.table import (
     throughputs,
 )
 from benchlab.analysis.verdict.rounds import Rounds
+from benchlab.arrays import Array, NDArray, np, pd
 from benchlab.plan.report_type import SIDES
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-    from numpy.typing import NDArray
-
-    from benchlab.analysis.verdict.rounds import Array
 
 
 @dataclass(frozen=True)
@@ -105,9 +98,6 @@ def _rounds(name: str, metric: str, deployments: Mapping[int, int], rows: pd.Dat
     Args:
         deployments: by round, in rising order, the one that measured it.
     """
-    import numpy as np
-    import pandas as pd
-
     numbers = list(deployments)
     threads = rows["threads"].unique().tolist()
     place = (
@@ -142,8 +132,6 @@ def _units(name: str, metric: str, rows: pd.DataFrame) -> Iterator[str]:
 
 def _errors(rounds: Rounds, rows: pd.DataFrame) -> tuple[Array, Array]:
     """Errors and throughputs by round and side; a row that lacks one makes its round NaN."""
-    import numpy as np
-
     place = np.searchsorted(np.asarray(rounds.rounds), rows["round"]), _sides(rows)
     shape = (len(rounds.rounds), len(SIDES))
     errors, throughputs = np.zeros(shape), np.zeros(shape)
@@ -153,14 +141,10 @@ def _errors(rounds: Rounds, rows: pd.DataFrame) -> tuple[Array, Array]:
 
 
 def _sides(rows: pd.DataFrame) -> NDArray[np.intp]:
-    import pandas as pd
-
     return pd.Index(SIDES).get_indexer(pd.Index(rows["side"]))
 
 
 def _missing(rounds: Rounds) -> Iterator[str]:
-    import numpy as np
-
     lacking = np.isnan(rounds.values[rounds.metric])
     for column, threads in enumerate(rounds.threads):
         for which, side in enumerate(SIDES):

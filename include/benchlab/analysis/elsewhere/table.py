@@ -11,16 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from benchlab import workloads
+from benchlab.arrays import pd
 from benchlab.errors import SpecError, meaning_of
 from benchlab.plan.metric import LATENCY as LATENCY_FAMILY
 from benchlab.plan.metric import THROUGHPUT, Metric, of_family
 from benchlab.plan.report_type import SIDES
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 KEYS = ("workload", "threads", "round", "side")
 LATENCY = "p95_ms"
@@ -114,8 +112,6 @@ def read(path: Path) -> TrialsTable:
 
 
 def _table(path: Path) -> pd.DataFrame:
-    import pandas as pd
-
     headings = _headings(path)
     try:
         with warnings.catch_warnings():
@@ -170,8 +166,6 @@ def _list(table: pd.DataFrame) -> str:
 
 def _placed(path: Path, table: pd.DataFrame) -> pd.DataFrame:
     """The table with its keys checked, threads and rounds as integers."""
-    import pandas as pd
-
     for name in (*KEYS, *([CAMPAIGN] if CAMPAIGN in table else [])):
         table[name] = table[name].str.strip()
     table["side"] = table["side"].str.lower()
@@ -220,8 +214,6 @@ def _used(table: pd.DataFrame, excluded: _Excluded) -> pd.DataFrame:
     """The rows without the figures that their own report did not use; the cells stay planned."""
     if USED not in table:
         return table
-    import pandas as pd
-
     left_out = table[USED].str.strip().str.lower().isin(("false", "0", "no"))
     for row in table[left_out].head(NAMED).itertuples():
         _exclude(excluded, row, f"line {row.line}: its report did not use it")
@@ -255,8 +247,6 @@ def _each_once(table: pd.DataFrame, excluded: _Excluded) -> pd.DataFrame:
 
 def _numbers(table: pd.DataFrame, column: str, excluded: _Excluded) -> pd.Series[float]:
     """A column's figures; NaN for one that is not a number above 0 (errors: from 0)."""
-    import pandas as pd
-
     text = table[column].str.strip()
     values = pd.to_numeric(text, errors="coerce").astype(float)
     least = 0.0 if column == ERRORS else LEAST

@@ -19,7 +19,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from benchlab.analysis.verdict.decision import ALPHA
 from benchlab.analysis.verdict.paired import percent
@@ -29,9 +28,7 @@ from benchlab.analysis.verdict.variances import (
     deployment_variance,
     estimated,
 )
-
-if TYPE_CHECKING:
-    from benchlab.analysis.verdict.variances import Array
+from benchlab.arrays import Array, np, special
 
 MOST_DEPLOYMENTS = 20
 _BLOCK_SD, _CELL_SD = 0.012, 0.017
@@ -65,8 +62,6 @@ def assumed(thread_counts: Sequence[int]) -> Noise:
     Args:
         thread_counts: how many each workload is measured with.
     """
-    import numpy as np
-
     nothing = np.zeros(len(thread_counts))
     known = Squares(nothing, nothing, nothing, nothing, nothing)
     return Noise([2 * (_BLOCK_SD**2 + _CELL_SD**2 / count) for count in thread_counts], known)
@@ -83,9 +78,6 @@ def detectable_pct(noise: Noise, deployments: int, rounds: int, threshold_pct: f
     Args:
         rounds: of all deployments together, at least two.
     """
-    import numpy as np
-    from scipy.special import ndtr, stdtrit
-
     s2, tau2 = np.array(noise.rounds), np.array(noise.deployments)
     each, nothing = rounds / deployments, np.zeros(len(noise.rounds))
     random = np.random.default_rng(_SEED)
@@ -101,13 +93,13 @@ def detectable_pct(noise: Noise, deployments: int, rounds: int, threshold_pct: f
         inverse_rounds=nothing + 1 / each,
     )
     found = estimated(own, noise.known, nothing + deployments)
-    test = stdtrit(found.versions_df, 1 - ALPHA / (2 * len(s2))) * np.sqrt(found.versions)
+    test = special.stdtrit(found.versions_df, 1 - ALPHA / (2 * len(s2))) * np.sqrt(found.versions)
     needed = np.maximum(test, -math.log1p(-threshold_pct / 100))
     error = np.sqrt((tau2 + s2 / each) / deployments)
     least, most = nothing, needed.max(0) + 5 * error
     for _ in range(_HALVINGS):
         middle = (least + most) / 2
-        enough = ndtr((middle - needed) / error).mean(0) >= _POWER
+        enough = special.ndtr((middle - needed) / error).mean(0) >= _POWER
         least, most = np.where(enough, least, middle), np.where(enough, middle, most)
     return -percent(-float(most.max()))
 

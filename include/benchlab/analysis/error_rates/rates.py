@@ -18,14 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from benchlab.analysis.error_rates.resampling import NoiseModel, Resampled, resample
 from benchlab.analysis.verdict.decision import ALPHA
 from benchlab.analysis.verdict.variances import Squares, estimated
-
-if TYPE_CHECKING:
-    from benchlab.analysis.verdict.rounds import Array
+from benchlab.arrays import Array, np, special
 
 POWER = 0.8
 MOST_CHANGE_PCT = 50.0
@@ -78,8 +75,6 @@ def outcome(noise: NoiseModel, rounds: int, threshold_pct: float) -> SimulatedRa
 
 def changed(made: Resampled, noise: NoiseModel, threshold_pct: float) -> Array:
     """Which are called a change: booleans of shape (campaigns, workloads)."""
-    import numpy as np
-
     means = made.means + made.deployments
     p = _p_values(means, *_variances(made, noise))
     order = np.argsort(p, axis=1)
@@ -100,9 +95,6 @@ def found_from(made: Resampled, noise: NoiseModel, threshold_pct: float) -> Arra
     Returns:
         Of shape (campaigns, workloads).
     """
-    import numpy as np
-    from scipy.special import stdtrit
-
     direction = 1.0 if noise.less_is_better else -1.0
     means = made.means + made.deployments
     variances, df = _variances(made, noise)
@@ -115,7 +107,7 @@ def found_from(made: Resampled, noise: NoiseModel, threshold_pct: float) -> Arra
         others = np.sort(np.delete(p, column, axis=1), axis=1)
         before = np.logical_and.accumulate(others * steps < ALPHA, axis=1).sum(axis=1)
         level[:, column] = ALPHA / (width - before)
-    significant = stdtrit(df, 1 - level / 2) * np.sqrt(variances)
+    significant = special.stdtrit(df, 1 - level / 2) * np.sqrt(variances)
     needed = np.maximum(significant, abs(np.log1p(direction * threshold_pct / 100)))
     return np.asarray(100 * abs(np.expm1(direction * np.maximum(needed - direction * means, 0))))
 
@@ -126,8 +118,6 @@ def smallest(found: Array) -> list[float | None]:
     ``found`` is what :func:`found_from` gives. None where not even :data:`MOST_CHANGE_PCT` is found
     so often.
     """
-    import numpy as np
-
     # The sorted slowdown at which the share is reached.
     values = np.quantile(found, POWER, axis=0, method="inverted_cdf").tolist()
     return [value if value <= MOST_CHANGE_PCT else None for value in values]
@@ -138,25 +128,19 @@ def power(found: Array, slowdowns_pct: Sequence[float]) -> list[float]:
 
     ``found``: of one workload, of shape (campaigns,).
     """
-    import numpy as np
-
     counts = np.searchsorted(np.sort(found), slowdowns_pct, side="right")
     return [float(share) for share in counts / len(found)]
 
 
 def share_ci95(count: int, of: int) -> tuple[float, float]:
     """The exact 95 % interval of a share (Clopper and Pearson 1934)."""
-    from scipy.special import betaincinv
-
-    low = float(betaincinv(count, of - count + 1, 0.025)) if count else 0.0
-    high = float(betaincinv(count + 1, of - count, 0.975)) if count < of else 1.0
+    low = float(special.betaincinv(count, of - count + 1, 0.025)) if count else 0.0
+    high = float(special.betaincinv(count + 1, of - count, 0.975)) if count < of else 1.0
     return low, high
 
 
 def _variances(made: Resampled, noise: NoiseModel) -> tuple[Array, Array]:
     """Variances of the means with their degrees of freedom, as the rule has them."""
-    import numpy as np
-
     nothing = np.zeros(made.variances.shape[-1])
     own = Squares(
         within=made.variances * made.rounds * (made.rounds - 1),
@@ -171,7 +155,4 @@ def _variances(made: Resampled, noise: NoiseModel) -> tuple[Array, Array]:
 
 
 def _p_values(means: Array, variances: Array, df: Array) -> Array:
-    import numpy as np
-    from scipy.special import stdtr
-
-    return np.asarray(2 * stdtr(df, -abs(means) / np.sqrt(variances)))
+    return np.asarray(2 * special.stdtr(df, -abs(means) / np.sqrt(variances)))

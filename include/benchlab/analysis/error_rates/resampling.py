@@ -18,16 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from benchlab.analysis.verdict.calibration import Calibration
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.analysis.verdict.variances import Squares, by_workload, deployment_variance
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from benchlab.analysis.verdict.rounds import Array
+from benchlab.arrays import Array, np
 
 RESAMPLES = 20_000
 # Limits memory and time for campaigns with very many rounds.
@@ -61,8 +56,6 @@ class NoiseModel:
     @property
     def round_variances(self) -> Array:
         """Variance of a round's log ratio within a deployment, by workload."""
-        import numpy as np
-
         return np.asarray((self.residuals**2).mean(axis=0))
 
 
@@ -83,8 +76,6 @@ class Resampled:
 
     def scaled(self, factors: Sequence[float] | Array) -> Resampled:
         """The same with rounds that scatter more or less, by a factor for each workload."""
-        import numpy as np
-
         factor = np.asarray(factors, dtype=float)
         return Resampled(
             self.rounds, self.means * factor, self.variances * factor**2, self.deployments
@@ -102,8 +93,6 @@ def noise_of(
     Example:
         ``noise_of(alike, "throughput", calibrate(independent)).round_variances``
     """
-    import numpy as np
-
     in_order = [campaigns[id_] for id_ in sorted(campaigns)]
     first: dict[str, Rounds] = {}
     for campaign in in_order:
@@ -144,8 +133,6 @@ def resample(noise: NoiseModel, rounds: int, most: int = RESAMPLES) -> Resampled
         rounds: at least two.
         most: how many; fewer where they would take too much memory.
     """
-    import numpy as np
-
     pool, width = noise.residuals, len(noise.workloads)
     fewest = min(most, _FEWEST_RESAMPLES)
     size = (max(fewest, min(most, _MOST_VALUES // (rounds * width))), rounds)
@@ -166,8 +153,6 @@ def resample(noise: NoiseModel, rounds: int, most: int = RESAMPLES) -> Resampled
 
 def _log_ratios(campaign: Sequence[Rounds], workloads: Sequence[str], kind: str) -> Array:
     """Of shape (rounds, workloads); NaN where a round is missing."""
-    import numpy as np
-
     by_name = {rounds.workload: rounds for rounds in campaign}
     count = max((len(rounds.rounds) for rounds in campaign), default=0)
     d = np.full((count, len(workloads)), np.nan)
@@ -179,8 +164,6 @@ def _log_ratios(campaign: Sequence[Rounds], workloads: Sequence[str], kind: str)
 
 def _normal_like(rows: Array, size: tuple[int, ...], random: np.random.Generator) -> Array:
     """Normal draws about zero with the second moments of ``rows``, of shape (size, columns)."""
-    import numpy as np
-
     _, strengths, directions = np.linalg.svd(rows, full_matrices=False)
     factor = strengths[:, None] * directions / len(rows) ** 0.5
     return np.asarray(random.standard_normal((*size, len(factor))) @ factor)
@@ -188,7 +171,5 @@ def _normal_like(rows: Array, size: tuple[int, ...], random: np.random.Generator
 
 def _unit(rows: Array) -> Array:
     """Rows with a second moment of one in every column that is not all zero."""
-    import numpy as np
-
     size = np.sqrt((rows**2).mean(axis=0))
     return np.asarray(rows / np.where(size > 0, size, 1))

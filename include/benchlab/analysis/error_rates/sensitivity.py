@@ -32,6 +32,7 @@ from statistics import fmean
 
 from benchlab.analysis.error_rates.rates import found_from, smallest
 from benchlab.analysis.error_rates.resampling import NoiseModel, resample
+from benchlab.arrays import np
 
 FEWEST_INTERVALS = 4
 ROUNDS = (*range(2, 11), 12, 14, 16, 20, 24, 28, 32, 40, 50, 64, 80, 100)
@@ -75,8 +76,6 @@ def long_run_variance(times: Sequence[float], values: Sequence[float]) -> float 
     Returns:
         In seconds; None where the series is too short, or all zero.
     """
-    import numpy as np
-
     count = len(values)
     if count < FEWEST_INTERVALS or not (mean := fmean(values)) > 0:
         return None

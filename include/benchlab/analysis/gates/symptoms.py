@@ -10,15 +10,9 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING
 
+from benchlab.arrays import Array, np, special
 from benchlab.workloads.output import Interval, Output
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    FloatArray = NDArray[np.float64]
 
 # By chance, one series in a thousand exceeds so many standard errors (normal, two-sided).
 STANDARD_ERRORS = 3.3
@@ -78,9 +72,7 @@ def error_ratio(
         return None
     if read_only or not errors:
         return float(errors)
-    from scipy.special import gammaincinv
-
-    return float(gammaincinv(errors, 1 - RARE)) / transactions
+    return float(special.gammaincinv(errors, 1 - RARE)) / transactions
 
 
 def zero_intervals(rates: Sequence[float], interval_s: float) -> float | None:
@@ -138,7 +130,7 @@ def drift_excess(rates: Sequence[float]) -> float | None:
 
 
 def cell_columns(
-    threads: Sequence[int], throughput: FloatArray, p95: FloatArray | None
+    threads: Sequence[int], throughput: Array, p95: Array | None
 ) -> list[dict[str, float | None]]:
     """Columns of the cells of one workload on one side; a dict per thread count.
 
@@ -157,8 +149,6 @@ def cell_columns(
         log ratios; 0 where that limit is below zero. None with fewer than three rounds, and where
         there is no such neighbour.
     """
-    import numpy as np
-
     figures = np.asarray(throughput, dtype=float)
     latencies = np.full_like(figures, math.nan) if p95 is None else np.asarray(p95, dtype=float)
     order = np.argsort(threads)
@@ -182,24 +172,19 @@ def cell_columns(
     return columns
 
 
-def _logarithms(values: FloatArray) -> FloatArray:
+def _logarithms(values: Array) -> Array:
     """Logarithms; NaN where a value is missing: NaN, infinite, zero or below."""
-    import numpy as np
-
     there = np.isfinite(values) & (values > 0)
     return np.log(np.where(there, values, math.nan))
 
 
-def _beyond_noise(logs: FloatArray) -> float | None:
+def _beyond_noise(logs: Array) -> float | None:
     """The lower 99 % limit of a mean of log ratios as a reduction in percent, at least 0."""
-    import numpy as np
-    from scipy.special import stdtrit  # scipy.stats has the same, slower
-
     there = logs[np.isfinite(logs)]
     if len(there) < LEAST_ROUNDS:
         return None
     error = float(np.std(there, ddof=1)) / math.sqrt(len(there))
-    limit = float(np.mean(there)) - float(stdtrit(len(there) - 1, CONFIDENCE)) * error
+    limit = float(np.mean(there)) - float(special.stdtrit(len(there) - 1, CONFIDENCE)) * error
     return -100 * math.expm1(-max(limit, 0.0))
 
 

@@ -25,13 +25,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
 
+from benchlab.arrays import Array, np
 from benchlab.plan.versions import order
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 Age = tuple[tuple[int, ...], bool, str]
 """Orders versions: what :func:`benchlab.plan.versions.order` returns."""
@@ -92,7 +88,7 @@ class Way:
         unmeasured: baselines on the way whose own step was bridged, so that it counts as zero.
     """
 
-    weights: NDArray[np.float64]
+    weights: Array
     unmeasured: tuple[str, ...]
 
 
@@ -113,13 +109,11 @@ class Chain:
         }
         return tuple(names[age] for age in sorted(names))
 
-    def weights(self) -> NDArray[np.float64]:
+    def weights(self) -> Array:
         """How the levels follow from the ratios: ``levels = weights @ log_ratios``.
 
         Of shape (points, points), lower triangular with ones on the diagonal.
         """
-        import numpy as np
-
         weights = np.eye(len(self.points))
         for index, point in enumerate(self.points):
             if point.before:
@@ -138,8 +132,6 @@ class Chain:
         Example:
             ``chain(ratios).way("v8.1.0", "v8.5.1")``
         """
-        import numpy as np
-
         levels = _Levels.along(self)
         here, there = levels.of(first), levels.of(second)
         if here is None or there is None or here.origin != there.origin:
@@ -201,8 +193,8 @@ class _Measured:
 class _Level:
     """A level as sums: of the ratios by point, and of the bridged steps; and where it begins."""
 
-    weights: NDArray[np.float64]
-    steps: NDArray[np.float64]
+    weights: Array
+    steps: Array
     origin: Age
 
 
@@ -220,8 +212,6 @@ class _Levels:
 
     @classmethod
     def along(cls, made: Chain) -> _Levels:
-        import numpy as np
-
         bridged = list(
             dict.fromkeys(
                 point.ratio.baseline for point in made.points if point.bridged_from is not None
@@ -246,8 +236,6 @@ class _Levels:
         """A version's level: the mean of the points in which it was the candidate, else its own
         where it was the baseline.
         """
-        import numpy as np
-
         age = order(version)
         own = [
             level

@@ -23,6 +23,7 @@ from benchlab.analysis.trend.chain import Chain
 from benchlab.analysis.trend.e_divisive import propose
 from benchlab.analysis.trend.step_model import StepModel
 from benchlab.analysis.verdict.paired import Estimate, percent
+from benchlab.arrays import np
 
 MIN_POINTS = 10
 ALPHA = 0.01
@@ -75,8 +76,6 @@ def find(
     Example:
         ``find(chain(ratios), 2.0)[0].candidate``
     """
-    import numpy as np
-
     model = StepModel(chain, noise_sd)
     if model.size < MIN_POINTS:
         return ()

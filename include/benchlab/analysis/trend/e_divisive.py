@@ -19,16 +19,13 @@ other.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from benchlab.arrays import Array, np, special
 
 ALPHA = 0.001
 
 
-def propose(values: NDArray[np.float64], alpha: float = ALPHA) -> tuple[int, ...]:
+def propose(values: Array, alpha: float = ALPHA) -> tuple[int, ...]:
     """Indices of the first values after a change, in order.
 
     Args:
@@ -49,14 +46,12 @@ def propose(values: NDArray[np.float64], alpha: float = ALPHA) -> tuple[int, ...
     return tuple(sorted(places))
 
 
-def split(values: NDArray[np.float64]) -> tuple[int, int]:
+def split(values: Array) -> tuple[int, int]:
     """Where the second stretch of the best pair begins, and where it ends.
 
     Args:
         values: two at least.
     """
-    import numpy as np
-
     size = len(values)
     sums = np.zeros((size + 1, size + 1))
     sums[1:, 1:] = np.abs(values[:, None] - values[None, :]).cumsum(axis=0).cumsum(axis=1)
@@ -74,14 +69,12 @@ def split(values: NDArray[np.float64]) -> tuple[int, int]:
     return int(row) + 1, int(column) + 2
 
 
-def _p_value(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
+def _p_value(before: Array, after: Array) -> float:
     """The p value of Student's t test of two samples with equal variances."""
-    from scipy.special import stdtr
-
     df = len(before) + len(after) - 2
     difference = abs(float(after.mean() - before.mean()))
     if df == 0 or difference == 0:
         return 1.0
     squares = len(before) * float(before.var()) + len(after) * float(after.var())
     error = math.sqrt(squares / df * (1 / len(before) + 1 / len(after)))
-    return float(2 * stdtr(df, -difference / error)) if error else 0.0
+    return float(2 * special.stdtr(df, -difference / error)) if error else 0.0

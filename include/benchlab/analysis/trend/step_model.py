@@ -25,17 +25,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from benchlab.analysis.trend.chain import Chain
 from benchlab.analysis.verdict.paired import Estimate, Variance
+from benchlab.arrays import Array, NDArray, np, special
 from benchlab.plan.versions import order
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 # A campaign is an outlier if its residual's p value, times the number of campaigns, is no larger.
 OUTLIER_ALPHA = 0.01
@@ -90,8 +84,6 @@ class StepModel:
         Args:
             unchanged: a bridged baseline that is taken to have the level that it was given.
         """
-        import numpy as np
-
         self.chain = chain
         ratios = [point.ratio for point in chain.points]
         self.size = len(ratios)
@@ -133,8 +125,6 @@ class StepModel:
 
         A candidate that comes back keeps its level. There must be at least two candidates.
         """
-        import numpy as np
-
         places = {name: number for number, name in enumerate(self.candidates(begin, end))}
         ramp = np.zeros(self.size)
         ramp[begin:end] = [places[name] for name in self._candidates[begin:end]]
@@ -164,8 +154,6 @@ class StepModel:
         inform about the step. Where there is only one, the levels of the others have to show the
         step as well, with unmeasured steps counted as zero.
         """
-        import numpy as np
-
         informing = [self._informing(begin, end, informs) for begin, end in sides]
         if not all(informing):
             return False
@@ -185,8 +173,6 @@ class StepModel:
 
     def fit(self, columns: Sequence[Array]) -> Fit:
         """Fit these columns, and the levels that were not measured."""
-        import numpy as np
-
         design, lengths = self._left(columns)
         left, sizes, right = np.linalg.svd(design, full_matrices=False)
         known = sizes > _NOTHING
@@ -219,8 +205,6 @@ class StepModel:
             The place, the first if several are equally good, and the weighted sum of squared
             residuals with it.
         """
-        import numpy as np
-
         beside, _ = self._left(columns)
         left, sizes, _ = np.linalg.svd(beside, full_matrices=False)
         left = left[:, sizes > _NOTHING]
@@ -242,9 +226,6 @@ class StepModel:
         adjusted for the number of campaigns. A campaign that alone decides its prediction is never
         an outlier.
         """
-        import numpy as np
-        from scipy.special import stdtr
-
         self._count(np.ones(self.size, dtype=bool))
         for _ in range(int(_MOST_OUTLIERS * self.size)):
             fit = self.fit(columns)
@@ -256,7 +237,7 @@ class StepModel:
             if self._is_scale_known:
                 others = max(1.0, others)
             distance = math.sqrt(squares[furthest] / max(others, 1e-12))
-            if 2 * stdtr(max(1, fit.df - 1), -distance) * self.size > OUTLIER_ALPHA:
+            if 2 * special.stdtr(max(1, fit.df - 1), -distance) * self.size > OUTLIER_ALPHA:
                 return
             self._count(self.counted & (np.arange(self.size) != furthest))
 
@@ -272,8 +253,6 @@ class StepModel:
 
     def _columns_of_unmeasured(self) -> Array:
         """One for each baseline that no earlier campaign measured: 1 where it is the baseline."""
-        import numpy as np
-
         unmeasured = [
             None if before else order(version)
             for version, before in zip(self._level_of, self._links, strict=True)
@@ -287,8 +266,6 @@ class StepModel:
 
     def _count(self, counted: NDArray[np.bool_]) -> None:
         """Let these campaigns count."""
-        import numpy as np
-
         self.counted = counted
         self._weights = np.sqrt(counted / self._variances)
         # Each campaign has one baseline, so that these columns are orthogonal.
@@ -300,8 +277,6 @@ class StepModel:
 
     def _left(self, columns: Sequence[Array]) -> tuple[Array, Array]:
         """Weighted columns, scaled to length one, less what unmeasured levels explain; lengths."""
-        import numpy as np
-
         weighted = np.array(columns).reshape(len(columns), self.size).T * self._weights[:, None]
         lengths = np.sqrt((weighted**2).sum(axis=0))
         lengths = np.where(lengths > 0, lengths, 1.0)
@@ -311,8 +286,6 @@ class StepModel:
 
 def _variances(errors: Sequence[float | None], noise_sd: float | None) -> tuple[Array, bool]:
     """The variance of each campaign, and whether it is known; if not, all are 1."""
-    import numpy as np
-
     known = [error**2 for error in errors if error is not None]
     least = noise_sd**2 if noise_sd is not None else sum(known) / max(1, len(known))
     if noise_sd is None and not known:

@@ -16,14 +16,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from benchlab.analysis.verdict.paired import holm
 from benchlab.analysis.verdict.rounds import Rounds
+from benchlab.arrays import Array, np, special
 from benchlab.plan.report_type import SIDES
-
-if TYPE_CHECKING:
-    from benchlab.analysis.verdict.rounds import Array
 
 ALPHA = 0.05
 LEAST_ROUNDS = 3
@@ -35,11 +32,9 @@ def sign_test(differences: Iterable[float]) -> float:
     Example:
         ``sign_test([1, 2, 1, 0, 5, 1, 3])`` is 2 x 0.5^6 = 0.03.
     """
-    from scipy.special import bdtr
-
     signs = [difference > 0 for difference in differences if difference]
     fewer = min(sum(signs), len(signs) - sum(signs))
-    return min(1.0, 2 * float(bdtr(fewer, len(signs), 0.5)))
+    return min(1.0, 2 * float(special.bdtr(fewer, len(signs), 0.5)))
 
 
 def excess(pairs: Mapping[str, Sequence[float]]) -> dict[str, float]:
@@ -83,8 +78,6 @@ def error_p_values(counted: Mapping[str, tuple[Array, Array]]) -> dict[str, floa
         counted: by workload, errors and transactions of shape (rounds, 2): baseline and candidate.
             Rounds in which one is not finite or there are no transactions take no part.
     """
-    import numpy as np
-
     p_values = dict.fromkeys(counted, 1.0)
     for name, (errors, transactions) in counted.items():
         there = (np.isfinite(errors) & np.isfinite(transactions) & (transactions > 0)).all(axis=1)
@@ -97,19 +90,15 @@ def error_p_values(counted: Mapping[str, tuple[Array, Array]]) -> dict[str, floa
 
 
 def _t_test(differences: Array) -> float:
-    from scipy.special import stdtr
-
     mean, count = float(differences.mean()), len(differences)
     error = float(differences.std(ddof=1)) / math.sqrt(count)
     if not error:
         return sign_test(differences.tolist())
-    return float(2 * stdtr(count - 1, -abs(mean) / error))
+    return float(2 * special.stdtr(count - 1, -abs(mean) / error))
 
 
 def _lost(rounds: Rounds, kind: str) -> list[int]:
     """1 for each round that lacks a figure on the candidate side only, -1 on the baseline only."""
-    import numpy as np
-
     values = rounds.values.get(rounds.metric_of(kind))
     if values is None or len(rounds.sides) < len(SIDES):
         return [0] * len(rounds.rounds)

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from benchlab.analysis.verdict.rounds import Rounds
+from benchlab.arrays import special
 
 DAY = timedelta(days=1)
 LEAST_CAMPAIGNS = 3
@@ -80,27 +81,23 @@ def _key(rounds: Rounds, kind: str) -> tuple[str, str, frozenset[int], str]:
 
 def _mean_p(means: Sequence[float]) -> float | None:
     """Two-sided p value of the t test of a mean of zero; None with fewer than three."""
-    from scipy.special import stdtr
-
     if len(means) < LEAST_CAMPAIGNS:
         return None
     variance = _squares(means) / (len(means) - 1)
     if not variance:
         return None
     t = math.fsum(means) / len(means) / math.sqrt(variance / len(means))
-    return float(2 * stdtr(len(means) - 1, -abs(t)))
+    return float(2 * special.stdtr(len(means) - 1, -abs(t)))
 
 
 def _variance_p(own: Sequence[float], theirs: Sequence[Sequence[float]]) -> float | None:
     """Two-sided p value of equal variances of rounds; None where one cannot be estimated."""
-    from scipy.special import fdtr, fdtrc
-
     df = len(own) - 1, sum(len(rounds) - 1 for rounds in theirs)
     pooled = math.fsum(map(_squares, theirs)) / df[1]
     if df[0] < 1 or not pooled:
         return None
     ratio = _squares(own) / df[0] / pooled
-    return 2 * min(float(fdtr(*df, ratio)), float(fdtrc(*df, ratio)))
+    return 2 * min(float(special.fdtr(*df, ratio)), float(special.fdtrc(*df, ratio)))
 
 
 def _squares(values: Sequence[float]) -> float:

@@ -24,7 +24,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict.by_side import error_p_values, excess
@@ -32,14 +31,13 @@ from benchlab.analysis.verdict.calibration import NO_CALIBRATION
 from benchlab.analysis.verdict.estimates import estimates
 from benchlab.analysis.verdict.one_sided import OneSided
 from benchlab.analysis.verdict.paired import percent, percents
+from benchlab.analysis.verdict.rounds import Rounds, collect
+from benchlab.arrays import Array, np
 from benchlab.language import Message, Said, message, side_name
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.records import TrialResult
 from benchlab.workloads import read_only
-
-if TYPE_CHECKING:
-    from benchlab.analysis.verdict.rounds import Array, Rounds
 
 # The gate of validity of this column says how busy the client was in a trial.
 CLIENT_CPU = "harness_cpu_ratio"
@@ -162,8 +160,6 @@ def _equal_with_them(
 
 def _with_rejected(rounds: Rounds, results: Sequence[TrialResult]) -> Rounds:
     """The figures with those of every trial's first attempt that has any, valid or not."""
-    from benchlab.analysis.verdict.rounds import collect
-
     first: dict[str, TrialResult] = {}
     for result in sorted(results, key=lambda result: result.attempt):
         if result.trial.workload == rounds.workload and result.value(rounds.metric):
@@ -190,8 +186,6 @@ def _change(rounds: Rounds) -> float | None:
 
 def _errors(plan: Plan, workload: str, used: Iterable[TrialResult]) -> tuple[Array, Array]:
     """Errors and transactions by round and side; NaN where a trial says nothing of one."""
-    import numpy as np
-
     errors, transactions = np.zeros((plan.rounds, 2)), np.zeros((plan.rounds, 2))
     for result in used:
         if result.trial.workload == workload:
@@ -204,8 +198,6 @@ def _errors(plan: Plan, workload: str, used: Iterable[TrialResult]) -> tuple[Arr
 
 
 def _of_errors(workload: str, counted: tuple[Array, Array], p: float) -> dict[str, Seen]:
-    import numpy as np
-
     counts = dict(zip(SIDES, np.nansum(counted[0], axis=0).astype(int).tolist(), strict=True))
     return error_columns(workload, counts, p if np.isfinite(counted[0]).any() else None)
 
@@ -256,8 +248,6 @@ def _headroom(
 
 def _plateau(rounds: Rounds) -> Seen:
     """Whether, on both sides, the most threads gain 5 % at most over half of them or fewer."""
-    import numpy as np
-
     most = max(rounds.threads)
     fewer = [count for count in rounds.threads if count <= most / 2]
     if not fewer:

@@ -13,7 +13,6 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from benchlab.analysis.gates.gates import Gate, evaluate, of_table
 from benchlab.analysis.verdict import decision
@@ -28,14 +27,12 @@ from benchlab.analysis.verdict.heterogeneity import Moved, moved
 from benchlab.analysis.verdict.paired import percent
 from benchlab.analysis.verdict.rounds import Rounds, collect
 from benchlab.analysis.verdict.usable_trials import Exclusion, usable_trials
+from benchlab.arrays import Array, np
 from benchlab.language import Message, Said, Value, message, side_name
 from benchlab.plan.metric import LATENCY, THROUGHPUT, Metric, families, of_family
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.records import GateResult, StoredVerdict, TrialResult
-
-if TYPE_CHECKING:
-    from benchlab.analysis.verdict.rounds import Array
 
 
 @dataclass(frozen=True)
@@ -435,8 +432,6 @@ def _lost(missing: Mapping[Side, int], metric: Metric) -> Message | None:
 
 def _cell(rounds: Rounds, column: int) -> CellComparison:
     """One cell; its figures are over the rounds that all sides have, where there are any."""
-    import numpy as np
-
     rates = rounds.values[rounds.metric][:, column, :]
     planned = [SIDES.index(side) for side in rounds.sides]
     common = np.isfinite(rates[:, planned]).all(axis=1)
@@ -458,7 +453,5 @@ def _cell(rounds: Rounds, column: int) -> CellComparison:
 
 
 def _geometric_mean(values: Array) -> float | None:
-    import numpy as np
-
     present = values[np.isfinite(values)]
     return float(np.exp(np.log(present).mean())) if len(present) else None

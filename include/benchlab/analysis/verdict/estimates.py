@@ -10,6 +10,7 @@ from benchlab.analysis.verdict.calibration import MIN_CAMPAIGNS, Calibration
 from benchlab.analysis.verdict.paired import Estimate, Variance
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.analysis.verdict.variances import by_workload, estimated, squares
+from benchlab.arrays import np
 
 Basis = Literal["deployments", "A/A campaigns", "prior"]
 """What an interval knows of how deployments differ."""
@@ -40,8 +41,6 @@ def estimates(
     Example:
         ``estimates(workloads, "throughput", known)["oltp_insert"].versions.interval(0.95)``
     """
-    import numpy as np
-
     measured = {r.workload: (r, r.by_deployment(kind)) for r in workloads}
     usable = {
         name: (rounds, found)

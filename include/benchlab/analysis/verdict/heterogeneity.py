@@ -12,17 +12,13 @@ cases at most.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from benchlab.analysis.verdict.decision import ALPHA
 from benchlab.analysis.verdict.paired import percent
 from benchlab.analysis.verdict.variances import LEAST_SD
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from benchlab.analysis.verdict.rounds import Array
+from benchlab.arrays import Array, np, special
 
 
 @dataclass(frozen=True)
@@ -59,9 +55,6 @@ def _furthest(
     ratios: Array, threshold_pct: float, tests: int, left: list[int]
 ) -> tuple[int, float] | None:
     """The column that significantly deviates most from the mean of the others, and by how much."""
-    import numpy as np
-    from scipy.special import stdtr
-
     rounds = len(ratios)
     if rounds < 2:
         return None
@@ -69,7 +62,7 @@ def _furthest(
     others = (own.sum(axis=1, keepdims=True) - own) / (len(left) - 1)
     mean = (own - others).mean(axis=0)
     spread = np.maximum((own - others).std(axis=0, ddof=1), LEAST_SD)
-    p = 2 * stdtr(rounds - 1, -abs(mean) * math.sqrt(rounds) / spread)
+    p = 2 * special.stdtr(rounds - 1, -abs(mean) * math.sqrt(rounds) / spread)
     named = np.flatnonzero((p * tests < ALPHA) & (abs(100 * np.expm1(mean)) >= threshold_pct))
     if not len(named):
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from benchlab.arrays import special
 from benchlab.language import Message, message, side_name
 from benchlab.plan.report_type import SIDES, Side
 
@@ -50,7 +51,5 @@ def one_sided(counts: Mapping[Side, int], least: int = 1) -> OneSided | None:
     count = counts.get(many, 0)
     if few == 0:
         return OneSided(many, count, 0) if count >= least else None
-    from scipy.special import bdtr
-
-    chance = 2 * float(bdtr(few, few + count, 0.5))
+    chance = 2 * float(special.bdtr(few, few + count, 0.5))
     return OneSided(many, count, few) if chance < CHANCE else None

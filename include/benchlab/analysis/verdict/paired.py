@@ -9,6 +9,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from benchlab.arrays import special
+
 
 @dataclass(frozen=True)
 class Variance:
@@ -52,15 +54,11 @@ class Estimate:
         """Two-sided p value of the t test of a mean of zero."""
         if self.error == 0:
             return 1.0 if self.mean == 0 else 0.0
-        from scipy.special import stdtr  # scipy.stats has the same and takes a second to import
-
-        return float(2 * stdtr(self.variance.df, -abs(self.mean) / self.error))
+        return float(2 * special.stdtr(self.variance.df, -abs(self.mean) / self.error))
 
     def interval(self, confidence: float) -> tuple[float, float]:
         """Student's interval of the mean, as logarithms."""
-        from scipy.special import stdtrit
-
-        half = float(stdtrit(self.variance.df, 0.5 + confidence / 2)) * self.error
+        half = float(special.stdtrit(self.variance.df, 0.5 + confidence / 2)) * self.error
         return self.mean - half, self.mean + half
 
 

@@ -5,17 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from benchlab.analysis.verdict.paired import Variance
+from benchlab.arrays import Array, np
 from benchlab.plan.metric import THROUGHPUT, Metric, families, of_family
 from benchlab.plan.report_type import SIDES, Side
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 Figure = tuple[int, int, Side, Mapping[str, float | None]]
 """One trial: its round, threads and side, and its figures by metric."""
@@ -62,8 +56,6 @@ class Rounds:
         A round is complete where every thread count that is compared has a figure on both sides.
         Of shape (complete rounds, :meth:`compared`).
         """
-        import numpy as np
-
         ratios = self._log_ratios(kind)
         return np.asarray(ratios[np.isfinite(ratios).all(axis=1)])
 
@@ -72,8 +64,6 @@ class Rounds:
 
         All of them, where most rounds have none.
         """
-        import numpy as np
-
         present = np.isfinite(self._planned_log_ratios(kind))
         kept = 2 * present.sum(axis=0) > len(self.rounds)
         if not kept.any():
@@ -92,8 +82,6 @@ class Rounds:
 
     def _steps(self, kind: str) -> list[float]:
         """By thread count, the step of what a family rests on, as a difference of logarithms."""
-        import numpy as np
-
         metric = of_family(self.metrics, kind)
         values = self.values.get(metric.name)
         if not metric.step_ms or values is None:
@@ -104,8 +92,6 @@ class Rounds:
 
     def by_round(self, kind: str) -> Array:
         """The mean log ratio over thread counts of every planned round; NaN if incomplete."""
-        import numpy as np
-
         return np.asarray(self._log_ratios(kind).mean(axis=1))
 
     def by_deployment(self, kind: str) -> list[Array]:
@@ -114,8 +100,6 @@ class Rounds:
         Example:
             Of 4 rounds in 2 deployments, the third incomplete: arrays of 2 values and of 1.
         """
-        import numpy as np
-
         means = self.by_round(kind)
         numbers = np.asarray(self.deployments or [1] * len(self.rounds))
         complete = np.isfinite(means)
@@ -123,14 +107,10 @@ class Rounds:
         return [np.asarray(means[complete & (numbers == number)]) for number in present]
 
     def _log_ratios(self, kind: str) -> Array:
-        import numpy as np
-
         columns = [self.threads.index(count) for count in self.compared(kind)]
         return np.asarray(self._planned_log_ratios(kind)[:, columns])
 
     def _planned_log_ratios(self, kind: str) -> Array:
-        import numpy as np
-
         values = self.values.get(self.metric_of(kind))
         if values is None:
             return np.full((len(self.rounds), len(self.threads)), np.nan)
@@ -138,8 +118,6 @@ class Rounds:
 
     def missing(self, kind: str) -> dict[Side, int]:
         """Planned trials without a figure, by side; sides that lack none are left out."""
-        import numpy as np
-
         size = len(self.rounds) * len(self.threads)
         values = self.values.get(self.metric_of(kind))
         counts = {
@@ -165,8 +143,6 @@ def collect(
     Raises:
         KeyError: a figure is of a round or thread count that was not planned.
     """
-    import numpy as np
-
     kept = [metric for metric in metrics if metric.family or metric.shown != "trial"]
     shape = (len(rounds), len(threads), len(SIDES))
     values = {metric.name: np.full(shape, np.nan) for metric in kept}

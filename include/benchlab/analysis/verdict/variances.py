@@ -43,13 +43,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
+from benchlab.arrays import Array, NDArray, np, special
 
 PRIOR_SIDE_SD = 0.01
 PRIOR_VARIANCE = 2 * PRIOR_SIDE_SD**2
@@ -107,8 +102,6 @@ def squares(deployments: Sequence[Array], *, about_zero: bool = False) -> Square
     Example:
         ``squares([np.array([0.01, 0.03])], about_zero=True)``: within 0.0002, between 0.0004.
     """
-    import numpy as np
-
     means = np.array([rounds.mean() for rounds in deployments])
     center = 0.0 if about_zero else means.mean()
     return Squares(
@@ -122,7 +115,6 @@ def squares(deployments: Sequence[Array], *, about_zero: bool = False) -> Square
 
 def together(found: Sequence[Squares]) -> Squares:
     """The squares of several A/A campaigns of one workload; nothing of none."""
-    import numpy as np
 
     def total(field: str) -> Array:
         return np.asarray(sum((getattr(one, field) for one in found), np.asarray(0.0)))
@@ -140,8 +132,6 @@ def together(found: Sequence[Squares]) -> Squares:
 
 def by_workload(found: Sequence[Squares]) -> Squares:
     """One array of all workloads for each field."""
-    import numpy as np
-
     return Squares(
         *(
             np.array([float(getattr(one, name)) for one in found])
@@ -158,8 +148,6 @@ def estimated(own: Squares, known: Squares, deployments: Array) -> Estimated:
         known: of A/A campaigns, of the same workloads; zeros where there are none.
         deployments: of the campaign, by workload.
     """
-    import numpy as np
-
     quieter = _quieter(own.within, own.within_df, known.within, known.within_df)
     within, df = own.within + quieter * known.within, own.within_df + known.within_df
     shown = df > 0
@@ -187,8 +175,6 @@ def estimated(own: Squares, known: Squares, deployments: Array) -> Estimated:
 
 def _expected(of_rounds: Array, df: Array) -> tuple[Array, Array]:
     """U0 and its degrees of freedom, from s^2 / n and those of s^2."""
-    import numpy as np
-
     expected = PRIOR_VARIANCE + of_rounds
     spread = PRIOR_VARIANCE**2 / PRIOR_DF + of_rounds**2 / df
     return expected, np.minimum(expected**2 / spread, _MOST_PRIOR_DF)
@@ -198,8 +184,6 @@ def _in_other_rounds(
     known: Squares, quieter: Array, inverse_rounds: Array, s2: Array, s2_df: Array
 ) -> tuple[Array, Array]:
     """The mean squares of A/A campaigns, had they had so many rounds, with degrees of freedom."""
-    import numpy as np
-
     more = s2 * (inverse_rounds - known.inverse_rounds)
     square = quieter * known.between / np.maximum(known.between_df, 1) + more
     # Deployments differ by something, and at least by what their rounds do.
@@ -219,8 +203,6 @@ def _shared(
         shown: the workloads of which it is known what was expected.
         seen: those of them that have squares.
     """
-    import numpy as np
-
     df = np.broadcast_to(df, squares.shape)
     prior = (f0 * shown).sum(-1, keepdims=True) / max(shown.sum(), 1)
     level_df = prior + (df * shown).sum(-1, keepdims=True)
@@ -239,8 +221,6 @@ def deployment_variance(known: Squares) -> Array:
     By the method of moments: (4 * level + sum of x^2 - N s^2 / n) / (4 + N), where the level is
     what the other workloads leave over together with the prior, in the same way.
     """
-    import numpy as np
-
     s2 = known.within / np.maximum(known.within_df, 1)
     count = known.between_df
     excess = known.between - count * s2 * known.inverse_rounds
@@ -257,16 +237,13 @@ def moderated(s2: Array, df: Array) -> tuple[Array, Array]:
         s2: with workloads as the last axis.
         df: by workload; one with none is left alone, with one degree of freedom.
     """
-    import numpy as np
-    from scipy.special import digamma
-
     s2 = np.maximum(s2, LEAST_SD**2)
     usable = np.broadcast_to(df > 0, s2.shape[-1:])
     own_df = np.where(usable, df, 1.0)
     if usable.sum() < 2:
         return s2, own_df + np.zeros_like(s2)
     d0, mean = _alike(s2[..., usable], own_df[usable], _MOST_MODERATION)
-    s0 = np.exp(mean + digamma(d0 / 2) - np.log(d0 / 2))
+    s0 = np.exp(mean + special.digamma(d0 / 2) - np.log(d0 / 2))
     value = np.maximum(s2, (d0 * s0 + own_df * s2) / (d0 + own_df))
     return np.where(usable, value, s2), own_df + d0 / 2 * usable
 
@@ -281,23 +258,18 @@ def _alike(variances: Array, df: Array, most: float) -> tuple[Array, Array]:
         variances: of two workloads or more, as the last axis.
         most: of these degrees of freedom.
     """
-    import numpy as np
-    from scipy.special import digamma, polygamma
-
-    z = np.log(variances) - digamma(df / 2) + np.log(df / 2)
-    excess = z.var(-1, ddof=1, keepdims=True) - polygamma(1, df / 2).mean(-1, keepdims=True)
-    least = float(polygamma(1, most / 2))
+    z = np.log(variances) - special.digamma(df / 2) + np.log(df / 2)
+    excess = z.var(-1, ddof=1, keepdims=True) - special.polygamma(1, df / 2).mean(-1, keepdims=True)
+    least = float(special.polygamma(1, most / 2))
     return 2 * _inverse_trigamma(np.maximum(excess, least)), z.mean(-1, keepdims=True)
 
 
 def _inverse_trigamma(values: Array) -> Array:
     """Newton's method on 1 / trigamma, which is convex (Smyth 2004, appendix)."""
-    from scipy.special import polygamma
-
     found = 0.5 + 1 / values
     for _ in range(8):
-        trigamma = polygamma(1, found)
-        found = found + trigamma * (1 - trigamma / values) / polygamma(2, found)
+        trigamma = special.polygamma(1, found)
+        found = found + trigamma * (1 - trigamma / values) / special.polygamma(2, found)
     return found
 
 
@@ -307,14 +279,11 @@ def _quieter(own: Array, own_df: Array, known: Array, known_df: Array) -> Array:
     Args:
         own, known: sums of squares.
     """
-    import numpy as np
-    from scipy.special import fdtri
-
     both = (own_df > 0) & (known_df > 0)
     least = np.maximum(known / np.where(both, known_df, 1), LEAST_SD**2)
     ratios = own / np.where(both, own_df, 1) / least * both
     ratio = ratios.sum(-1, keepdims=True) / np.maximum(both.sum(-1, keepdims=True), 1)
     first, second = ((df * both).sum(-1, keepdims=True) for df in (own_df, known_df))
-    limit = fdtri(first, second, _QUIETER)
+    limit = special.fdtri(first, second, _QUIETER)
     # Where none can be compared, the limit is no number, and nothing is above it.
     return np.asarray(np.where(ratio > limit, ratio, 1.0))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from benchlab.analysis.trend import change_points
 from benchlab.analysis.trend.chain import Chain, Point, chain
@@ -18,6 +17,7 @@ from benchlab.analysis.trend.drift import Drift
 from benchlab.analysis.trend.lines import NEWEST
 from benchlab.analysis.trend.suspects import Suspect
 from benchlab.analysis.verdict.paired import percent, percents
+from benchlab.arrays import Array, np
 from benchlab.campaign.outline import Outline
 from benchlab.language import Message
 from benchlab.language.names import plain
@@ -31,12 +31,6 @@ from benchlab.studies.long_view.selection import (
     NoiseOfCampaigns,
     select_chains,
 )
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 # 95 % of a normal distribution lie within so many standard errors.
 _WITHIN_95 = 1.959964
@@ -276,8 +270,6 @@ def _links(
 
 def _variances(made: Chain, noise_sd: float | None, weights: Array) -> Array:
     """The variances of sums of ratios, a row of weights each; NaN where an error is unknown."""
-    import numpy as np
-
     errors = [point.ratio.standard_error for point in made.points]
     known = [max(error or 0.0, noise_sd or 0.0) if error or noise_sd else None for error in errors]
     squares = np.array([math.nan if error is None else error**2 for error in known])

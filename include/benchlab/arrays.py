@@ -1,0 +1,36 @@
+"""numpy, pandas and scipy's special functions, each loaded when it is first used.
+
+Example:
+    ``from benchlab.arrays import Array, np`` above, ``np.zeros(3)`` in a function.
+
+They take a second to load, and modules that use them are imported wherever a DAG file is parsed.
+scipy.stats has what is needed of scipy.special as well, and takes another second.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+    from scipy import special
+
+    Array = NDArray[np.float64]
+else:
+
+    class _Lazy:
+        def __init__(self, name: str) -> None:
+            self._name = name
+
+        def __getattr__(self, attribute: str) -> Any:
+            value = getattr(importlib.import_module(self._name), attribute)
+            setattr(self, attribute, value)
+            return value
+
+    np, pd, special = map(_Lazy, ("numpy", "pandas", "scipy.special"))
+    Array = NDArray = Any
+
+__all__ = ("Array", "NDArray", "np", "pd", "special")
