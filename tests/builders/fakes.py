@@ -253,7 +253,6 @@ class FakeDeployment:
         self.client_host = executor.host
         self.client_alone = False
         self.spendings: list[Spending] = []
-        self.probe: str | None = None
         self.lost_hosts: dict[str, str] = {}
         self.change: str | None = None
         self.engines = {
@@ -286,10 +285,6 @@ class FakeDeployment:
     def interrupt(self) -> None:
         """End everything on it."""
         self.executor.end_processes()
-
-    def probe_hosts(self) -> str | None:
-        """As the test says; one machine is not probed."""
-        return self.probe
 
     def spending(self) -> Spending | None:
         """What the test says next; nothing is rented without that."""

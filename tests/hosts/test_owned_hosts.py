@@ -398,7 +398,7 @@ def test_a_host_where_tiup_would_misplace_its_key_is_named_before_anything_is_de
     assert owned.left() == {}
 
 
-@pytest.mark.parametrize("lacks", ["files", "caches", "ping"])
+@pytest.mark.parametrize("lacks", ["files", "caches", "curl"])
 def test_a_host_on_which_a_campaign_would_fail_later_is_refused_before_anything_is_deployed(
     owned: Owned, lacks: str
 ) -> None:
@@ -407,18 +407,18 @@ def test_a_host_on_which_a_campaign_would_fail_later_is_refused_before_anything_
     changed = {"engines__tidb__components": files} if lacks == "files" else {}
     if lacks == "caches":
         owned.hosts["host-3"].run("mount -o remount,bind,ro /proc/sys/vm/drop_caches")
-    if lacks == "ping":
-        owned.hosts["host-1"].run("rm -f /usr/bin/ping")
+    if lacks == "curl":
+        owned.hosts["host-1"].run("rm -f /usr/bin/curl")
     expected = {
         "files": r"host-[234] \(.*can open 1,0\d\d,\d{3} files here, .*open \d,0\d\d,\d{3} ",
         "caches": r"host-3 \(.*/proc/sys/vm/drop_caches cannot be written",
-        "ping": r"host-1 \(.*missing: ping; on Debian: `apt-get install iputils-ping`",
+        "curl": r"host-1 \(.*missing: curl; on Debian: `apt-get install curl`",
     }
     target = owned.target("c1", **changed)
     target.acquire("test")
-    if lacks == "ping":
+    if lacks == "curl":
         target.preflight()
-    stage = target.preflight if lacks != "ping" else partial(target.provision, print)
+    stage = target.preflight if lacks != "curl" else partial(target.provision, print)
     with pytest.raises((TargetError, UnavailableError), match=expected[lacks]):
         stage()
     target.close()

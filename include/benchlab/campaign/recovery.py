@@ -163,7 +163,6 @@ class Recovery:
             losses=(*earlier, last),
             registered_at=time.time(),
             calm=False,
-            probed=False,
         )
         return last
 

@@ -30,7 +30,6 @@ from benchlab.errors import (
     StoreError,
     TryFailedError,
 )
-from benchlab.hosts import probes
 from benchlab.hosts.lock import fence
 from benchlab.language import message, said_by
 from benchlab.plan.order import PlannedTrial
@@ -234,8 +233,6 @@ class TrialSequence:
             return None
         if not results:
             self._wait_for_calm()
-        if planned.round == self.plan.rounds > 1 and attempt == 1:
-            self._probe_again()
         tries = self._tries(planned, attempt) + 1
         self._to("try", planned, attempt, tries=tries)
         try:
@@ -285,23 +282,6 @@ class TrialSequence:
             lambda phase, note: self._note("trial", phase, note),
         )
         self.state.to("wait for calm", calm=True)
-
-    def _probe_again(self) -> None:
-        """Probe the hosts before the last round, once; a failure costs nothing but the figures."""
-        if self.state.read().probed:
-            return
-        self.state.to("probe again", probed=True)
-        if probes.FIRST not in self.store.campaign(self.campaign.id).environment:
-            return
-        self._note("trial", "probe the hosts", "")
-        try:
-            for side in self.deployment.sides:
-                self.deployment.balancer(side).stop()
-                self.deployment.engine(side).stop()  # also ends compactions
-            if (found := self.deployment.probe_hosts()) is not None:
-                self.store.add_to_environment(self.campaign.id, probes.AGAIN, found)
-        except BenchlabError as error:
-            self._note("trial", "warning", f"the hosts were not probed again: {error}")
 
     def _tries(self, planned: PlannedTrial, attempt: int) -> int:
         """How often the trial has been tried."""

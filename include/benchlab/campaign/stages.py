@@ -37,7 +37,7 @@ from benchlab.errors import (
     meaning_of,
 )
 from benchlab.home import ID, Home
-from benchlab.hosts import metrics, probes
+from benchlab.hosts import metrics
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import LocalExecutor
 from benchlab.hosts.lock import Holder
@@ -248,12 +248,8 @@ class CampaignRun(StoredCampaign):
                     self.note("register", "wait until it is free", said := why)
             time.sleep(FREE_PAUSE_S)
 
-    def provision(self, *, probe: bool = True) -> None:
+    def provision(self) -> None:
         """Get hosts and servers ready, choose the client, store the facts of both.
-
-        Args:
-            probe: whether to probe the hosts; not while servers are at work on them. A campaign
-                that is resumed keeps its first figures.
 
         Raises:
             UnavailableError: no client is installed.
@@ -281,7 +277,7 @@ class CampaignRun(StoredCampaign):
         if (offset := metrics.clock_offset_ms(self.target.executors())) is not None:
             facts[columns.CLOCKS] = f"{offset:.3f}"
         before = self.store.campaign(self.campaign.id).environment
-        kept = (probes.FIRST, probes.AGAIN, REPLACED, ended_servers.KEY)
+        kept = (REPLACED, ended_servers.KEY)
         facts |= {name: before[name] for name in kept if name in before}
         environment = {**self.target.environment(), **facts}
         if self.workload.TOOL in environment:  # else the one on the PATH would be reported
@@ -291,8 +287,6 @@ class CampaignRun(StoredCampaign):
             text = self.workload.config_file_text(self.deployments.endpoint(side))
             self.target.executor.put(client_config(self.target, side), text, private=True)
         self._clock.ended("provision")
-        if probe and not self.state.read().resumed:
-            self._probe()
         self.state.to("end provision")
 
     def _client_built(self) -> Client:
@@ -304,13 +298,6 @@ class CampaignRun(StoredCampaign):
         if isinstance(executor, LocalExecutor):
             places = self.home.clients
         return sysbench_archive.built(executor, places, self.home.project, client)
-
-    def _probe(self) -> None:
-        """Probe all hosts, on which nothing is at work."""
-        if self.spec.topology is not None:
-            self.note("provision", "probe the hosts")
-        if (found := self.target.probe_hosts()) is not None:
-            self.store.add_to_environment(self.campaign.id, probes.FIRST, found)
 
     def replace_lost(self) -> set[str]:
         """Replace hosts that are lost, and prepare both sides again; repeatable.
@@ -325,13 +312,10 @@ class CampaignRun(StoredCampaign):
         kept = self.store.campaign(self.campaign.id).environment
         self.target.acquire(self.campaign.origin)
         self.target.before_replacing()
-        self.provision(probe=False)
+        self.provision()
         self.target.clear()
         now = {**kept, **self.store.campaign(self.campaign.id).environment}
-        # What the hosts were before the last round says nothing of other hosts.
-        now.pop(probes.AGAIN, None)
         self.store.set_environment(self.campaign.id, now)
-        self._probe()
         self.deployments.prepare()
         after = self.target.instances()
         return {name for name in after if after[name] != before.get(name)}

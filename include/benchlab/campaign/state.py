@@ -130,7 +130,6 @@ class RunState:
         registered_at: when it last took its target, in seconds since the epoch.
         resumed: whether it was interrupted, so that its stages take other times than usual.
         calm: whether its hosts were waited for to be calm.
-        probed: whether its hosts were probed again before the last round.
         failed_deployments: how often preparing the current deployment has failed.
         began: when each stage began; None: what it takes is no example for later plans.
     """
@@ -139,7 +138,6 @@ class RunState:
     registered_at: float = 0.0
     resumed: bool = False
     calm: bool = False
-    probed: bool = False
     failed_deployments: int = 0
     losses: tuple[Loss, ...] = ()
     sides: dict[Side, SideState] = field(default_factory=dict)
@@ -237,7 +235,6 @@ TRANSITIONS: Mapping[str, Transition] = {
     "forget times": Transition("campaign", HAS_HOSTS, None),
     "fail to deploy": Transition("campaign", HAS_HOSTS, None),
     "wait for calm": Transition("campaign", HAS_HOSTS, None),
-    "probe again": Transition("campaign", HAS_HOSTS, None),
     "try": Transition("trial", ("untried", *_TRIED), "tried"),
     "forget client": Transition("trial", ("tried",), "tried"),
     "start client": Transition("trial", ("tried",), "begun"),

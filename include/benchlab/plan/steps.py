@@ -46,7 +46,6 @@ PROVISION_S = 360.0
 """RunInstances, boot, user data (packages, one XFS over the NVMe disks), first login."""
 BUILD_S = 120.0
 """Building sysbench; 286 s were seen on two cores that a dozen other processes shared."""
-PROBE_S = 30.0
 """Probing CPU, disk and round trips of all hosts at once, of a campaign with full-length trials."""
 CHECK_HOSTS_S = 60.0
 """Owned hosts: logging in and checking programs; nothing is rented or installed."""
@@ -361,9 +360,6 @@ def _fleet(
             message("plan-build-sysbench", archive=spec.client.archive),
             BUILD_S,
         )
-    if not isinstance(topology, CloudTopology):
-        what = message("plan-probe-twice" if spec.rounds > 1 else "plan-probe")
-        yield "provision", None, what, PROBE_S * min(spec.rounds, 2)
     for number, known, sides, measured in deployments:
         prepared = _prepare(spec, topology, sides, kept=known.dataset == "kept")
         if not loads_at_once(topology):  # the first side is ready before the other one is deployed

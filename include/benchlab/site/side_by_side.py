@@ -14,7 +14,6 @@ from typing import Any
 from benchlab.analysis.gates.columns import CLOCKS
 from benchlab.analysis.gates.variables import differences
 from benchlab.charts.picture import Picture
-from benchlab.hosts import probes
 from benchlab.language.names import plain, title_of
 from benchlab.language.numbers import MISSING
 from benchlab.plan.report_type import SIDES, Side
@@ -138,11 +137,7 @@ def _environment(report: Report) -> dict[str, str]:
     return {
         name: text
         for name, text in report.environment.items()
-        if name
-        not in (
-            *(PAGE, SPENT, STOPPED, REPLACED, ended_servers.KEY),
-            *(CLOCKS, probes.FIRST, probes.AGAIN),
-        )
+        if name not in (PAGE, SPENT, STOPPED, REPLACED, ended_servers.KEY, CLOCKS)
     }
 
 

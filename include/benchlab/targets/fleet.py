@@ -24,7 +24,6 @@ from benchlab.engines.cluster import BaseCluster, Wanted
 from benchlab.engines.database import Database
 from benchlab.errors import BenchlabError, SpecError, TargetError, UnavailableError
 from benchlab.home import Home
-from benchlab.hosts import probes
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.fleet import MIRRORS, ROLES, Fleet, FleetHost, on_all
 from benchlab.hosts.lock import Holder, MachineLock
@@ -49,14 +48,10 @@ CLIENT_TOOLS = HOST_TOOLS | {
     "curl": "curl",
     "ssh-keygen": "openssh-client",
     "prlimit": "util-linux",
-    "ping": "iputils-ping",
 }
 # TiUP copies with scp, unpacks with tar, and asks ss which ports are open.
 SERVER_TOOLS = HOST_TOOLS | {"scp": "openssh-client", "tar": "tar", "ss": "iproute2"}
 STORAGE_TOOLS = {"rsync": "rsync"}
-
-# Seconds of a repeat of a probe, and as a share of a trial, which it is not to outlast by far.
-PROBE_S, PROBE_SHARE = 0.7, 0.01
 
 # TiUP's own installer puts it on the PATH of login shells only.
 TIUP = '$(command -v tiup || echo "${TIUP_HOME:-$HOME/.tiup}/bin/tiup")'
@@ -169,14 +164,6 @@ class FleetTarget(BaseTarget):
         """End every process of the campaign on every host, except the servers."""
         if self.has_fleet():
             on_all(self.fleet.hosts, lambda host: self.executor_of(host).end_processes())
-
-    def probe_hosts(self) -> str:
-        seconds = min(PROBE_S, PROBE_SHARE * self.spec.seconds)
-
-        def place(host: FleetHost) -> Path:
-            return fleet_files.directory_on(host, self.campaign)
-
-        return probes.to_text(probes.probe(self.fleet, self.executor_of, place, seconds))
 
     def begin_deployment(self, number: int) -> None:
         """See :class:`BaseTarget`: each side may be about to get the other one's ports."""

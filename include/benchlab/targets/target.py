@@ -104,12 +104,6 @@ class Deployment(Protocol):
         """What the hosts have cost so far; None where nothing is rented now."""
 
     @abstractmethod
-    def probe_hosts(self) -> str | None:
-        """How fast every host is, as :func:`benchlab.hosts.probes.to_text`; None where hosts are
-        not probed. For moments at which nothing else is at work on them.
-        """
-
-    @abstractmethod
     def lost(self) -> Mapping[str, str]:
         """The hosts that are gone for good, with the reason of each; empty where that is unknown.
 
@@ -233,9 +227,6 @@ class BaseTarget(Deployment, ABC):
         """
 
     def spending(self) -> Spending | None:
-        return None
-
-    def probe_hosts(self) -> str | None:
         return None
 
     def lost(self) -> Mapping[str, str]:

@@ -29,7 +29,6 @@ from benchlab.errors import (
 from benchlab.home import Home
 from benchlab.hosts import metrics
 from benchlab.hosts.executor import JobStatus
-from benchlab.hosts.probes import AGAIN, FIRST, HostProbe, to_text
 from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.plan.spending import Spending
 from benchlab.plan.steps import minutes_after_trials, trial_minutes
@@ -137,52 +136,6 @@ def test_a_busy_machine_is_waited_for_before_the_first_trial_alone(
     (warning,) = [step for step in steps if step.phase == "warning"]
     assert "other programs use 50% of the CPU of fake" in warning.note
     assert all(result.executed for result in bench.results())
-
-
-PROBED = to_text({"kv-1": HostProbe(("tikv",), {"cpu_one": [100.0, 101.0]})})
-SLOWED = to_text({"kv-1": HostProbe(("tikv",), {"cpu_one": [79.0, 80.0]})})
-
-
-def test_hosts_are_probed_again_before_the_last_round_alone(make: Callable[..., Bench]) -> None:
-    """Once, with no server at work; a host that became slower is a symptom of that round."""
-    bench = make()
-    bench.store.add_to_environment("c1", FIRST, PROBED)
-    running: list[bool] = []
-
-    def probe() -> str:
-        running.extend(bench.deployment.engine(side).running() for side in SIDES)
-        return SLOWED
-
-    bench.deployment.probe_hosts = probe  # type: ignore[method-assign]
-    bench.sequence.measure_all()
-    assert running == [False, False]
-    found = {
-        (result.trial.round, gate.status, gate.observed)
-        for result in bench.results()
-        for gate in result.gates
-        if gate.gate == "hosts_steady"
-    }
-    assert found == {(1, "not evaluated", None), (2, "fail", 0.25)}
-    assert all(result.valid for result in bench.results())
-
-
-@pytest.mark.parametrize("what", ["it fails", "no probe before", "one round"])
-def test_a_campaign_goes_on_without_a_second_probe(make: Callable[..., Bench], what: str) -> None:
-    """Where it fails, which is said; where there is no first one, or no other round."""
-    bench = make(rounds=1 if what == "one round" else 2)
-    if what != "no probe before":
-        bench.store.add_to_environment("c1", FIRST, PROBED)
-
-    def probe() -> str:
-        assert what == "it fails"
-        raise TargetError("kv-1 is gone")
-
-    bench.deployment.probe_hosts = probe  # type: ignore[method-assign]
-    bench.sequence.measure_all()
-    assert all(result.valid for result in bench.results())
-    assert AGAIN not in bench.store.campaign("c1").environment
-    notes = [note.note for note in bench.sequence.progress.read()[0] if note.phase == "warning"]
-    assert notes == ["the hosts were not probed again: kv-1 is gone"] * (what == "it fails")
 
 
 @pytest.mark.parametrize("restore", ["every_trial", "never"])

@@ -272,7 +272,7 @@ def test_each_deployment_is_planned_with_its_rounds() -> None:
     stages = [step.stage for step in three.steps]
     prepared = ["deploy", "deploy", "load", *2 * ["analyze", "back up"]]
     assert stages == [
-        *("provision", "provision"),
+        "provision",
         *(*prepared, "measure", "measure"),
         *(*prepared, "measure", "measure"),
         *(*prepared, "measure"),

@@ -58,13 +58,13 @@ def test_the_latest_campaigns_count() -> None:
 
 @pytest.mark.parametrize("step", ["provision", "deploy", "load", "analyze", "back up"])
 def test_a_stage_of_a_fleet_takes_as_long_as_is_learned(step: TimedStep) -> None:
-    """On each side; whatever is not learned, such as the probes, stays as it is assumed."""
+    """On each side; whatever is not learned stays as it is assumed."""
     spec, fleet = plans.fleet_spec(), plans.ec2_topology()
     basis = Basis(learned={step: Learned(66, 3)})
     for made, assumed in zip(
         plan_steps(spec, (), fleet, basis), plan_steps(spec, (), fleet), strict=True
     ):
-        is_learned = made.stage == step and "probe" not in str(made.what)
+        is_learned = made.stage == step
         assert made.minutes == (1.1 if is_learned else assumed.minutes)
 
 

@@ -21,7 +21,6 @@ from upath import UPath
 from benchlab import language
 from benchlab.analysis.verdict.compare import Comparison, compare
 from benchlab.home import find
-from benchlab.hosts.probes import AGAIN, FIRST, HostProbe, to_text
 from benchlab.hosts.samples import Figure, HostFigures
 from benchlab.language import english, message
 from benchlab.plan import report_type
@@ -31,7 +30,7 @@ from benchlab.plan.report_type import SIDES
 from benchlab.plan.topology import HostsTopology
 from benchlab.report import bundle
 from benchlab.report.formats import markdown
-from benchlab.report.model import hardware, hosts, probed, software
+from benchlab.report.model import hardware, hosts, software
 from benchlab.report.model import report as model
 from benchlab.report.model.report import Report
 from benchlab.report.sentences import method, setting, trust, wording
@@ -299,39 +298,6 @@ def test_before_its_hosts_have_reported_anything_a_fleet_has_a_table() -> None:
     assert "| TiDB | c5.4xlarge | 3 |" in markdown_of(report)
     assert report.servers == ()
     assert "| tidb (baseline) | v5.1.1 | n/a |" in markdown_of(report)
-
-
-def probed_hosts(speed: float) -> str:
-    """The environment's line of a probe of two hosts, of which one has no ping."""
-    speeds = {"cpu_one": [speed, 1.3e6, 1.4e6], "disk_sync": [900.0, 1100.0]}
-    return to_text(
-        {
-            "tikv-1": HostProbe(("tikv", "pd"), speeds, {"round_trip": "ping | not found"}),
-            "client-1": HostProbe(("client",), {"cpu_one": [2.0e6]}),
-        }
-    )
-
-
-def test_the_probes_of_the_hosts_are_shown() -> None:
-    """A row per host with its medians, of both probes; what is missing has its reason."""
-    once = report_of(environment={FIRST: probed_hosts(1.2e6)})
-    assert [row[:3] for row in probed.rows(once.campaign, once.language)] == [
-        ["tikv-1", "tikv, pd", "1,300"],
-        ["client-1", "client", "2,000"],
-    ]
-    twice = report_of(environment={FIRST: probed_hosts(1.2e6), AGAIN: probed_hosts(9e5)})
-    page = markdown_of(twice)
-    row = "| tikv-1 | tikv, pd | 1,300 / 1,300 | n/a / n/a | n/a / n/a | n/a / n/a |"
-    assert f"{row} 1,000 / 1,000 | n/a / n/a |" in page
-    assert "Not probed: Round trip to the client (ms) on tikv-1 (ping | not found)." in page
-    varied = "CPU, 1 thread (1,000 lines/s) on tikv-1 900 to 1,400 before the last round"
-    assert f"Repeats that vary by more than a quarter: {varied}. What lies within" in page
-    assert "more than a quarter" not in " ".join(probed.sentences(once.campaign, once.language))
-    assert "the repeats at the start / before the last round" in page
-    assert not {FIRST, AGAIN} & set(twice.software)
-    page = bundle.make(*case_of(twice.campaign))["report.json"].decode()
-    assert json.loads(page)["probes"]["again"]["tikv-1"]["figures"]["cpu_one"][0] == 9e5
-    assert "Round trip" not in markdown_of(report_of()), "without probes"
 
 
 def test_both_sides_leaders_stand_side_by_side() -> None:

@@ -34,8 +34,6 @@ What was found before the trials: the other functions of this module
 ``inconsistent_dataset``     conditions violated after the load        count   not checked
 ``unlike_hosts``             hosts unlike the first of their role      count   no fleet
 ``clock_offset_ms``          largest offset between two hosts          ms      not measurable
-``host_difference_ratio``    faster than the slowest of a role, less 1 ratio   not probed
-``host_change_ratio``        changed since the campaign began, less 1  ratio   not probed twice
 ``undeclared_differences``   variables that differ, though not asked   count   unknown, or given
 Servers, load balancer, the client's job: ``benchlab.campaign.trial_columns``
 -----------------------------------------------------------------------------------------------
@@ -66,7 +64,6 @@ import re
 from collections.abc import Mapping, Sequence
 
 from benchlab.analysis.gates import symptoms, variables
-from benchlab.hosts import probes
 from benchlab.hosts.fleet import ROLES
 from benchlab.plan.fields.dataset import Dataset
 from benchlab.plan.order import PlannedTrial
@@ -126,13 +123,11 @@ def fleet_columns(environment: Mapping[str, str]) -> dict[str, float | None]:
         environment: the campaign's. For a fleet it has one line per role, such as ``tikv_hosts``:
             the number of hosts and their descriptions, equal ones once. Memory may differ by 1 %.
     """
-    clocks, first = environment.get(CLOCKS), environment.get(probes.FIRST)
+    clocks = environment.get(CLOCKS)
     lines = [line for role in ROLES if (line := environment.get(f"{role}_hosts")) is not None]
     return {
         "unlike_hosts": float(sum(map(_unlike, lines))) if lines else None,
         "clock_offset_ms": None if clocks is None else float(clocks),
-        "host_difference_ratio": probes.difference(first),
-        "host_change_ratio": probes.change(first, environment.get(probes.AGAIN)),
     }
 
 

@@ -586,8 +586,6 @@ gate-drift = the first and last third of the trial differ by at most { $most } b
 gate-variation = the throughput of the intervals varies by at most { $most } (standard deviation / mean)
 gate-write-stall = no storage server delayed, stopped or refused writes because compaction fell behind
 gate-hosts-alike = the hosts of a role have the same type, cores, memory, CPU, system and kernel
-gate-hosts-probed = the hosts of a role are equally fast within { $most }, by a probe of CPU and disk
-gate-hosts-steady = each host is as fast before the last round as at the start within { $most }, by the same probe
 gate-round-variation = the throughput varies by at most { $most } between rounds (standard deviation / mean)
 gate-p95-monotone = p95 latency is at most { $most } below that of the next smaller thread count
 gate-throughput-curve = throughput is at most { $most } below the line through the neighbouring thread counts
@@ -704,27 +702,6 @@ hardware-shared-system = All run { $system }.
 hardware-shared = { $total } hosts in all; with several roles: { $each }.
 hardware-roles = { $host } ({ $roles })
 
-probes-host = Host
-probes-roles = Roles
-probes-cpu-one = CPU, 1 thread (1,000 lines/s)
-probes-cpu-all = CPU, all cores (1,000 lines/s)
-probes-disk-write = Disk write (MB/s)
-probes-disk-read = Disk read (MB/s)
-probes-disk-sync = Synced writes (1/s)
-probes-round-trip = Round trip to the client (ms)
-probes-probe = Everything
-probes-table = { $times ->
-    [one] Each host was probed once, with nothing else running, and all at the same time: sorting lines, and 1 MiB reads and writes and synced writes of 4 KiB on the disk of its data directory. A cell is the median of the repeats.
-   *[other] Each host was probed twice, with nothing else running, and all at the same time: sorting lines, and 1 MiB reads and writes and synced writes of 4 KiB on the disk of its data directory. A cell is the median of the repeats at the start / before the last round.
-}
-probes-noisy = Repeats that vary by more than a quarter: { $repeats }. What lies within them counts as no difference, whatever the medians are.
-probes-repeats = { $measure } on { $host } { $least } to { $most }{ $probe ->
-    [only] { "" }
-    [first] { " " }at the start
-   *[again] { " " }before the last round
-}
-probes-missing = Not probed: { $gaps }.
-probes-gap = { $measure } on { $hosts } ({ $reason })
 
 ## TPC-C's consistency conditions
 
@@ -1186,8 +1163,6 @@ plan-prepare-existing-checked = create a schema, load { $dataset }, analyze, che
 plan-build-sysbench = build sysbench from { $archive }
 plan-publish-local = checks, comparison, report; start and end of the campaign
 plan-publish = checks, comparison, report
-plan-probe = probe all hosts
-plan-probe-twice = probe all hosts, again before the last round
 plan-end = end servers and jobs, remove data
 plan-give-back = give back everything that was rented
 plan-deploy = deploy the cluster with TiUP on all hosts, and start it
@@ -1272,7 +1247,6 @@ phase-local = this machine
 phase-hosts = owned hosts
 phase-install = install
 phase-client = client
-phase-probe-the-hosts = probe the hosts
 phase-deploy = deploy
 phase-load = load
 phase-load-all-sides = load all sides

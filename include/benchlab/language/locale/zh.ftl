@@ -538,8 +538,6 @@ gate-drift = 扣除序列自身的噪声后，试验前三分之一与后三分�
 gate-variation = 各时间间隔吞吐的变异系数（标准差 / 平均值）不超过 { $most }
 gate-write-stall = 没有存储服务器因 compaction 落后而延迟、停止或拒绝写入
 gate-hosts-alike = 同一角色的主机具有相同的类型、核数、内存、CPU、操作系统和内核
-gate-hosts-probed = 经 CPU 和磁盘探测，同一角色的主机性能相差不超过 { $most }
-gate-hosts-steady = 经同一探测，每台主机在最后一轮之前的性能与开始时相差不超过 { $most }
 gate-round-variation = 各轮次之间吞吐的变异系数（标准差 / 平均值）不超过 { $most }
 gate-p95-monotone = 与前一个较小的线程数相比，p95 延迟的降幅不超过 { $most }
 gate-throughput-curve = 与相邻线程数的连线相比，吞吐的降幅不超过 { $most }
@@ -641,27 +639,6 @@ hardware-shared-system = 所有主机均运行 { $system }。
 hardware-shared = 共 { $total } 台主机，其中承担多个角色的有：{ $each }。
 hardware-roles = { $host }（{ $roles }）
 
-probes-host = 主机
-probes-roles = 角色
-probes-cpu-one = CPU，单线程（千行/s）
-probes-cpu-all = CPU，全部核心（千行/s）
-probes-disk-write = 磁盘写入 (MB/s)
-probes-disk-read = 磁盘读取 (MB/s)
-probes-disk-sync = 同步写入 (1/s)
-probes-round-trip = 到客户端的往返时间 (ms)
-probes-probe = 全部探测
-probes-table = { $times ->
-    [1] 在没有其他负载时，同时对所有主机各探测一次：对文本行排序，以及在数据目录所在磁盘上进行 1 MiB 的读写和 4 KiB 的同步写入。单元格为多次重复的中位数。
-   *[other] 在没有其他负载时，同时对所有主机各探测两次：对文本行排序，以及在数据目录所在磁盘上进行 1 MiB 的读写和 4 KiB 的同步写入。单元格为开始时 / 最后一轮之前多次重复的中位数。
-}
-probes-noisy = 重复之间相差超过四分之一的探测：{ $repeats }。无论中位数如何，落在重复范围之内的差别都不计为差异。
-probes-repeats = { $host } 的{ $measure }{ $probe ->
-    [only] { "" }
-    [first] （开始时）
-   *[again] （最后一轮之前）
-}为 { $least } 至 { $most }
-probes-missing = 未能探测：{ $gaps }。
-probes-gap = { $hosts } 的{ $measure }（{ $reason }）
 
 ## TPC-C 一致性条件
 
@@ -1094,8 +1071,6 @@ plan-prepare-existing-checked = 创建库、导入 { $dataset }、收集统计�
 plan-build-sysbench = 从 { $archive } 编译 sysbench
 plan-publish-local = 检查、对比、生成报告；测试的启动和结束
 plan-publish = 检查、对比、生成报告
-plan-probe = 测试所有主机的速度
-plan-probe-twice = 测试所有主机的速度，最后一轮之前再测一次
 plan-end = 结束服务器和作业，删除数据
 plan-give-back = 归还租用的全部资源
 plan-deploy = 用 TiUP 在所有主机上部署集群并启动
@@ -1178,7 +1153,6 @@ phase-local = 本机
 phase-hosts = 自有主机
 phase-install = 安装
 phase-client = 客户端
-phase-probe-the-hosts = 测试主机的速度
 phase-deploy = 部署
 phase-load = 导入数据
 phase-load-all-sides = 向各方导入数据

@@ -177,9 +177,8 @@ def _alike(metric: str, one: Figure, other: Figure) -> bool:
 def _campaign_columns(campaign: Campaign) -> dict[str, float | None]:
     """The columns that the campaign gives the gates of all its trials alike.
 
-    Clocks and probes are not among them: they are measured again when a campaign is resumed, and
-    probes before the last round as well. Variables are compared only if the facts of every side are
-    known.
+    Clocks are not among them: they are measured again when a campaign is resumed. Variables are
+    compared only if the facts of every side are known.
     """
     columns = columns_module.fleet_columns(campaign.environment)
     columns = {"unlike_hosts": columns["unlike_hosts"]}

@@ -5,7 +5,6 @@ Its keys are a contract: ``to_json(...)["workloads"][0]["estimate_pct"]`` is ``-
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -17,7 +16,6 @@ from benchlab.analysis.verdict.compare import CellComparison, Comparison, Worklo
 from benchlab.analysis.verdict.decision import RULE, Decision
 from benchlab.analysis.verdict.paired import percent
 from benchlab.analysis.verdict.variances import deployment_variance, together
-from benchlab.hosts import probes
 from benchlab.language import english
 from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.report_type import SIDES
@@ -31,7 +29,7 @@ def to_json(
 ) -> dict[str, Any]:
     """The comparison for machines; what is missing is None.
 
-    ``client``, ``consistency`` and ``probes`` are there if the campaign has recorded them.
+    ``client`` and ``consistency`` are there if the campaign has recorded them.
     ``results`` are all executed trials, including invalid ones.
     """
     campaign = redaction.of_campaign(campaign)
@@ -138,12 +136,7 @@ def _calibration_json(calibration: Calibration) -> dict[str, Any] | None:
 
 
 def _recorded(campaign: Campaign) -> dict[str, Any]:
-    """What only some campaigns have: the client, checks of datasets, probes of hosts."""
-    probed = {
-        key.removeprefix("probe_"): json.loads(campaign.environment[key])
-        for key in (probes.FIRST, probes.AGAIN)
-        if key in campaign.environment
-    }
+    """What only some campaigns have: the client, checks of datasets."""
     program = campaign.environment.get("client_program")
     version = campaign.environment.get("client_version")
     checked = {
@@ -156,7 +149,6 @@ def _recorded(campaign: Campaign) -> dict[str, Any]:
     return {
         **({"client": {"program": program, "version": version}} if program else {}),
         **({"consistency": checked} if checked else {}),
-        **({"probes": probed} if probed else {}),
     }
 
 

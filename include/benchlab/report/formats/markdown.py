@@ -24,7 +24,6 @@ from benchlab.report.model import (
     figures,
     hardware,
     hosts,
-    probed,
     software,
 )
 from benchlab.report.model.report import Report
@@ -97,7 +96,7 @@ def environment(*, autoescape: bool) -> jinja2.Environment:
     made.filters["shown"] = _shown
     made.globals.update(
         answer=answer, wording=wording, trust=trust, method=method, setting=setting,
-        document=document_tables, figures=figures, hosts=hosts, hardware=hardware, probed=probed,
+        document=document_tables, figures=figures, hosts=hosts, hardware=hardware,
         software=software, commands=commands.of_campaign, items=items, stem=charts.file_stem,
         PLACE=wording.PLACE, REFERENCE=REFERENCE,
     )  # fmt: skip

@@ -19,7 +19,6 @@ from functools import cached_property
 from benchlab.analysis.gates.columns import CLOCKS
 from benchlab.analysis.gates.variables import Differences, differences
 from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison
-from benchlab.hosts import probes
 from benchlab.hosts.fleet import ROLES
 from benchlab.language import FORM_OF_ONE, Language, english, load, side_name
 from benchlab.language.names import items, plain, title_of
@@ -57,7 +56,6 @@ _MACHINE = ("host", "hostname", "os", "kernel", "cpu", "cores", "memory", "disk"
 _ELSEWHERE = (
     *("benchlab", "engine_title", "engine_caveat", "ignored_errors", "dataset", "zone"),
     *("client_program", "client_version", "client_path", CLOCKS, SPENT, STOPPED),
-    *(probes.FIRST, probes.AGAIN),
     *(SPOT_HOSTS, REPLACED, PAGE, HASH_OF.format(SCRIPT), SCRIPT_BEFORE, ended_servers.KEY),
     *(f"{role}_hosts" for role in ROLES),
 )
