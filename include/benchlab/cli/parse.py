@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
@@ -19,7 +19,8 @@ app = typer.Typer()
 @app.command()
 def parse(
     tool: Annotated[
-        Literal["sysbench", "go-tpc"], typer.Argument(help="the client that printed the file")
+        str,
+        typer.Argument(help="the client that printed it: sysbench, go-tpc, go-tpc-tpch or go-ycsb"),
     ],
     file: Annotated[Path, typer.Argument(help="its output")],
     as_json: Json = False,
@@ -30,11 +31,14 @@ def parse(
 
     Example: benchlab parse sysbench client.txt
     """
+    parsers = workloads.parsers()
+    if tool not in parsers:
+        raise BenchlabError(f"tool: {tool!r}: not one of {', '.join(sorted(parsers))}")
     try:
         text = file.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise BenchlabError(f"{file}: cannot be read: {meaning_of(error)}") from error
-    output = workloads.parsers()[tool](text)
+    output = parsers[tool](text)
     document: dict[str, Any] = output.to_json()
     print(json.dumps(document, indent=2) if as_json else _text(document))
     if output.status != "complete":

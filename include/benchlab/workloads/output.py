@@ -152,6 +152,18 @@ def series_csv(output: Output) -> str:
     return text.getvalue()
 
 
+def not_at_start(client: str, prefix: str) -> str:
+    """The reason where each line of an output begins with something that its client did not print.
+
+    Example:
+        ``not_at_start("sysbench", "2024-01-02T03:04:05Z ")``
+    """
+    return (
+        f"Before what {client} printed, its lines have {prefix!r}: a time stamp (`kubectl logs "
+        "--timestamps`, `ts`), a prefix or an indentation; take the output without it."
+    )
+
+
 def quoted(client: str, lines: Iterable[str]) -> list[str]:
     """Reasons that quote the first few distinct lines that a client printed; long ones are cut."""
     first = list(dict.fromkeys(line.strip() for line in lines))[:QUOTED_LINES]

@@ -27,7 +27,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from benchlab.workloads.output import QUOTED_LINES, Interval, Latency, Output, quoted
+from benchlab.workloads.output import (
+    QUOTED_LINES,
+    Interval,
+    Latency,
+    Output,
+    not_at_start,
+    quoted,
+)
 
 # Every repetition is bounded and possessive, so no text makes a pattern backtrack. Numbers need all
 # the decimals that sysbench prints, so that one that was cut short does not match.
@@ -36,9 +43,11 @@ _INTERVALS = re.compile(
     rf"""(?mx)^(?:
     \[\ [0-9]{{1,9}}+(?:\.[0-9]{{1,3}}+)?s\ \]\ thds:\ [0-9]{{1,9}}+
     \ tps:\ {_RATE}\ qps:\ {_RATE}\ \(r/w/o:\ {_RATE}/{_RATE}/{_RATE}\)
-    \ lat\ \(ms,[0-9]{{1,3}}+%\):\ {_RATE}\ err/s:\ {_RATE}\ reconn/s:\ {_RATE}\n
+    \ lat\ \(ms,[0-9]{{1,3}}+%\):\ {_RATE}\ err/s:?\ {_RATE}\ reconn/s:\ {_RATE}\n
     )++"""
 )
+# Its histogram counts latencies between these, and prints an end of it where it counted none.
+_ENDS_OF_HISTOGRAM = ("0.00", "100000.00")
 _NOT_NUMERIC = {code: " " for code in range(128) if chr(code) not in "0123456789."}
 # t, threads, tps, qps, reads, writes, others, percentile, its latency, errors, reconnects
 _NUMBERS_PER_INTERVAL = 11
@@ -49,7 +58,11 @@ _SPOILED_INTERVAL = re.compile(r"(?:thds|tps|reconn/s): [^\n]*")
 _IMPOSSIBLE = ("nan", "inf", " -", "/-")
 
 _VERSION = re.compile(r"(?m)^sysbench ([0-9][^\s:]{0,40})")
+_RUN = re.compile(r"(?m)^Running the test with following options:$")
 _STARTED = re.compile(r"(?m)^Threads started!$")
+_PREFIXED = re.compile(
+    r"(?m)^(?P<prefix>[^\n]{1,80}?)(?:sysbench [0-9]|Threads started!$|SQL statistics:$)"
+)
 _THREADS = re.compile(r"(?m)^Number of threads: ([0-9]{1,9})$")
 _FATAL = re.compile(r"FATAL: [^\n]*")
 _OTHER_CAUSE = re.compile(r"(?m)^(?:PANIC: |ALERT: |invalid option: )[^\n]*")
@@ -155,16 +168,18 @@ class SysbenchOutput(Output):
 
 
 def latency_disorder(latency: Latency) -> float | None:
-    """How many latencies are out of order (0 <= min <= avg <= max, p95 <= max).
+    """How many latencies are out of order (0 <= min <= avg <= max, min <= p95 <= max).
 
     sysbench takes percentiles from a histogram with buckets about 1.8 % apart, so a p95 may be
-    printed one bucket above the true maximum.
+    printed one bucket above the true maximum, or below the minimum.
     """
     low, mean, p95, high = latency.min, latency.avg, latency.p95, latency.max
     if high is None or mean is None:
         return None
     ordered = [(0.0, value) for value in (low, mean, p95, high)]
     ordered += [(low or 0.0, mean), (mean, high), (p95 or 0.0, high * 1.02)]
+    if low is not None and p95 is not None:
+        ordered.append((low, p95 * 1.02 + 0.01))
     # `not a <= b` rather than `a > b`, so that NaN counts as out of order.
     return float(sum(b is not None and not a <= b for a, b in ordered))
 
@@ -181,13 +196,11 @@ def parse(text: str) -> SysbenchOutput:
     losses: list[str] = []
     started = _STARTED.search(rest)
     summary: dict[str, Any] = {}
-    if len(_VERSION.findall(rest)) > 1 or len(_STARTED.findall(rest)) > 1:
+    if other := _other_text(rest):
+        return SysbenchOutput(status="failed", reasons=(*failures, other))
+    if max(len(_RUN.findall(rest)), len(_STARTED.findall(rest))) > 1:
         failures.append("The output holds more than one sysbench run.")
         series = Series()
-    elif not (_VERSION.search(rest) or started or _SUMMARY.search(rest)):
-        failures.append(
-            "The text is not the output of sysbench." if rest.strip() else "The output is empty."
-        )
     elif started:
         block = _final_summary(rest[started.end() :], failures, losses)
         if block is not None:
@@ -208,6 +221,21 @@ def parse(text: str) -> SysbenchOutput:
         series=series,
         **summary,
     )
+
+
+def _other_text(rest: str) -> str | None:
+    """Why a text cannot be read at all: it is another program's, or its lines are not whole."""
+    version = _VERSION.search(rest)
+    if version and version[1].startswith("0."):
+        return (
+            f"The output is of sysbench {version[1]}, which prints other lines than sysbench 1.0 "
+            "and 1.1; only those are read."
+        )
+    if version or _STARTED.search(rest) or _SUMMARY.search(rest):
+        return None
+    if prefixed := _PREFIXED.search(rest):
+        return not_at_start("sysbench", prefixed["prefix"])
+    return "The text is not the output of sysbench." if rest.strip() else "The output is empty."
 
 
 def _split_series(text: str) -> tuple[Series, str]:
@@ -235,11 +263,11 @@ def _append_intervals(series: Series, lines: str) -> None:
     numbers = lines.translate(_NOT_NUMERIC).split()
     columns = [numbers[column::_NUMBERS_PER_INTERVAL] for column in range(_NUMBERS_PER_INTERVAL)]
     times, threads, tps, qps, _, _, _, percents, latencies, errors, reconnects = columns
-    # A latency counts only if it is the 95th percentile. And 0.00 is the lower end (1 microsecond)
-    # of an empty histogram: no transaction ended, or a checkpoint report has just emptied it.
-    if percents.count("95") != len(percents) or "0.00" in latencies:
+    # A latency counts only if it is the 95th percentile. 0.00 is that of an empty histogram: no
+    # transaction ended, or a checkpoint report has just emptied it.
+    if percents.count("95") != len(percents) or any(end in latencies for end in _ENDS_OF_HISTOGRAM):
         latencies = [
-            latency if percent == "95" and latency != "0.00" else "nan"
+            latency if percent == "95" and latency not in _ENDS_OF_HISTOGRAM else "nan"
             for percent, latency in zip(percents, latencies, strict=True)
         ]
     series.columns["threads"].extend(map(int, threads))
@@ -323,7 +351,9 @@ def _read_summary(block: str, failures: list[str], losses: list[str]) -> dict[st
         "latency_ms": Latency(
             min=number("min"),
             avg=number("avg"),
-            p95=possible("95th percentile", p95[0]) if p95 else None,
+            p95=possible("95th percentile", p95[0])
+            if p95 and p95[0] not in _ENDS_OF_HISTOGRAM
+            else None,
             max=number("max"),
             sum=number("sum"),
         ),

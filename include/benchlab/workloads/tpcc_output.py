@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from benchlab.workloads.output import Interval, Latency, Output, rounded
+from benchlab.workloads.output import Interval, Latency, Output, not_at_start, rounded
 from benchlab.workloads.tpcc_messages import Messages, lines_of
 
 OPERATIONS = ("DELIVERY", "NEW_ORDER", "ORDER_STATUS", "PAYMENT", "STOCK_LEVEL")
@@ -63,6 +63,13 @@ _TOTALS = re.compile(rf"tpmC: ({_NUMBER}), tpmTotal: ({_NUMBER}), efficiency: ({
 _SPOILED = re.compile(r"Takes\(s\): |TPM: |(?:Avg|Sum|Max|th)\(ms\)|tpmC: |efficiency: |\[\{")
 
 _FINISHED = "Finished"
+# `tiup bench ch`: a line of one of TPC-H's queries, or of both kinds of workers.
+_OF_CH = re.compile(r"\[(?:Current|Summary)\] Q[0-9]+ +- |Finished: [0-9]+ OLTP workers, ")
+# Before 1.0.9: no tpmTotal; earlier still, whole milliseconds and fewer percentiles.
+_OLDER = re.compile(
+    r"tpmC: [0-9.]+(?:, efficiency: [0-9.]+%)?|\[(?:Current|Summary)\] .*, Sum\(ms\): [0-9]+, .*"
+)
+_STAMPED = re.compile(r"(.{1,80}?)(?:\[(?:Current|Summary)\] [A-Z_]+ +- |tpmC: )")
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +267,7 @@ class _Reader:
         self.totals: list[dict[str, float]] = []
         self.finished = 0
         self.out_of_place = self.impossible = self.unreadable = 0
+        self.other: str | None = None
         self.messages = Messages()
 
     def read(self, text: str) -> None:
@@ -272,6 +280,7 @@ class _Reader:
             elif line == _FINISHED:
                 self.finished += 1
             elif not (self._take_figures(line) or self.messages.take_other(line)):
+                self.other = self.other or _other_text(line)
                 self.unreadable += _SPOILED.search(line) is not None
 
     def _take_figures(self, line: str) -> bool:
@@ -302,6 +311,23 @@ class _Reader:
         return None
 
 
+def _other_text(line: str) -> str | None:
+    """Why a text with such a line cannot be read at all, if it says so."""
+    if _OF_CH.match(line):
+        return (
+            "The output is of CH-benCHmark (`tiup bench ch`), TPC-C and TPC-H at once, whose tpmC "
+            "is not that of TPC-C alone; it is not read."
+        )
+    if _OLDER.fullmatch(line):
+        return (
+            "The output is of a go-tpc before 1.0.9 (tiup bench before 1.12), which prints other "
+            "figures; those of 1.0.9 and later are read."
+        )
+    if stamped := _STAMPED.match(line):
+        return not_at_start("go-tpc", stamped[1])
+    return None
+
+
 def _plain_lines(line: str) -> list[str]:
     """A line of ``--output json`` as it is without that option; what is no row is empty."""
     try:
@@ -326,6 +352,8 @@ def parse(text: str) -> TpccOutput:
     reader = _Reader()
     reader.read(text.replace("\r\n", "\n"))
     messages = reader.messages
+    if reader.other:
+        return TpccOutput(status="failed", reasons=(*messages.deaths(), reader.other))
     failures = [*messages.deaths(), *_faults(reader)]
     losses = _losses(reader, has_cause=bool(failures))
     whole = not (losses or reader.impossible) and reader.finished == 1

@@ -19,7 +19,8 @@ the start would gain by it; the throughput here is the count over the whole run.
 The exit status is 0 if errors were survived, and after a misspelt option. So the status comes from
 what was printed:
 
-* ``complete``: a whole summary whose lines agree, after an interrupt.
+* ``complete``: a whole summary whose lines agree, after an interrupt or after as many operations
+  as ``operationcount`` says.
 * ``incomplete``: the output is cut, or the run was ended by another signal.
 * ``failed``: it crashed, connections were lost, nothing was done, or it is not a run.
 """
@@ -33,7 +34,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from benchlab.workloads.output import Interval, Latency, Output, quoted, rounded
+from benchlab.workloads.output import Interval, Latency, Output, not_at_start, quoted, rounded
 from benchlab.workloads.sysbench_output import latency_disorder
 from benchlab.workloads.tpcc_messages import LOST_CONNECTION, SERVER_ERROR
 
@@ -51,6 +52,9 @@ _SPOILED = re.compile(r"Takes\(s\): |OPS: |th\(us\)")
 _FINISHED = re.compile(
     r"Run finished, takes (?:([0-9]{1,4})h)?(?:([0-9]{1,2})m)?([0-9]{1,3}(?:\.[0-9]{1,9})?)(m?)s"
 )
+# In the properties that it prints first; a run ends by itself after so many operations.
+_PROPERTY = re.compile(r'"(operationcount|threadcount)"="([0-9]{1,15})"')
+_STAMPED = re.compile(r"(.{1,80}?)[A-Z_]{4,32} *- Takes\(s\): ")
 _SIGNAL = re.compile(r"Got signal \[([^\]]{1,40})\]")
 _INTERRUPT = "interrupt"
 _FAILED = "operation err: "
@@ -167,6 +171,8 @@ class _Reader:
         self.lost: list[str] = []
         self.error_numbers: Counter[str] = Counter()
         self.failed = self.cut_off = self.unreadable = 0
+        self.properties: dict[str, int] = {}
+        self.prefix: str | None = None
 
     def read(self, text: str) -> None:
         lines = text.replace("\r\n", "\n").split("\n")
@@ -197,6 +203,11 @@ class _Reader:
             self.lost.append(line)
         elif _CAUSE.match(line):
             self.causes.append(line)
+        elif match := _PROPERTY.fullmatch(line):
+            self.properties[match[1]] = int(match[2])
+        elif match := _STAMPED.match(line):
+            self.prefix = match[1]
+            self.unreadable += 1
         else:
             self.unreadable += _SPOILED.search(line) is not None
 
@@ -209,6 +220,15 @@ class _Reader:
         else:
             number = SERVER_ERROR.search(line)
             self.error_numbers[number[1] if number else "other"] += 1
+
+    @property
+    def is_at_its_count(self) -> bool:
+        """Whether as many operations were made as were asked for; each thread makes its share."""
+        counts = dict(self.summary)
+        if _TOTAL not in counts or "operationcount" not in self.properties:
+            return False
+        threads = self.properties.get("threadcount", 1)
+        return counts[_TOTAL].count + self.failed > self.properties["operationcount"] - threads
 
     def faults(self) -> list[str]:
         """Reasons why this is no measurement: it crashed, could not begin or lost connections."""
@@ -228,6 +248,8 @@ def parse(text: str) -> YcsbOutput:
     failures, losses = reader.faults(), _losses(reader)
     if len(reader.durations) > 1:
         failures.append("The output holds more than one run.")
+    elif reader.prefix is not None and not (reader.current or reader.summary):
+        failures, losses = [*failures, not_at_start("go-ycsb", reader.prefix)], []
     elif not (reader.current or reader.summary or failures):
         failures.append("There are no figures of a run of go-ycsb in the text.")
     whole = not losses and len(reader.durations) == 1 and reader.durations[0] > 0
@@ -261,7 +283,7 @@ def _losses(reader: _Reader) -> list[str]:
         reasons.append(f"The run was ended from outside: by {outside[0]}.")
     if not reader.durations and (reader.current or reader.signals):
         reasons.append("The output ends without a summary: the client was killed or crashed.")
-    elif reader.durations and not reader.signals:
+    elif reader.durations and not (reader.signals or reader.is_at_its_count):
         reasons.append("The run ended by itself, before its time was up.")
     elif reader.durations and (reason := _disagreement(reader)):
         reasons.append(reason)

@@ -25,7 +25,7 @@ from tests.builders import fakes, plans
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "ycsb"
 OUTPUTS = sorted(GOLDEN.glob("*.txt"))
-COMPLETE = ("lock_waits", "ycsb_a", "ycsb_c", "ycsb_e", "ycsb_f")
+COMPLETE = ("lock_waits", "operationcount", "ycsb_a", "ycsb_c", "ycsb_e", "ycsb_f")
 ENDPOINT = Endpoint("127.0.0.1", 3390, "bench_open", "", "ycsb")
 
 
