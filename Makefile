@@ -55,8 +55,7 @@ study: setup-dev ## Simulate what the verdicts and the long view promise; writes
 	@.venv/bin/python -m tools.study
 
 docs: setup ## Write the pages of all DAGs and published plans into build/docs
-	@.venv/bin/python -m benchlab_airflow.dags.dag_docs
-	@.venv/bin/python -m benchlab.cli.published_plans
+	@.venv/bin/python -m tools.docs
 
 clean: ## Remove .venv, stamps and caches; results and database servers in .benchlab stay
 	@rm -rf .venv .benchlab/stamps* .benchlab/python-* .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .kingfisher_cache .hypothesis build

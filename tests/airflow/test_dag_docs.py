@@ -19,7 +19,8 @@ PAGE = Path("build/docs/DAGS.md")
 def dag_docs(project: Path, **more: str) -> subprocess.CompletedProcess[str]:
     """Run the command on a project."""
     return subprocess.run(
-        [sys.executable, "-m", "benchlab_airflow.dags.dag_docs"],
+        [sys.executable, "-m", "tools.docs"],
+        cwd=PROJECT,
         env={**os.environ, "BENCHLAB_PROJECT": str(project), **more},
         capture_output=True,
         text=True,
@@ -42,7 +43,8 @@ def test_the_page_says_what_the_dags_say(project: Path) -> None:
     report.write_text(report.read_text().replace("rounds: 6", "rounds: 7"))
 
     done = dag_docs(project)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "build/docs/DAGS.md written\n", "")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "build/docs/DAGS.md written\n" in done.stdout
     lines = (project / PAGE).read_text().splitlines()
     assert "## sysbench_local" in lines
     assert [line for line in lines if "`rounds`" in line and "| `7` |" in line]

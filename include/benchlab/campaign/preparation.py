@@ -7,7 +7,6 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
-from benchlab.campaign import preload
 from benchlab.campaign.deployment import client_config, endpoint
 from benchlab.campaign.remaining import Remaining
 from benchlab.campaign.state import StateFile
@@ -323,7 +322,6 @@ class Deployments:
                 f"about {needed:.0f} min, more than the {spending.minutes_left:.0f} min until "
                 + ("budget.limit is reached" if spending.ends_by_limit else "they end themselves")
             )
-        preload.begin()
         self.target.acquire(self.campaign.origin)
         if not self.state.begin(phase, side, **facts):
             self.target.interrupt()

@@ -15,7 +15,7 @@ from typing import Any
 from benchlab import workloads
 from benchlab.analysis.gates import gates
 from benchlab.analysis.gates.gates import Gate
-from benchlab.campaign import calm, preload, recovery, trial
+from benchlab.campaign import calm, recovery, trial
 from benchlab.campaign.deployment import TrialSetup
 from benchlab.campaign.money import Money
 from benchlab.campaign.progress import ProgressNote
@@ -226,7 +226,6 @@ class TrialSequence:
         begun = self.state.read().tried(planned.id, attempt).client is not None
         if not begun and not self._can_pay(left, results):
             return None
-        preload.wait()
         self.deployment.acquire(self.campaign.origin)
         if not begun and (why := self.deployment.changed(planned.side)) is not None:
             self.money.stop("changed", why)

@@ -1,7 +1,8 @@
 """The command line: everything a campaign does, without Airflow.
 
-The table :data:`COMMANDS` is enough for `benchlab --help`. The module of a command is imported when
-the command is run or asked for its own help, so that no command waits for what only others need.
+The module of a command is imported when the command is run or asked for its own help, so that no
+command waits for what only others need. `benchlab --help` reads the first lines of the commands'
+docstrings from the modules' source.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 import importlib
 import io
 import os
+import re
 import sys
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -18,71 +21,47 @@ from typer.main import get_group
 
 from benchlab.errors import BenchlabError, told
 
-# The modules of this package with their commands, each with the first line of its docstring, in the
-# order of `benchlab --help`.
+# The modules of this package with their commands as they declare them, in the order of
+# `benchlab --help`.
 COMMANDS = {
-    "doctor": {"doctor": "Name what is missing on this machine, and how to get it."},
-    "validate": {
-        "validate": "Check report types, topologies and notifications.yaml; names all faults.",
-    },
-    "plan": {
-        "plan": "Show what a campaign would do: steps, minutes, hosts, dollars, trials. Starts "
-        "nothing.",
-        "install": "Install the database servers of a report type on this machine, ahead of a "
-        "campaign.",
-    },
-    "run": {
-        "run": "Run a campaign, here or on the hosts of its topology, and print the comparison.",
-        "give-back": "End a campaign wherever it runs, remove its data, and give its hosts and the "
-        "machine back.",
-        "reap": "End EC2 fleets and TiDB Cloud clusters that are past their expiry.",
-    },
-    "campaigns": {"campaigns": "List the campaigns in the store, the latest first."},
-    "open": {"open": "Open a campaign's report in the browser."},
-    "compare": {
-        "compare": "Compare the sides of a stored campaign, two campaigns of one version, or "
-        "trials in a file.",
-        "calibrate": "Show from A/A campaigns how often verdicts err, how small a change is found, "
-        "what finds more.",
-    },
-    "history": {
-        "history": "List what published reports and campaigns say about a workload, and chain the "
-        "campaigns.",
-    },
-    "parse": {"parse": "Read a client's output, complete or not."},
-    "reports": {
-        "render": "Print a report in one format, rebuilt from the store, or write all its files.",
-        "publish": "Render a campaign's report again and bring it to its destinations; repeatable.",
-        "verify": "Compute every figure of a report again from its evidence, offline, and list "
-        "what differs.",
-    },
-    "site": {"site": "Write the benchmark site as plain files, or renew those that have changed."},
-    "pages": {
-        "import": "Read published reports into the store; one that is refused does not stop the "
-        "others.",
-        "audit": "Recompute every figure of published pages and list what is wrong in them.",
-    },
-    "bisect": {
-        "bisect": "Name the release that brought a change, with as few campaigns as possible.",
-    },
-    "store": {"store": "Upgrade the results store to the schema of this Benchlab."},
-    "builds": {"builds": "List the builds that are kept on this machine, the newest first."},
-    "calendar": {
-        "releases": "List the releases of the calendar, and what the version rules name on a day.",
-    },
-    "prices": {
-        "prices": "List the prices that plans are made with, and how old they are.",
-    },
+    "doctor": ("doctor",),
+    "validate": ("validate",),
+    "plan": ("plan", "install"),
+    "run": ("run", "give-back", "reap"),
+    "campaigns": ("campaigns",),
+    "open": ("open",),
+    "compare": ("compare", "calibrate"),
+    "history": ("history",),
+    "parse": ("parse",),
+    "reports": ("render", "publish", "verify"),
+    "site": ("site",),
+    "pages": ("import", "audit"),
+    "bisect": ("bisect",),
+    "store": ("store",),
+    "builds": ("builds",),
+    "calendar": ("releases",),
+    "prices": ("prices",),
 }
 _MODULES = {name: module for module, commands in COMMANDS.items() for name in commands}
+# The first line of the docstring of a command, or of a group of commands.
+_HEADLINE = re.compile(
+    r'^@(?:app\.command|_\w+\.callback)\(.*?^    """(.+?)(?:""")?$', re.MULTILINE | re.DOTALL
+)
 
 
 class _Commands(TyperGroup):
-    """Knows of each command what the table says, and imports the one that is asked for."""
+    """Knows the first line of each command's help, and imports the command that is run."""
+
+    def get_command(self, ctx: Any, name: str) -> Any:
+        if (command := super().get_command(ctx, name)) is not None:
+            source = Path(__file__).with_name(f"{_MODULES[name]}.py").read_text(encoding="utf-8")
+            lines = zip(COMMANDS[_MODULES[name]], _HEADLINE.findall(source), strict=True)
+            command.help = dict(lines)[name]
+        return command
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        name, known, rest = super().resolve_command(ctx, args)
-        return name, commands_of(_MODULES[name])[name] if name else known, rest
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, commands_of(_MODULES[name])[name] if name else command, rest
 
 
 def commands_of(module: str) -> dict[str, Any]:
@@ -117,13 +96,12 @@ def _options(
     """Never more than its options: a command follows."""
 
 
-def _as_in_the_table() -> None:
+def _named_only() -> None:
     """Never run: :class:`_Commands` puts the command itself in its place."""
 
 
-for _declared in COMMANDS.values():
-    for _name, _line in _declared.items():
-        app.command(_name, help=_line)(_as_in_the_table)
+for _name in _MODULES:
+    app.command(_name)(_named_only)
 
 
 def main() -> NoReturn:

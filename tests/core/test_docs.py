@@ -9,7 +9,8 @@ import pytest
 
 from benchlab import home
 from benchlab.campaign import report_types
-from benchlab.cli import published_plans
+from benchlab.errors import SpecError
+from tools.docs import published_plans
 
 PROJECT = home.find().project
 
@@ -26,19 +27,14 @@ def test_every_difference_of_every_document_is_on_it() -> None:
     assert "HAProxy at port 3390, roundrobin, maxconn 4000, nbthread 64, retries 2, timeout" in page
 
 
-def test_the_page_is_written_from_the_plans(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A changed plan is on the next page; one that does not validate leaves the page as it was."""
+def test_the_page_follows_the_plans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A changed plan is on the next page; one that does not validate is named."""
     shutil.copytree(PROJECT / "configs", tmp_path / "configs")
     monkeypatch.setenv("BENCHLAB_PROJECT", str(tmp_path))
-    page = tmp_path / "build/docs/PUBLISHED_PLANS.md"
     plan = tmp_path / "configs/published/tpcc_v540_vs_v530.yaml"
     plan.write_text(plan.read_text().replace("retries: 2", "retries: 5"))
-    assert published_plans.main() == 0
-    assert "retries 5" in page.read_text()
+    assert "retries 5" in published_plans.page(home.find())
 
     plan.write_text("report: [")
-    assert published_plans.main() == 1
-    assert "tpcc_v540_vs_v530.yaml" in capsys.readouterr().err
-    assert "retries 5" in page.read_text()
+    with pytest.raises(SpecError, match=r"tpcc_v540_vs_v530\.yaml"):
+        published_plans.page(home.find())

@@ -1,6 +1,4 @@
-"""Writes a page of the DAGs from the DAGs themselves: their docstrings, forms and tasks.
-
-    python -m benchlab_airflow.dags.dag_docs     # or: make docs
+"""The page of the DAGs, from the DAGs themselves: their docstrings, forms and tasks.
 
 It loads the files in ``dags/`` as Airflow does, in a temporary Airflow home: it neither reads nor
 creates a metadata database, and settings of another Airflow on this machine have no effect.
@@ -12,7 +10,6 @@ import json
 import os
 import re
 import runpy
-import sys
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator
@@ -21,8 +18,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchlab.cli import generated_page
 from benchlab.errors import SpecError
+from benchlab.home import Home
 from benchlab_airflow.local.airflow_home import AirflowHome
 
 if TYPE_CHECKING:
@@ -37,14 +34,14 @@ One DAG per report type, one that ends forgotten fleets, and one that adds new r
 """
 
 
-def main() -> int:
-    """Write the page; see :func:`generated_page.main`."""
-    return generated_page.main("DAGS.md", _page)
+def page(here: Home) -> str:
+    """The whole page.
 
-
-def _page(project: Path) -> str:
+    Raises:
+        SpecError: a report type does not validate.
+    """
     with _airflow_of_its_own():
-        return "\n".join([HEAD, *map(_section, load(project / "dags"))])
+        return "\n".join([HEAD, *map(_section, load(here.project / "dags"))])
 
 
 def load(folder: Path) -> list[DAG]:
@@ -157,7 +154,3 @@ def _airflow_of_its_own() -> Iterator[None]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Airflow's own deprecations
             yield
-
-
-if __name__ == "__main__":
-    sys.exit(main())

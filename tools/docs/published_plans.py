@@ -1,21 +1,16 @@
-"""Writes a page of the published plans: what each does as its document does, and what otherwise.
-
-python -m benchlab.cli.published_plans     # or: make docs
-"""
+"""The page of the published plans: what each measures as its document does, and what otherwise."""
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 
-from benchlab import home, targets
+from benchlab import targets
 from benchlab.campaign import report_types
 from benchlab.campaign.resolving import Asks, Resolver
-from benchlab.cli import generated_page
 from benchlab.home import Home
 from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.fields.published import LINES, Line, Published
@@ -41,11 +36,6 @@ _RESTORE = {
 }
 
 
-def main() -> int:
-    """Write the page; see :func:`generated_page.main`."""
-    return generated_page.main("PUBLISHED_PLANS.md", lambda _: page(home.find()))
-
-
 def page(here: Home) -> str:
     """The whole page.
 
@@ -57,7 +47,7 @@ def page(here: Home) -> str:
 
 def _section(here: Home, path: Path) -> str:
     spec = report_types.load(path)
-    assert spec.published is not None  # noqa: S101 - that is what makes it a published plan
+    assert spec.published is not None
     request = Request(spec, datetime.now(UTC).date())
     plan = make(Resolver(here, asks=Asks.NOBODY).resolve(request), path.stem)
     measured = _measured(spec, plan, spec.published)
@@ -147,7 +137,3 @@ def _balancer(spec: ReportSpec) -> str:
         return "none"
     chosen = ", ".join(spec.haproxy.directives())
     return f"HAProxy at port {spec.ports.entry}, roundrobin, {chosen}"
-
-
-if __name__ == "__main__":
-    sys.exit(main())
