@@ -69,7 +69,7 @@ def test_a_campaign_of_one_version_measures_it_and_has_no_verdict(machine: Machi
     page = (machine.here.reports / "one-version" / "report.html").read_text()
     assert "candidate" not in re.sub("<style>.*</style>", "", page, flags=re.DOTALL)
     with machine.store() as store:
-        (listed,) = store.summaries()
+        (listed,) = store.listing.summaries()
     assert (listed.id, listed.verdicts) == ("one-version", ())
     found = machine.verified("one-version")
     assert found.outcome == "holds", found.lines()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from pydantic import TypeAdapter
@@ -23,10 +24,10 @@ from benchlab.plan.metric import Metric
 FORM = 2
 
 T = TypeVar("T")
+V = TypeVar("V")
 Reasons = Mapping[str, Sequence[Said]]
 Doubted = tuple[Reasons, Reasons]
 """By workload, why no change can be concluded, and why it cannot be `equivalent`."""
-_DOUBTED: TypeAdapter[Doubted] = TypeAdapter(Doubted)
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,12 @@ class Form(Generic[T]):
     part: str
     to_json: Callable[[T], Any]
     from_json: Callable[[Any], T]
+
+
+def validated(part: str, adapter: TypeAdapter[T]) -> Form[T]:
+    """What Pydantic writes and reads."""
+    to_json = partial(adapter.dump_python, mode="json")
+    return Form(part, to_json, adapter.validate_python)
 
 
 def _rounds_to_json(workloads: Sequence[Rounds]) -> list[dict[str, Any]]:
@@ -66,37 +73,26 @@ def _rounds_from_json(raw: Any) -> Sequence[Rounds]:
     ]
 
 
-def _shown_to_json(shown: Shown) -> list[Any]:
-    return [
-        [[workload, metric, sorted(threads), kind], [float(one) for one in astuple(squares)]]
-        for (workload, metric, threads, kind), squares in shown.items()
-    ]
+def _by_key(part: str, to_json: Callable[[V], Any], from_json: Callable[[Any], V]) -> Form[Any]:
+    """What there is for each workload, metric, thread counts and kind of variation."""
+    return Form[Mapping[Any, V]](
+        part,
+        lambda values: [
+            [[workload, metric, sorted(threads), kind], to_json(value)]
+            for (workload, metric, threads, kind), value in values.items()
+        ],
+        lambda raw: {
+            (workload, metric, frozenset(threads), kind): from_json(value)
+            for (workload, metric, threads, kind), value in raw
+        },
+    )
 
 
-def _shown_from_json(raw: Any) -> Shown:
-    return {
-        (workload, metric, frozenset(threads), kind): Squares(*map(np.asarray, squares))
-        for (workload, metric, threads, kind), squares in raw
-    }
-
-
-def _means_to_json(found: RoundMeans) -> list[Any]:
-    return [
-        [[workload, metric, sorted(threads), kind], list(means)]
-        for (workload, metric, threads, kind), means in found.items()
-    ]
-
-
-def _means_from_json(raw: Any) -> RoundMeans:
-    return {
-        (workload, metric, frozenset(threads), kind): means
-        for (workload, metric, threads, kind), means in raw
-    }
+def _squares(raw: Any) -> Squares:
+    return Squares(*map(np.asarray, raw))
 
 
 FIGURES = Form[Sequence[Rounds]]("figures", _rounds_to_json, _rounds_from_json)
-MEANS = Form[RoundMeans]("round_means", _means_to_json, _means_from_json)
-SQUARES = Form[Shown]("squares", _shown_to_json, _shown_from_json)
-DOUBTS = Form[Doubted](
-    "doubts", lambda found: _DOUBTED.dump_python(found, mode="json"), _DOUBTED.validate_python
-)
+MEANS: Form[RoundMeans] = _by_key("round_means", list, list)
+SQUARES: Form[Shown] = _by_key("squares", lambda of: [float(one) for one in astuple(of)], _squares)
+DOUBTS = validated("doubts", TypeAdapter(Doubted))

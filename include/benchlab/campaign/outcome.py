@@ -8,6 +8,8 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pydantic import TypeAdapter
+
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict import aa_campaigns, calibration, compare
 from benchlab.analysis.verdict.aa_campaigns import figures_of
@@ -15,7 +17,17 @@ from benchlab.analysis.verdict.calibration import Calibration
 from benchlab.analysis.verdict.calibration_checks import round_means
 from benchlab.analysis.verdict.compare import Comparison
 from benchlab.analysis.verdict.rounds import Rounds
-from benchlab.campaign.kept_figures import DOUBTS, FIGURES, FORM, MEANS, SQUARES, Doubted, Form, T
+from benchlab.campaign.kept_figures import (
+    DOUBTS,
+    FIGURES,
+    FORM,
+    MEANS,
+    SQUARES,
+    Doubted,
+    Form,
+    T,
+    validated,
+)
 from benchlab.campaign.outline import Outline, outline_of
 from benchlab.errors import StoreError
 from benchlab.home import Home
@@ -27,7 +39,7 @@ from benchlab.results.store import Store
 
 log = logging.getLogger(__name__)
 
-OUTLINE = Form[Outline]("outline", Outline.to_json, Outline.from_json)
+OUTLINE = validated("outline", TypeAdapter(Outline))
 
 
 @dataclass(frozen=True)
@@ -112,7 +124,7 @@ class Comparer:
     def _keys_of_states(self, report: str, *, only_aa: bool) -> dict[str, str]:
         """What the figures of each campaign follow from, by its id, the earliest first."""
         aa = Chosen(report=report, measures_noise=True, state="complete")
-        among = self.store.chosen_ids(aa) if only_aa else None
+        among = self.store.listing.ids(aa) if only_aa else None
         states = self.store.states(report, among)
         return {name: key_of(FORM, state) for name, state in states.items()}
 

@@ -7,7 +7,7 @@ in a few lines, which are read instead.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -74,26 +74,6 @@ class Outline:
     def named(self, side: Side, workload: str) -> dict[str, Any]:
         """The parameters of a side and those of a workload, by name."""
         return {**self.parameters[side], **self.by_workload.get(workload, {})}
-
-    def to_json(self) -> dict[str, Any]:
-        """As it is kept."""
-        times = {name: at and at.isoformat() for name, at in self._times.items()}
-        return {**asdict(self), **times}
-
-    @property
-    def _times(self) -> dict[str, datetime | None]:
-        return {"started_at": self.started_at, "planned_for": self.planned_for}
-
-    @classmethod
-    def from_json(cls, raw: Mapping[str, Any]) -> Outline:
-        """The inverse of :meth:`to_json`."""
-        tuples = {
-            field: {name: tuple(values) for name, values in raw[field].items()}
-            for field in ("threads", "unlike")
-        }
-        planned_for = raw["planned_for"] and datetime.fromisoformat(raw["planned_for"])
-        started_at = datetime.fromisoformat(raw["started_at"])
-        return cls(**{**raw, **tuples, "started_at": started_at, "planned_for": planned_for})
 
 
 def outline_of(campaign: Campaign | Outline) -> Outline:

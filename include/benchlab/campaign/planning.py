@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from benchlab import targets, workloads
 from benchlab.errors import SpecError, TargetError
@@ -19,9 +18,6 @@ from benchlab.plan.pricing import PriceList
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.topology import Ec2Topology, Topology
 from benchlab.workloads import program
-
-if TYPE_CHECKING:
-    pass
 
 
 def hosts(home: Home, spec: ReportSpec) -> tuple[Host, ...]:

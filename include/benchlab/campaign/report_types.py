@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from datetime import date, timedelta
+from datetime import date
 from pathlib import Path
 
 from benchlab import engines
 from benchlab.campaign import fit
 from benchlab.errors import NoReleaseError, SpecError
 from benchlab.home import Home
-from benchlab.hosts.access import Access
 from benchlab.plan import releases as calendars
 from benchlab.plan import report_type, resolution
 from benchlab.plan import topology as topologies
@@ -21,10 +20,6 @@ from benchlab.plan.fields.schedule import ORDINARY, OnRelease
 from benchlab.plan.releases import Calendar
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.versions import Release
-
-# A run of a day may begin after its midnight, having waited for another.
-NIGHTLY_LASTS = timedelta(days=1)
-EVERYDAY = Access()
 
 
 def report_files(home: Home) -> list[Path]:

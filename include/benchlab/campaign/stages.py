@@ -59,7 +59,6 @@ from benchlab.workloads import program as client_program
 EVERYDAY = Access()
 # How often a campaign that waits for another one looks whether it has ended.
 FREE_PAUSE_S = 5
-_ID = re.compile(ID)
 
 
 def new_id(report: str, now: datetime | None = None) -> str:

@@ -88,7 +88,7 @@ def list_campaigns(
             since=since,
             tag=tag,
         )
-        listed, count = store.summaries(chosen, limit=limit or None), store.count()
+        listed, count = store.listing.summaries(chosen, limit=limit or None), store.listing.count()
         remarks = store.remarks()
     show(
         listed,

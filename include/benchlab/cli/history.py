@@ -63,7 +63,7 @@ def show_history(
 
 def _campaigns(store: Store, made: Comparisons, report: str | None) -> list[Outline]:
     """The campaigns of all report types or of one, the latest first."""
-    known = [found.report for found in store.reports()]
+    known = [found.report for found in store.listing.reports()]
     if report is not None and report not in known:
         there = ", ".join(known) or "the store is empty"
         raise SpecError(f"--report {report!r}: there is no campaign of it; known: {there}")

@@ -47,7 +47,7 @@ def write_site(
     home, chosen = find(), language.load(code)
     folder = folder_at(to, region, Access())
     with open_store(home) as store:
-        if unknown := sorted(set(reports) - {one.report for one in store.reports()}):
+        if unknown := sorted(set(reports) - {one.report for one in store.listing.reports()}):
             raise SpecError(f"--report {unknown[0]!r}: there is no campaign of it")
         site = Site(home, store, chosen, datetime.now(UTC), frozenset(reports) or None)
         found = static.write(site, folder)

@@ -6,8 +6,7 @@ A number is first rounded, the same for every language, and then written as its 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from datetime import timedelta
 from decimal import ROUND_DOWN, Decimal
 from typing import TYPE_CHECKING, Literal
@@ -16,6 +15,7 @@ from benchlab.language import Language
 
 if TYPE_CHECKING:
     import babel
+    from babel.numbers import NumberPattern
 
 MISSING = "n/a"
 _MOST_DECIMALS = 6
@@ -119,55 +119,31 @@ class Numbers:
         return say("number-seconds", seconds=seconds)
 
     def _decimal(self, value: Decimal) -> str:
-        return _layout("decimal", self._language.locale).text(value)
+        locale = self._language.locale
+        return str(_pattern("decimal", locale, _decimals(value), plus=False).apply(value, locale))
 
     def _percent(self, value: Decimal, *, signed: bool = False) -> str:
         """A percentage; zero has no sign."""
-        layout = _layout("percent", self._language.locale)
-        return layout.text(value or abs(value), "+" if signed and value else "")
-
-
-@dataclass(frozen=True)
-class _Layout:
-    """How a locale writes numbers of one kind, asked of Babel once.
-
-    Babel itself parses the pattern for each number, and a page has thousands.
-
-    Attributes:
-        sizes: digits of the last group, and of those before it.
-        around: what stands before and after the digits, by the sign.
-    """
-
-    group: str
-    decimal: str
-    sizes: tuple[int, int]
-    around: Mapping[str, tuple[str, str]]
-
-    def text(self, value: Decimal, plus: str = "") -> str:
-        """A number with as many decimals as it has; ``plus``: the sign of one that has none."""
-        whole, point, decimals = f"{abs(value):f}".partition(".")
-        last, others = self.sizes
-        rest, digits = whole[:-last], whole[-last:]
-        while rest:
-            rest, digits = rest[:-others], f"{rest[-others:]}{self.group}{digits}"
-        before, after = self.around["-" if value.is_signed() else plus]
-        return f"{before}{digits}{point and self.decimal}{decimals}{after}"
+        locale, plus = self._language.locale, signed and value > 0
+        pattern = _pattern("percent", locale, _decimals(value), plus=plus)
+        return str(pattern.apply((value or abs(value)).scaleb(-2), locale))
 
 
 @functools.cache
-def _layout(kind: Literal["decimal", "percent"], locale: babel.Locale) -> _Layout:
-    from babel.numbers import format_decimal, get_decimal_symbol, get_group_symbol
+def _pattern(
+    kind: Literal["decimal", "percent"], locale: babel.Locale, decimals: int, *, plus: bool
+) -> NumberPattern:
+    """How a locale writes numbers of so many decimals; Babel would parse it for each number."""
+    from babel.numbers import parse_pattern
 
-    known = getattr(locale, f"{kind}_formats")[None]
-    pattern = known.pattern.replace(".###", "")
-    five = Decimal(5).scaleb(-2 if kind == "percent" else 0)
-    samples = {"": (five, pattern), "-": (-five, pattern), "+": (five, f"+{pattern};-{pattern}")}
-    around = {}
-    for sign, (number, own) in samples.items():
-        before, _, after = format_decimal(number, format=own, locale=locale).partition("5")
-        around[sign] = (before, after)
-    symbols = get_group_symbol(locale), get_decimal_symbol(locale)
-    return _Layout(*symbols, known.grouping, around)
+    pattern = getattr(locale, f"{kind}_formats")[None].pattern.replace(".###", "")
+    if decimals:
+        pattern = pattern.replace("0", f"0.{decimals * '0'}")
+    return parse_pattern(f"+{pattern}" if plus else pattern)
+
+
+def _decimals(value: Decimal) -> int:
+    return max(0, -int(value.as_tuple().exponent))
 
 
 def rate_decimals(values: Iterable[float | None]) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date, timedelta
 from operator import attrgetter
@@ -100,82 +101,101 @@ def _names(column: sa.Column[Any], name: str) -> sa.ColumnElement[bool]:
 EVERYTHING = Chosen()
 
 
-def count(connection: Connection, chosen: Chosen) -> int:
-    """How many campaigns there are."""
-    counted = sa.select(sa.func.count()).select_from(_JOINED).where(*chosen.conditions())
-    return int(connection.scalar(counted) or 0)
+class Listing:
+    """The lists of a store's campaigns: ``store.listing.count(Chosen(verdict="regression"))``.
 
+    Args:
+        transaction: opens a connection to the store.
+    """
 
-def ids(connection: Connection, chosen: Chosen) -> list[str]:
-    """The ids of campaigns, without order."""
-    asked = sa.select(CAMPAIGNS.c.id).select_from(_JOINED).where(*chosen.conditions())
-    return list(connection.scalars(asked))
+    def __init__(self, transaction: Callable[[], AbstractContextManager[Connection]]) -> None:
+        self._transaction = transaction
 
+    def summaries(
+        self,
+        chosen: Chosen = EVERYTHING,
+        *,
+        order: Order = "started_at",
+        descending: bool = True,
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[CampaignSummary]:
+        """One page of the list: at most ``limit`` campaigns, after ``offset`` others; None: all.
 
-def summaries(
-    connection: Connection,
-    chosen: Chosen,
-    order: Order = "started_at",
-    *,
-    descending: bool = True,
-    limit: int | None = None,
-    offset: int = 0,
-) -> list[CampaignSummary]:
-    """One page of the list."""
-    columns = dict.fromkeys((CAMPAIGNS.c[order], CAMPAIGNS.c.started_at, CAMPAIGNS.c.id))
-    page = (
-        _select()
-        .where(*chosen.conditions())
-        .order_by(*(column.desc() if descending else column for column in columns))
-    )
-    if limit is not None or offset:
-        page = page.limit(2**62 if limit is None else limit).offset(offset)
-    return _with_verdicts(connection, connection.execute(page).all())
-
-
-def versions(connection: Connection, chosen: Chosen) -> list[str]:
-    """What campaigns have on their sides, each once, in the order of the text."""
-    found = {
-        label
-        for side in (SUMMARIES.c.baseline, SUMMARIES.c.candidate)
-        for label in connection.scalars(
-            sa.select(side).select_from(_JOINED).where(*chosen.conditions()).distinct()
+        Example:
+            ``store.listing.summaries(Chosen(verdict="regression"), limit=20)[0].verdicts``
+        """
+        columns = dict.fromkeys((CAMPAIGNS.c[order], CAMPAIGNS.c.started_at, CAMPAIGNS.c.id))
+        page = (
+            _select()
+            .where(*chosen.conditions())
+            .order_by(*(column.desc() if descending else column for column in columns))
         )
-    }
-    return sorted(label for label in found if label is not None)
+        if limit is not None or offset:
+            page = page.limit(2**62 if limit is None else limit).offset(offset)
+        with self._transaction() as connection:
+            return _with_verdicts(connection, connection.execute(page).all())
 
+    def ids(self, chosen: Chosen) -> list[str]:
+        """The ids of the campaigns that :meth:`summaries` lists, without order."""
+        asked = sa.select(CAMPAIGNS.c.id).select_from(_JOINED).where(*chosen.conditions())
+        with self._transaction() as connection:
+            return list(connection.scalars(asked))
 
-def reports(connection: Connection) -> list[ReportSummary]:
-    """The report types of which there are campaigns, by name."""
-    of_campaigns = sa.select(CAMPAIGNS.c.report, CAMPAIGNS.c.id).select_from(_JOINED)
-    of_verdicts = (
-        sa.select(CAMPAIGNS.c.report, VERDICTS.c.workload, CAMPAIGNS.c.id)
-        .select_from(_JOINED.join(VERDICTS, VERDICTS.c.campaign == CAMPAIGNS.c.id))
-        .where(SUMMARIES.c.measures_noise.is_(sa.false()))
-    )
-    planned = connection.execute(
-        sa.select(
-            CAMPAIGNS.c.report,
-            SUMMARIES.c.workloads,
-            sa.func.count().label("campaigns"),
-            sa.func.max(CAMPAIGNS.c.started_at).label("newest"),
+    def count(self, chosen: Chosen = EVERYTHING) -> int:
+        """How many campaigns :meth:`summaries` lists without a limit."""
+        counted = sa.select(sa.func.count()).select_from(_JOINED).where(*chosen.conditions())
+        with self._transaction() as connection:
+            return int(connection.scalar(counted) or 0)
+
+    def versions(self, chosen: Chosen = EVERYTHING) -> list[str]:
+        """The versions and builds that campaigns have on their sides, each once, in order."""
+        with self._transaction() as connection:
+            found = {
+                label
+                for side in (SUMMARIES.c.baseline, SUMMARIES.c.candidate)
+                for label in connection.scalars(
+                    sa.select(side).select_from(_JOINED).where(*chosen.conditions()).distinct()
+                )
+            }
+        return sorted(label for label in found if label is not None)
+
+    def reports(self) -> list[ReportSummary]:
+        """The report types of which there are campaigns, by name, with their newest verdicts.
+
+        Example:
+            ``store.listing.reports()[0].decided["oltp_insert"].verdicts``
+        """
+        of_campaigns = sa.select(CAMPAIGNS.c.report, CAMPAIGNS.c.id).select_from(_JOINED)
+        of_verdicts = (
+            sa.select(CAMPAIGNS.c.report, VERDICTS.c.workload, CAMPAIGNS.c.id)
+            .select_from(_JOINED.join(VERDICTS, VERDICTS.c.campaign == CAMPAIGNS.c.id))
+            .where(SUMMARIES.c.measures_noise.is_(sa.false()))
         )
-        .select_from(_JOINED)
-        .group_by(CAMPAIGNS.c.report, SUMMARIES.c.workloads)
-    ).all()
-    newest = connection.execute(_latest(of_campaigns, CAMPAIGNS.c.report)).all()
-    decided = connection.execute(
-        _latest(of_verdicts, CAMPAIGNS.c.report, VERDICTS.c.workload)
-    ).all()
-    found = _by_id(connection, sorted({row.id for row in (*newest, *decided)}))
-    return [
-        _report(
-            found[last.id],
-            [row for row in planned if row.report == last.report],
-            {row.workload: found[row.id] for row in decided if row.report == last.report},
+        planned_rows = (
+            sa.select(
+                CAMPAIGNS.c.report,
+                SUMMARIES.c.workloads,
+                sa.func.count().label("campaigns"),
+                sa.func.max(CAMPAIGNS.c.started_at).label("newest"),
+            )
+            .select_from(_JOINED)
+            .group_by(CAMPAIGNS.c.report, SUMMARIES.c.workloads)
         )
-        for last in newest
-    ]
+        by_workload = _latest(of_verdicts, CAMPAIGNS.c.report, VERDICTS.c.workload)
+        with self._transaction() as connection:
+            planned = connection.execute(planned_rows).all()
+            newest = connection.execute(_latest(of_campaigns, CAMPAIGNS.c.report)).all()
+            decided = connection.execute(by_workload).all()
+            found = _by_id(connection, sorted({row.id for row in (*newest, *decided)}))
+        return [
+            _report(
+                found[last.id],
+                [row for row in planned if row.report == last.report],
+                {row.workload: found[row.id] for row in decided if row.report == last.report},
+            )
+            for last in newest
+        ]
 
 
 def _report(

@@ -27,17 +27,14 @@ from benchlab.errors import StoreError, meaning_of
 from benchlab.home import Home
 from benchlab.language import Said
 from benchlab.plan.rates import Size, StepTime
-from benchlab.results import listing
 from benchlab.results.database import StoreDatabase
 from benchlab.results.kept import Kept
-from benchlab.results.listing import EVERYTHING, Chosen, Order
+from benchlab.results.listing import Listing
 from benchlab.results.records import (
     Campaign,
     CampaignEnvironment,
-    CampaignSummary,
     LookedInto,
     Remarks,
-    ReportSummary,
     SideFacts,
     StoredVerdict,
     TrialFigures,
@@ -86,6 +83,7 @@ class Store:
         self.objects = objects
         # What was computed, and takes long to be computed again.
         self.kept = Kept(self.transaction)
+        self.listing = Listing(self.transaction)
 
     def close(self) -> None:
         """Close the database connections."""
@@ -296,7 +294,7 @@ class Store:
     # What was decided
 
     def set_verdicts(self, campaign: str, verdicts: Sequence[StoredVerdict]) -> None:
-        """Keep what was decided for :meth:`summaries`, in place of what was kept before."""
+        """Keep what was decided for lists, in place of what was kept before."""
         with self.transaction() as connection:
             connection.execute(VERDICTS.delete().filter_by(campaign=campaign))
             for position, verdict in enumerate(verdicts):
@@ -305,52 +303,6 @@ class Store:
                         campaign=campaign, position=position, **asdict(verdict)
                     )
                 )
-
-    def summaries(
-        self,
-        chosen: Chosen = EVERYTHING,
-        *,
-        order: Order = "started_at",
-        descending: bool = True,
-        limit: int | None = None,
-        offset: int = 0,
-    ) -> list[CampaignSummary]:
-        """Campaigns as a list has them, without reading any plan or trial.
-
-        Args:
-            limit, offset: at most so many, after so many others; None: all.
-
-        Example:
-            ``store.summaries(Chosen(verdict="regression"), limit=20)[0].verdicts``
-        """
-        with self.transaction() as connection:
-            return listing.summaries(
-                connection, chosen, order, descending=descending, limit=limit, offset=offset
-            )
-
-    def chosen_ids(self, chosen: Chosen) -> list[str]:
-        """The ids of the campaigns that :meth:`summaries` lists, without order."""
-        with self.transaction() as connection:
-            return listing.ids(connection, chosen)
-
-    def count(self, chosen: Chosen = EVERYTHING) -> int:
-        """How many campaigns :meth:`summaries` lists without a limit."""
-        with self.transaction() as connection:
-            return listing.count(connection, chosen)
-
-    def versions(self, chosen: Chosen = EVERYTHING) -> list[str]:
-        """The versions and builds that campaigns have on their sides, as lists show them."""
-        with self.transaction() as connection:
-            return listing.versions(connection, chosen)
-
-    def reports(self) -> list[ReportSummary]:
-        """The report types of which there are campaigns, by name, with their newest verdicts.
-
-        Example:
-            ``store.reports()[0].decided["oltp_insert"].verdicts``
-        """
-        with self.transaction() as connection:
-            return listing.reports(connection)
 
     def look_into(self, campaign: str, workload: str, by: str, note: str) -> None:
         """Record that a person has looked into a change, in place of what was recorded before.

@@ -192,5 +192,5 @@ def _downloads(site: Site, campaign: str) -> dict[str, list[files.FileOnSite]]:
 
 def _others(site: Site, record: Campaign) -> list[tuple[str, str]]:
     """The newest other campaigns of the report type, each with its versions."""
-    newest = site.store.summaries(Chosen(report=record.plan.report), limit=_MOST_OTHERS + 1)
+    newest = site.store.listing.summaries(Chosen(report=record.plan.report), limit=_MOST_OTHERS + 1)
     return [(one.id, one.compared) for one in newest if one.id != record.id][:_MOST_OTHERS]

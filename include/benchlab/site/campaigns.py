@@ -152,11 +152,11 @@ def campaigns(site: Site, asked: Filter) -> Page:
     """One page of the list."""
     length = _LENGTH_AS_FILE if site.as_files else _LENGTH
     chosen = asked.chosen(site)
-    count = site.store.count(chosen)
+    count = site.store.listing.count(chosen)
     pages = max(1, -(-count // length))
     asked = replace(asked, page=min(asked.page, pages))
     begin = (asked.page - 1) * length
-    listed = site.store.summaries(
+    listed = site.store.listing.summaries(
         chosen,
         order=_column(asked.order),
         descending=asked.order.startswith("-"),
@@ -170,10 +170,10 @@ def campaigns(site: Site, asked: Filter) -> Page:
         "begin": begin + 1,
         "count": count,
         "pages": pages,
-        "known": count if not asked.is_chosen else site.store.count(all_there),
+        "known": count if not asked.is_chosen else site.store.listing.count(all_there),
         "place_on": place_on,
-        "reports": [one.report for one in site.store.reports() if site.shows(one.report)],
-        "versions_known": site.store.versions(all_there) if not site.as_files else [],
+        "reports": [one.report for one in site.store.listing.reports() if site.shows(one.report)],
+        "versions_known": site.store.listing.versions(all_there) if not site.as_files else [],
         "verdict_names": stored_answer.ORDER,
         "state_names": STATES,
     }

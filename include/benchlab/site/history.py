@@ -58,7 +58,7 @@ def workloads(site: Site) -> Page:
         one.report: [
             _row(site, one, name, regressions) for name in one.workloads if name in one.decided
         ]
-        for one in site.store.reports()
+        for one in site.store.listing.reports()
         if site.shows(one.report) and one.decided
     }
     reports, faults = PublishedReports(site.store).all()
@@ -102,7 +102,7 @@ def _row(
         workload=workload,
         newest=shown_change(throughput, Numbers(site.language), None),
         regression=_newest(regressions, one.report, workload),
-        campaigns=site.store.count(ended),
+        campaigns=site.store.listing.count(ended),
     )
 
 

@@ -38,7 +38,7 @@ _BAR = (4.0, 156.0)
 
 def overview(site: Site) -> Page:
     """The overview of the report types that the reader may see."""
-    known = [one for one in site.store.reports() if site.shows(one.report)]
+    known = [one for one in site.store.listing.reports() if site.shows(one.report)]
     found, faults = _specs(site)
     upcoming = {spec.report: run for spec in found if (run := next_run(site, spec))}
     month = site.now.date().replace(day=1)
@@ -197,7 +197,7 @@ def open_regressions(
         report, workload: of campaigns that have them; None: of all.
     """
     chosen = Chosen(report, site.reports, workload, verdict="regression", measures_noise=False)
-    measured = site.store.summaries(chosen, limit=_SEARCHED)
+    measured = site.store.listing.summaries(chosen, limit=_SEARCHED)
     looked = site.store.looked_into()
     seen: set[tuple[object, str]] = {
         (_pair(one), workload)
@@ -327,11 +327,11 @@ def next_run(site: Site, spec: ReportSpec) -> NextRun | None:
 def calibration(site: Site, report: str) -> Calibration:
     """How old what is known of a report type's deployments is."""
     chosen = Chosen(report=report, state="complete", measures_noise=True)
-    newest = next(iter(site.store.summaries(chosen, limit=1)), None)
+    newest = next(iter(site.store.listing.summaries(chosen, limit=1)), None)
     if newest is None:
         return Calibration(None, 0, 0)
     return Calibration(
-        newest, site.store.count(chosen), max(0, (site.now - newest.started_at).days)
+        newest, site.store.listing.count(chosen), max(0, (site.now - newest.started_at).days)
     )
 
 

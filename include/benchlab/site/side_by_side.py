@@ -68,7 +68,7 @@ def side_by_side(site: Site, first: str | None = None, second: str | None = None
     asked = {"first": first or "", "second": second or ""}
     values: dict[str, Any] = {
         "asked": asked,
-        "offered": site.store.summaries(Chosen(reports=site.reports), limit=_MOST_OFFERED),
+        "offered": site.store.listing.summaries(Chosen(reports=site.reports), limit=_MOST_OFFERED),
         "reports": (),
         "unfit": (),
     }

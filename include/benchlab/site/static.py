@@ -97,9 +97,9 @@ def _files(site: Site) -> Iterator[_File]:
     for name, content in assets().items():
         yield _File(f"{ASSETS}{name}", partial(bytes, content))
     house = _house(site)
-    known = [one for one in site.store.reports() if site.shows(one.report)]
+    known = [one for one in site.store.listing.reports() if site.shows(one.report)]
     for one in known:
-        listed = site.store.summaries(Chosen(report=one.report))
+        listed = site.store.listing.summaries(Chosen(report=one.report))
         # New A/A campaigns change the intervals of all campaigns, and a look what is said of them.
         shared = _digest(house, *(each for each in listed if each.measures_noise), _looked(site))
         for each in listed:

@@ -124,7 +124,9 @@ def campaign_of(site: Site, campaign: str) -> Campaign:
     try:
         record = site.store.campaign(campaign)
     except StoreError:
-        if campaign in {one.id for one in site.store.summaries(Chosen(reports=site.reports))}:
+        if campaign in {
+            one.id for one in site.store.listing.summaries(Chosen(reports=site.reports))
+        }:
             raise
         raise NoSuchPage(message("site-no-campaign", campaign=campaign)) from None
     if not site.shows(record.plan.report):

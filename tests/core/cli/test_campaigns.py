@@ -68,7 +68,7 @@ def test_a_report_that_is_published_again_replaces_its_verdicts(here: Here, stor
     """As where A/A campaigns have been added; nothing is kept twice."""
     measured(here, store, "again", -0.2)
     StoredCampaign(here.home, store, store.campaign("again")).publish()
-    (found,) = store.summaries()
+    (found,) = store.listing.summaries()
     assert len(found.verdicts) == 4
 
 
@@ -162,7 +162,7 @@ def test_a_deleted_campaign_leaves_nothing_but_what_lies_elsewhere(
     done = here.run("campaigns", "delete", "gone", "--yes")
     assert done.returncode == 0, done.stderr
     assert f"stays, as it was published there: {address}" in done.stdout
-    assert [one.id for one in store.summaries()] == ["stays"]
+    assert [one.id for one in store.listing.summaries()] == ["stays"]
     with store.transaction() as connection:
         for table in METADATA.sorted_tables:
             if "campaign" in table.c:

@@ -80,24 +80,24 @@ CHOICES = [
 @pytest.mark.parametrize(("chosen", "is_in"), CHOICES)
 def test_a_list_has_exactly_the_chosen_campaigns(store: Store, chosen: Chosen, is_in: Any) -> None:
     """The latest first, and counted."""
-    expected = [one for one in store.summaries() if is_in(one)]
-    assert store.summaries(chosen) == expected
-    assert store.count(chosen) == len(expected)
-    assert store.summaries(chosen, limit=2, offset=1) == expected[1:3]
-    assert store.summaries(chosen, descending=False) == expected[::-1]
+    expected = [one for one in store.listing.summaries() if is_in(one)]
+    assert store.listing.summaries(chosen) == expected
+    assert store.listing.count(chosen) == len(expected)
+    assert store.listing.summaries(chosen, limit=2, offset=1) == expected[1:3]
+    assert store.listing.summaries(chosen, descending=False) == expected[::-1]
 
 
 def test_a_list_is_sorted_before_it_is_cut(store: Store) -> None:
     """A page is a part of the whole list, in its order."""
-    everything = store.summaries()
+    everything = store.listing.summaries()
     by_report = sorted(everything, key=lambda one: (one.report, one.started_at, one.id))
-    assert store.summaries(order="report", descending=False, offset=5) == by_report[5:]
-    assert ids(store.summaries(order="id", descending=False, limit=2)) == ["begun", "c00"]
+    assert store.listing.summaries(order="report", descending=False, offset=5) == by_report[5:]
+    assert ids(store.listing.summaries(order="id", descending=False, limit=2)) == ["begun", "c00"]
 
 
 def test_what_a_list_shows_follows_from_plan_and_report_type(store: Store) -> None:
     """Workloads in their order, labels with what tells builds apart, and whether it is A/A."""
-    by_id = {one.id: one for one in store.summaries()}
+    by_id = {one.id: one for one in store.listing.summaries()}
     for name, one in by_id.items():
         made = store.campaign(name)
         assert one.versions == {side: spec.label for side, spec in made.plan.sides.items()}
@@ -106,12 +106,12 @@ def test_what_a_list_shows_follows_from_plan_and_report_type(store: Store) -> No
     assert by_id["c03"].measures_noise
     engines = {"mariadb": {"baseline": {"version": "10.2.11"}}}
     add(store, "alone", 13, None, sides="single", engines=engines)
-    assert store.summaries(limit=1)[0].versions == {"baseline": "10.2.11"}
+    assert store.listing.summaries(limit=1)[0].versions == {"baseline": "10.2.11"}
 
 
 def test_an_overview_has_the_newest_verdict_of_each_workload(store: Store) -> None:
     """A/A campaigns have none to show, and one that has just begun has none yet."""
-    nightly, weekly = store.reports()
+    nightly, weekly = store.listing.reports()
     assert (nightly.report, nightly.campaigns, nightly.newest.id) == ("nightly", 8, "c11")
     # c11 is an A/A campaign.
     assert {w: one.id for w, one in nightly.decided.items()} == {POINT: "c10", INDEX: "c10"}
@@ -127,5 +127,5 @@ def test_an_overview_has_the_newest_verdict_of_each_workload(store: Store) -> No
 def test_an_overview_of_an_empty_store_is_empty(tmp_path: Path) -> None:
     """Not an error."""
     with Store(f"sqlite:///{tmp_path}/empty.db", UPath(tmp_path)) as empty:
-        assert empty.reports() == []
-        assert (empty.summaries(), empty.count()) == ([], 0)
+        assert empty.listing.reports() == []
+        assert (empty.listing.summaries(), empty.listing.count()) == ([], 0)
