@@ -243,6 +243,7 @@ class FakeDeployment:
     """Both sides of a plan, deployed on a :class:`FakeExecutor`."""
 
     can = Capabilities()
+    datasets: Any = None
     client_program: str | None = None
     client_path: str | None = None
 
@@ -254,7 +255,6 @@ class FakeDeployment:
         self.client_alone = False
         self.spendings: list[Spending] = []
         self.lost_hosts: dict[str, str] = {}
-        self.change: str | None = None
         self.engines = {
             side: FakeEngine(
                 executor,
@@ -290,16 +290,21 @@ class FakeDeployment:
         """What the test says next; nothing is rented without that."""
         return self.spendings.pop(0) if self.spendings else None
 
-    def endpoint(self, side: Side) -> None:
-        """Its servers are the campaign's own."""
-
-    def changed(self, side: Side) -> str | None:
-        """What the test says."""
-        return self.change
-
     def lost(self) -> dict[str, str]:
         """What the test says."""
         return self.lost_hosts
+
+    def instances(self) -> dict[str, str]:
+        """The same name."""
+        return {"tikv-1": "i-1"}
+
+    def begin_deployment(self, number: int) -> None:
+        """Nothing is in the way."""
+
+    def nothing(self) -> None:
+        """Has no effect here."""
+
+    before_replacing = clear = nothing
 
     def engine(self, side: Side) -> FakeEngine:
         """The server of one side."""

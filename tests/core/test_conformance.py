@@ -32,7 +32,14 @@ from benchlab.plan.fields.dataset import Dataset
 from benchlab.plan.metric import LATENCY, THROUGHPUT, families
 from benchlab.report import publish
 from benchlab.report.publish.publisher import BasePublisher, Options
-from benchlab.targets.target import BaseTarget, Taken
+from benchlab.targets.target import (
+    BaseTarget,
+    DeploysClusters,
+    OnTopology,
+    ReplacesHosts,
+    ServersOfOthers,
+    Taken,
+)
 from benchlab.workloads.client import Endpoint, Program, Session, program_of
 from benchlab.workloads.sysbench import Tables
 from benchlab.workloads.tpcc import Warehouses
@@ -66,7 +73,8 @@ def test_a_plan_knows_which_targets_load_both_sides_at_once() -> None:
     for path in (home.find().configs / "topologies").glob("*.yaml"):
         found = topology.load(path)
         using = [target for target in TARGETS.values() if target.can.topology == found.kind]
-        assert [t.loads_together for t in using] == [steps.loads_at_once(found)] * len(using)
+        loads = [target.can.loads_together for target in using]
+        assert loads == [steps.loads_at_once(found)] * len(using)
 
 
 # ---------------------------------------------------------------- engines
@@ -140,6 +148,17 @@ def test_a_target_is_what_it_is_called(name: str) -> None:
     for fact in (target.can.rents, target.can.deferrable, target.can.slows_down):
         assert isinstance(fact, bool)
     assert plans.spec().model_copy(update={"target": name}).target == name
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_target_has_what_it_says_it_can_do_and_nothing_else(name: str) -> None:
+    """A campaign asks for what it needs by the class of it; plans and forms ask the data."""
+    target, can = TARGETS[name], TARGETS[name].can
+    assert issubclass(target, OnTopology) == (can.topology is not None)
+    assert issubclass(target, ServersOfOthers) == (not can.administers)
+    assert issubclass(target, DeploysClusters) == can.deploys_clusters
+    assert issubclass(target, ReplacesHosts) == (can.deploys_clusters and can.rents)
+    assert (target.datasets is not BaseTarget.datasets) == can.keeps_datasets
 
 
 @pytest.mark.parametrize("name", TARGETS)

@@ -12,7 +12,7 @@ from benchlab.plan.fields.client import Client
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import Side
 from benchlab.results.records import Campaign
-from benchlab.targets.target import Deployment
+from benchlab.targets.target import Deployment, ServersOfOthers
 from benchlab.workloads.client import Endpoint, program_of
 from benchlab.workloads.workload import Workload
 
@@ -46,7 +46,8 @@ class TrialSetup:
 
 def client_config(deployment: Deployment, side: Side) -> Path:
     """The client's option file, which has the password, on the client's host."""
-    name = "workload.cnf" if deployment.endpoint(side) is None else f"workload-{side}.cnf"
+    of_others = isinstance(deployment, ServersOfOthers)
+    name = f"workload-{side}.cnf" if of_others else "workload.cnf"
     return deployment.directory / name
 
 
@@ -54,8 +55,8 @@ def endpoint(
     deployment: Deployment, side: Side, workload: Workload, client: Client, password: str
 ) -> Endpoint:
     """Where the client connects, and as whom: a client that cannot hide a password gets none."""
-    if (given := deployment.endpoint(side)) is not None:
-        return given
+    if isinstance(deployment, ServersOfOthers):
+        return deployment.endpoint(side)
     private = program_of(client.program, workload.PROGRAMS).takes_password
     balancer = deployment.balancer(side)
     return Endpoint(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 from benchlab import targets, workloads
 from benchlab.errors import SpecError, TargetError
@@ -17,6 +18,7 @@ from benchlab.plan.plan import Host
 from benchlab.plan.pricing import PriceList
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.topology import Ec2Topology, Topology
+from benchlab.targets.target import OnTopology
 from benchlab.workloads import program
 
 
@@ -62,7 +64,7 @@ def left_open(spec: ReportSpec, topology: Topology | None, access: Access | None
     missing: list[Said] = [*_without_login(spec, access)] if access else []
     if topology is None:
         return missing
-    found = targets.by_name()[spec.target].undecided(spec, topology)
+    found = _on_topology(spec).undecided(spec, topology)
     topology_of = {"topology": str(spec.topology)}
     return [*missing, *(message("fault-topology", why=what, **topology_of) for what in found)]
 
@@ -75,7 +77,11 @@ def arrangements(home: Home, spec: ReportSpec) -> list[str]:
         TargetError: what this machine knows of TiUP's install script cannot be read.
     """
     topology = targets.load_topology(home, spec)
-    return [] if topology is None else targets.by_name()[spec.target].arrangements(home, topology)
+    return [] if topology is None else _on_topology(spec).arrangements(home, topology)
+
+
+def _on_topology(spec: ReportSpec) -> type[OnTopology]:
+    return cast(type[OnTopology], targets.by_name()[spec.target])
 
 
 def _without_login(spec: ReportSpec, access: Access) -> Iterator[Said]:

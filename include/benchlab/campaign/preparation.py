@@ -21,7 +21,7 @@ from benchlab.plan.report_type import Side
 from benchlab.plan.steps import minutes_with_end
 from benchlab.results import ended_servers
 from benchlab.results.records import Condition, Moment
-from benchlab.targets.target import LOAD_THREADS, Balancer, BaseTarget
+from benchlab.targets.target import LOAD_THREADS, Balancer, BaseTarget, DeploysClusters
 from benchlab.workloads.client import Endpoint, Session, program_of
 from benchlab.workloads.workload import Query
 
@@ -66,12 +66,12 @@ class Deployments:
     def prepare(self, query_on: QueryOn = by_client) -> None:
         """All stages of all sides from :meth:`deploy` to :meth:`back_up`, of one deployment."""
         sides = self.in_order
-        if self.target.loads_together:
+        if self.plan.can.loads_together:
             for side in sides:
                 self.deploy(side)
             self.load(*sides)
         for side in sides:
-            if not self.target.loads_together:
+            if not self.plan.can.loads_together:
                 self.deploy(side)
                 self.load(side)
             self.analyze(side)
@@ -91,7 +91,8 @@ class Deployments:
         for deployed in self.target.sides:
             self.target.balancer(deployed).stop()
             self.target.engine(deployed).stop()
-        self.target.begin_deployment(self.remaining.current())
+        if isinstance(self.target, DeploysClusters):
+            self.target.begin_deployment(self.remaining.current())
         engine = self.target.engine(side)
         engine.deploy()
         with self._watched("deploy", side):  # before data are loaded, which takes an hour
@@ -126,21 +127,22 @@ class Deployments:
             self.state.to("end load", side)
 
     def _load(self, sides: Sequence[Side]) -> None:
-        to_load = self.target.sides_to_load()
+        datasets = self.target.datasets
+        to_load = sides if datasets is None else datasets.sides_to_load()
         loaded = [side for side in sides if side in to_load]
         self._load_by_client(loaded)
-        if self.target.dataset_source() == "load":
-            self._all_loaded(sides, "load", together=self.target.loads_together)
+        if datasets is None or datasets.source() == "load":
+            self._all_loaded(sides, "load", together=self.plan.can.loads_together)
             return
         try:
             for side in loaded:
                 self.note("prepare", f"keep the dataset of {side}")
-                self.target.save_dataset(side)
+                datasets.save(side)
         except UnreachableError:
             raise  # the link may come back, and the stage is tried again
         except BenchlabError as error:
             self.note("prepare", "load all sides", f"the dataset cannot be kept: {error}")
-            self.target.load_instead()
+            datasets.load_instead()
             self.store.add_to_environment(self.campaign.id, "dataset", "load")
             self._load_by_client([side for side in sides if side not in loaded])
             return
@@ -148,8 +150,8 @@ class Deployments:
             self.note("prepare", f"restore the dataset of {side}")
             with self._watched("load", side):
                 if side not in loaded:  # else it is deployed anew for that
-                    self._start(side, alone=not self.target.loads_together)
-                self.target.load_dataset(side)
+                    self._start(side, alone=not self.plan.can.loads_together)
+                datasets.restore(side)
                 # Gone where the side had to be deployed anew.
                 self.target.balancer(side).configure()
                 self._open_account(side)
@@ -159,7 +161,7 @@ class Deployments:
 
     def _load_by_client(self, sides: Sequence[Side]) -> None:
         """Load sides at the same time if the hosts allow it, else one after another."""
-        together = len(sides) > 1 and self.target.loads_together
+        together = len(sides) > 1 and self.plan.can.loads_together
         for batch in [sides] if together else [[side] for side in sides]:
             balancers = [self.target.balancer(side) for side in batch]
             for number, balancer in enumerate(balancers[1:], 1):
@@ -167,7 +169,7 @@ class Deployments:
                 balancers[number].configure()
             with self._watched("load", *batch):
                 for side in batch:
-                    engine = self._start(side, alone=not self.target.loads_together)
+                    engine = self._start(side, alone=not self.plan.can.loads_together)
                     engine.create_database()
                     self._open_account(side)
                 threads = max(self.target.load_threads // len(batch), LOAD_THREADS)
@@ -300,7 +302,8 @@ class Deployments:
             engine = self._start(side)
             facts = self.store.campaign(self.campaign.id).facts[side]
             # Only after the check: a dataset that is kept is restored by many campaigns.
-            if kept := self.target.keep_dataset(side, facts.dataset_checksum or ""):
+            datasets = self.target.datasets
+            if datasets and (kept := datasets.keep(side, facts.dataset_checksum or "")):
                 self.note("prepare", f"back up {side}", note=kept)
         engine.backup()
         self._ended("back up", side)

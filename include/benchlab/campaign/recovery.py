@@ -20,7 +20,7 @@ from benchlab.language import message
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.steps import PlanStep, minutes_after_trials, trial_minutes
 from benchlab.results.records import REPLACED, SPOT_HOSTS, TrialResult
-from benchlab.targets.target import Deployment
+from benchlab.targets.target import Deployment, ReplacesHosts
 
 PREPARING = frozenset({"provision", "prepare", "deploy", "load", "analyze", "check", "back up"})
 
@@ -100,7 +100,9 @@ class Recovery:
 
     def note_lost(self) -> dict[str, str]:
         """Hosts that are lost, with the reason of each; they will be replaced."""
-        if self._redo is None or not (lost := dict(self.deployment.lost())):
+        if self._redo is None or not isinstance(self.deployment, ReplacesHosts):
+            return {}
+        if not (lost := dict(self.deployment.lost())):
             return {}
         if (pending := self.pending) is None or lost.keys() - pending.hosts.keys():
             self.lose(lost, len(self.store.trials(self.campaign.id)))

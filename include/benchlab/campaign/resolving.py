@@ -287,7 +287,8 @@ class Resolver:
         cheapest = plan.make(replace(resolved, basis=kept), spec.report)
         target = targets.by_name()[spec.target](self.home, spec.report, cheapest, spec, self.access)
         try:
-            return kept if target.datasets_are_kept() else replace(basis, dataset="missing")
+            are_kept = target.datasets is not None and target.datasets.are_kept()
+            return kept if are_kept else replace(basis, dataset="missing")
         except TargetError as error:
             note = message("warning-dataset-unknown", why=str(error))
             return replace(basis, dataset="unknown", notes=(note,))

@@ -41,7 +41,7 @@ from benchlab.plan.steps import (
 )
 from benchlab.report import gate_files
 from benchlab.results.records import TrialResult
-from benchlab.targets.target import Deployment
+from benchlab.targets.target import Deployment, ServersOfOthers
 
 # A repeated task waits for the process that it repeats, as long as a trial takes plus this.
 FENCE_SLACK_S = 600.0
@@ -227,7 +227,8 @@ class TrialSequence:
         if not begun and not self._can_pay(left, results):
             return None
         self.deployment.acquire(self.campaign.origin)
-        if not begun and (why := self.deployment.changed(planned.side)) is not None:
+        of_others = self.deployment if isinstance(self.deployment, ServersOfOthers) else None
+        if not begun and of_others and (why := of_others.changed(planned.side)) is not None:
             self.money.stop("changed", why)
             return None
         if not results:

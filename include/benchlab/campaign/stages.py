@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from benchlab import targets
@@ -52,7 +53,7 @@ from benchlab.results import ended_servers
 from benchlab.results.records import REPLACED, SPENT, Campaign, Condition
 from benchlab.results.store import Store
 from benchlab.targets import fleet_files
-from benchlab.targets.target import BaseTarget, Taken
+from benchlab.targets.target import BaseTarget, ReplacesHosts, ServersOfOthers, Taken
 from benchlab.workloads import lua_script, sysbench_archive
 from benchlab.workloads import program as client_program
 
@@ -103,7 +104,8 @@ class CampaignRun(StoredCampaign):
         self._clock = StepClock(self, self.state)
         remaining, money = Remaining(self), Money(self, self.target)
         self.deployments = Deployments(self, self.target, self.state, remaining, self._clock)
-        redo = self.replace_lost if self.target.can.rents else None
+        hosts = self.target
+        redo = partial(self.replace_lost, hosts) if isinstance(hosts, ReplacesHosts) else None
         self.sequence = TrialSequence(
             self,
             self.target,
@@ -270,7 +272,8 @@ class CampaignRun(StoredCampaign):
         )
         self.target.client_program = facts["client_program"]
         self.target.client_path = facts.get("client_path")
-        self.target.check_client()
+        if isinstance(self.target, ServersOfOthers):
+            self.target.check_client()
         self.note("provision", "client", note=client_program.told(facts))
         facts.pop(client_program.INSTEAD, None)
         if (offset := metrics.clock_offset_ms(self.target.executors())) is not None:
@@ -298,7 +301,7 @@ class CampaignRun(StoredCampaign):
             places = self.home.clients
         return sysbench_archive.built(executor, places, self.home.project, client)
 
-    def replace_lost(self) -> set[str]:
+    def replace_lost(self, hosts: ReplacesHosts) -> set[str]:
         """Replace hosts that are lost, and prepare both sides again; repeatable.
 
         Returns:
@@ -307,16 +310,16 @@ class CampaignRun(StoredCampaign):
         Raises:
             BenchlabError: a host cannot be had, or a stage failed.
         """
-        before = self.target.instances()
+        before = hosts.instances()
         kept = self.store.campaign(self.campaign.id).environment
         self.target.acquire(self.campaign.origin)
-        self.target.before_replacing()
+        hosts.before_replacing()
         self.provision()
-        self.target.clear()
+        hosts.clear()
         now = {**kept, **self.store.campaign(self.campaign.id).environment}
         self.store.set_environment(self.campaign.id, now)
         self.deployments.prepare()
-        after = self.target.instances()
+        after = hosts.instances()
         return {name for name in after if after[name] != before.get(name)}
 
     def check_after_trials(

@@ -135,13 +135,13 @@ class _Rehearsed(CampaignRun):
         if topology is None:
             names = [f"{side}1" for side in plan.sides]
             here = self._host("this machine", local.HOST, names)
-            self.target.rehearse_on({here.host: here}, Fleet(()))
+            vars(self.target)["executor"] = here
         else:
             fleet = _fleet(topology)
             names = [host.name for host in fleet.with_role("tidb")]
             client = fleet.client.address
             hosts = {h.name: self._host(_called(h), client, names) for h in fleet.hosts}
-            self.target.rehearse_on(hosts, fleet)
+            vars(self.target).update(fleet=fleet, _executors=hosts)
         vars(self.deployments)["_at_once"] = _one_by_one
         # Set on the instance, so that the target's class needs no code for it.
         vars(self.target)["acquire"] = lambda origin: None
@@ -176,7 +176,8 @@ class _Rehearsed(CampaignRun):
         vars(self.target)["balancer"] = lambda side: balancer
         authority = self.target.directory / f"ca-{side}.pem"
         login = ("root", PASSWORD, self.workload.DATABASE, Tls(authority))
-        vars(self.target)["endpoint"] = lambda side: Endpoint(CLOUD.address, 4000, *login)
+        to = Endpoint(CLOUD.address, 4000, *login)
+        vars(self.target).update(endpoint=lambda side: to, changed=_none, check_client=_none)
         self.on_servers_of_others()
 
     def on_servers_of_others(self) -> None:

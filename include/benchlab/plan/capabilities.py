@@ -39,6 +39,13 @@ class Capabilities:
     deferrable: bool = True
 
     @property
+    def loads_together(self) -> bool:
+        """Whether one stage loads all sides at once: where each server has a host of its own, as
+        :func:`benchlab.plan.steps.loads_at_once` says of its topology.
+        """
+        return self.rents and self.deploys_clusters
+
+    @property
     def deploys_clusters(self) -> bool:
         """Whether Benchlab deploys a cluster for each side, and may move what is in it."""
         return self.topology is not None and self.administers

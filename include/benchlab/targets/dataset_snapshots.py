@@ -30,17 +30,24 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
-from benchlab.errors import TargetError
+from benchlab import engines, workloads
+from benchlab.engines.cluster import BaseCluster
+from benchlab.errors import BenchlabError, TargetError
 from benchlab.hosts.access import Access
 from benchlab.plan import versions
-from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.plan import Plan
+from benchlab.plan.report_type import ReportSpec, Side
+from benchlab.results.records import rows_of
 from benchlab.targets.ec2.calls import AwsError, call
+from benchlab.targets.fleet_files import SOURCE_FILE
+from benchlab.targets.fleet_files import write as write_file
 
 Source = Literal["load", "snapshot", "new snapshot"]
 """Whether the client loads all sides, all are restored from what is there, or from what this
@@ -119,48 +126,210 @@ class DatasetSnapshot:
         return call(s3, operation, Bucket=place.netloc, Key=place.path.lstrip("/"), **arguments)
 
 
-def place(
-    spec: ReportSpec,
-    family: str,
-    stored_as: Mapping[str, str],
-    client_program: str | None,
-    access: Access,
-    region: str,
-) -> DatasetSnapshot:
-    """Where a dataset is, or would be.
+@dataclass(frozen=True)
+class KeptDatasets:
+    """What a campaign does with dataset snapshots: whether it restores, loads, or loads and saves.
+
+    Decided once per campaign, for all sides, and kept in its directory, because later campaigns may
+    write other notes meanwhile.
 
     Args:
-        family: the workloads that share this dataset, for example ``sysbench``.
-        stored_as: what decides in which form its rows are stored.
-        client_program: the program that loads it, where several can: each generates different
-            rows. None: only one can.
+        state: the campaign's directory on this machine.
         region: the AWS region of the bucket.
+        client: the client that loads, once it is chosen: snapshots of another one are not used.
+        cluster: gives the cluster of a side.
 
     Example:
-        ``place(spec, "sysbench", {"new_collations": "ON"}, None, Access(), "us-west-2").note``
+        ``target.datasets.source()`` is ``snapshot`` where every side is restored.
     """
-    contents = {
-        "generation": GENERATION,
-        "dataset": spec.dataset.model_dump(),
-        "stored_as": dict(stored_as),
-        **({"client_program": client_program} if client_program else {}),
-        **({"client": spec.client.choices} if spec.client.choices else {}),
-    }
-    digest = hashlib.sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()[:12]
-    root = (spec.snapshots or "").rstrip("/")
-    return DatasetSnapshot(f"{root}/{family}/dataset-{digest}", access, region)
+
+    spec: ReportSpec
+    plan: Plan
+    state: Path
+    access: Access
+    region: str
+    client: str | None
+    cluster: Callable[[Side], BaseCluster]
+
+    def source(self) -> Source:
+        """Whether datasets are restored or loaded; only :meth:`load_instead` changes it.
+
+        Raises:
+            TargetError: S3 does not answer, or refuses.
+        """
+        decided = self.state / SOURCE_FILE
+        if not decided.exists():
+            write_file(decided, self._decide())
+        text = decided.read_text(encoding="utf-8")
+        return next((source for source in get_args(Source) if source == text), "load")
+
+    def are_kept(self) -> bool:
+        """Whether every side has a complete snapshot that can be restored into it.
+
+        Raises:
+            TargetError: S3 does not answer, or refuses.
+        """
+        return all(self.keeps(side) for side in self._sides) and all(
+            self._note_for(side) is not None for side in self._sides
+        )
+
+    def keeps(self, side: Side) -> bool:
+        """Whether the engine can save and restore the dataset of a side's version."""
+        version = self.plan.sides[side].version
+        return engines.cluster_of(self.plan.engine).no_dataset_snapshots(version) is None
+
+    def sides_to_load(self) -> Sequence[Side]:
+        """The sides that the client has to load; of sides that share a dataset the oldest."""
+        if self.source() == "load":
+            return self._sides
+        return [side for side in self._sides if self._takes_it(side) and self._held(side) is None]
+
+    def save(self, side: Side) -> None:
+        """Back up what the client loaded on a side, so that all sides can be restored from it.
+
+        Raises:
+            EngineError: it cannot be written.
+        """
+        dataset = self.place(side)
+        url = dataset.fresh_place(self.state.name)
+        self.cluster(side).save_dataset(url, self.region)
+        note = {
+            "url": url,
+            "checksum": None,
+            "version": self.plan.sides[side].version,
+            "campaign": self.state.name,
+            "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "client_program": self.client,
+        }
+        self._hold(side, note)
+
+    def load_instead(self) -> None:
+        """From now on the client loads all sides, because a dataset could not be backed up."""
+        write_file(self.state / SOURCE_FILE, "load")
+
+    def restore(self, side: Side) -> None:
+        """Fill a side's running database from its dataset snapshot.
+
+        A side that the client loaded is deployed anew before: dropped tables would stay on its
+        disks, and be removed in the middle of the trials.
+
+        Raises:
+            EngineError: it cannot be restored.
+            TargetError: it is not known where the snapshot is.
+        """
+        if (note := self._held(side)) is None:
+            raise TargetError(
+                f"{side}: {self.place(side).note} was not read when the campaign began; start "
+                "another campaign, which will restore or load the dataset"
+            )
+        cluster = self.cluster(side)
+        if note["campaign"] == self.state.name and self._takes_it(side):
+            cluster.deploy()
+        cluster.load_dataset(note["url"], self.region)
+
+    def keep(self, side: Side, checksum: str) -> str | None:
+        """Check a restored dataset; declare one that this campaign backed up, for later ones.
+
+        Args:
+            checksum: of the side's dataset.
+
+        Returns:
+            Why the dataset could not be kept, which does not stop the campaign; None if it was
+            kept, or was not to be.
+
+        Raises:
+            TargetError: a restored dataset has another checksum than the one that was kept.
+        """
+        if self.source() == "load" or (note := self._held(side)) is None:
+            return None
+        dataset, rows = self.place(side), rows_of(checksum)
+        if note["checksum"] is None:
+            note["checksum"] = rows
+            self._hold(side, note)
+        if note["checksum"] != rows:
+            raise TargetError(
+                f"{side}: what was restored from {note['url']} has other rows than {dataset.note} "
+                f"notes, by which the other side is checked as well: "
+                f"{_differences(rows, note['checksum'])}; delete both, so that the dataset is "
+                "loaded and kept anew"
+            )
+        if note["campaign"] == self.state.name and not note.get("written"):
+            try:
+                dataset.write_note(note)
+            except BenchlabError as error:  # the other side tries it again
+                return f"{side}: the dataset is not kept for later campaigns: {error}"
+            self._hold(side, {**note, "written": True})
+        return None
+
+    def place(self, side: Side) -> DatasetSnapshot:
+        """Where a side's dataset is, or would be; another client generates different rows."""
+        workload, spec = workloads.workload_of(self.spec), self.spec
+        programs = [program.name for program in workload.PROGRAMS]
+        client = self.client or spec.client.program or programs[0]
+        contents = {
+            "generation": GENERATION,
+            "dataset": spec.dataset.model_dump(),
+            "stored_as": engines.cluster_of(self.plan.engine).stored_as(self.plan.sides[side]),
+            **({"client_program": client} if len(programs) > 1 else {}),
+            **({"client": spec.client.choices} if spec.client.choices else {}),
+        }
+        digest = hashlib.sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()[:12]
+        family = workload.__name__.rpartition(".")[2]
+        url = f"{(spec.snapshots or '').rstrip('/')}/{family}/dataset-{digest}"
+        return DatasetSnapshot(url, self.access, self.region)
+
+    @property
+    def _sides(self) -> Sequence[Side]:
+        return self.spec.measured_sides
+
+    def _decide(self) -> Source:
+        if not all(self.keeps(side) for side in self._sides):
+            return "load"
+        notes = {side: self._note_for(side) for side in self._sides}
+        for side, note in notes.items():
+            if note is not None:
+                self._hold(side, note)
+        return "snapshot" if None not in notes.values() else "new snapshot"
+
+    def _oldest(self, side: Side) -> Side:
+        """Of the sides that share a side's dataset, the one of the oldest version."""
+        url = self.place(side).url
+        alike = [other for other in self._sides if self.place(other).url == url]
+        return min(alike, key=lambda other: _age(self.plan.sides[other].version))
+
+    def _takes_it(self, side: Side) -> bool:
+        """Whether this side is the one that loads its dataset for all that share it."""
+        return self._oldest(side) == side
+
+    def _note_for(self, side: Side) -> dict[str, Any] | None:
+        """The note of a side's dataset; None if there is none, or it is too new for a side."""
+        note, oldest = self.place(side).read_note(), self._oldest(side)
+        too_new = note and _age(note["version"]) > _age(self.plan.sides[oldest].version)
+        return None if too_new else note
+
+    def _hold(self, side: Side, note: dict[str, Any]) -> None:
+        """Remember a note, so that all sides use the same one, whatever later campaigns write."""
+        write_file(self._held_file(side), json.dumps(note, indent=1))
+
+    def _held(self, side: Side) -> dict[str, Any] | None:
+        file = self._held_file(side)
+        held: dict[str, Any] | None = json.loads(file.read_text("utf-8")) if file.exists() else None
+        return held
+
+    def _held_file(self, side: Side) -> Path:
+        return self.state / f"{self.place(side).url.rpartition('/')[2]}.json"
 
 
-def age(version: str) -> tuple[bool, tuple[tuple[int, ...], bool, str]]:
+def _age(version: str) -> tuple[bool, tuple[tuple[int, ...], bool, str]]:
     """A sort key for versions, the oldest first; what has no number counts as the newest.
 
     Example:
-        ``min("v6.5.0", "v6.1.7", key=age)`` is ``"v6.1.7"``.
+        ``min("v6.5.0", "v6.1.7", key=_age)`` is ``"v6.1.7"``.
     """
     return re.match(r"v?\d", version) is None, versions.order(version)
 
 
-def differences(found: str, noted: str) -> str:
+def _differences(found: str, noted: str) -> str:
     """The tables in which two checksums differ, for people."""
     one, other = (dict(part.split(":", 1) for part in text.split()) for text in (found, noted))
     return "; ".join(

@@ -11,18 +11,16 @@ import json
 import os
 import shlex
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 from benchlab import engines, targets, workloads
 from benchlab.engines import builds
 from benchlab.engines.cluster import BaseCluster, Wanted
 from benchlab.engines.database import Database
-from benchlab.errors import BenchlabError, SpecError, TargetError, UnavailableError
+from benchlab.errors import UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.fleet import MIRRORS, ROLES, Fleet, FleetHost, on_all
@@ -32,11 +30,9 @@ from benchlab.hosts.ssh.executor import SSHExecutor
 from benchlab.plan.fields.builds import Build
 from benchlab.plan.report_type import Side
 from benchlab.plan.topology import Ec2Topology, HostsTopology, Topology, mirror_of
-from benchlab.results.records import rows_of
-from benchlab.targets import dataset_snapshots, fleet_files
-from benchlab.targets.dataset_snapshots import DatasetSnapshot, Source, age, differences
+from benchlab.targets import fleet_files
 from benchlab.targets.haproxy import even_threads
-from benchlab.targets.target import LOAD_THREADS, Balancer, BaseTarget, Say, Taken
+from benchlab.targets.target import LOAD_THREADS, Balancer, BaseTarget, OnTopology, Say, Taken
 
 # Program -> the Debian package that has it. On every host, beside coreutils, grep and sed: jobs,
 # locks, keys, and what a host says of itself.
@@ -60,7 +56,7 @@ TIUP = '$(command -v tiup || echo "${TIUP_HOME:-$HOME/.tiup}/bin/tiup")'
 MOST_LOAD_THREADS = 64
 
 
-class FleetTarget(BaseTarget):
+class FleetTarget(OnTopology, BaseTarget):
     """A fleet, for one campaign."""
 
     # What each kind does in its own way
@@ -80,11 +76,6 @@ class FleetTarget(BaseTarget):
         Raises:
             TargetError: names what could not be given back.
         """
-
-    @property
-    def region(self) -> str | None:
-        """The AWS region of its dataset snapshots; None if it can have none."""
-        return None
 
     def instance_type(self, host: FleetHost) -> str | None:
         """Of a rented host; None of an owned one."""
@@ -125,9 +116,6 @@ class FleetTarget(BaseTarget):
         on_all(self.fleet.hosts, self._make_ready)
         self._let_client_log_in()
 
-    def rehearse_on(self, executors: Mapping[str, Executor], fleet: Fleet) -> None:
-        self.fleet, self._executors = fleet, {**executors}
-
     @cached_property
     def fleet(self) -> Fleet:
         """The hosts; TargetError where there are none: not provisioned yet, or given back."""
@@ -166,12 +154,15 @@ class FleetTarget(BaseTarget):
             on_all(self.fleet.hosts, lambda host: self.executor_of(host).end_processes())
 
     def begin_deployment(self, number: int) -> None:
-        """See :class:`BaseTarget`: each side may be about to get the other one's ports."""
+        """See :class:`DeploysClusters`: each side may be about to get the other one's ports."""
         if number == self._deployment():
             return
+        self.clear()
+        fleet_files.write(self.state / fleet_files.DEPLOYMENT_FILE, str(number))
+
+    def clear(self) -> None:
         for side in self.sides:
             self._cluster(side).destroy()
-        fleet_files.write(self.state / fleet_files.DEPLOYMENT_FILE, str(number))
 
     def _deployment(self) -> int:
         """The deployment that the hosts have, or are about to get."""
@@ -217,84 +208,11 @@ class FleetTarget(BaseTarget):
         # A thread of a load waits for the servers most of the time.
         return max(LOAD_THREADS, min(2 * self._client_cores, MOST_LOAD_THREADS))
 
-    # The dataset, from or to a snapshot on S3
-
-    def dataset_source(self) -> Source:
-        """See :class:`BaseTarget`.
-
-        To be called once the client is known: snapshots of another client are not used.
-        """
-        decided = self.state / "dataset_source"
-        if not decided.exists():
-            fleet_files.write(decided, self._decide_source())
-        text = decided.read_text(encoding="utf-8")
-        return next((source for source in get_args(Source) if source == text), "load")
-
-    def datasets_are_kept(self) -> bool:
-        return all(self._keeps_dataset(side) for side in self.sides) and all(
-            self._note_for(side) is not None for side in self.sides
-        )
-
-    def sides_to_load(self) -> Sequence[Side]:
-        if self.dataset_source() == "load":
-            return self.sides
-        return [side for side in self.sides if self._takes_it(side) and self._held(side) is None]
-
-    def save_dataset(self, side: Side) -> None:
-        dataset = self._dataset(side)
-        url = dataset.fresh_place(self.campaign)
-        self._cluster(side).save_dataset(url, dataset.region)
-        note = {
-            "url": url,
-            "checksum": None,
-            "version": self.plan.sides[side].version,
-            "campaign": self.campaign,
-            "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "client_program": self.client_program,
-        }
-        self._hold(side, note)
-
-    def load_instead(self) -> None:
-        fleet_files.write(self.state / "dataset_source", "load")
-
-    def load_dataset(self, side: Side) -> None:
-        dataset, cluster = self._dataset(side), self._cluster(side)
-        if (note := self._held(side)) is None:
-            raise TargetError(
-                f"{side}: {dataset.note} was not read when the campaign began; start another "
-                "campaign, which will restore or load the dataset"
-            )
-        if note["campaign"] == self.campaign and self._takes_it(side):
-            cluster.deploy()
-        cluster.load_dataset(note["url"], dataset.region)
-
-    def keep_dataset(self, side: Side, checksum: str) -> str | None:
-        if self.dataset_source() == "load" or (note := self._held(side)) is None:
-            return None
-        dataset, rows = self._dataset(side), rows_of(checksum)
-        if note["checksum"] is None:
-            note["checksum"] = rows
-            self._hold(side, note)
-        if note["checksum"] != rows:
-            raise TargetError(
-                f"{side}: what was restored from {note['url']} has other rows than {dataset.note} "
-                f"notes, by which the other side is checked as well: "
-                f"{differences(rows, note['checksum'])}; delete both, so that the dataset is "
-                "loaded and kept anew"
-            )
-        if note["campaign"] == self.campaign and not note.get("written"):
-            try:
-                dataset.write_note(note)
-            except BenchlabError as error:  # the other side tries it again
-                return f"{side}: the dataset is not kept for later campaigns: {error}"
-            self._hold(side, {**note, "written": True})
-        return None
-
     def environment(self) -> dict[str, str]:
         engine = engines.by_name()[self.plan.engine]
         cluster = engines.cluster_of(self.plan.engine)
         facts = self.engine_facts(engine, cluster.caveat)
-        facts["dataset"] = self.dataset_source()
+        facts["dataset"] = "load" if self.datasets is None else self.datasets.source()
         described = on_all(self.fleet.hosts, self._describe)
         for role in ROLES:
             if hosts := self.fleet.with_role(role):
@@ -339,61 +257,6 @@ class FleetTarget(BaseTarget):
     @cached_property
     def _client_cores(self) -> int:
         return int(self.executor.run(["nproc"]).stdout)
-
-    def _dataset(self, side: Side) -> DatasetSnapshot:
-        workload = workloads.workload_of(self.spec)
-        family = workload.__name__.rpartition(".")[2]
-        stored_as = engines.cluster_of(self.plan.engine).stored_as(self.plan.sides[side])
-        if self.region is None:
-            raise SpecError(f"snapshots: target {self.name} has none")
-        names = [program.name for program in workload.PROGRAMS]
-        client = self.client_program or self.spec.client.program or names[0]
-        loaded_by = client if len(names) > 1 else None
-        return dataset_snapshots.place(
-            self.spec, family, stored_as, loaded_by, self.access, self.region
-        )
-
-    def _keeps_dataset(self, side: Side) -> bool:
-        cluster = engines.cluster_of(self.plan.engine)
-        version = self.plan.sides[side].version
-        return self.spec.snapshots is not None and cluster.no_dataset_snapshots(version) is None
-
-    def _decide_source(self) -> Source:
-        if not all(self._keeps_dataset(side) for side in self.sides):
-            return "load"
-        notes = {side: self._note_for(side) for side in self.sides}
-        for side, note in notes.items():
-            if note is not None:
-                self._hold(side, note)
-        return "snapshot" if None not in notes.values() else "new snapshot"
-
-    def _sharing(self, side: Side) -> list[Side]:
-        """The sides that have the same dataset as this one, the oldest version first."""
-        url = self._dataset(side).url
-        alike = [other for other in self.sides if self._dataset(other).url == url]
-        return sorted(alike, key=lambda other: age(self.plan.sides[other].version))
-
-    def _takes_it(self, side: Side) -> bool:
-        """Whether this side is the one that loads its dataset for all that share it."""
-        return self._sharing(side)[0] == side
-
-    def _note_for(self, side: Side) -> dict[str, Any] | None:
-        """The note of a side's dataset; None if there is none, or it is too new for a side."""
-        note, oldest = self._dataset(side).read_note(), self._sharing(side)[0]
-        too_new = note and age(note["version"]) > age(self.plan.sides[oldest].version)
-        return None if too_new else note
-
-    def _hold(self, side: Side, note: dict[str, Any]) -> None:
-        """Remember a note, so that all sides use the same one, whatever later campaigns write."""
-        fleet_files.write(self._held_file(side), json.dumps(note, indent=1))
-
-    def _held(self, side: Side) -> dict[str, Any] | None:
-        file = self._held_file(side)
-        held: dict[str, Any] | None = json.loads(file.read_text("utf-8")) if file.exists() else None
-        return held
-
-    def _held_file(self, side: Side) -> Path:
-        return self.state / f"{self._dataset(side).url.rpartition('/')[2]}.json"
 
     def keep(self, fleet: Fleet) -> None:
         """Write the hosts to ``fleet.json``, for every process of the campaign."""

@@ -32,6 +32,7 @@ CLUSTER_FILE = "cluster.json"
 SPENT_FILE = "spent"
 DISPLACED_FILE = "displaced"
 DEPLOYMENT_FILE = "deployment"
+SOURCE_FILE = "dataset_source"
 
 
 def write(path: Path, text: str) -> None:
@@ -188,7 +189,7 @@ def forget(state: Path) -> None:
         DISPLACED_FILE,
         KEY_FILE,
         "password",
-        "dataset_source",
+        SOURCE_FILE,
         DEPLOYMENT_FILE,
         *(path.name for path in state.glob("dataset-*.json")),
         RENTAL_FILE,  # a campaign that is resumed rents again, with a new expiry

@@ -24,6 +24,7 @@ from benchlab.plan.spending import Spending
 from benchlab.plan.topology import AUTO, Ec2Topology
 from benchlab.results.records import SPOT_HOSTS
 from benchlab.targets import fleet_files
+from benchlab.targets.dataset_snapshots import KeptDatasets
 from benchlab.targets.ec2 import boot, ending, installer, inventory, reach, rental_file
 from benchlab.targets.ec2 import preflight as preflight_module
 from benchlab.targets.ec2.caller import Caller, identify, time_at
@@ -55,7 +56,6 @@ class Target(FleetTarget):
     name = "ec2"
     place = "rented EC2 hosts"
     can = Capabilities(topology="ec2", rents=True, keeps_datasets=True)
-    loads_together = True
 
     @classmethod
     def undecided(cls, spec: ReportSpec, topology: Any) -> list[Said]:
@@ -81,9 +81,9 @@ class Target(FleetTarget):
 
     def preflight(self) -> None:
         """See :class:`BaseTarget`: credentials, quotas, image, subnets, instance types, address."""
-        if self.spec.snapshots is not None:
+        if self.datasets is not None:
             # Only to see that they can be read: which ones are used depends on the client.
-            self.datasets_are_kept()
+            self.datasets.are_kept()
         self._refuse_edits()
         preflight_module.check(self.access, self._topology, campaign=self.campaign)
         # What would fail when hosts are rented already.
@@ -91,8 +91,18 @@ class Target(FleetTarget):
         installer.last_seen(self.home, self._topology.tiup)
 
     @property
-    def region(self) -> str | None:
-        return self._topology.region
+    def datasets(self) -> KeptDatasets | None:
+        if self.spec.snapshots is None:
+            return None
+        return KeptDatasets(
+            self.spec,
+            self.plan,
+            self.state,
+            self.access,
+            self._topology.region,
+            self.client_program,
+            self._cluster,
+        )
 
     def hosts(self, say: Say) -> Fleet:
         """Rent what is missing, and wait until every host is ready and known by its key.
@@ -155,11 +165,6 @@ class Target(FleetTarget):
             # One that is only stopped would be taken for there.
             inventory.terminate(client, [there[name] for name in lost])
         self.close()
-
-    def clear(self) -> None:
-        """See :class:`BaseTarget`: without TiUP's help, which cannot stop a host that is gone."""
-        for side in self.sides:
-            self._cluster(side).destroy()
 
     def provision(self, say: Say) -> None:
         """See :class:`FleetTarget`; then installs TiUP on the client's host, if it is missing.
@@ -369,8 +374,8 @@ class Target(FleetTarget):
     def _needs_imdsv1(self) -> bool:
         """Whether a side's TiKV, which reads and writes datasets, cannot ask by IMDSv2."""
         cluster = engines.cluster_of(self.plan.engine)
-        return any(
-            self._keeps_dataset(side) and cluster.needs_imdsv1(self.plan.sides[side].version)
+        return self.datasets is not None and any(
+            self.datasets.keeps(side) and cluster.needs_imdsv1(self.plan.sides[side].version)
             for side in self.sides
         )
 

@@ -9,23 +9,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from benchlab.engines.database import Database
 from benchlab.engines.server import BaseEngine
-from benchlab.errors import SpecError, TargetError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import Executor
-from benchlab.hosts.fleet import Fleet
 from benchlab.hosts.lock import LEASE_S, Holder, MachineLock
 from benchlab.language import Said
 from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.spending import Spending
-from benchlab.plan.topology import Topology
-from benchlab.targets.dataset_snapshots import Source
+from benchlab.targets.dataset_snapshots import KeptDatasets
 from benchlab.targets.direct import Direct
 from benchlab.targets.haproxy import HAProxy
 from benchlab.workloads.client import Endpoint
@@ -69,18 +66,6 @@ class Deployment(Protocol):
     def balancer(self, side: Side) -> Balancer:
         """The load balancer in front of one side."""
 
-    def endpoint(self, side: Side) -> Endpoint | None:
-        """Where and as whom the client connects to a server that is not the campaign's own; None:
-        through the :meth:`balancer`, with the campaign's account.
-        """
-        return None
-
-    def changed(self, side: Side) -> str | None:
-        """Why a later trial would not be of the version that was planned, where somebody else can
-        change it in the middle of a campaign; None where it would, and where that is not known.
-        """
-        return None
-
     @abstractmethod
     def acquire(self, origin: str) -> Holder | None:
         """Take the lock or, as every stage and trial does, renew its lease.
@@ -103,12 +88,78 @@ class Deployment(Protocol):
     def spending(self) -> Spending | None:
         """What the hosts have cost so far; None where nothing is rented now."""
 
-    @abstractmethod
+
+@runtime_checkable
+class ServersOfOthers(Protocol):
+    """Servers that are not the campaign's own (``can.administers`` is false)."""
+
+    def endpoint(self, side: Side) -> Endpoint:
+        """Where and as whom the client connects."""
+
+    def changed(self, side: Side) -> str | None:
+        """Why a later trial would not be of the version that was planned, which somebody else can
+        change in the middle of a campaign; None where it would, and where that is not known.
+        """
+
+    def check_client(self) -> None:
+        """Check that the client, which has just been chosen, can log in.
+
+        Raises:
+            TargetError: it cannot; says why.
+        """
+
+
+@runtime_checkable
+class DeploysClusters(Protocol):
+    """Hosts on which one deployment of both sides takes the place of another."""
+
+    def begin_deployment(self, number: int) -> None:
+        """Make room for a deployment before its first side is deployed; repeatable.
+
+        Args:
+            number: from 1.
+
+        Raises:
+            TargetError: what an earlier one left cannot be removed.
+        """
+
+    def clear(self) -> None:
+        """Remove both sides from all hosts, though what was deployed is no longer whole.
+
+        Raises:
+            TargetError: a host cannot be cleaned.
+        """
+
+
+@runtime_checkable
+class ReplacesHosts(DeploysClusters, Protocol):
+    """Hosts that may be lost while a campaign measures, and are replaced."""
+
     def lost(self) -> Mapping[str, str]:
         """The hosts that are gone for good, with the reason of each; empty where that is unknown.
 
         A host that cannot be reached is not lost: it may come back.
         """
+
+    def instances(self) -> Mapping[str, str]:
+        """What tells hosts from those that take their place, by name."""
+
+    def before_replacing(self) -> None:
+        """Forget the hosts that are lost, so that :meth:`BaseTarget.provision` gets others."""
+
+
+class OnTopology(ABC):
+    """What is known of hosts before there are any, from their topology alone."""
+
+    @classmethod
+    def undecided(cls, spec: ReportSpec, topology: Any) -> list[Said]:
+        """What a campaign needs and the topology leaves open, a sentence for each."""
+        return []
+
+    @classmethod
+    @abstractmethod
+    def arrangements(cls, home: Home, topology: Any) -> list[str]:
+        """How hosts let this machine in and get TiUP, for the reader of a plan, a line each."""
 
 
 @dataclass(frozen=True)
@@ -190,22 +241,10 @@ class BaseTarget(Deployment, ABC):
         """The sides that are deployed."""
         return self.spec.measured_sides
 
-    @classmethod
-    def undecided(cls, spec: ReportSpec, topology: Topology) -> list[Said]:
-        """What a campaign needs and the topology leaves open, a sentence for each."""
-        return []
-
-    @classmethod
-    def arrangements(cls, home: Home, topology: Topology) -> list[str]:
-        """How hosts let this machine in and get TiUP, for the reader of a plan, a line each."""
-        return []
-
-    def check_client(self) -> None:
-        """Check that the client, which has just been chosen, can log in to somebody else's servers.
-
-        Raises:
-            TargetError: it cannot; says why.
-        """
+    @property
+    def datasets(self) -> KeptDatasets | None:
+        """Its dataset snapshots; None where the client always loads."""
+        return None
 
     # What each does in its own way
 
@@ -229,33 +268,6 @@ class BaseTarget(Deployment, ABC):
     def spending(self) -> Spending | None:
         return None
 
-    def lost(self) -> Mapping[str, str]:
-        return {}
-
-    def instances(self) -> dict[str, str]:
-        """What tells rented hosts from those that take their place, by name."""
-        return {}
-
-    def before_replacing(self) -> None:
-        """Forget the hosts that are lost, so that :meth:`provision` gets others."""
-
-    def clear(self) -> None:
-        """Remove both sides from all hosts, though what was deployed is no longer whole.
-
-        Raises:
-            TargetError: a host cannot be cleaned.
-        """
-
-    def begin_deployment(self, number: int) -> None:
-        """Make room for a deployment before its first side is deployed; repeatable.
-
-        Args:
-            number: from 1.
-
-        Raises:
-            TargetError: what an earlier one left cannot be removed.
-        """
-
     @abstractmethod
     def environment(self) -> dict[str, str]:
         """Facts of the hosts, for the report."""
@@ -275,85 +287,7 @@ class BaseTarget(Deployment, ABC):
             TargetError: names what could not be given back.
         """
 
-    def rehearse_on(self, executors: Mapping[str, Executor], fleet: Fleet) -> None:
-        """Use these executors, by host name, for a dry run; nothing is written.
-
-        Args:
-            fleet: their hosts; without any for a target that needs no topology.
-
-        Raises:
-            SpecError: the target cannot be rehearsed.
-        """
-        # Its real hosts would run the commands.
-        raise SpecError(f"target: {self.name}: its commands cannot be shown")
-
-    # Datasets: always loaded, unless a target has dataset snapshots
-
-    def dataset_source(self) -> Source:
-        """Whether datasets are restored or loaded; decided once per campaign, for all sides.
-
-        Only :meth:`load_instead` changes it.
-
-        Raises:
-            TargetError: S3 does not answer, or refuses.
-        """
-        return "load"
-
-    def datasets_are_kept(self) -> bool:
-        """Whether every side has a complete dataset snapshot that can be restored into it.
-
-        Raises:
-            TargetError: S3 does not answer, or refuses.
-        """
-        return False
-
-    def sides_to_load(self) -> Sequence[Side]:
-        """The sides that the client has to load; of sides that share a dataset the oldest."""
-        return self.sides
-
-    def save_dataset(self, side: Side) -> None:
-        """Back up what the client loaded on a side, so that all sides can be restored from it.
-
-        Raises:
-            EngineError: it cannot be written.
-        """
-        raise TargetError(f"{side}: the target {self.name} has no dataset snapshots")
-
-    def load_instead(self) -> None:
-        """From now on the client loads all sides, because a dataset could not be backed up."""
-
-    def load_dataset(self, side: Side) -> None:
-        """Fill a side's running database from its dataset snapshot.
-
-        A side that the client loaded is deployed anew before: dropped tables would stay on its
-        disks, and be removed in the middle of the trials.
-
-        Raises:
-            EngineError: it cannot be restored.
-            TargetError: it is not known where the snapshot is.
-        """
-        raise TargetError(f"{side}: the target {self.name} has no dataset snapshots")
-
-    def keep_dataset(self, side: Side, checksum: str) -> str | None:
-        """Check a restored dataset; declare one that this campaign backed up, for later ones.
-
-        Args:
-            checksum: of the side's dataset.
-
-        Returns:
-            Why the dataset could not be kept, which does not stop the campaign; None if it was
-            kept, or was not to be.
-
-        Raises:
-            TargetError: a restored dataset has another checksum than the one that was kept.
-        """
-        return None
-
     # What all share
-
-    #: Whether its sides are loaded by one stage at the same time, once all are deployed; as
-    #: :func:`benchlab.plan.steps.loads_at_once` says of its topology.
-    loads_together: ClassVar[bool] = False
 
     @cached_property
     def load_threads(self) -> int:

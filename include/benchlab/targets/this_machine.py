@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +12,6 @@ from benchlab.errors import LockHeldError
 from benchlab.home import Home
 from benchlab.hosts.executor import TAG as CAMPAIGN_TAG
 from benchlab.hosts.executor import Executor, LocalExecutor, end_process, end_tagged
-from benchlab.hosts.fleet import Fleet
 from benchlab.hosts.lock import Holder, MachineLock
 from benchlab.plan.report_type import SIDES
 from benchlab.targets.target import BaseTarget, Taken
@@ -54,9 +52,6 @@ class OnThisMachine(BaseTarget):
 
     def executors(self) -> dict[str, Executor]:
         return {self.executor.host: self.executor}
-
-    def rehearse_on(self, executors: Mapping[str, Executor], fleet: Fleet) -> None:
-        (self.executor,) = executors.values()
 
     def interrupt(self) -> None:
         self.executor.end_processes()

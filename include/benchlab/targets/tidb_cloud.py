@@ -34,13 +34,13 @@ from benchlab.targets.cloud.lease_file import LeaseFile
 from benchlab.targets.cloud.rented_client import RentedClient
 from benchlab.targets.ec2 import rental_file
 from benchlab.targets.ec2.rental_file import RentalFile
-from benchlab.targets.target import Say, Taken
+from benchlab.targets.target import OnTopology, Say, Taken
 
 # Beside twice the planned time, after which anyone may delete the cluster.
 SPARE_MINUTES = 120.0
 
 
-class Target(existing.Target):
+class Target(OnTopology, existing.Target):
     """One cluster of TiDB Cloud, for one campaign."""
 
     name = "tidb_cloud"

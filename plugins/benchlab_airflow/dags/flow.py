@@ -101,7 +101,9 @@ def build(
             prepared = [
                 registered,
                 task(stages.provision)(),
-                *_prepare(places, together=target.loads_together, has_conditions=has_conditions),
+                *_prepare(
+                    places, together=target.can.loads_together, has_conditions=has_conditions
+                ),
             ]
         with _shown_as("measure", "Measure"):
             measured = [

@@ -28,7 +28,6 @@ from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import Side
 from benchlab.results.store import Store
-from benchlab.targets.dataset_snapshots import Source
 from benchlab.workloads import sysbench
 from tests.builders import campaigns, fakes, plans
 
@@ -74,7 +73,7 @@ class World(fakes.FakeDeployment):
     """
 
     can = Capabilities(rents=True)
-    loads_together, load_threads = False, 16
+    load_threads = 16
     client_program, client_path = "sysbench", None
 
     def __init__(self, plan: Plan) -> None:
@@ -150,28 +149,13 @@ class World(fakes.FakeDeployment):
         """Of hosts that may be lost at any time."""
         return {"spot_hosts": "tikv-1"}
 
-    def dataset_source(self) -> Source:
-        """Always loaded."""
-        return "load"
-
-    def sides_to_load(self) -> Sequence[Side]:
-        """All."""
-        return self.sides
-
     def give_back(self, taken: object) -> str:
         """Nothing runs any more."""
         self.executor.end_processes()
         self.done.clear()
         return "1 host"
 
-    def nothing(self, *_: object) -> None:
-        """Has no effect here."""
-
-    check_client = before_replacing = clear = close = keep_dataset = nothing
-
-    def instances(self) -> dict[str, str]:
-        """The same name."""
-        return {"tikv-1": "i-1"}
+    close = fakes.FakeDeployment.nothing
 
 
 class Campaign:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from benchlab.campaign.stages import CampaignRun
 from benchlab.errors import CommandError, EngineError, TargetError, UnreachableError
 from benchlab.home import Home
 from benchlab.language import Message, message
+from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.results import ended_servers
 from benchlab.results.store import Store
@@ -29,27 +31,31 @@ class Fleet(fakes.FakeDeployment):
     """Two deployed sides, and what can be done with their datasets.
 
     Attributes:
-        source: where datasets come from.
+        decided: where datasets come from.
         to_load: what the client has to load.
         broken: raised instead of saving a dataset.
     """
 
-    loads_together = True
     load_threads = 64
-    source: Source = "load"
+    decided: Source = "load"
     to_load: tuple[Side, ...] = SIDES
     broken: Exception | None = None
     interrupted = False
 
-    def dataset_source(self) -> Source:
-        """See :class:`benchlab.targets.target.BaseTarget`."""
-        return self.source
+    @property
+    def datasets(self) -> Fleet:
+        """See :class:`benchlab.targets.dataset_snapshots.KeptDatasets`."""
+        return self
+
+    def source(self) -> Source:
+        """As the test says."""
+        return self.decided
 
     def sides_to_load(self) -> Sequence[Side]:
-        """See :class:`benchlab.targets.target.BaseTarget`."""
+        """As the test says."""
         return self.to_load
 
-    def save_dataset(self, side: Side) -> None:
+    def save(self, side: Side) -> None:
         """Logged."""
         if self.broken is not None:
             raise self.broken
@@ -57,18 +63,15 @@ class Fleet(fakes.FakeDeployment):
 
     def load_instead(self) -> None:
         """The client loads."""
-        self.source = "load"
+        self.decided = "load"
 
-    def load_dataset(self, side: Side) -> None:
+    def restore(self, side: Side) -> None:
         """Logged; a side that the client loaded is deployed anew."""
         if f"save {side}" in self.executor.log:
             self.engines[side].deploy()
         self.executor.log.append(f"restore from S3 {side}")
 
-    def begin_deployment(self, number: int) -> None:
-        """Nothing is there."""
-
-    def keep_dataset(self, side: Side, checksum: str) -> str | None:
+    def keep(self, side: Side, checksum: str) -> str | None:
         """Not in the way."""
 
     def interrupt(self) -> None:
@@ -84,10 +87,16 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def campaign(
-    store: Store, folder: Path, answer: Callable[[Sequence[str], str], str]
+    store: Store,
+    folder: Path,
+    answer: Callable[[Sequence[str], str], str],
+    *,
+    together: bool = True,
 ) -> tuple[CampaignRun, Fleet]:
     """A campaign whose sides are deployed, and its fleet; ``answer`` is what a load prints."""
     record = campaigns.campaign(plans.spec(dataset={"tables": 1, "table_size": 1}))
+    can = Capabilities(topology="ec2", rents=together)
+    record = replace(record, plan=replace(record.plan, can=can))
     store.add_campaign(record)
     fleet = Fleet(record.plan, fakes.FakeExecutor(answer))
     target: Any = fleet  # has what a load asks a target for
@@ -127,8 +136,7 @@ def test_where_hosts_are_shared_one_side_is_loaded_after_the_other(
     store: Store, tmp_path: Path
 ) -> None:
     """The first one is stopped before: two running clusters may need more than there is."""
-    work, fleet = campaign(store, tmp_path, lambda command, stdin: "")
-    fleet.loads_together = False
+    work, fleet = campaign(store, tmp_path, lambda command, stdin: "", together=False)
     work.deployments.load(*SIDES)
     acts = [entry for entry in fleet.executor.log if "sql" not in entry and "put" not in entry]
     first = acts.index("run sysbench")
@@ -168,7 +176,7 @@ def test_a_dataset_that_is_not_kept_yet_is_loaded_once_and_restored_twice(
     load balancer's configuration.
     """
     work, fleet = campaign(store, tmp_path, lambda command, stdin: "")
-    fleet.source, fleet.to_load = "new snapshot", ("baseline",)
+    fleet.decided, fleet.to_load = "new snapshot", ("baseline",)
     work.deployments.load(*SIDES)
     acts = [
         entry for entry in fleet.executor.log if entry.startswith(("run sys", "save", "rest", "co"))
@@ -184,7 +192,7 @@ def test_a_dataset_that_cannot_be_kept_is_loaded_on_the_other_side_as_well(
 ) -> None:
     """Not one side restored and the other one loaded; the report says what was done."""
     work, fleet = campaign(store, tmp_path, lambda command, stdin: "")
-    fleet.source, fleet.to_load = "new snapshot", ("baseline",)
+    fleet.decided, fleet.to_load = "new snapshot", ("baseline",)
     fleet.broken = EngineError("no such bucket")
     work.deployments.load(*SIDES)
     assert len(loads(fleet)) == 2
@@ -270,11 +278,11 @@ def test_servers_that_ended_and_do_not_run_again_are_named(store: Store, tmp_pat
 def test_a_lost_link_does_not_change_how_datasets_are_made(store: Store, tmp_path: Path) -> None:
     """The stage is tried again."""
     work, fleet = campaign(store, tmp_path, lambda command, stdin: "")
-    fleet.source, fleet.to_load = "new snapshot", ("baseline",)
+    fleet.decided, fleet.to_load = "new snapshot", ("baseline",)
     fleet.broken = UnreachableError("fake", "link down")
     with pytest.raises(UnreachableError):
         work.deployments.load(*SIDES)
-    assert fleet.source == "new snapshot"
+    assert fleet.decided == "new snapshot"
 
 
 @pytest.mark.parametrize(
@@ -287,9 +295,8 @@ def test_a_side_is_started_no_more_often_than_it_has_to_be(
     """Once where only one may run. Rented hosts: once when both are deployed, before an hour of
     loading, and once more for what follows; a side that saved its dataset is deployed anew.
     """
-    work, fleet = campaign(store, tmp_path, lambda command, stdin: "")
-    fleet.loads_together = together
-    fleet.source, fleet.to_load = source, (*SIDES,) if source == "load" else ()
+    work, fleet = campaign(store, tmp_path, lambda command, stdin: "", together=together)
+    fleet.decided, fleet.to_load = source, (*SIDES,) if source == "load" else ()
     if source == "new snapshot":
         fleet.to_load = ("baseline",)
     work.deployments.prepare()
@@ -308,8 +315,7 @@ def test_only_one_side_runs_at_a_time_except_while_both_are_loaded(
         running.add(",".join(sorted(side for side in SIDES if fleet.engines[side].running())))
         return ""
 
-    work, fleet = campaign(store, tmp_path, answer)
-    fleet.loads_together = together
+    work, fleet = campaign(store, tmp_path, answer, together=together)
     for side in SIDES:
         work.deployments.deploy(side)
     running.clear()

@@ -28,7 +28,7 @@ from benchlab.plan.topology import Ec2Topology
 from benchlab.plan.topology import load as load_topology
 from benchlab.report.formats import plan_text
 from benchlab.report.formats.plan_text import duration
-from benchlab.targets.fleet import FleetTarget
+from benchlab.targets.dataset_snapshots import KeptDatasets
 from benchlab.targets.rented import SPARE_MINUTES
 from tests.builders import plans
 from tests.builders.installation import Here
@@ -47,7 +47,7 @@ def plan(*arguments: str) -> str:
 @pytest.fixture
 def kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """The datasets of all fleets are on S3."""
-    monkeypatch.setattr(FleetTarget, "datasets_are_kept", lambda target: True)
+    monkeypatch.setattr(KeptDatasets, "are_kept", lambda datasets: True)
 
 
 @pytest.mark.usefixtures("kept")
@@ -86,10 +86,10 @@ def test_at_worst_a_plan_costs_all_its_repeats() -> None:
 def test_a_plan_does_not_assume_what_it_could_not_ask(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without access to S3 the dearer estimate is shown, and why; in the approval as well."""
 
-    def refused(target: FleetTarget) -> bool:
+    def refused(datasets: KeptDatasets) -> bool:
         raise TargetError("snapshots: AccessDenied")
 
-    monkeypatch.setattr(FleetTarget, "datasets_are_kept", refused)
+    monkeypatch.setattr(KeptDatasets, "are_kept", refused)
     there = ("--set", "snapshots=s3://bucket/prefix")
     shown = plan("sysbench_ec2", *there)
     assert "keep it as a dataset snapshot, by BR" in shown
@@ -101,7 +101,7 @@ def test_a_plan_does_not_assume_what_it_could_not_ask(monkeypatch: pytest.Monkey
     asked = plan_text.question(spec, Plan.from_json(document))
     assert "whether it is on S3 is not known; if it is: " in asked
     assert "AccessDenied" in asked
-    monkeypatch.setattr(FleetTarget, "datasets_are_kept", lambda target: False)
+    monkeypatch.setattr(KeptDatasets, "are_kept", lambda datasets: False)
     assert "dataset: it is not on S3 yet" in plan("sysbench_ec2", *there)
 
 

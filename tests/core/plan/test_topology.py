@@ -14,6 +14,7 @@ from benchlab.errors import SpecError
 from benchlab.home import Home, find
 from benchlab.plan import topology
 from benchlab.plan.topology import Ec2Topology
+from benchlab.targets import rented
 from benchlab.targets.ec2.regions import known_regions
 from tests.builders import plans
 
@@ -247,7 +248,7 @@ def test_tiup_s_mirror_is_the_topology_s_or_this_machine_s(
         monkeypatch.setenv("TIUP_MIRRORS", here)
     found = plans.ec2_topology().model_copy(update={"tiup_mirror": written})
     assert topology.mirror_of(found) == used
-    lines = targets.by_name()["ec2"].arrangements(HOME, found)[2:]
+    lines = rented.Target.arrangements(HOME, found)[2:]
     assert all("secret" not in line for line in lines)
     assert bool(lines) == bool(here)
     assert not lines or (used or "not an http(s) address without a login") in lines[0]

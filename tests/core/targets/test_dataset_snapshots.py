@@ -26,7 +26,7 @@ from benchlab.hosts.fleet import Fleet
 from benchlab.plan import versions
 from benchlab.plan.report_type import Side
 from benchlab.results.store import Store
-from benchlab.targets.dataset_snapshots import DatasetSnapshot
+from benchlab.targets.dataset_snapshots import DatasetSnapshot, KeptDatasets
 from benchlab.targets.fleet import FleetTarget
 from benchlab.targets.target import Say, Taken
 from tests.builders import campaigns, plans
@@ -105,9 +105,17 @@ class Rented(FleetTarget):
         return Fleet(())
 
     @property
-    def region(self) -> str:
-        """The bucket's region."""
-        return REGION
+    def datasets(self) -> KeptDatasets:
+        """In the bucket."""
+        return KeptDatasets(
+            self.spec,
+            self.plan,
+            self.state,
+            self.access,
+            REGION,
+            self.client_program,
+            self._cluster,
+        )
 
     @classmethod
     def return_hosts(cls, taken: Taken) -> str:
@@ -180,13 +188,13 @@ def target(
 
 def prepare(made: Rented, *checksums: str) -> list[str | None]:
     """What the stages of a campaign ask a target to do, in their order; what keeping said."""
-    if made.dataset_source() != "load":
-        for side in made.sides_to_load():
-            made.save_dataset(side)
+    if made.datasets.source() != "load":
+        for side in made.datasets.sides_to_load():
+            made.datasets.save(side)
         for side in made.sides:
-            made.load_dataset(side)
+            made.datasets.restore(side)
     both = checksums or ("t:1:1+5", "t:1:1+6")
-    return [made.keep_dataset(side, text) for side, text in zip(made.sides, both, strict=True)]
+    return [made.datasets.keep(side, text) for side, text in zip(made.sides, both, strict=True)]
 
 
 def keys(s3: Any) -> list[str]:
@@ -197,8 +205,8 @@ def keys(s3: Any) -> list[str]:
 def test_one_dataset_serves_both_versions_and_all_later_campaigns(folder: Path, s3: Any) -> None:
     """The older side takes it, is deployed anew, and both are restored; then nobody loads again."""
     first = target(folder, s3, "c1")
-    assert first.dataset_source() == "new snapshot"
-    assert first.sides_to_load() == ["baseline"]
+    assert first.datasets.source() == "new snapshot"
+    assert first.datasets.sides_to_load() == ["baseline"]
     assert prepare(first) == [None, None]
     assert first.log == [
         "save baseline",
@@ -208,9 +216,9 @@ def test_one_dataset_serves_both_versions_and_all_later_campaigns(folder: Path, 
     ]
     (note,) = [key for key in keys(s3) if key.endswith(".json")]
     second = target(folder, s3, "c2", baseline="v5.2.0", candidate="v5.4.0")
-    assert second.dataset_source() == "snapshot"
-    assert second.datasets_are_kept()
-    assert second.sides_to_load() == []
+    assert second.datasets.source() == "snapshot"
+    assert second.datasets.are_kept()
+    assert second.datasets.sides_to_load() == []
     assert prepare(second) == [None, None]
     assert second.log == ["restore baseline", "restore candidate"]
     assert len({*first.urls, *second.urls}) == 1
@@ -221,7 +229,7 @@ def test_one_dataset_serves_both_versions_and_all_later_campaigns(folder: Path, 
 def test_the_older_side_takes_the_dataset_whichever_side_it_is(folder: Path, s3: Any) -> None:
     """Also where the candidate is the older version; v5.10 is newer than v5.9."""
     made = target(folder, s3, "c1", baseline="v5.10.0", candidate="v5.9.3")
-    assert made.sides_to_load() == ["candidate"]
+    assert made.datasets.sides_to_load() == ["candidate"]
     prepare(made)
     assert made.log[:2] == ["save candidate", "restore baseline"]
     assert made.log[2:] == ["deploy candidate", "restore candidate"]
@@ -233,8 +241,8 @@ def test_a_snapshot_of_a_newer_version_is_replaced_and_never_restored(
     """BR fills newer clusters only; the next campaigns then use the older one."""
     prepare(target(folder, s3, "c1", baseline="v5.3.0", candidate="v5.4.0"))
     older = target(folder, s3, "c2", baseline="v5.2.4", candidate="v5.4.0")
-    assert not older.datasets_are_kept()
-    assert older.dataset_source() == "new snapshot"
+    assert not older.datasets.are_kept()
+    assert older.datasets.source() == "new snapshot"
     prepare(older)
     third = target(folder, s3, "c3", baseline="v5.3.0", candidate="v5.4.0")
     prepare(third)
@@ -254,7 +262,7 @@ def test_sides_that_store_rows_in_another_form_have_a_dataset_each(
 ) -> None:
     """New collations from v6.0 on, other clustered indexes: BR would refuse them, or break them."""
     made = target(folder, s3, "c1", parameters=parameters, **sides)
-    assert made.sides_to_load() == ["baseline", "candidate"]
+    assert made.datasets.sides_to_load() == ["baseline", "candidate"]
     prepare(made, "t:1:1+5", "t:2:2+5")
     assert len(set(made.urls)) == 2
     assert len([key for key in keys(s3) if key.endswith(".json")]) == 2
@@ -265,13 +273,13 @@ def test_settings_that_do_not_change_stored_rows_share_a_dataset(folder: Path, s
     prepare(target(folder, s3, "c1", parameters={"": {"tidb_enable_clustered_index": 1}}))
     same = {"tidb_enable_clustered_index": "ON", "log.level": "error", "tidb_enable_1pc": 1}
     again = target(folder, s3, "c2", parameters={"": same})
-    assert again.dataset_source() == "snapshot"
+    assert again.datasets.source() == "snapshot"
 
 
 def kept_by(folder: Path, s3: Any, client: str, fields: Mapping[str, Any]) -> Rented:
     """A campaign that loaded with this client, and kept what it loaded."""
     made = target(folder, s3, f"kept-by-{client}", client=client, fields=fields)
-    assert made.dataset_source() == "new snapshot"
+    assert made.datasets.source() == "new snapshot"
     assert prepare(made) == [None, None]
     return made
 
@@ -285,21 +293,21 @@ def test_what_another_client_loaded_is_not_restored(
 ) -> None:
     """Each client generates different rows; what this one loads is kept as well."""
     first = kept_by(folder, s3, "tiup", TPCC)
-    note = first._dataset("baseline").read_note()
+    note = first.datasets.place("baseline").read_note()
     assert note is not None
     assert (note["client_program"], note["version"]) == ("tiup", "v5.1.1")
     second = target(folder, s3, "c2", client=client, fields=TPCC)
-    assert second.dataset_source() == source
+    assert second.datasets.source() == source
     assert prepare(second) == [None, None]
-    assert target(folder, s3, "c3", client=client, fields=TPCC).dataset_source() == "snapshot"
+    assert target(folder, s3, "c3", client=client, fields=TPCC).datasets.source() == "snapshot"
 
 
 def test_rows_of_another_distribution_are_not_restored(folder: Path, s3: Any) -> None:
     """The indexed column is filled by the distribution that a report type chooses."""
     kept_by(folder, s3, "sysbench", {})
     chosen = {"client": {"rand_type": "special"}}
-    assert target(folder, s3, "c2", fields={}).dataset_source() == "snapshot"
-    assert target(folder, s3, "c3", fields=chosen).dataset_source() == "new snapshot"
+    assert target(folder, s3, "c2", fields={}).datasets.source() == "snapshot"
+    assert target(folder, s3, "c3", fields=chosen).datasets.source() == "new snapshot"
 
 
 def test_reading_the_notes_before_the_client_is_known_decides_nothing(
@@ -308,9 +316,9 @@ def test_reading_the_notes_before_the_client_is_known_decides_nothing(
     """Before hosts are rented the workload's first client is assumed; it may be another one."""
     kept_by(folder, s3, "tiup", TPCC)
     made = target(folder, s3, "c2", fields=TPCC)
-    assert made.datasets_are_kept()
+    assert made.datasets.are_kept()
     made.client_program = "embedded"
-    assert made.dataset_source() == "new snapshot"
+    assert made.datasets.source() == "new snapshot"
 
 
 def test_every_process_of_a_campaign_knows_which_client_was_chosen(tmp_path: Path) -> None:
@@ -329,31 +337,31 @@ def test_notes_of_earlier_releases_are_not_read(folder: Path, s3: Any) -> None:
         s3.put_object(
             Bucket="datasets", Key=f"small/sysbench/{version}-3d32fa187ce4.json", Body=note
         )
-    assert target(folder, s3, "c1").dataset_source() == "new snapshot"
+    assert target(folder, s3, "c1").datasets.source() == "new snapshot"
 
 
 def test_an_interrupted_save_does_not_hinder_later_ones(folder: Path, s3: Any) -> None:
     """BR refuses its place from then on: every later save has a place of its own."""
     first = target(folder, s3, "c1")
-    assert first.dataset_source() == "new snapshot"
+    assert first.datasets.source() == "new snapshot"
     first.brs["baseline"].cut_off = True
     with pytest.raises(EngineError, match="connection reset"):
-        first.save_dataset("baseline")
+        first.datasets.save("baseline")
     assert [key for key in keys(s3) if key.endswith(".json")] == []
-    assert first.sides_to_load() == ["baseline"]
+    assert first.datasets.sides_to_load() == ["baseline"]
     first.brs["baseline"].cut_off = False
     assert prepare(first) == [None, None]
-    assert target(folder, s3, "c2").dataset_source() == "snapshot"
+    assert target(folder, s3, "c2").datasets.source() == "snapshot"
 
 
 def test_a_dataset_that_cannot_be_saved_is_loaded_on_all_sides(folder: Path, s3: Any) -> None:
     """The decision is kept for every process of the campaign, and nothing is compared."""
     first = target(folder, s3, "c1")
-    assert first.dataset_source() == "new snapshot"
-    first.load_instead()
+    assert first.datasets.source() == "new snapshot"
+    first.datasets.load_instead()
     again = target(folder, s3, "c1")
-    assert again.dataset_source() == "load"
-    assert again.sides_to_load() == again.sides
+    assert again.datasets.source() == "load"
+    assert again.datasets.sides_to_load() == again.sides
     assert prepare(again) == [None, None]
     assert keys(s3) == []
 
@@ -361,16 +369,16 @@ def test_a_dataset_that_cannot_be_saved_is_loaded_on_all_sides(folder: Path, s3:
 def test_a_bucket_that_is_gone_does_not_end_a_campaign_that_restored(folder: Path, s3: Any) -> None:
     """Both sides hold the rows; only the next campaign loses time. They are still compared."""
     made = target(folder, s3, "c1")
-    made.dataset_source()
-    made.save_dataset("baseline")
+    made.datasets.source()
+    made.datasets.save("baseline")
     for key in keys(s3):
         s3.delete_object(Bucket="datasets", Key=key)
     s3.delete_bucket(Bucket="datasets")
-    said = made.keep_dataset("baseline", "t:1:1+5")
+    said = made.datasets.keep("baseline", "t:1:1+5")
     assert said is not None
     assert "NoSuchBucket" in said
     with pytest.raises(TargetError, match="t has 1:2 instead of 1:1"):
-        made.keep_dataset("candidate", "t:1:2+5")
+        made.datasets.keep("candidate", "t:1:2+5")
 
 
 def test_a_client_that_cannot_be_made_is_an_error_that_names_the_note() -> None:
@@ -399,7 +407,7 @@ def test_a_campaign_with_a_version_without_br_loads_and_keeps_nothing(
 ) -> None:
     """Both sides then have the same layout, that of a load."""
     made = target(folder, s3, "c1", baseline="v3.0.20")
-    assert made.dataset_source() == "load"
+    assert made.datasets.source() == "load"
     assert prepare(made) == [None, None]
     assert (made.log, keys(s3)) == ([], [])
 
@@ -413,7 +421,7 @@ def test_a_restored_dataset_that_differs_ends_the_campaign(folder: Path, s3: Any
         prepare(second, "a:1:1+7 t:1:1+7", "a:1:1+8 t:1:2+8")
     said = str(caught.value)
     assert said.startswith(f"candidate: what was restored from {first.urls[0]} ")
-    assert second._dataset("candidate").note in said
+    assert second.datasets.place("candidate").note in said
     assert "t has 1:2 instead of 1:1;" in said
 
 
@@ -427,13 +435,13 @@ def test_all_sides_use_the_note_that_was_there_when_it_was_decided(folder: Path,
     """A campaign that replaces it meanwhile changes nothing."""
     prepare(target(folder, s3, "c1"))
     made = target(folder, s3, "c2")
-    made.dataset_source()
-    made.load_dataset("baseline")
+    made.datasets.source()
+    made.datasets.restore("baseline")
     other = target(folder, s3, "c3", baseline="v5.0.0")
     prepare(other, "t:9:9+1", "t:9:9+2")
-    made.load_dataset("candidate")
+    made.datasets.restore("candidate")
     assert len(set(made.urls)) == 1
-    assert made.keep_dataset("candidate", "t:1:1+9") is None
+    assert made.datasets.keep("candidate", "t:1:1+9") is None
 
 
 @pytest.mark.parametrize(
@@ -447,7 +455,7 @@ def test_all_sides_use_the_note_that_was_there_when_it_was_decided(folder: Path,
 def test_a_note_without_a_place_or_version_is_refused(folder: Path, s3: Any, text: str) -> None:
     """Before anything is rented; the error names the note and says what to do."""
     made = target(folder, s3, "c1")
-    key = urlsplit(made._dataset("baseline").note).path[1:]
+    key = urlsplit(made.datasets.place("baseline").note).path[1:]
     s3.put_object(Bucket="datasets", Key=key, Body=text.encode())
     with pytest.raises(TargetError, match=r"does not say where the dataset is.*delete it"):
-        made.dataset_source()
+        made.datasets.source()

@@ -50,7 +50,8 @@ def checked(
         return told if "df --output" in asked else "1000000" if "ulimit" in asked else ""
 
     host = FleetHost("h1", (role,), "10.0.0.1", "", "admin", "", Path("/data"))
-    target.rehearse_on({"h1": fakes.FakeExecutor(answer)}, Fleet((host,)))
+    target.fleet = Fleet((host,))
+    target._executors = {"h1": fakes.FakeExecutor(answer)}
     target.preflight()
 
 

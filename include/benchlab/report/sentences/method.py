@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from benchlab import targets
 from benchlab.analysis.verdict.decision import ALPHA
 from benchlab.language.names import items, plain
 from benchlab.language.numbers import MISSING
@@ -93,7 +92,7 @@ def _deploy(report: Report) -> str:
         engine=report.engine_title,
         **versions,
         where="tiup" if with_tiup else _where(report),
-        loaded="together" if targets.by_name()[report.plan.target].loads_together else "apart",
+        loaded="together" if report.plan.can.loads_together else "apart",
     )
     if not report.plan.first_ports:
         return deployed
