@@ -108,7 +108,7 @@ def _aws_client(service: str, region: str) -> Any:
     except (AirflowException, BotoCoreError, ClientError, ValueError) as error:
         # A role may be assumed for it.
         raise TargetError(
-            f"Connection {AWS_CONNECTION_ID}: no client of {service} in {region}: {error}"
+            f"Connection {AWS_CONNECTION_ID}: no client for {service} in {region}: {error}"
         ) from error
 
 

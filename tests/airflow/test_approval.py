@@ -160,7 +160,7 @@ say(state())
 """,
     )
     assert lines == [
-        "AirflowFailException: nobody has approved it within 3 days; nothing was rented",
+        "AirflowFailException: nobody approved it within 3 days; nothing was rented",
         "failed",
     ]
 

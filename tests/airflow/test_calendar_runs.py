@@ -396,7 +396,7 @@ say(plan(run(LATEST, "scheduled", LATEST + 21 * day), campaign="e", overrides=[
     missed, *others = planned(airflow_env, tmp_path, code)
     assert missed == (
         "skipped: 2025-02-04 00:00 was 21 days past when this run started, and "
-        "schedule.catchup_days is 4; a backfill runs it all the same"
+        "schedule.catchup_days is 4; a backfill runs it anyway"
     )
     assert others == ["12"] * 4
 

@@ -54,7 +54,7 @@ def test_without_tiup_the_dag_is_green_and_says_so(
 ) -> None:
     """With one whose mirror is out of reach, or a calendar that cannot be written, it is red."""
     _, said, _ = run(airflow_env, tmp_path, tmp_path / "none")
-    assert said.startswith("there is no `tiup` on this machine")
+    assert said.startswith("`tiup` is neither on the PATH")
     tiup_list.install(tmp_path / "bin", [], "dial tcp: no such host")
     _, said, _ = run(airflow_env, tmp_path, tmp_path / "bin")
     assert said.startswith("UnavailableError `tiup list tidb` failed: ")

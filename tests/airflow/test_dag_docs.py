@@ -77,5 +77,5 @@ def test_a_report_type_that_does_not_validate_gets_no_page(project: Path) -> Non
     report.write_text(report.read_text().replace("rounds: 6", "rouns: 6"))
     done = dag_docs(project)
     assert done.returncode == 1
-    assert "sysbench_local.yaml does not validate" in done.stderr
+    assert "sysbench_local.yaml is not valid" in done.stderr
     assert not (project / PAGE).exists()

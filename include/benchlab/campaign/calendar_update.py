@@ -17,8 +17,8 @@ from benchlab.plan.releases import Merged
 from benchlab.plan.versions import Release
 
 NO_TIUP = (
-    "there is no `tiup` on this machine, on the PATH or in TIUP_HOME, so that nobody was asked for "
-    "new releases; `benchlab releases update FILE.csv` adds a list"
+    "`tiup` is neither on the PATH nor in TIUP_HOME, so new releases could not be looked up; "
+    "`benchlab releases update FILE.csv` adds a list"
 )
 _SHOWN = 10
 
@@ -65,11 +65,11 @@ def _added(merged: Merged) -> Iterator[str]:
 def _left(differing: Sequence[str], others: Sequence[str]) -> Iterator[str]:
     if differing:
         yield (
-            "TiUP's mirror got these on other days (in parentheses), and the calendar's stay: "
-            f"{_some(differing)}"
+            "TiUP's mirror has other days for these (in parentheses); the calendar keeps its "
+            f"own: {_some(differing)}"
         )
     if others:
-        yield f"left out, because they are no releases: {_some(others)}"
+        yield f"left out, because they are not releases: {_some(others)}"
 
 
 def _some(names: Sequence[str]) -> str:

@@ -45,10 +45,10 @@ def wait(
     waited = False
     while busy := _busy(executors, most):
         if time.monotonic() - begin >= limit_s:
-            _say(say, "warning", f"{busy}; trials are measured nevertheless, and may be invalid")
+            _say(say, "warning", f"{busy}; trials are measured anyway, and may be invalid")
             return
         if not waited:
-            _say(say, "wait for calm", f"{busy}; it is waited for, at most {limit_s:.0f} s")
+            _say(say, "wait for calm", f"{busy}; waiting until they end, at most {limit_s:.0f} s")
             waited = True
         time.sleep(ASK_AGAIN_S)
     if waited:
@@ -65,6 +65,6 @@ def _busy(executors: Mapping[str, Executor], most: float) -> str:
     found = metrics.other_work(executors)
     shares = {host: share for host, share in found.items() if share is not None and share > most}
     return ", ".join(
-        f"other programs use {share:.0%} of the CPU of {host} ({most:.0%} are allowed)"
+        f"other programs use {share:.0%} of the CPU of {host} ({most:.0%} is allowed)"
         for host, share in shares.items()
     )

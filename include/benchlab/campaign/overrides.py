@@ -42,9 +42,8 @@ def override(spec: ReportSpec, overrides: Mapping[str, Any]) -> ReportSpec:
     changed = spec.with_overrides(dotted)
     if _sources(changed) - _sources(spec):
         raise SpecError(
-            "builds: a file or command of this machine, an address that it fetches and the sha256 "
-            "that it must have are written in the report type's file only; the commit of a build "
-            "can be changed here, and its version"
+            "builds: source, command and sha256 can be changed in the report type's file only; "
+            "here, a build's version and commit can be"
         )
     return fit.check(changed, where="")
 

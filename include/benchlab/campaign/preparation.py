@@ -221,8 +221,7 @@ class Deployments:
         for table, rows in self.target.engine(side).row_counts(list(wanted)).items():
             if wanted[table] not in (None, rows):
                 raise TargetError(
-                    f"{side}: {table} holds {rows} rows after the load, {wanted[table]} were asked "
-                    "for"
+                    f"{side}: {table} holds {rows} rows after the load, expected {wanted[table]}"
                 )
 
     def analyze(self, side: Side) -> None:
@@ -269,7 +268,9 @@ class Deployments:
         if (check := self.workload.CONSISTENCY) is None:
             return ()
         if moment == "last trial" and not self.state.read().side(side).measured:
-            self.note("prepare", f"check after {moment} {side}", "its data are of no trial")
+            self.note(
+                "prepare", f"check after {moment} {side}", "no trial has finished on its data"
+            )
             return ()
         self._begin(f"check after {moment}", side)
         with self._watched(f"check after {moment}", side):
@@ -286,7 +287,7 @@ class Deployments:
         if moment == "load" and (faults := [str(met.fault) for met in found if met.violations]):
             raise TargetError(
                 f"{side}: the loaded dataset is not consistent: {'; '.join(faults)}; nothing can "
-                "be measured on it: load it again, and if it is so again, with another client"
+                "be measured on it: load it again; if that does not help, use another client"
             )
         return found
 
@@ -321,8 +322,8 @@ class Deployments:
         needed = minutes_with_end(self.plan.steps, phase, side, number)
         if spending is not None and not spending.allows(needed):
             raise TargetError(
-                f"{phase} {side}: {spending} are spent, and with giving the hosts back it takes "
-                f"about {needed:.0f} min, more than the {spending.minutes_left:.0f} min until "
+                f"{phase} {side}: {spending} spent; with giving the hosts back it takes about "
+                f"{needed:.0f} min, more than the {spending.minutes_left:.0f} min until "
                 + ("budget.limit is reached" if spending.ends_by_limit else "they end themselves")
             )
         self.target.acquire(self.campaign.origin)

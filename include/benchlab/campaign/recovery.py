@@ -70,7 +70,7 @@ class Recovery:
             raise
         if done is None:
             why = "; ".join(f"{name}: {reason}" for name, reason in pending.hosts.items())
-            self.money.stop("lost", f"hosts were lost and are not replaced any more: {why}")
+            self.money.stop("lost", f"hosts were lost and are no longer replaced: {why}")
             return False
         self.store.add_to_environment(self.campaign.id, REPLACED, self.told())
         self._note("provision", "replaced", ", ".join(done.hosts))

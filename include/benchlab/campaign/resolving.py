@@ -220,8 +220,8 @@ class Resolver:
         """
         if on < datetime.now(UTC).date() - NIGHTLY_LASTS:
             raise NoReleaseError(
-                f"{NIGHTLY} on {on}: the nightly of a past day cannot be had any more: each "
-                "overwrites the one before; name a build that was kept (`benchlab builds`)"
+                f"{NIGHTLY} on {on}: the nightly of a past day is no longer available: each "
+                "overwrites the one before; name a kept build (`benchlab builds`)"
             )
         owner = engines.by_name()[engine]
         try:

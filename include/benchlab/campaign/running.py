@@ -58,7 +58,7 @@ def _engine(spec: ReportSpec, reported: set[str]) -> str:
     (engine,) = found
     if engine not in spec.deployable_engines:
         raise SpecError(
-            f"engine: {spec.engine}: the server calls itself {said}: write {engine}, which "
-            f"{engines.by_name()[engine].title} is measured as, with an entry under `engines`"
+            f"engine: {spec.engine}: the server calls itself {said}: write {engine}, as which "
+            f"{engines.by_name()[engine].title} is measured, with an entry under `engines`"
         )
     return engine

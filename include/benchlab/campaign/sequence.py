@@ -355,7 +355,7 @@ class TrialSequence:
             why = "; ".join(map(str, latest[-1].reasons))
             raise NotMeasuredError(
                 f"the last {TRIES} trials could not be executed, so no more are tried: fix what "
-                f"the last error says and run the campaign again: {why}"
+                f"the last error names, then run the campaign again: {why}"
             )
 
     def setup(self, planned: PlannedTrial) -> TrialSetup:

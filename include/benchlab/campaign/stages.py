@@ -144,8 +144,8 @@ class CampaignRun(StoredCampaign):
         """
         if not re.fullmatch(ID, campaign):
             raise SpecError(
-                f"campaign id {campaign!r}: letters, digits, `_`, `.` and `-` only, at most 150 of "
-                "them, the first a letter or digit: it names files"
+                f"campaign id {campaign!r}: letters, digits, `_`, `.` and `-` only, at most 150 "
+                "of them, the first a letter or digit; it becomes a file name"
             )
         spec = lua_script.pinned(home.project, builds.pinned(home, resolved.spec, access))
         resolved = replace(resolved, spec=spec)
@@ -178,7 +178,8 @@ class CampaignRun(StoredCampaign):
         kept = [name for name in JUDGED if getattr(run.spec, name) != getattr(spec, name)]
         if kept:
             note = (
-                f"it keeps what it began with; the report type has changed since: {', '.join(kept)}"
+                "it keeps the fields that it began with, though the report type has changed "
+                f"them: {', '.join(kept)}"
             )
             run.note("plan", "warning", note=note)
         for warning in planned.warnings:
@@ -418,8 +419,8 @@ class CampaignRun(StoredCampaign):
         campaign, state = self.campaign.id, self.store.campaign(self.campaign.id).state
         if self.state.read().stage == "complete":
             raise SpecError(
-                f"campaign {campaign} is complete, and nothing of it is measured again: start "
-                f"another one. `benchlab publish {campaign}` publishes its report anew"
+                f"campaign {campaign} is complete and is not measured again: start another one. "
+                f"`benchlab publish {campaign}` publishes its report again"
             )
         # Refused when it registered, for want of credentials or a quota: nothing was rented.
         refused = state == "failed" and fleet_files.rented_nothing(self.directory)
@@ -427,7 +428,7 @@ class CampaignRun(StoredCampaign):
             raise SpecError(
                 f"campaign {campaign} has ended ({state}), and hosts are not rented for it "
                 f"again: start another one. `benchlab publish {campaign}` publishes its report "
-                "anew"
+                "again"
             )
 
     @property

@@ -268,8 +268,8 @@ class StateFile:
             return RunState()
         except (OSError, ValueError) as error:
             raise StoreError(
-                f"{self.path}: is not the state of a campaign: remove it, and run the campaign "
-                "again by its id: what it has measured is in the store"
+                f"{self.path}: cannot be read as the state of a campaign: remove it, and run the "
+                "campaign again with its id; its results are in the store"
             ) from error
 
     def to(self, transition: str, side: Side | None = None, **facts: Any) -> RunState:

@@ -78,4 +78,4 @@ class StepClock:
                 number = max(deployments, default=1) if step in _OF_DEPLOYMENTS else 1
                 of.store.set_step_time(of.campaign.id, where, of.plan.engine, took, number)
         except BenchlabError as error:  # no campaign fails for the estimates of later ones
-            of.note("plan", "warning", f"what steps took is not kept: {error}")
+            of.note("plan", "warning", f"how long steps took is not kept: {error}")

@@ -212,9 +212,8 @@ class StoredCampaign:
         if FILES in lacking:
             raise NotMeasuredError(
                 f"{self.campaign.id}: everything has been measured, but the report was not "
-                f"published; `{again}` does it, "
-                f"`benchlab render {self.campaign.id}` prints it"
-                + "".join(f"\n{sentence}" for sentence in doubts)
+                f"published; `{again}` publishes it, `benchlab render {self.campaign.id}` prints "
+                "it" + "".join(f"\n{sentence}" for sentence in doubts)
             )
         if doubts:
             raise NotMeasuredError(
@@ -225,7 +224,7 @@ class StoredCampaign:
         verdicts = (f"{name}: {verdict}" for name, verdict in _verdicts(outcome).items())
         self.note("verdict", ", ".join(verdicts) or "one version was measured: there is none")
         recorded = self._record.faults()
-        faults = {place: recorded.get(place, "it was not tried") for place in lacking}
+        faults = {place: recorded.get(place, "it has not been tried") for place in lacking}
         if EVIDENCE in recorded:
             faults[EVIDENCE] = recorded[EVIDENCE]
         if faults:

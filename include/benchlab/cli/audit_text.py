@@ -33,7 +33,9 @@ def _page(audit: Audit) -> Iterator[RenderableType]:
     yield Text(f"{plain(report.source)}: {plain(report.title)}", style="bold")
     yield Text(_extent(audit))
     if not audit.findings and not any(workload.rows for workload in report.workloads):
-        yield Text("no row of figures was understood: nothing could be recomputed", style="yellow")
+        yield Text(
+            "no row of figures was understood, so nothing could be recomputed", style="yellow"
+        )
     elif not audit.findings:
         yield Text("no findings", style="green")
     else:

@@ -32,7 +32,7 @@ NOT_NAMED = 2
 # Fields that the arguments already set, so that --set may not.
 _ASKED = frozenset({*SIDES, "workloads"})
 
-Good = Annotated[str, typer.Argument(help="the older release, as it was before the change")]
+Good = Annotated[str, typer.Argument(help="the older release, from before the change")]
 Bad = Annotated[str, typer.Argument(help="the newer one, which has the change")]
 Report = Annotated[
     str, typer.Option("--report", help="a report type: its name, or the path of its YAML")
@@ -44,8 +44,8 @@ Kinds = Annotated[
     str | None,
     typer.Option(
         metavar="KINDS",
-        help=f"releases in between that count, of {','.join(RELEASE_KINDS)}; "
-        f"else {','.join(FINAL)}",
+        help=f"releases in between that count, of {','.join(RELEASE_KINDS)}; default: "
+        f"{','.join(FINAL)}",
     ),
 ]
 Series = Annotated[
@@ -58,12 +58,12 @@ Approve = Annotated[
     bool,
     typer.Option(
         "--approve",
-        help="rent even where all campaigns together may cost more than is allowed, or where "
-        "GOOD or BAD is not in the calendar",
+        help="rent even if all campaigns together may cost more than is allowed, or if GOOD or "
+        "BAD is not in the calendar",
     ),
 ]
 OnlyPlan = Annotated[
-    bool, typer.Option("--plan", help="only show what is known and what the search may take")
+    bool, typer.Option("--plan", help="only show what is known and what the search may cost")
 ]
 
 
@@ -80,7 +80,7 @@ def bisect(
     plan: OnlyPlan = False,
     as_json: Json = False,
 ) -> None:
-    """Name the release that brought a change, with as few campaigns as possible.
+    """Find the release that introduced a change, with as few campaigns as possible.
 
     Campaigns in the store are not run again. Exit code 2 if no release is named: there is no
     change between the two, or it cannot be decided which release brought it.

@@ -18,7 +18,7 @@ app = typer.Typer()
 
 @app.command("builds")
 def list_builds(as_json: Json = False) -> None:
-    """List the builds that are kept on this machine, the newest first.
+    """List the kept builds of this machine, the newest first.
 
     Example: benchlab builds --json
     """

@@ -47,7 +47,7 @@ def list_releases(
     ] = None,
     on: Annotated[
         date | None,
-        typer.Option(parser=day, metavar="DAY", help="as of this day; else today"),
+        typer.Option(parser=day, metavar="DAY", help="as of this day; default: today"),
     ] = None,
     series: Annotated[
         str | None, typer.Option(metavar="SERIES", help="one series only: 6.5")
@@ -120,7 +120,7 @@ def update(
     if merged.calendar != before:
         calendars.write(merged.calendar, home.releases)
     for line in new.left_out:
-        print(f"left out: {plain(line)}: not a version that can be named")
+        print(f"left out: {plain(line)}: not a version that a report type can name")
     for release in merged.added:
         print(f"added: {_engine_of(release)}  {_line(release)}")
     for was, now in merged.changed:
@@ -180,9 +180,8 @@ def _refuse_bare(file: Path, added: Sequence[Release]) -> None:
         names = ", ".join(release.version.text for release in bare)
         engine = _engine_of(bare[0])
         raise SpecError(
-            f"{file}: {names}: without a leading v these are versions of {engine}; if that is what "
-            f"they are, give --engine {engine}, which takes a list of one engine; write TiDB's as "
-            "v6.5.0"
+            f"{file}: {names}: without a leading v these are versions of {engine}; if they are, "
+            f"give --engine {engine}; write TiDB's as v6.5.0"
         )
 
 

@@ -63,7 +63,7 @@ def list_campaigns(
         date | None, typer.Option(parser=day, metavar="DAY", help="started on this day or later")
     ] = None,
     tag: Annotated[str | None, typer.Option(metavar="TAG", help="with this tag")] = None,
-    limit: Annotated[int, typer.Option(min=0, help="so many, the latest; 0: all")] = 0,
+    limit: Annotated[int, typer.Option(min=0, help="at most this many, the latest; 0: all")] = 0,
     as_json: Json = False,
 ) -> None:
     """List the campaigns in the store, the latest first.
@@ -101,7 +101,7 @@ def list_campaigns(
 @_campaigns.command()
 def delete(
     campaign: CampaignId,
-    yes: Annotated[bool, typer.Option("--yes", help="without asking")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="do not ask for confirmation")] = False,
 ) -> None:
     """Remove a campaign from the store, with its raw outputs, its directory and its report.
 
@@ -126,7 +126,9 @@ def delete(
 
 def _confirm(campaign: str, trials: int, is_aa: bool) -> None:
     if not sys.stdin.isatty():
-        raise SpecError(f"campaigns delete {campaign}: nobody can be asked here; give --yes")
+        raise SpecError(
+            f"campaigns delete {campaign}: there is no terminal to confirm on; give --yes"
+        )
     used = " It is an A/A campaign: reports made from now on do without it." if is_aa else ""
     what = f"{campaign} has {trials} trials, whose figures would be lost.{used} Remove it?"
     typer.confirm(what, abort=True, err=True)
@@ -135,7 +137,7 @@ def _confirm(campaign: str, trials: int, is_aa: bool) -> None:
 @_campaigns.command()
 def note(
     campaign: CampaignId,
-    text: Annotated[str, typer.Argument(help="what to say of it; empty: no note any more")],
+    text: Annotated[str, typer.Argument(help="the note; an empty one removes it")],
 ) -> None:
     """Keep a note on a campaign, for the list of campaigns; its report stays as it is.
 
@@ -150,7 +152,7 @@ def note(
 def tag(
     campaign: CampaignId,
     tags: Annotated[list[str], typer.Argument(metavar="TAG...", help="words to find it by")],
-    remove: Annotated[bool, typer.Option("--remove", help="take these tags away")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="remove these tags")] = False,
 ) -> None:
     """Give a campaign tags, by which `benchlab campaigns --tag` lists it.
 

@@ -51,7 +51,7 @@ def compare(
     ] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(help="with --trials: the smallest change that counts, in %; 2 if not given"),
+        typer.Option(help="with --trials: the smallest change that counts, in %; default: 2"),
     ] = None,
     as_json: Json = False,
     form: Annotated[
@@ -114,7 +114,7 @@ def calibrate(
     ] = [],  # noqa: B006
     detect: Annotated[
         float | None,
-        typer.Option(metavar="PCT", help="the slowdown to be found; else 1.5 thresholds"),
+        typer.Option(metavar="PCT", help="the slowdown to be found; default: 1.5 thresholds"),
     ] = None,
     as_json: Json = False,
     picture: Annotated[
@@ -122,7 +122,7 @@ def calibrate(
         typer.Option(metavar="FILE", help="draw how often each slowdown is found, as .svg"),
     ] = None,
 ) -> None:
-    """Show from A/A campaigns how often verdicts err, how small a change is found, what finds more.
+    """Show from A/A campaigns how often verdicts err, what change is found, and what finds more.
 
     `benchlab run REPORT --set sides=same` makes an A/A campaign. Five or more, each deployed and
     loaded on its own, show how much deployments differ.

@@ -111,7 +111,7 @@ def _rented(home: Home, name: str | None) -> dict[str, Ec2Topology]:
     rented = {stem: topologies.on_ec2(one) for stem, one in found.items()}
     if not any(rented.values()):
         which = f"topology {name} rents nothing" if name else f"no topology in {folder} rents"
-        raise SpecError(f"{which} on EC2, so that there is nothing to ask AWS about")
+        raise SpecError(f"{which} on EC2, so there is nothing to ask AWS about")
     return {stem: one for stem, one in rented.items() if one is not None}
 
 
@@ -215,11 +215,11 @@ def _aws(specs: list[ReportSpec]) -> Iterator[Check]:
         yield Check("aws", False, str(error))
         return
     detail = (
-        f"boto3 finds credentials ({found}); AWS was not asked"
+        f"boto3 finds credentials ({found}); AWS itself was not asked"
         if found
-        else "boto3 finds no credentials (environment, profile, the machine's role), and "
-        f"{', '.join(wanting)} cannot be run from the command line; Airflow may have them in its "
-        "Connection benchlab_aws"
+        else "boto3 finds no credentials (environment, profile, the machine's role), so "
+        f"{', '.join(wanting)} cannot be run from the command line; Airflow may have them "
+        "in its Connection benchlab_aws"
     )
     yield Check("aws", found is not None, detail)
 
@@ -272,7 +272,7 @@ def _calendar(home: Home, specs: list[ReportSpec]) -> Iterator[Check]:
         recent = age is not None and age <= STALE
         if not recent:
             detail += (
-                f"; none in the last {STALE.days // 7} weeks, so that {', '.join(sorted(reports))} "
+                f"; none in the last {STALE.days // 7} weeks, so {', '.join(sorted(reports))} "
                 "may miss new ones"
             )
         source = "--from tiup" if engine == "tidb" else f"FILE.csv --engine {engine}"
@@ -298,8 +298,9 @@ def _steadiness() -> Check:
     detail = f"what its cores compute in half a second varied by {found:.1%}"
     if found > STEADY:
         detail += (
-            ", though nothing else was at work here; it may share its cores with other machines. "
-            "Intervals will be wide: take more rounds, or a machine that shares no cores"
+            ", though nothing else was running here; it may share its cores with other "
+            "machines. Intervals will be wide: use more rounds, or a machine that shares no "
+            "cores"
         )
     return Check("cpu steadiness", found <= STEADY, detail)
 
@@ -314,11 +315,14 @@ def _cpu(home: Home, executors: Mapping[str, Executor]) -> Check:
         return Check("gates", False, str(error), blocks=True)
     ((host, busy),) = metrics.other_work(executors).items()
     if busy is None:
-        return Check("cpu", False, f"{host} does not say how busy it is (/proc/stat)")
+        return Check("cpu", False, f"{host} does not report how busy it is (/proc/stat)")
     calm = most is None or busy <= most
     detail = f"{busy:.0%} of it was in use within a second"
     if not calm:
-        detail += f"; trials beside more than {most:.0%} are invalid: `top` shows what it is"
+        detail += (
+            f"; trials alongside more than {most:.0%} background load are invalid: `top` "
+            "shows what it is"
+        )
     return Check("cpu", calm, detail)
 
 

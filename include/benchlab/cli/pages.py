@@ -37,7 +37,7 @@ def import_pages(
     ] = "",
     as_json: Json = False,
 ) -> None:
-    """Read published reports into the store; one that is refused does not stop the others.
+    """Import published reports; one that is refused does not stop the others.
 
     A page is refused if a table of it is not understood: `benchlab audit` reads the others.
 

@@ -57,7 +57,8 @@ def show_plan(
     detect: Annotated[
         float | None,
         typer.Option(
-            metavar="PCT", help="the slowdown to be found at least cost; else 1.5 thresholds"
+            metavar="PCT",
+            help="the slowdown to be found at the lowest cost; default: 1.5 thresholds",
         ),
     ] = None,
     backfill: Annotated[

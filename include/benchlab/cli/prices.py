@@ -23,7 +23,7 @@ app.add_typer(_prices, name="prices")
 
 @_prices.callback()
 def list_prices(context: typer.Context) -> None:
-    """List the prices that plans are made with, and how old they are.
+    """List the prices that plans use, and how old they are.
 
     Example: benchlab prices
     """

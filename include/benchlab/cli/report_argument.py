@@ -28,7 +28,7 @@ Assignments = Annotated[
 OnDay = Annotated[
     date | None,
     typer.Option(
-        "--on", parser=day, metavar="DAY", help="version rules as of this day; else today"
+        "--on", parser=day, metavar="DAY", help="version rules as of this day; default: today"
     ),
 ]
 

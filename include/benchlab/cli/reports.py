@@ -48,7 +48,7 @@ def render(
     ] = None,
     layout: Annotated[
         Layout | None,
-        typer.Option(help="of a campaign's tables of results; if not given, the campaign's own"),
+        typer.Option(help="of a campaign's tables of results; default: the campaign's own"),
     ] = None,
 ) -> None:
     """Print a report in one format, rebuilt from the store, or write all its files.
@@ -76,13 +76,13 @@ def render(
 def publish(
     campaign: CampaignId,
     to: Annotated[
-        str, typer.Option(metavar="PUBLISHER", help="only there, beside files: s3, ...")
+        str, typer.Option(metavar="PUBLISHER", help="only to this publisher, beside files: s3, ...")
     ] = "",
     overrides: Annotated[
         list[str], typer.Option("--set", help="other destinations: publish=[{to: s3, bucket: ...}]")
     ] = [],  # noqa: B006
 ) -> None:
-    """Render a campaign's report again and bring it to its destinations; repeatable.
+    """Render a campaign's report again and publish it; repeatable.
 
     Example: benchlab publish CAMPAIGN --to s3
     """

@@ -190,7 +190,9 @@ def run(
     ] = False,
     wait: Annotated[
         bool,
-        typer.Option("--wait", help="wait while another campaign is at work there, not refuse"),
+        typer.Option(
+            "--wait", help="wait while another campaign is running there, instead of refusing"
+        ),
     ] = False,
     failing: FailOn = [],  # noqa: B006
 ) -> None:
@@ -231,7 +233,7 @@ def run(
 
 @app.command("give-back")
 def give_back(campaign: CampaignId) -> None:
-    """End a campaign wherever it runs, remove its data, and give its hosts and the machine back.
+    """End a campaign wherever it runs, remove its data, and give back its hosts and the machine.
 
     Example: benchlab give-back CAMPAIGN
     """
@@ -312,7 +314,7 @@ def _begun(spec: ReportSpec, store: Store, campaign: str) -> Campaign | None:
         if (wanted := asked.get(name))
     ):
         has = " and ".join(side.label for side in begun.plan.sides.values())
-        raise StoreError(f"campaign {campaign} is there already, with another plan: of {has}")
+        raise StoreError(f"campaign {campaign} exists already, with another plan: of {has}")
     return begun
 
 
@@ -323,6 +325,6 @@ def _refuse_unapproved(resolved: Resolved) -> None:
         limit = spec.budget.approve_above if spec.budget else 0
         raise SpecError(
             f"{spec.report}: about {planned.dollars:.2f} dollars in {planned.minutes / 60:.1f} "
-            f"hours, more than may be rented without approval ({limit:g}); see `benchlab plan`, "
+            f"hours, more than is allowed without approval ({limit:g}); see `benchlab plan`, "
             "then give --approve"
         )

@@ -20,7 +20,7 @@ app = typer.Typer()
 
 @app.command()
 def validate(reports: Annotated[list[Path], typer.Argument(help="YAML files")]) -> None:
-    """Check report types, topologies and notifications.yaml; names all faults.
+    """Check report types, topologies and notifications.yaml, and name every fault.
 
     Example: benchlab validate configs/reports/*.yaml
     """

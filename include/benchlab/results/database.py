@@ -19,13 +19,13 @@ from benchlab.results.rows import METADATA
 
 # What SQLite says of its file, and what a person can do.
 _SQLITE = {
-    "unable to open database file": "its file cannot be opened or made; see that this account may "
-    "write the file and its folder",
-    "attempt to write a readonly database": "its file cannot be written; give this account the "
-    "right to write the file and its folder",
+    "unable to open database file": "its file cannot be opened or created; give this account "
+    "write permission for the file and its folder",
+    "attempt to write a readonly database": "its file cannot be written; give this account "
+    "write permission for the file and its folder",
     "database or disk is full": "the disk is full",
-    "file is not a database": "its file is not a database of SQLite",
-    "database disk image is malformed": "its file is damaged; put a backup in its place",
+    "file is not a database": "its file is not an SQLite database",
+    "database disk image is malformed": "its file is damaged; restore a backup",
 }
 
 
@@ -116,7 +116,7 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(
-            f"results store: its folder {folder} cannot be made: {meaning_of(error)}; "
+            f"results store: its folder {folder} cannot be created: {meaning_of(error)}; "
             "BENCHLAB_HOME or BENCHLAB_STORE_URL names another"
         ) from error
 

@@ -48,8 +48,8 @@ def of(connection: Connection) -> str | None:
         return connection.scalar(sa.select(CURRENT.c.version_num))
     if taken := sorted(tables & METADATA.tables.keys()):
         raise StoreError(
-            f"{_store(connection)} has a table {taken[0]} that no release of Benchlab made: let "
-            "BENCHLAB_STORE_URL name another database, or move its file away"
+            f"{_store(connection)} has a table {taken[0]} that no release of Benchlab made: name "
+            "another database in BENCHLAB_STORE_URL, or move its file away"
         )
     return None
 
@@ -71,8 +71,8 @@ def refuse_others(connection: Connection, revision: str) -> None:
     newest = known()[-1]
     if revision in known()[:-1]:
         raise StoreError(
-            f"{_store(connection)} has revision {revision}, this Benchlab needs {newest}: end what "
-            "writes into it, then run `benchlab store upgrade`"
+            f"{_store(connection)} has revision {revision}, this Benchlab needs {newest}: stop "
+            "everything that writes to it, then run `benchlab store upgrade`"
         )
     if revision != newest:
         made_by = connection.scalar(sa.select(REVISIONS.c.benchlab).filter_by(revision=revision))
@@ -105,7 +105,10 @@ def upgrade(engine: Engine, say: Callable[[str], None]) -> None:
         if engine.dialect.name == "sqlite":
             say(f"{_store(connection)}: copied to {_copied(connection, before)}")
         else:
-            say(f"{_store(connection)}: have a backup of it: not copied, as it is on a server")
+            say(
+                f"{_store(connection)}: make a backup of it first; a store on a server is not "
+                "copied"
+            )
     with _one_transaction(engine) as connection:
         _migrate(connection)
         say(f"{_store(connection)}: upgraded from revision {before} to {newest}")
@@ -146,7 +149,7 @@ def _copied(connection: Connection, revision: str) -> Path:
         part.replace(copy)
     except (sqlite3.Error, OSError) as error:
         raise StoreError(
-            f"results store {file} is as it was: its copy {copy} cannot be written: {error}"
+            f"results store {file} was not changed: its copy {copy} cannot be written: {error}"
         ) from error
     return copy
 

@@ -118,7 +118,7 @@ class Store:
         differing = found.report_type.measured_otherwise(campaign.report_type)
         if differing or not found.plan.measures_as(campaign.plan):
             what = f": {'; '.join(differing)}" if differing else ""
-            raise StoreError(f"campaign {campaign.id} is there already, with another plan{what}")
+            raise StoreError(f"campaign {campaign.id} exists already, with another plan{what}")
         return False
 
     def campaign(self, campaign: str) -> Campaign:
@@ -159,7 +159,8 @@ class Store:
         if row is None:
             known = ", ".join(self.campaign_ids()[:5]) or "it is empty"
             raise StoreError(
-                f"no campaign {campaign!r} in {self.database.shown_url}; the latest there: {known}"
+                f"no campaign {campaign!r} in {self.database.shown_url}; the latest ones are: "
+                f"{known}"
             )
         return row
 

@@ -189,5 +189,5 @@ def _missed(spec: ReportSpec, run: Any) -> str | None:
         return None
     return (
         f"{run.logical_date:%Y-%m-%d %H:%M} was {late.days} days past when this run started, and "
-        f"schedule.catchup_days is {spec.schedule.catchup_days}; a backfill runs it all the same"
+        f"schedule.catchup_days is {spec.schedule.catchup_days}; a backfill runs it anyway"
     )

@@ -65,10 +65,10 @@ def _time_and_price(spec: ReportSpec) -> Iterator[str]:
         resolved = Resolver(home.find(), asks=Asks.NOBODY).resolve(Request(spec, today))
         plan = make(resolved, spec.report)
     except SpecError as error:  # the DAG is there for what it has begun; the plan refuses the rest
-        yield f"How long it takes is not known: {error}"
+        yield f"How long a run takes is not known: {error}"
         return
     price = f" and **{plan.dollars:.0f} dollars**" if plan.dollars else ""
-    yield f"As the form stands, a run takes about **{duration(plan.minutes)}**{price}."
+    yield f"With the form's defaults, a run takes about **{duration(plan.minutes)}**{price}."
     if resolved.undecided:
         left_open = "; ".join(map(str, resolved.undecided))
         yield f"**It cannot be run yet**, and **plan** refuses it: {left_open}"

@@ -75,8 +75,8 @@ def _invalid(path: Path, fault: str) -> DAG:
     name = "".join(char if char.isalnum() or char in "_-." else "_" for char in path.stem)
     with DAG(
         dag_id=f"invalid_spec_{name}",
-        description=f"{path.name} does not validate",
-        doc_md=f"`{path.name}` does not validate:\n\n```\n{fault}\n```\n",
+        description=f"{path.name} is not valid",
+        doc_md=f"`{path.name}` is not valid:\n\n```\n{fault}\n```\n",
         schedule=None,
         tags=["benchlab", "invalid_spec"],
     ) as dag:

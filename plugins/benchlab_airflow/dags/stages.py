@@ -245,7 +245,7 @@ def collect(begun: Begun) -> dict[str, Any] | None:
 def _told(work: CampaignRun, result: TrialResult | None) -> dict[str, Any] | None:
     if result is None:
         if stopped := work.sequence.money.stopped():
-            why = {"lost": "hosts were lost", "deployment": "the sides could not be deployed anew"}
+            why = {"lost": "hosts were lost", "deployment": "the sides could not be deployed again"}
             otherwise = f"another trial would pass the {stopped} of the hosts"
             log.warning("not measured: %s", why.get(stopped, otherwise))
         else:

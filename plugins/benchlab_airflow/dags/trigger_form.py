@@ -116,7 +116,7 @@ def form(spec: ReportSpec, before: str = "") -> dict[str, Param]:
             spec,
             "deployments",
             "Deployments",
-            "How often each side is deployed and loaded anew; the rounds are spread over them. Two "
+            "How often each side is deployed and loaded; the rounds are spread over them. Two "
             "deployments of one version differ as well.",
         )
         if compares
@@ -255,17 +255,17 @@ def _takes(schema: Mapping[str, Any], value: Any) -> bool:
 def _refuse_another_dag(own: ReportSpec, asked: ReportSpec) -> None:
     if asked.target != own.target:
         raise SpecError(
-            f"target: the DAG of {own.report} gives back what {own.target} has; for "
-            f"{asked.target} take another report type"
+            f"target: the DAG of {own.report} releases what the target {own.target} uses; for "
+            f"{asked.target} use another report type"
         )
     if len(asked.measured_sides) > most_sides(own):
         raise SpecError(
-            f"sides: the DAG of {own.report} prepares one version; for two take another report type"
+            f"sides: the DAG of {own.report} prepares one version; for two use another report type"
         )
     if workloads.workload_of(asked) is not workloads.workload_of(own):
         raise SpecError(
-            f"workloads: the DAG of {own.report} has the tasks of {', '.join(own.workloads)}; for "
-            f"{', '.join(asked.workloads)} take another report type"
+            f"workloads: the DAG of {own.report} has the tasks of {', '.join(own.workloads)}; "
+            f"for {', '.join(asked.workloads)} use another report type"
         )
 
 
@@ -276,8 +276,8 @@ def _refuse_raised(own: Budget | None, asked: Budget | None) -> None:
         limit, wanted = getattr(own, name), getattr(asked, name, math.inf)
         if wanted > limit:
             raise SpecError(
-                f"budget.{name}: {wanted:g} dollars are more than the {limit:g} of the report "
-                "type's file; a form can lower a budget, and who owns the file can raise it there"
+                f"budget.{name}: {wanted:g} dollars is more than the {limit:g} in the report "
+                "type's file; a form can only lower a budget, so raise it in the file"
             )
 
 
@@ -434,9 +434,9 @@ def _published(spec: ReportSpec) -> Param | None:
         None,
     )
     param.schema["description_md"] = (
-        "Take a published document's plan as it was. Airflow cannot fill in the fields below: a "
-        "field that you leave as it is has the document's value, one that you change is changed in "
-        "its plan.\n\n" + "\n".join(f"- {_values(plan)}" for plan in plans.values())
+        "Use a published document's plan as it was. Airflow cannot fill in the fields below: a "
+        "field that you leave as it is has the document's value, one that you change is changed "
+        "in its plan.\n\n" + "\n".join(f"- {_values(plan)}" for plan in plans.values())
     )
     return param
 

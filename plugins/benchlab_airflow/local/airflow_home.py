@@ -125,8 +125,8 @@ def refuse_unmappable(spec: ReportSpec, limit: int) -> None:
     """
     if spec.trial_count > limit:
         raise SpecError(
-            f"the plan has {spec.trial_count} trials, Airflow maps at most {limit} "
-            "([core] max_map_length): take fewer rounds, threads or workloads, or raise it"
+            f"the plan has {spec.trial_count} trials, Airflow maps at most {limit} ([core] "
+            "max_map_length): use fewer rounds, threads or workloads, or raise it"
         )
 
 

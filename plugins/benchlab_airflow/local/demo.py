@@ -147,7 +147,7 @@ def _prepare(report: str, assignments: list[str]) -> Demo:
                 f"this machine is held by {holder}. Wait for it; only if it is yours and no "
                 f"longer wanted, `benchlab give-back {holder.campaign}` ends it"
             )
-        print(f"{holder} did not end properly ({gone}); it is cleaned up, this run starts clean")
+        print(f"{holder} did not end properly ({gone}); it is cleaned up before this run starts")
     return Demo(here, resolved, overrides, started)
 
 

@@ -449,7 +449,7 @@ def _terminate(group: set[psutil.Process], patience_s: float) -> set[psutil.Proc
 def _port(text: str) -> int:
     """A port number from the command line."""
     if not text.isdecimal() or not 1 <= int(text) <= 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port; give a number up to 65535")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port; give a number from 1 to 65535")
     return int(text)
 
 

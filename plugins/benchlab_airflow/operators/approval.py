@@ -34,7 +34,7 @@ class CampaignApproval(ApprovalOperator):
 
         question = stages.question()
         if question is None:
-            self.log.info("the plan costs less than has to be approved")
+            self.log.info("the plan costs too little to need approval")
             return None
         self.body = question
         return super().execute(context)
@@ -53,7 +53,7 @@ class CampaignApproval(ApprovalOperator):
             who = (event.get("responded_by_user") or {}).get("name", "somebody")
             why = f"rejected by {who}"
             if isinstance(error, HITLTimeoutError):
-                why = f"nobody has approved it within {APPROVAL_DAYS} days"
+                why = f"nobody approved it within {APPROVAL_DAYS} days"
             reason = f"{why}; nothing was rented"
             stages.give_up(reason)
             raise AirflowFailException(reason) from error

@@ -51,7 +51,7 @@ def test_a_busy_machine_is_waited_for_until_it_is_calm(monkeypatch: pytest.Monke
     """Once it says what keeps it, with the host and the limit, and once that it is over."""
     (begin, end), seconds = waited(monkeypatch, 0.48, 0.3, 0.02)
     assert begin[0] == "wait for calm"
-    assert "48% of the CPU of localhost (10% are allowed)" in begin[1]
+    assert "48% of the CPU of localhost (10% is allowed)" in begin[1]
     assert "at most 300 s" in begin[1]
     assert end == ("calm", f"after {seconds:.0f} s")
 

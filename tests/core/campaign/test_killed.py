@@ -324,5 +324,5 @@ def test_a_file_that_is_no_state_is_named(make: Callable[[str], Campaign]) -> No
     campaign = make("none")
     campaign.state.register()
     campaign.state.path.write_text("{")
-    with pytest.raises(StoreError, match=r"state\.json: is not the state .* remove it"):
+    with pytest.raises(StoreError, match=r"state\.json: cannot be read as the state .* remove it"):
         campaign.state.read()

@@ -165,7 +165,7 @@ def test_rows_that_are_missing_after_a_load_are_named(store: Store, tmp_path: Pa
     """By side, table and both numbers."""
     work, fleet = campaign(store, tmp_path, lambda command, stdin: "")
     vars(fleet.engines["candidate"])["row_count"] = lambda table: 0
-    with pytest.raises(TargetError, match=r"candidate: sbtest1 holds 0 rows .*, 1 were asked for"):
+    with pytest.raises(TargetError, match=r"candidate: sbtest1 holds 0 rows .*, expected 1"):
         work.deployments.load(*SIDES)
 
 

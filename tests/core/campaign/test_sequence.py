@@ -269,7 +269,7 @@ def test_a_campaign_in_which_nothing_starts_is_given_up(make: Callable[..., Benc
     """After three trials in a row it ends, and says what to fix."""
     bench = make(rounds=5)
     bench.broken_servers = {"server-baseline", "server-candidate"}
-    with pytest.raises(NotMeasuredError, match=r"fix what the last error says .*does not start"):
+    with pytest.raises(NotMeasuredError, match=r"fix what the last error names, .*does not start"):
         bench.sequence.measure_all()
     assert len(bench.results()) == TRIES
 

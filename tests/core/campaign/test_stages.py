@@ -141,7 +141,8 @@ def test_a_resumed_campaign_says_which_values_it_keeps(bench: Bench) -> None:
     campaigns.begin(home, store, spec, "c1")
     notes = [note.note for note in bench.run.progress.read()[0] if note.phase == "warning"]
     said = (
-        "it keeps what it began with; the report type has changed since: threshold_pct, languages"
+        "it keeps the fields that it began with, though the report type has changed them: "
+        "threshold_pct, languages"
     )
     assert notes == [said]
     assert store.campaign("c1").report_type.threshold_pct != 5.0
@@ -341,7 +342,7 @@ def test_a_stage_that_cannot_be_paid_is_not_begun(bench: Bench) -> None:
     with pytest.raises(TargetError) as refused:
         stages.run(bench.run)
     (first, _) = bench.run.deployments.in_order
-    assert str(refused.value).startswith(f"deploy {first}: 59.00 of 60.00 dollars are spent")
+    assert str(refused.value).startswith(f"deploy {first}: 59.00 of 60.00 dollars spent")
     assert "until budget.limit is reached" in str(refused.value)
     assert bench.acts[-1] == "give_back"
     assert bench.state == "failed"

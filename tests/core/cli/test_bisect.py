@@ -234,7 +234,7 @@ def test_the_cost_of_all_campaigns_together_has_to_be_approved(there: Here) -> N
         *("bisect", "v6.1.0", "v6.5.0", "--report", "sysbench_ec2", "--workload", WORKLOAD),
         *("--set", "budget.approve_above=40"),
     )
-    assert "dollars, more than may be rented without approval (40)" in refused
+    assert "dollars, more than is allowed without approval (40)" in refused
     assert "--approve" in refused
     assert there.run("campaigns", "--json").stdout == "[]\n"
 

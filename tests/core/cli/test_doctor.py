@@ -151,7 +151,10 @@ def test_credentials_are_checked_if_hosts_are_rented(
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hunter2")
     found = said(here, "aws")
-    assert (found.good, found.detail) == (True, "boto3 finds credentials (env); AWS was not asked")
+    assert (found.good, found.detail) == (
+        True,
+        "boto3 finds credentials (env); AWS itself was not asked",
+    )
     monkeypatch.setenv("AWS_PROFILE", "nosuch")
     found = said(here, "aws")
     assert (found.good, found.blocks) == (False, False)
@@ -218,7 +221,7 @@ def test_the_age_of_prices_is_reported(here: Here, days: int, recent: bool) -> N
 
 @pytest.mark.parametrize(
     ("busy", "good", "part"),
-    [(0.03, True, "3%"), (0.98, False, "98%"), (None, False, "does not say")],
+    [(0.03, True, "3%"), (0.98, False, "98%"), (None, False, "does not report")],
 )
 def test_a_machine_that_is_busy_with_something_else_is_reported(
     here: Here, monkeypatch: pytest.MonkeyPatch, busy: float | None, good: bool, part: str

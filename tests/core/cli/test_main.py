@@ -254,7 +254,7 @@ def test_a_missing_output_file_is_named(here: Here) -> None:
 def test_an_unknown_campaign_is_named_with_the_known_ones(stored: Here, command: list[str]) -> None:
     """Even if the store is empty."""
     assert "no campaign 'nosuch'" in (said := stored.refused(*command, "nosuch"))
-    assert "the latest there: c1" in said
+    assert "the latest ones are: c1" in said
     empty = stored.refused(*command, "nosuch", BENCHLAB_HOME=str(stored.path / "empty"))
     assert "it is empty" in empty
 
@@ -364,7 +364,7 @@ def test_giving_back_an_unknown_campaign_is_refused(stored: Here) -> None:
     """A misspelt id does not read as if a fleet had been given back."""
     said = stored.refused("give-back", "nope")
     assert "no campaign 'nope'" in said
-    assert "the latest there: c1" in said
+    assert "the latest ones are: c1" in said
     assert "Nothing was ended" in said
     assert "EC2 was not asked, because there are no AWS credentials" in said
 
@@ -524,9 +524,12 @@ def test_the_shell_completes_commands_and_options(here: Here) -> None:
 @pytest.mark.parametrize(
     ("error", "meaning"),
     [
-        (PermissionError(13, "Permission denied", "/etc/x"), "this account has no right to it"),
+        (
+            PermissionError(13, "Permission denied", "/etc/x"),
+            "this account has no permission for it",
+        ),
         (OSError(28, "No space left on device", "/etc/x"), "the disk is full"),
-        (OSError(30, "Read-only file system", "/etc/x"), "its file system can only be read"),
+        (OSError(30, "Read-only file system", "/etc/x"), "its file system is read-only"),
         (FileNotFoundError("/etc/x"), "it does not exist"),
         (URLError(ConnectionRefusedError(111, "Connection refused")), "nothing listens there"),
         (OSError(95, "Operation not supported"), "the system reports: operation not supported"),

@@ -181,7 +181,7 @@ def test_a_campaign_of_last_weeks_nightly_is_resumed(
     said = here.run("run", report, "--campaign", "c1", **env).stderr
     assert "as far as this test goes" in said
     assert resumed[0].plan.sides["candidate"].builds["tidb"].sha256 == first
-    assert "c1 is there already" in here.refused(
+    assert "c1 exists already" in here.refused(
         "run", report, "--campaign", "c1", "--set", "candidate=v8.5.6", **env
     )
 
@@ -211,7 +211,7 @@ def test_a_file_that_was_measured_is_no_baseline_of_itself(here: Here) -> None:
 def test_a_past_day_has_no_nightly(home: Home, mirror: Mirror) -> None:
     """A backfill skips it as it skips a day without a release."""
     mirror.publish("tidb", "2026-11-13")
-    with pytest.raises(NoReleaseError, match="the nightly of a past day cannot be had any more"):
+    with pytest.raises(NoReleaseError, match="the nightly of a past day is no longer available"):
         Resolver(home).versions(Request(spec(), datetime.now(UTC).date() - timedelta(days=7)))
 
 

@@ -166,5 +166,7 @@ def test_a_form_can_neither_drop_a_hash_nor_join_a_command_s_words(
             }
         }
     )
-    with pytest.raises(SpecError, match=r"builds: .* are written in the report type's file only"):
+    with pytest.raises(
+        SpecError, match=r"builds: .* can be changed in the report type's file only"
+    ):
         overrides.override(spec, {"engines.tidb.candidate.builds": {"tidb": sent}})

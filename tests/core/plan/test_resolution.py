@@ -234,7 +234,7 @@ def test_a_schedule_compares_two() -> None:
         engines={"mariadb": {"baseline": {"version": "newest"}}},
         schedule={"runs": "on_release"},
     )
-    with pytest.raises(SpecError, match="schedule: with sides: single one version is measured"):
+    with pytest.raises(SpecError, match="schedule: `sides: single` measures one version"):
         fit.check(alone, "here")
 
 
@@ -244,6 +244,6 @@ def test_a_schedule_needs_to_know_whose_releases_are_meant() -> None:
     both = by_rule(
         engines={"tidb": rules, "mariadb": rules}, engine="auto", schedule={"runs": "on_release"}
     )
-    with pytest.raises(SpecError, match="schedule: with engine: auto it is not known"):
+    with pytest.raises(SpecError, match="schedule: engine: auto does not say"):
         fit.check(both, "here")
     assert fit.check(both.with_overrides({"engine": "tidb"}), "here").schedule == both.schedule

@@ -184,7 +184,7 @@ def test_one_publisher_alone_can_be_repeated(s3: S3, store: Store, tmp_path: Pat
     work = measured(s3, store, tmp_path, publish=[ON_S3])
     work.publish(only="files")
     assert s3.asked == []
-    with pytest.raises(PublishError, match=f"{PLACE}: it was not tried"):
+    with pytest.raises(PublishError, match=f"{PLACE}: it has not been tried"):
         work.verdict()
     with pytest.raises(SpecError, match="'ftp', but to: files, s3"):
         work.publish(only="ftp")

@@ -140,7 +140,7 @@ def test_adding_a_campaign_again_changes_nothing(store: Store) -> None:
 
 def test_another_plan_under_the_same_id_is_refused(store: Store) -> None:
     """Two campaigns never mix under one name."""
-    with pytest.raises(StoreError, match="c1 is there already, with another plan"):
+    with pytest.raises(StoreError, match="c1 exists already, with another plan"):
         store.add_campaign(campaigns.campaign(rounds=2))
 
 
@@ -190,7 +190,7 @@ def test_an_unknown_campaign_is_named_with_those_there_are(store: Store) -> None
         CAMPAIGN, id="c2", started_at=CAMPAIGN.started_at + timedelta(days=1)
     )
     store.add_campaign(later)
-    with pytest.raises(StoreError, match=r"no campaign 'c9' in .*; the latest there: c2, c1"):
+    with pytest.raises(StoreError, match=r"no campaign 'c9' in .*; the latest ones are: c2, c1"):
         store.campaign("c9")
     assert store.campaign_ids() == ["c2", "c1"]
 

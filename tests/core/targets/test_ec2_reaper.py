@@ -24,7 +24,7 @@ SAID = {
     NONE: "there are no credentials in the environment",
     HALF: "half of the credentials is missing: AWS_SECRET_ACCESS_KEY",
     FAR: "https://sts.example does not answer",
-    UNREADABLE: "/root/.aws/config: this account has no right to it",
+    UNREADABLE: "/root/.aws/config: this account has no permission for it",
 }
 
 

@@ -62,10 +62,10 @@ def two_sides() -> dict[str, Any]:
         ({"snapshots": "s3://b"}, "snapshots: the target existing always loads its dataset"),
         (
             {"schedule": {"runs": "on_release", "types": ["patch"]}},
-            "schedule: a server that exists has no releases to follow",
+            "schedule: an existing server has no releases to follow",
         ),
-        ({"engines__tidb__baseline__version": "newest"}, "version: newest: a server that exists"),
-        ({"engines__tidb__parameters": {"a": 1}}, "engines.tidb.parameters: a server that exists"),
+        ({"engines__tidb__baseline__version": "newest"}, "version: newest: an existing server"),
+        ({"engines__tidb__parameters": {"a": 1}}, "engines.tidb.parameters: Benchlab does not"),
         ({"engines__tidb__components": {"pd": {"a": 1}}}, "engines.tidb.components"),
         (
             {"workloads": ["tpcc"], "dataset": {"warehouses": 1}, "threads": [1]},
@@ -73,7 +73,7 @@ def two_sides() -> dict[str, Any]:
         ),
         (
             {"workloads": ["tpch_q1"], "dataset": {"scale_factor": 1}, "threads": [1]},
-            "workloads: tpch_q1: its client (tiup, go-tpc) cannot hide a password; write workloads",
+            "workloads: tpch_q1: its client (tiup, go-tpc) cannot hide a password; use workloads",
         ),
     ],
 )

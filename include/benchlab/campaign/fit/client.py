@@ -23,7 +23,7 @@ def faults(spec: ReportSpec) -> Iterator[str]:
     first = modules[spec.workloads[0]]
     if strangers := [name for name, module in modules.items() if module is not first]:
         yield (
-            f"workloads: {', '.join(strangers)} and {spec.workloads[0]} are of different clients, "
+            f"workloads: {', '.join(strangers)} and {spec.workloads[0]} use different clients, "
             "which share no dataset; write a report type for each client"
         )
     if not isinstance(spec.dataset, first.DATASET):
@@ -48,12 +48,12 @@ def _client(spec: ReportSpec, workload: Workload) -> Iterator[str]:
         if getattr(client, field):
             yield (
                 f"client.{field}: only sysbench's workloads have one, and {spec.workloads[0]} is "
-                "none of them; leave it out"
+                "not one of them; leave it out"
             )
     if (client.path or client.version) and client.program is None and len(workload.PROGRAMS) > 1:
         names = ", ".join(program.name for program in workload.PROGRAMS)
         yield (
-            "client.program: missing; client.path and client.version are those of one program: "
+            "client.program: missing; client.path and client.version belong to one program; "
             f"write which, one of {names}"
         )
 
@@ -79,6 +79,6 @@ def password_faults(spec: ReportSpec) -> Iterator[str]:
             else:
                 names = ", ".join(program.name for program in programs)
                 yield (
-                    f"workloads: {spec.workloads[0]}: its client ({names}) cannot hide a password; "
-                    "write workloads of sysbench or TPC-C"
+                    f"workloads: {spec.workloads[0]}: its client ({names}) cannot hide a "
+                    "password; use workloads of sysbench or TPC-C"
                 )

@@ -51,8 +51,8 @@ def _builds(spec: ReportSpec) -> Iterator[str]:
             for component in side.builds:
                 if component not in there:
                     yield (
-                        f"engines.{name}: builds.{component}: on the target {spec.target} there "
-                        f"can be a build of: {', '.join(there) or 'nothing'}"
+                        f"engines.{name}: builds.{component}: on the target {spec.target} a "
+                        f"build is possible for: {', '.join(there) or 'nothing'}"
                     )
 
 

@@ -29,8 +29,8 @@ def faults(spec: ReportSpec) -> Iterator[str]:
         for side in spec.measured_sides:
             if getattr(entry, side).version == RUNNING:
                 yield (
-                    f"engines.{name}.{side}.version: {RUNNING}: the target {spec.target} deploys a "
-                    "server, which has to have a version; name one"
+                    f"engines.{name}.{side}.version: {RUNNING}: the target {spec.target} deploys "
+                    "a server, which needs a version; name one"
                 )
 
 
@@ -48,7 +48,7 @@ def _servers_that_exist(spec: ReportSpec) -> Iterator[str]:
             "campaigns with `benchlab compare --before --after`"
         )
     if spec.sides == "same":
-        yield "sides: same: a server that exists is not deployed twice; write different or single"
+        yield "sides: same: an existing server is not deployed twice; write different or single"
     if spec.load_balancer != "none":
         yield (
             f"load_balancer: {spec.load_balancer}: the client connects to the address of the "
@@ -57,7 +57,7 @@ def _servers_that_exist(spec: ReportSpec) -> Iterator[str]:
     if spec.deployments > 1:
         yield f"deployments: {spec.deployments}: nothing is deployed; write 1, or leave it out"
     if spec.schedule is not None:
-        yield "schedule: a server that exists has no releases to follow; leave it out"
+        yield "schedule: an existing server has no releases to follow; leave it out"
     yield from client.password_faults(spec)
     for name, entry in spec.engines.items():
         yield from _left_as_it_is(spec, name, entry)
@@ -68,13 +68,13 @@ def _left_as_it_is(spec: ReportSpec, name: str, entry: EngineSpec) -> Iterator[s
         written = getattr(entry, side)
         if not written.is_resolved and written.version != RUNNING:
             yield (
-                f"engines.{name}.{side}.version: {written.version}: a server that exists has the "
-                f"version that it has; write {RUNNING}"
+                f"engines.{name}.{side}.version: {written.version}: an existing server keeps its "
+                f"version; write {RUNNING}"
             )
         for field in ("parameters", "components", "builds"):
             if getattr(written, field) or getattr(entry, field, None):
                 yield (
-                    f"engines.{name}.{field}: a server that exists is left as it is; configure it "
-                    "yourself, and leave it out"
+                    f"engines.{name}.{field}: Benchlab does not configure an existing server; "
+                    "configure it yourself, and leave this out"
                 )
                 break

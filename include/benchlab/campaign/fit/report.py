@@ -23,13 +23,13 @@ def _schedule(spec: ReportSpec) -> Iterator[str]:
     """A schedule compares two versions, and takes them from the releases of one engine."""
     if spec.schedule is not None and spec.sides == "single":
         yield (
-            "schedule: with sides: single one version is measured, and a schedule compares two; "
-            "leave it out"
+            "schedule: `sides: single` measures one version, and a schedule compares two; leave "
+            "it out"
         )
     if spec.schedule is not None and len(spec.deployable_engines) > 1:
         yield (
-            f"schedule: with engine: {spec.engine} it is not known whose releases are meant; write "
-            f"which engine it is: {' or '.join(spec.engines)}"
+            f"schedule: engine: {spec.engine} does not say whose releases are meant; write one "
+            f"engine: {' or '.join(spec.engines)}"
         )
 
 

@@ -76,7 +76,10 @@ def _fleet(spec: ReportSpec) -> Iterator[str]:
     if spec.topology is None:
         yield f"topology: missing; the target {spec.target} needs one of configs/topologies"
     if spec.engine == "auto":
-        yield f"engine: auto: on the target {spec.target} write which, so that plans are the same"
+        yield (
+            f"engine: auto: on the target {spec.target} the engine has to be named, so that "
+            "plans are reproducible"
+        )
     if can.rents and spec.budget is None:
         yield "budget: missing; what a campaign may cost has no default where hosts are rented"
     if spec.load_balancer == "none" and (servers := _sql_servers(spec)) > 1:
@@ -122,8 +125,8 @@ def _leaders(spec: ReportSpec) -> Iterator[str]:
     can = targets.by_name()[spec.target].can
     if spec.leaders == "as_placed" and not can.deploys_clusters:
         yield (
-            "leaders: as_placed: only clusters that Benchlab deploys have leaders that it moves, "
-            f"and the target {spec.target} deploys none; leave it out"
+            "leaders: as_placed: leaders are moved only on clusters that Benchlab deploys, and "
+            f"the target {spec.target} deploys none; leave it out"
         )
 
 

@@ -254,7 +254,7 @@ class Bisection:
         done = f" (with {', '.join(self.measured)}, which are kept)" if self.measured else ""
         raise SpecError(
             f"{self.spec.report}: all campaigns together{done} may cost {most:,.2f} dollars, more "
-            f"than may be rented without approval ({limit:g}); see `benchlab bisect --plan`, then "
+            f"than is allowed without approval ({limit:g}); see `benchlab bisect --plan`, then "
             "give --approve"
         )
 
