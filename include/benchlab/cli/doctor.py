@@ -249,8 +249,8 @@ def _notifiers(home: Home) -> Check:
         found = notifiers.load(path, {file.stem for file in report_types.report_files(home)})
     except BenchlabError as error:
         return Check("notifiers", False, str(error))
-    places = "; ".join(notifier.place for notifier in found) or "nobody is notified of anything"
-    return Check("notifiers", True, f"{len(found)} in {path}: {places}")
+    names = "; ".join(notifier.name for notifier in found) or "nobody is notified of anything"
+    return Check("notifiers", True, f"{len(found)} in {path}: {names}")
 
 
 def _calendar(home: Home, specs: list[ReportSpec]) -> Iterator[Check]:

@@ -112,16 +112,14 @@ PUBLISHED_REPORTS = sa.Table(
     sa.Column("report", _Document, nullable=False),
 )
 
-# What notifiers have sent: a row for each notifier and event. Without `told_at` it is claimed by a
-# process that is about to send it.
+# What notifiers have sent: a row for each notifier and event.
 NOTICES = sa.Table(
     "notices",
     METADATA,
     sa.Column("key", sa.String(64), primary_key=True),
     sa.Column("notifier", sa.String(255), nullable=False),
     sa.Column("event", sa.String(32), nullable=False),
-    sa.Column("claimed_at", sa.String(40), nullable=False),
-    sa.Column("told_at", sa.String(40)),
+    sa.Column("told_at", sa.String(40), nullable=False),
 )
 
 

@@ -29,6 +29,7 @@ from benchlab.site.overview import (
 )
 from benchlab.site.page import NoSuchPage, Page, Site
 from benchlab.studies.long_view.chart import levels
+from benchlab.studies.long_view.news import Found, sentence
 from benchlab.studies.long_view.text import differences
 from benchlab.studies.long_view.view import (
     Between,
@@ -235,27 +236,8 @@ class ChainOnPage:
         view, say = self.view, self.language.say
         if view.lacks_points:
             return [say("site-lacks-points", there=len(view.links), needed=MIN_POINTS)]
-        said = [
-            say(
-                f"site-change-point-{'faster' if found.change > 0 else 'slower'}",
-                workload=title_of(self.workload),
-                candidate=plain(found.candidate),
-                previous=plain(found.previous),
-                day=f"{view.links[found.index].point.ratio.at:%Y-%m-%d}",
-                **self._sized(found.change, found.ci95),
-            )
-            for found in reversed(view.changes)
-        ]
-        if drift := view.drift:
-            said.append(
-                say(
-                    "site-drift",
-                    oldest=plain(drift.oldest),
-                    newest=plain(drift.newest),
-                    releases=drift.links,
-                    **self._sized(drift.change, drift.ci99),
-                )
-            )
+        found: list[Found] = [*reversed(view.changes), *([view.drift] if view.drift else [])]
+        said = [sentence(view, self.workload, one, self.language) for one in found]
         return said or [say("site-no-change", first=plain(view.first_baseline))]
 
     def _sized(self, change: float, interval: tuple[float, float]) -> dict[str, str]:
@@ -295,14 +277,7 @@ class ChainOnPage:
         """
         return [
             (
-                self.language.say(
-                    "site-suspect",
-                    candidate=plain(found.candidate),
-                    previous=plain(found.previous),
-                    baseline=plain(found.baseline),
-                    bridged=plain(found.bridged_from),
-                    **self._sized(found.change, found.ci95),
-                ),
+                sentence(self.view, self.workload, found, self.language),
                 linking(report, found),
                 self._takes(),
             )

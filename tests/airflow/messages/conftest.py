@@ -180,13 +180,38 @@ def tell_by(tmp_path: Path, *notifiers: dict[str, object]) -> None:
     file.write_text(yaml.safe_dump({"notifiers": notifiers}))
 
 
-TO_SLACK: dict[str, object] = {"by": "slack", "connection": "SLACK", "channel": "#perf"}
-TO_HOOK: dict[str, object] = {"by": "slack_webhook", "connection": "HOOK"}
-TO_MAIL: dict[str, object] = {
-    "by": "smtp",
-    "connection": "MAIL",
-    "to": ["a@example.com", "b@example.com"],
-}
+def by_slack(connection: str = "SLACK") -> dict[str, Any]:
+    """Into a channel, by Slack's API."""
+    return {
+        "name": f"channel by {connection}",
+        "notifier": "airflow.providers.slack.notifications.slack.SlackNotifier",
+        "arguments": {"slack_conn_id": connection, "channel": "#perf", "text": "{escaped}"},
+    }
+
+
+def by_hook(connection: str = "HOOK") -> dict[str, Any]:
+    """Into the channel of a webhook."""
+    return {
+        "name": f"hook {connection}",
+        "notifier": "airflow.providers.slack.notifications.slack_webhook.SlackWebhookNotifier",
+        "arguments": {"slack_webhook_conn_id": connection, "text": "{escaped}"},
+    }
+
+
+def by_mail(**arguments: str) -> dict[str, Any]:
+    """To two people."""
+    return {
+        "name": "mail",
+        "notifier": "airflow.providers.smtp.notifications.smtp.SmtpNotifier",
+        "arguments": {
+            "smtp_conn_id": "MAIL",
+            "to": ["a@example.com", "b@example.com"],
+            "subject": "{subject}",
+            "html_content": "<pre>{escaped}</pre>",
+            **arguments,
+        },
+    }
+
 
 # A campaign with two regressions and an improvement, whose report is published; and the contexts
 # that Airflow gives callbacks.

@@ -8,12 +8,12 @@ from pathlib import Path
 from tests.airflow.conftest import told
 from tests.airflow.messages.conftest import (
     CAMPAIGN,
-    TO_HOOK,
-    TO_MAIL,
-    TO_SLACK,
     WEBHOOK,
     Mail,
     Slack,
+    by_hook,
+    by_mail,
+    by_slack,
     html_of,
     tell_by,
 )
@@ -45,17 +45,17 @@ def test_a_failure_is_told_with_its_reasons_and_nothing_in_them_is_interpreted(
 
     A results store that is out of reach may be what failed: it is told all the same.
     """
-    tell_by(tmp_path, TO_HOOK, {**TO_MAIL, "from": "me@example.com", "events": ["failed"]})
+    tell_by(tmp_path, by_hook(), {**by_mail(from_email="me@example.com"), "events": ["failed"]})
     assert told(CAMPAIGN + FAILED, env) == ["False"]
     assert {path for path, _ in slack.messages} == {WEBHOOK}
     texts = [message["text"] for _, message in slack.messages]
     assert [text.splitlines()[0] for text in texts] == [
-        "*Failed: verdict of c1*",
-        "*Regression: sysbench_test, 10.11.5 against 10.2.11: Point Select, Update Index*",
-        "*Failed: plan of none*",
-        "*Failed: give_back of c1*",
-        "*Failed: give_back of c1*",
-        "*Failed: plan of c1*",
+        "Failed: verdict of c1",
+        "Regression: sysbench_test, 10.11.5 against 10.2.11: Point Select, Update Index",
+        "Failed: plan of none",
+        "Failed: give_back of c1",
+        "Failed: give_back of c1",
+        "Failed: plan of c1",
     ]
     assert "12 of 48 trials have no valid result: {{ 7 * 7 }} &lt;!channel&gt;" in texts[0]
     assert "provision: no &lt;capacity&gt; in us-west-2a" in texts[0]
@@ -82,10 +82,10 @@ def test_a_failure_is_told_though_nothing_can_be_added_to_it(
     env: dict[str, str], tmp_path: Path, slack: Slack
 ) -> None:
     """Neither where the report is nor what failed before can be read."""
-    tell_by(tmp_path, TO_SLACK)
+    tell_by(tmp_path, by_slack())
     told(f"{CAMPAIGN}from airflow.sdk.exceptions import AirflowFailException{LACKING}", env)
     (message,) = [message["text"] for _, message in slack.messages]
-    assert message.splitlines()[:2] == ["*Failed: give_back of c1*", "• i-1 is still there"]
+    assert message.splitlines()[:2] == ["Failed: give_back of c1", "• i-1 is still there"]
 
 
 REAPED = """
@@ -111,21 +111,21 @@ def test_ended_fleets_are_told_once_also_where_the_reaper_failed_elsewhere(
     env: dict[str, str], tmp_path: Path, slack: Slack
 ) -> None:
     """Nothing where nothing was ended; a failure every quarter of an hour is told once a day."""
-    tell_by(tmp_path, {**TO_SLACK, "reports": ["sysbench_ec2"]})
+    tell_by(tmp_path, {**by_slack(), "reports": ["sysbench_ec2"]})
     told(CAMPAIGN + REAPED, env)
     texts = [message["text"] for _, message in slack.messages]
     assert [text.splitlines()[:2] for text in texts] == [
         [
-            "*Ended past its expiry: 1 rented resource*",
+            "Ended past its expiry: rented resources",
             "• us-west-2: instance i-1 of campaign c9 terminated: expired.",
         ],
         [
-            "*Ended past its expiry: 1 rented resource*",
+            "Ended past its expiry: rented resources",
             "• us-west-2: instance i-2 of campaign c9 terminated: expired.",
         ],
         *[
             [
-                "*Failed: reap*",
+                "Failed: reap",
                 "• the reaper could not deal with everything: eu-west-1: no permission",
             ]
         ]
@@ -135,12 +135,12 @@ def test_ended_fleets_are_told_once_also_where_the_reaper_failed_elsewhere(
 
 UNTOLD = """
 heard, opened, open_store = [], [], connections.open_store
-notify.log.error = lambda text, *words: heard.append(text % words)
+notify.log.log = lambda level, text, *words: heard.append(text % words)
 connections.open_store = lambda here: opened.append(here) or open_store(here)
 call(notify.of_verdict(), "failure", "verdict")
 call(notify.of_reaper(), "success", "reap", returned=["i-1 terminated"])
 say(opened, progress(), "airflow.providers.slack.notifications.slack" in sys.modules)
-for text in ("notifiers: [{by: slack}]", "notifiers: ["):
+for text in ("notifiers: [{name: slack}]", "notifiers: ["):
     (here.configs / "notifications.yaml").write_text(text)
     call(notify.of_verdict(), "success", "verdict")
 for line in (*heard, *progress()):
@@ -155,15 +155,15 @@ def test_a_broken_file_is_an_error_in_the_log_and_in_the_progress(env: dict[str,
     """
     shipped, *errors, missing, unreadable = told(CAMPAIGN + UNTOLD, env)
     assert shipped == "[] [] False"
-    assert "notifications.yaml: notifiers.0.slack.connection: missing" in missing
+    assert "notifications.yaml: notifiers.0.notifier: missing" in missing
     assert "notifications.yaml: not YAML: " in unreadable
     notes = [line.removeprefix("failed: ") for line in (missing, unreadable)]
-    assert errors == [f"not told: {note}" for note in notes]
+    assert errors == [f"failed: {note}" for note in notes]
 
 
 SECRETS = """
 heard = []
-notify.log.error = lambda text, *words: heard.append(text % words)
+notify.log.log = lambda level, text, *words: heard.append(text % words)
 call(notify.of_verdict(), "success", "verdict")
 for line in (*heard, *progress()):
     say(line)
@@ -176,12 +176,10 @@ def test_no_secret_of_a_connection_is_in_what_is_said_of_it(
     """A webhook's address is one; a password that is refused is not repeated."""
     wrong = json.loads(env["AIRFLOW_CONN_MAIL"])
     env["AIRFLOW_CONN_MAIL"] = json.dumps({**wrong, "password": "hunter22"})
-    tell_by(tmp_path, {"by": "slack_webhook", "connection": "BAD_HOOK"}, TO_MAIL)
+    tell_by(tmp_path, by_hook("BAD_HOOK"), by_mail())
     lines = told(CAMPAIGN + SECRETS, env)
     assert len(lines) == 4
-    assert "regression to slack_webhook BAD_HOOK: " in lines[0]
-    assert (
-        "regression to smtp MAIL a@example.com, b@example.com: SMTPAuthenticationError" in lines[1]
-    )
+    assert "regression to hook BAD_HOOK: " in lines[0]
+    assert "regression to mail: SMTPAuthenticationError" in lines[1]
     assert not [line for line in lines if "not-a-secret" in line or "hunter22" in line]
     assert mail.messages == []

@@ -172,9 +172,9 @@ def test_notifiers_are_counted_and_checked(here: Here) -> None:
     """Before there is anything to report; `validate` also checks the file."""
     path = here.home.configs / "notifications.yaml"
     assert said(here, "notifiers").detail == f"0 in {path}: nobody is notified of anything"
-    mail = "{by: smtp, connection: smtp_default, to: [a@example.com]"
+    mail = "{name: mail, notifier: a.Mail, arguments: {text: '{text}'}"
     path.write_text(f"notifiers: [{mail}}}]\n")
-    assert said(here, "notifiers").detail == f"1 in {path}: smtp smtp_default a@example.com"
+    assert said(here, "notifiers").detail == f"1 in {path}: mail"
     assert f"{path}: good" in here.run("validate", path).stdout
     path.write_text(f"notifiers: [{mail}, reports: [nosuch]}}]\n")
     found = said(here, "notifiers")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,12 @@ from benchlab import home
 from benchlab.campaign import report_types
 from benchlab.errors import SpecError
 from benchlab.report.notifications import notifiers
-from benchlab.report.notifications.events import KINDS, Event, EventKind, Part
-from benchlab.report.notifications.notifiers import Notifier, Smtp
+from benchlab.report.notifications.events import Event, Part
+from benchlab.report.notifications.notifiers import KINDS, EventKind, Notifier
 
 REPORTS = ("nightly", "weekly")
-SLACK = {"by": "slack", "connection": "slack_api_default", "channel": "#perf"}
-MAIL = {"by": "smtp", "connection": "smtp_default", "to": ["a@example.com"]}
+SLACK = {"name": "channel", "notifier": "a.SlackNotifier", "arguments": {"text": "{escaped}"}}
+MAIL = {"name": "mail", "notifier": "a.SmtpNotifier", "arguments": {"subject": "{subject}"}}
 
 
 def written(path: Path, *entries: object) -> Path:
@@ -32,7 +33,7 @@ def loaded(path: Path, *entries: object) -> tuple[Notifier, ...]:
 
 def event(kind: EventKind = "regression", *, report: str | None = "weekly") -> Event:
     """An event of a campaign."""
-    return Event(kind, report, "c1", (Part("oltp_insert", ("c1/oltp_insert",)),))
+    return Event(kind, report, "Found", (Part("Insert", ("c1/oltp_insert",), ()),))
 
 
 def test_the_file_that_comes_with_benchlab_notifies_nobody() -> None:
@@ -41,18 +42,24 @@ def test_the_file_that_comes_with_benchlab_notifies_nobody() -> None:
 
 
 def test_its_example_is_one_that_can_be_used(tmp_path: Path) -> None:
-    """Without the comment signs from ``notifiers:`` on it has each kind of notifier."""
+    """Without the comment signs from ``notifiers:`` on; Airflow has each of its notifiers."""
     lines = home.find().notifications.read_text().splitlines()
     begin = lines.index("# notifiers:")
     path = tmp_path / "example.yaml"
     uncommented = [line.removeprefix("#").removeprefix(" ") for line in lines[begin:]]
     path.write_text("\n".join([*lines[:begin], *uncommented]))
     there = {file.stem for file in report_types.report_files(home.find())}
-    assert [notifier.by for notifier in notifiers.load(path, there)] == [
-        "slack",
-        "slack_webhook",
-        "smtp",
-    ]
+    found = notifiers.load(path, there)
+    assert len(found) == 4
+    for notifier in found:
+        module, _, name = notifier.notifier.rpartition(".")
+        source = importlib.util.find_spec(module.partition(".")[0])
+        assert source
+        assert source.submodule_search_locations
+        file = Path(source.submodule_search_locations[0], *module.split(".")[1:])
+        text = file.with_suffix(".py").read_text()
+        assert f"class {name}(BaseNotifier)" in text
+        assert all(f"        {argument}: " in text for argument in notifier.arguments)
 
 
 def test_a_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
@@ -94,14 +101,6 @@ def test_what_is_of_no_report_type_is_of_interest_to_all(tmp_path: Path) -> None
     assert only.wants(event("fleet_reaped", report=None))
 
 
-def test_the_sender_of_a_mail_may_be_named(tmp_path: Path) -> None:
-    """As `from`, or the Connection has it."""
-    named, unnamed = loaded(tmp_path, {**MAIL, "from": "b@example.com"}, MAIL)
-    assert isinstance(named, Smtp)
-    assert isinstance(unnamed, Smtp)
-    assert (named.sender, unnamed.sender) == ("b@example.com", None)
-
-
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
@@ -113,15 +112,11 @@ def test_the_sender_of_a_mail_may_be_named(tmp_path: Path) -> None:
             {**SLACK, "reports": ["weakly"]},
             "reports: unknown: weakly; report types: nightly, weekly",
         ),
-        ({"by": "slack", "connection": "x"}, "channel: missing; it must be set"),
-        ({"by": "slack", "channel": "#perf"}, "connection: missing; it must be set"),
-        (
-            {**MAIL, "to": ["a@example.com\nBcc: b@example.com"]},
-            "to.0: is not written as it has to be",
-        ),
-        ({**MAIL, "to": []}, "to: needs at least 1"),
-        ({**MAIL, "channel": "#perf"}, "channel: unknown key"),
-        ({"by": "pager", "connection": "x"}, "notifiers.0: must be of one of the kinds 'slack'"),
+        ({"name": "x", "notifier": "a.B"}, "arguments: missing; it must be set"),
+        ({**SLACK, "notifier": "Slack"}, "notifier: is not written as it has to be"),
+        ({**SLACK, "arguments": {"text": "{txt}"}}, "arguments: no text that can be filled in"),
+        ({**SLACK, "arguments": {"text": "{"}}, "arguments: no text that can be filled in"),
+        ({**SLACK, "arguments": {"text": "hello"}}, "arguments: none has {subject}, {text} or"),
         ("slack", "notifiers.0: "),
     ],
 )
@@ -134,6 +129,12 @@ def test_what_is_wrong_in_the_file_is_refused_by_name(
         loaded(tmp_path, entry)
     assert str(refused.value).startswith(f"{path}: notifiers.0")
     assert said in str(refused.value)
+
+
+def test_a_name_that_is_there_twice_is_refused(tmp_path: Path) -> None:
+    """By it is known what was sent: one of them would never send anything."""
+    with pytest.raises(SpecError, match=r"notifiers\.1\.name: channel is there twice"):
+        loaded(tmp_path, SLACK, {**MAIL, "name": "channel"})
 
 
 @pytest.mark.parametrize("text", ["notifiers: [", "- by: slack", "notifer: []", "\x00"])

@@ -1014,6 +1014,10 @@ site-lacks-points = Too few campaigns to look for lasting changes: { $there } of
 site-suspect = Suspected, but not separable: { $candidate } against { $previous } is { $change } (95% interval { $interval }) if the baseline { $baseline } is as fast as { $bridged }. Both were new in the same campaign, so the change may be the baseline's. This campaign would tell them apart:
 site-suspect-takes = It takes about { $duration }.
 site-suspect-costs = It takes about { $duration } and costs about { $dollars } dollars.
+news-change-point = Change point
+news-suspect = Suspected change
+news-drift = Slow drift
+news-verdict = { $verdict }: { $report }, { $candidate } against { $baseline }
 site-noise = The { $campaigns } A/A campaigns of this setting scatter by { $sd }% (standard deviation).
 site-noise-unknown = How much campaigns vary is unknown: { $campaigns ->
     [0] there is no A/A campaign of this setting

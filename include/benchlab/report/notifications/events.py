@@ -1,55 +1,30 @@
-"""What happened that somebody may want to know, as data.
+"""What happened that somebody may want to know: data, and the text of the message about it.
 
 An event is of one kind and has parts: the workloads with a verdict, the places of a change, the
 task that failed, the things that were ended. They go into one message. Each part has marks, by
 which it is recognized, so that nothing is sent twice::
 
-    Event("regression", "weekly", "c1", (Part("oltp_insert", ("c1/oltp_insert",)),))
+    of_failure("plan", ["no route to host"], datetime.now(UTC), campaign="c1").subject
+    'Failed: plan of c1'
+
+Parts of a text come from elsewhere: names, and the words of servers and clients. None of them is
+ever taken for a template.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal, get_args
 
-if TYPE_CHECKING:
-    from benchlab.analysis.trend.change_points import ChangePoint
-    from benchlab.analysis.trend.drift import Drift
-    from benchlab.analysis.trend.suspects import Suspect
-    from benchlab.analysis.verdict.compare import Comparison
-    from benchlab.results.records import Campaign
+from benchlab.language.names import plain
+from benchlab.report.model.report import Report, Section
+from benchlab.report.notifications.notifiers import EventKind
+from benchlab.report.sentences import answer, trust, wording
 
-EventKind = Literal[
-    "regression", "improvement", "unstable", "inconclusive", "change_point", "drift", "failed",
-    "fleet_reaped",
-]  # fmt: skip
-KINDS: tuple[EventKind, ...] = get_args(EventKind)
-
-
-@dataclass(frozen=True)
-class WorkloadChange:
-    """A change of a workload's level over campaigns, and what readers have to know about it.
-
-    Attributes:
-        found: the change point, the slow drift, or what may be the candidate's change or its
-            baseline's.
-        until: the campaign of the next change point; None: it lasts.
-        bridged: baselines beside it that were never a candidate, each with the version whose level
-            it was given.
-        outliers: campaigns that did not count.
-        addresses: where the reports are of the campaigns before and after it, by campaign.
-        told_apart_by: the command whose campaign says whose change it is; empty where that is
-            known.
-    """
-
-    found: ChangePoint | Drift | Suspect
-    until: str | None = None
-    bridged: tuple[tuple[str, str], ...] = ()
-    outliers: tuple[str, ...] = ()
-    addresses: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    told_apart_by: str = ""
+Links = Sequence[tuple[str, str]]
+"""What is where, as pairs: ``("Report", "s3://reports/c1/report.html")``."""
+_LONGEST = 1000
 
 
 @dataclass(frozen=True)
@@ -57,16 +32,16 @@ class Part:
     """One thing that an event is about.
 
     Attributes:
-        name: of the workload or the task; empty for what was ended.
+        title: as the subject has it; equal ones are named once.
         marks: the part was sent before if one of them was.
-        change: the change over campaigns; None for other kinds.
-        reasons: why a task failed, or what was ended, in English.
+        said: the sentences about it.
+        links: what there is to see of it.
     """
 
-    name: str
+    title: str
     marks: tuple[str, ...]
-    change: WorkloadChange | None = None
-    reasons: tuple[str, ...] = ()
+    said: tuple[str, ...]
+    links: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,19 +50,36 @@ class Event:
 
     Attributes:
         report: the report type; None if there is none, as for an ended fleet.
-        campaign: in which it was found; None if in none.
+        heading: how its subject begins.
         parts: at least one.
+        lead, rest: sentences before and after those of the parts.
     """
 
     kind: EventKind
     report: str | None
-    campaign: str | None
+    heading: str
     parts: tuple[Part, ...]
+    links: Links = ()
+    lead: tuple[str, ...] = ()
+    rest: tuple[str, ...] = ()
+
+    @property
+    def subject(self) -> str:
+        """What happened, in one line."""
+        titles = ", ".join(dict.fromkeys(part.title for part in self.parts))
+        return _line(f"{self.heading}: {titles}", 200)
+
+    @property
+    def text(self) -> str:
+        """The message: its subject, the sentences, and links."""
+        of_parts = [sentence for part in self.parts for sentence in part.said]
+        said = dict.fromkeys((*self.lead, *of_parts, *self.rest))
+        links = dict.fromkeys((*self.links, *(link for part in self.parts for link in part.links)))
+        shown = [f"• {_line(sentence)}" for sentence in said]
+        return "\n".join([self.subject, *shown, *(_line(": ".join(link)) for link in links)])
 
 
-def of_comparison(
-    campaign: Campaign, comparison: Comparison, *, failed: bool = False
-) -> tuple[Event, ...]:
+def of_verdicts(report: Report, links: Links = (), *, failed: bool = False) -> tuple[Event, ...]:
     """An event for each verdict that is worth one, with all workloads that have it.
 
     The verdict on p95 latency counts like the one on throughput, except for ``inconclusive``, which
@@ -96,62 +88,37 @@ def of_comparison(
     event.
 
     Args:
-        campaign: of two sides.
+        report: of a campaign of two sides.
         failed: whether it is also reported as failed, which says more than ``inconclusive`` does.
     """
     kinds: list[EventKind] = ["regression", "improvement", "unstable", "inconclusive"]
-    if campaign.is_aa or campaign.plan.slowdown_pct:
+    if report.campaign.is_aa or report.plan.slowdown_pct:
         kinds = kinds[2:]
     if failed:
         kinds.remove("inconclusive")
+    name = report.plan.report
+    say, sides = report.language.say, {side: of.label for side, of in report.sides.items()}
+    lead, rest = (answer.sentence(report),), (trust.deployments(report),)
     found = []
     for kind in kinds:
         parts = tuple(
-            Part(workload.name, (f"{campaign.id}/{workload.name}",))
-            for workload in comparison.workloads
-            if kind == workload.verdict
-            or (kind != "inconclusive" and kind == workload.latency.verdict)
+            Part(section.title, (f"{report.campaign.id}/{section.figures.name}",), said)
+            for section in report.sections
+            if (said := _outcome(kind, report, section))
+        )
+        heading = say(
+            "news-verdict", report=name, verdict=say(f"verdict-{kind}").capitalize(), **sides
         )
         if parts:
-            found.append(Event(kind, campaign.plan.report, campaign.id, parts))
+            found.append(Event(kind, name, heading, parts, links, lead, rest))
     return tuple(found)
-
-
-def of_changes(
-    report: str, campaign: str, found: Mapping[str, Sequence[WorkloadChange]]
-) -> tuple[Event, ...]:
-    """An event for the change points of a report type, with suspects, and one for its slow drifts.
-
-    A later campaign may find the same change point between two neighbouring campaigns. It is
-    recognized by its direction and by one campaign that both share. A suspect is recognized by its
-    campaign, and is news again once it is a change point. A drift grows with every campaign; it is
-    recognized by the version that it began with.
-
-    Args:
-        campaign: after which they were found.
-        found: by workload.
-    """
-    from benchlab.analysis.trend.drift import Drift
-
-    parts: dict[EventKind, list[Part]] = {"change_point": [], "drift": []}
-    for workload, changes in found.items():
-        for change in changes:
-            beside = f"{report}/{workload}/{'up' if change.found.change > 0 else 'down'}"
-            if isinstance(change.found, Drift):
-                parts["drift"].append(Part(workload, (f"{beside}/{change.found.oldest}",), change))
-            elif change.told_apart_by:
-                mark = f"{beside}/suspected/{change.found.campaign}"
-                parts["change_point"].append(Part(workload, (mark,), change))
-            else:
-                marks = f"{beside}/{change.found.before}", f"{beside}/{change.found.campaign}"
-                parts["change_point"].append(Part(workload, marks, change))
-    return tuple(Event(kind, report, campaign, tuple(of)) for kind, of in parts.items() if of)
 
 
 def of_failure(
     task: str,
     reasons: Sequence[str],
     at: datetime,
+    links: Links = (),
     *,
     report: str | None = None,
     campaign: str | None = None,
@@ -167,14 +134,30 @@ def of_failure(
         report, campaign: of the campaign that failed with it; None if there is none.
     """
     mark = f"{campaign or at.astimezone(UTC).date()}/{task}: {reasons[0]}"
-    return Event("failed", report, campaign, (Part(task, (mark,), reasons=tuple(reasons)),))
+    title = f"{task} of {campaign}" if campaign else task
+    return Event("failed", report, "Failed", (Part(title, (mark,), tuple(reasons)),), links)
 
 
-def of_reaped(sentences: Sequence[str]) -> Event | None:
-    """Fleets were ended past their expiry; None if none was.
+def of_reaped(sentences: Sequence[str], links: Links = ()) -> tuple[Event, ...]:
+    """Fleets were ended past their expiry; nothing if none was.
 
     Args:
         sentences: what was ended, each with its id.
     """
-    parts = tuple(Part("", (sentence,), reasons=(sentence,)) for sentence in sentences)
-    return Event("fleet_reaped", None, None, parts) if parts else None
+    parts = tuple(Part("rented resources", (sentence,), (sentence,)) for sentence in sentences)
+    return (Event("fleet_reaped", None, "Ended past its expiry", parts, links),) if parts else ()
+
+
+def _outcome(kind: EventKind, report: Report, section: Section) -> tuple[str, ...]:
+    """What the report says of those metrics of a workload that have the verdict."""
+    found, said = section.figures, list[str]()
+    if found.verdict == kind:
+        said.append(wording.outcome(report, section))
+    if found.latency.verdict == kind and kind != "inconclusive":
+        said.append(trust.latency(report, section))
+    return tuple(said)
+
+
+def _line(text: str, longest: int = _LONGEST) -> str:
+    text = plain(text)
+    return text if len(text) <= longest else f"{text[: longest - 4]} ..."

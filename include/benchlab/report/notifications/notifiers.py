@@ -1,37 +1,50 @@
 """Who is notified of which events: ``configs/notifications.yaml``.
 
->>> [notifier.place for notifier in load(home.notifications, reports=["sysbench_ec2"])]
-['slack slack_api_default #performance']
+>>> [notifier.name for notifier in load(home.notifications, reports=["sysbench_ec2"])]
+['the performance channel']
 """
 
 from __future__ import annotations
 
+import html
 from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from benchlab.errors import SpecError
 from benchlab.plan import documents
 from benchlab.plan.documents import Name
-from benchlab.report.notifications.events import KINDS, Event, EventKind
 
+if TYPE_CHECKING:
+    from benchlab.report.notifications.events import Event
+
+EventKind = Literal[
+    "regression", "improvement", "unstable", "inconclusive", "change_point", "drift", "failed",
+    "fleet_reaped",
+]  # fmt: skip
+KINDS: tuple[EventKind, ...] = get_args(EventKind)
 # Sent by default: an improvement calls for no action, and an inconclusive verdict is frequent.
 TOLD: tuple[EventKind, ...] = tuple(
     kind for kind in KINDS if kind not in ("improvement", "inconclusive")
 )
 
-_Connection = Annotated[str, Field(pattern=r"^[A-Za-z0-9_#!()\-.:/\\]+$", max_length=250)]
-_Address = Annotated[str, Field(pattern=r"^[^@\s,;<>]+@[^@\s,;<>]+$")]
 
+class Notifier(BaseModel):
+    """One of Airflow's notifiers, and what it is told.
 
-class _Notifier(BaseModel):
-    """What all notifiers have. Each also has a ``place``: where it sends to, for people."""
+    Attributes:
+        name: by which what it has sent is recorded.
+        notifier: the import path of its class.
+        arguments: of its class; in texts, ``{subject}``, ``{text}`` and ``{escaped}`` are replaced.
+    """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
-    connection: _Connection
+    name: Annotated[str, Field(pattern=r"^\S.*$", max_length=80)]
+    notifier: Annotated[str, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)+$")]
+    arguments: dict[str, Any]
     events: Annotated[tuple[EventKind, ...], Field(min_length=1)] = TOLD
     reports: Annotated[tuple[Name, ...], Field(min_length=1)] | None = None
 
@@ -40,48 +53,23 @@ class _Notifier(BaseModel):
         ours = self.reports is None or event.report is None or event.report in self.reports
         return ours and event.kind in self.events
 
+    def saying(self, subject: str, text: str) -> dict[str, Any]:
+        """Its arguments with a message; ``escaped`` is the text as HTML and Slack have it."""
+        texts = {"subject": subject, "text": text, "escaped": html.escape(text, quote=False)}
+        return {
+            name: value.format_map(texts) if isinstance(value, str) else value
+            for name, value in self.arguments.items()
+        }
 
-class Slack(_Notifier):
-    """Sends into a channel by Slack's API; the Connection is of type ``slack``."""
-
-    by: Literal["slack"]
-    channel: Annotated[str, Field(pattern=r"^\S+$", max_length=80)]
-
-    @property
-    def place(self) -> str:
-        """Connection and channel."""
-        return f"slack {self.connection} {self.channel}"
-
-
-class SlackWebhook(_Notifier):
-    """Sends into the channel of an incoming webhook; the Connection is of type ``slackwebhook``."""
-
-    by: Literal["slack_webhook"]
-
-    @property
-    def place(self) -> str:
-        """The Connection, which has the channel."""
-        return f"slack_webhook {self.connection}"
-
-
-class Smtp(_Notifier):
-    """Sends by mail; the Connection is of type ``smtp``.
-
-    Attributes:
-        sender: ``from`` in the file; None: as the Connection's extra field ``from_email`` says.
-    """
-
-    by: Literal["smtp"]
-    to: Annotated[tuple[_Address, ...], Field(min_length=1)]
-    sender: _Address | None = Field(default=None, alias="from")
-
-    @property
-    def place(self) -> str:
-        """Connection and addressees."""
-        return f"smtp {self.connection} {', '.join(self.to)}"
-
-
-Notifier = Slack | SlackWebhook | Smtp
+    def fault(self) -> str | None:
+        """What is wrong with its arguments; None: nothing is."""
+        try:
+            values = self.saying("", "")
+        except (LookupError, ValueError, AttributeError) as error:
+            return f"no text that can be filled in: {error}; write {{{{ for a brace"
+        if values == self.arguments:
+            return "none has {subject}, {text} or {escaped} in it"
+        return None
 
 
 class Notifications(BaseModel):
@@ -89,7 +77,7 @@ class Notifications(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    notifiers: tuple[Annotated[Notifier, Field(discriminator="by")], ...] = ()
+    notifiers: tuple[Notifier, ...] = ()
 
 
 def load(path: Path, reports: Collection[str]) -> tuple[Notifier, ...]:
@@ -106,10 +94,16 @@ def load(path: Path, reports: Collection[str]) -> tuple[Notifier, ...]:
         return ()
     raw = documents.from_yaml(documents.read_text(path), str(path))
     found = documents.validated(Notifications, {} if raw is None else raw, str(path)).notifiers
+    names = [notifier.name for notifier in found]
     for number, notifier in enumerate(found):
+        at = f"{path}: notifiers.{number}"
+        if names.index(notifier.name) < number:
+            raise SpecError(f"{at}.name: {notifier.name} is there twice")
+        if fault := notifier.fault():
+            raise SpecError(f"{at}.arguments: {fault}")
         if unknown := [name for name in notifier.reports or () if name not in reports]:
             raise SpecError(
-                f"{path}: notifiers.{number}.reports: unknown: {', '.join(unknown)}; report types: "
+                f"{at}.reports: unknown: {', '.join(unknown)}; report types: "
                 f"{', '.join(sorted(reports)) or 'none'}"
             )
     return found

@@ -7,7 +7,7 @@ which campaigns are chained.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchlab.analysis.trend import change_points
@@ -21,7 +21,6 @@ from benchlab.arrays import Array, np
 from benchlab.campaign.outline import Outline
 from benchlab.language import Message
 from benchlab.language.names import plain
-from benchlab.report.notifications.events import Event, WorkloadChange, of_changes
 from benchlab.report.publish.destinations import PublicationRecord
 from benchlab.studies.comparisons import ComparedCampaign, Comparisons
 from benchlab.studies.long_view import trend
@@ -36,9 +35,6 @@ from benchlab.studies.long_view.selection import (
 _WITHIN_95 = 1.959964
 # A weight that is nothing but the error of floating point.
 _NOTHING = 1e-9
-# A change point is an event only while it is among so many latest campaigns of its chain, so that a
-# new notifier does not begin with years of history.
-LATEST = 10
 
 
 @dataclass(frozen=True)
@@ -196,25 +192,6 @@ def between(view: ChainView, first: str, second: str) -> Between | None:
     )
 
 
-def change_events(report: str, campaign: str, views: Mapping[str, LongView]) -> tuple[Event, ...]:
-    """Events for recent change points and suspects, and for slow drifts.
-
-    Args:
-        campaign: id of the campaign after which the long views were made.
-        views: by workload; the chains of the newest setting count, one of each line.
-    """
-    found = {
-        workload: [
-            change
-            for chain in view.chains
-            if not chain.differs
-            for change in _reported(report, chain)
-        ]
-        for workload, view in views.items()
-    }
-    return of_changes(report, campaign, found)
-
-
 def _of_two_sides(comparisons: Comparisons, report: str) -> list[Outline]:
     return [campaign for campaign in comparisons.outlines(report) if campaign.has_both_sides]
 
@@ -281,40 +258,3 @@ def linking(report: str, found: Suspect) -> str:
     versions = {"baseline": found.linking, "candidate": found.candidate}
     words = [f"--set {side}={plain(version)}" for side, version in versions.items()]
     return " ".join(["benchlab run", report, *words])
-
-
-def _reported(report: str, view: ChainView) -> Iterator[WorkloadChange]:
-    """The changes of a chain that are events."""
-    edges = [0, *(found.index for found in view.changes), len(view.links)]
-    campaigns = [*(found.campaign for found in view.changes[1:]), None]
-    for found, begin, end, until in zip(view.changes, edges, edges[2:], campaigns, strict=False):
-        if found.index >= len(view.links) - LATEST:
-            yield _change(view, found, view.links[begin:end], until)
-    for suspect in view.suspects:
-        if suspect.index >= len(view.links) - LATEST:
-            yield WorkloadChange(suspect, told_apart_by=linking(report, suspect))
-    if drift := view.drift:
-        yield _change(view, drift, view.links[drift.first : drift.last + 1])
-
-
-def _change(
-    view: ChainView,
-    found: ChangePoint | Drift,
-    links: Sequence[Link],
-    until: str | None = None,
-) -> WorkloadChange:
-    """A change with what has to be known of the points of its levels, or of its slope."""
-    here = {link.point.ratio.campaign for link in links}
-    bridged = [
-        (link.point.ratio.baseline, link.point.bridged_from)
-        for link in links
-        if link.point.bridged_from is not None
-    ]
-    beside = () if isinstance(found, Drift) else (found.before, found.campaign)
-    return WorkloadChange(
-        found,
-        until,
-        tuple(dict.fromkeys(bridged)),
-        tuple(campaign for campaign in view.outliers if campaign in here),
-        {campaign: view.addresses[campaign] for campaign in beside},
-    )

@@ -161,8 +161,7 @@ def upgrade() -> None:
         Column("key", String(64), nullable=False),
         Column("notifier", NAME, nullable=False),
         Column("event", String(32), nullable=False),
-        Column("claimed_at", TIME, nullable=False),
-        Column("told_at", TIME),
+        Column("told_at", TIME, nullable=False),
     )
     _table(
         "published_reports",
