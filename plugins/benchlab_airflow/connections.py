@@ -18,6 +18,7 @@ from airflow.sdk import BaseHook, Connection, ObjectStoragePath
 from airflow.sdk.exceptions import AirflowException, AirflowNotFoundException
 from sqlalchemy.engine import URL
 
+from benchlab.campaign.fit.existing import RESULTS_CONNECTION
 from benchlab.errors import StoreError, TargetError
 from benchlab.home import Home
 from benchlab.hosts import server_login, ssh_login
@@ -30,7 +31,6 @@ from benchlab.targets.target import driving_process
 if TYPE_CHECKING:
     from airflow.providers.ssh.hooks.ssh import SSHHook
 
-RESULTS_CONNECTION_ID = "benchlab_results"
 AWS_CONNECTION_ID = "benchlab_aws"
 
 _DRIVERS = {
@@ -49,7 +49,7 @@ def open_store(home: Home) -> Store:
         StoreError: the Connection's type cannot hold results, or the database cannot be reached.
     """
     # The demo's own process reads the store as well, and has no Connections.
-    connection = None if driving_process() else _connection(RESULTS_CONNECTION_ID)
+    connection = None if driving_process() else _connection(RESULTS_CONNECTION)
     url = home.store_url if connection is None else database_url(connection)
     return Store(url, ObjectStoragePath(str(home.objects)))
 

@@ -199,6 +199,7 @@ from benchlab import home
 from benchlab.campaign import overrides, report_types
 from benchlab_airflow.dags import trigger_form
 report = report_types.load(home.find().configs / "reports" / "REPORT.yaml")
+report = report.model_copy(update={"offered_connections": OFFERED})
 form = trigger_form.form(report)
 say(json.dumps({name: param.schema for name, param in form.items()}))
 filled = {**{name: param.value for name, param in form.items()}, **FILLED}
@@ -208,10 +209,11 @@ say(report.model_dump_json())
 
 
 def form(
-    env: dict[str, str], report: str, **filled: object
+    env: dict[str, str], report: str, offered: tuple[str, ...] = (), **filled: object
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """The form's fields, what is chosen where it is filled in so, and the report type itself."""
     code = FORM.replace("REPORT", report).replace("FILLED", repr(filled))
+    code = code.replace("OFFERED", repr(offered))
     fields, chosen, own = map(json.loads, told(code, env))
     return fields, chosen, own
 
@@ -337,7 +339,7 @@ def test_a_form_has_only_what_its_target_can_do(airflow_env: dict[str, str], rep
     is_fleet = target.can.topology is not None
     assert ("topology" in fields) == is_fleet
     assert ("placement" in fields) == (is_fleet and own["sides"] != "single")
-    assert ("snapshots" in fields) == (target.can.topology == "ec2")
+    assert ("snapshots" in fields) == (own["snapshots"] is not None)
     assert ("leaders" in fields) == (is_fleet and target.can.deploys and target.can.chooses_version)
 
 
@@ -359,13 +361,18 @@ def test_a_published_plan_is_taken_as_it_was(
 
 
 def test_a_server_that_exists_is_chosen_by_its_connection(airflow_env: dict[str, str]) -> None:
-    """Of the report type, or of a published plan, whose other side stays; nowhere else."""
+    """Of the report type, or of a published plan, whose other side stays; nowhere else.
+
+    Only one that the report type's file offers.
+    """
     other = {"baseline_connection": "my_tidb"}
-    fields, chosen, own = form(airflow_env, "sysbench_existing", **other)
+    offers = ("my_tidb",)
+    fields, chosen, own = form(airflow_env, "sysbench_existing", offers, **other)
     assert fields["baseline_connection"]["title"] == "Connection"
+    assert fields["baseline_connection"]["enum"] == ["benchlab_cluster", "my_tidb"]
     assert chosen == {**own, "connections": {"baseline": "my_tidb"}}
     plan = {"published": "sysbench_v21_vs_v20", **other}
-    _, chosen, _ = form(airflow_env, "sysbench_existing", **plan)
+    _, chosen, _ = form(airflow_env, "sysbench_existing", offers, **plan)
     assert chosen["connections"] == {"baseline": "my_tidb", "candidate": "tidb_v21"}
     assert "baseline_connection" not in form(airflow_env, "sysbench_local")[0]
 
@@ -384,13 +391,9 @@ say(first[0], first[1].schema["description_md"].splitlines()[0])
 
 
 def test_the_fields_of_a_fleet_reach_the_plan(airflow_env: dict[str, str]) -> None:
-    """Placement, dataset snapshots, leaders."""
-    asked = {
-        "placement": "sequential",
-        "snapshots": "s3://bucket/prefix",
-        "leaders": "as_placed",
-    }
-    _, chosen, own = form(airflow_env, "sysbench_ec2", **asked)
+    """Placement, leaders."""
+    asked = {"placement": "sequential", "leaders": "as_placed"}
+    _, chosen, own = form(airflow_env, "sysbench_ec2", (), **asked)
     assert chosen == own | asked
 
 

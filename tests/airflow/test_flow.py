@@ -378,6 +378,13 @@ def test_the_rest_api_may_send_what_measures_and_not_where_it_goes(
         "topology": {"topology": "ec2_published"},
         "snapshots": {"snapshots": "s3://theirs/x"},
         "engines.mariadb": {"overrides": {"engines.mariadb": {}}},
+        "client.path": {"overrides": ["client={path: /tmp/evil.sh, version: 1.0.20}"]},
+        "client.archive": {
+            "overrides": {
+                "client": {"archive": "x.tar.gz", "sha256": "0" * 64, "version": "1.0.20"}
+            }
+        },
+        "client.script": {"overrides": {"client.script": {"path": "/tmp/evil.lua"}}},
     }
     for name, said in zip(refused, by_api(airflow_env, *refused.values()), strict=True):
         assert said.startswith(f"SpecError: {name}: "), said
@@ -514,19 +521,17 @@ def test_a_faulty_form_is_refused_before_airflow_makes_a_run_of_it(
         ("sysbench_local", b'{"logical_date": null}'),
         ("sysbench_local", b"[1"),
         ("reap_expired_fleets", b'{"conf": {"rounds": 0}}'),
-        ("sysbench_existing", b'{"conf": {"baseline_connection": "there"}}'),
-        ("sysbench_existing", b'{"conf": {"baseline_connection": "nowhere"}}'),
-        ("sysbench_existing", b'{"conf": {"baseline_connection": "no name"}}'),
+        ("sysbench_existing", b'{"conf": {"seconds": 5}}'),
+        ("sysbench_existing", b'{"conf": {"baseline_connection": "benchlab_results"}}'),
         ("sysbench_existing", b'{"conf": {"overrides": ["connections.baseline=nowhere"]}}'),
     ]
-    there = {"AIRFLOW_CONN_THERE": "mysql://bench:secret@db.example.com:4000"}
+    there = {"AIRFLOW_CONN_BENCHLAB_CLUSTER": "mysql://bench:secret@db.example.com:4000"}
     said = told(REFUSED.replace("SENT", repr(sent)), airflow_env, **there)
     assert "Rounds (rounds): found 0" in said[0]
     assert "no host_key" in said[1]
     assert said[2:7] == ["None"] * 5
-    assert "connection nowhere: there is none" in said[7]
-    assert "Connection (baseline_connection): found 'no name'; allowed: the name of a" in said[8]
-    assert said[9] == said[7]
+    assert "(baseline_connection): found 'benchlab_results'; allowed: `benchlab_cluster`" in said[7]
+    assert "connections.baseline: nowhere: the report type's file offers benchlab_clus" in said[8]
 
 
 TEXTS = ("{{ 7 * 7 }}", "{% raw %}", "{# x #}", "[1, 2]", "{'a': 1}", "None", "1e3", "x.sh")

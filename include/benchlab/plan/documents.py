@@ -29,8 +29,7 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 # One line.
 Text = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
 # As Airflow names Connections, and the environment variables that define them.
-CONNECTION_NAME = r"^[A-Za-z][A-Za-z0-9_]{0,199}$"
-ConnectionName = Annotated[str, Field(pattern=CONNECTION_NAME)]
+ConnectionName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,199}$")]
 # Pydantic's tags for the kinds of a load balancer; they are not fields.
 BALANCER_KINDS = ("name", "settings")
 # All but the first are what PyYAML raises for values that do not fit their tag: a 45th of a month,

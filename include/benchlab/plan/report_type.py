@@ -91,6 +91,7 @@ class ReportSpec(Frozen):
             HAProxy where they are not Benchlab's own; see :attr:`haproxy`.
         connections: the Connection by which the server of each side is reached, where the target
             deploys none.
+        offered_connections: further Connections that the trigger form may choose in their place.
         layout: of the tables of results: Benchlab's ``own``, or before them those of the
             ``published`` document.
         languages: of the report, by code; its main page is in the first one.
@@ -129,6 +130,7 @@ class ReportSpec(Frozen):
     leaders: Annotated[Literal["level", "as_placed"], HOW] = "level"
     load_balancer: Annotated[LoadBalancer, HOW] = "haproxy"
     connections: Annotated[dict[Side, ConnectionName], HOW] = Field(default={})
+    offered_connections: Annotated[tuple[ConnectionName, ...], Field(strict=False)] = ()
     ports: Ports = Ports()
     layout: Layout = "own"
     languages: Annotated[tuple[Language, ...], Field(min_length=1, strict=False)] = (REFERENCE,)

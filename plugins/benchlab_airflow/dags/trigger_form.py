@@ -25,7 +25,6 @@ from benchlab.campaign import report_types
 from benchlab.errors import SpecError
 from benchlab.home import ID
 from benchlab.plan import versions
-from benchlab.plan.documents import CONNECTION_NAME
 from benchlab.plan.fields import dataset
 from benchlab.plan.fields.budget import Budget
 from benchlab.plan.report_type import SIDES, ReportSpec, Side
@@ -62,6 +61,8 @@ _NESTED = {
     "measure_again": "schedule.measure_again",
 }
 _NO_OVERRIDE = ("campaign", "overrides", "published")
+
+_IN_THE_FILE = "cannot be changed in the form; change it in the report type's file"
 
 # What may be sent beside the form's own fields. The rest is for those who write the report type's
 # file: where it runs and who sees it, which must not depend on who may start it.
@@ -162,6 +163,7 @@ def chosen(
     made = overrides_module.override(plan, changes)
     if not own_command:
         _refuse_raised(plan.budget, made.budget)
+        _refuse_reaching_elsewhere(report_type, plan, made)
     _refuse_another_dag(report_type, made)
     return made
 
@@ -220,10 +222,7 @@ def _faults(spec: ReportSpec, params: Mapping[str, Any], *, own_command: bool) -
     known = {_NESTED.get(name, name) for name in offered}
     for name in () if own_command else changes:
         if name not in known and not _OTHERS.fullmatch(name):
-            yield (
-                f"{name}: unknown key, or one that cannot be changed in the form; change it in "
-                "the report type's file"
-            )
+            yield f"{name}: unknown key, or one that {_IN_THE_FILE}"
     for side, said in overrides_module.version_faults(spec, changes).items():
         yield f"{offered[side].schema['title']} ({side}): {str(said).removeprefix(f'{side}: ')}"
 
@@ -278,6 +277,29 @@ def _refuse_raised(own: Budget | None, asked: Budget | None) -> None:
             raise SpecError(
                 f"budget.{name}: {wanted:g} dollars is more than the {limit:g} in the report "
                 "type's file; a form can only lower a budget, so raise it in the file"
+            )
+
+
+def _refuse_reaching_elsewhere(own: ReportSpec, plan: ReportSpec, asked: ReportSpec) -> None:
+    """Refuse another program, file, account or data: those who write the file choose them.
+
+    However it was sent: by its dotted name, or within an object as its field's value.
+    """
+    for name in ("path", "archive", "sha256", "script", "connection"):
+        if getattr(asked.client, name) != getattr(plan.client, name):
+            raise SpecError(f"client.{name}: {_IN_THE_FILE}")
+    if asked.snapshots not in (own.snapshots, plan.snapshots, None):
+        raise SpecError(f"snapshots: {_IN_THE_FILE}")
+    offered = [
+        name
+        for spec in (own, plan)
+        for name in (*spec.connections.values(), *spec.offered_connections)
+    ]
+    for side, name in asked.connections.items():
+        if name not in offered:
+            raise SpecError(
+                f"connections.{side}: {name}: the report type's file offers {', '.join(offered)}; "
+                "add it there to `offered_connections`"
             )
 
 
@@ -394,17 +416,16 @@ def _version(spec: ReportSpec, side: Side) -> Param:
 
 def _connections(spec: ReportSpec) -> dict[str, Param | None]:
     """Where the servers are that exist; a target that deploys its own has no such fields."""
-    return {
-        f"{side}_connection": Param(
-            name,
-            title=f"{side.capitalize()} connection" if spec.sides != "single" else "Connection",
-            description_md="The Connection of type MySQL by which its server is reached.",
-            type="string",
-            pattern=CONNECTION_NAME,
-            allowed="the name of a Connection: letters, digits and `_`, the first a letter",
+    offered = {name: name for name in (*spec.connections.values(), *spec.offered_connections)}
+    fields: dict[str, Param | None] = {}
+    for side, name in spec.connections.items():
+        title = f"{side.capitalize()} connection" if spec.sides != "single" else "Connection"
+        fields[f"{side}_connection"] = field = _choice(name, offered, title, None)
+        field.schema["description_md"] = (
+            "The Connection of type MySQL by which its server is reached: one that the report "
+            "type's file names, also below `offered_connections`."
         )
-        for side, name in spec.connections.items()
-    }
+    return fields
 
 
 def _suggested(spec: ReportSpec, side: Side) -> list[str]:
@@ -521,11 +542,12 @@ def _fleet(spec: ReportSpec) -> dict[str, Param | None]:
         "snapshots": Param(
             spec.snapshots,
             title="Dataset snapshots",
-            description="s3://bucket/prefix. A dataset that is kept there is restored instead of "
-            "loaded. Empty: always loaded.",
+            description="A dataset that is kept there is restored instead of loaded. Empty: always "
+            "loaded.",
             type=["null", "string"],
+            enum=[spec.snapshots, None],
         )
-        if target.can.keeps_datasets
+        if target.can.keeps_datasets and spec.snapshots
         else None,
     }
 

@@ -75,6 +75,11 @@ def two_sides() -> dict[str, Any]:
             {"workloads": ["tpch_q1"], "dataset": {"scale_factor": 1}, "threads": [1]},
             "workloads: tpch_q1: its client (tiup, go-tpc) cannot hide a password; use workloads",
         ),
+        (
+            {"connections": {"baseline": "benchlab_results"}},
+            "connections: benchlab_results is the store of results",
+        ),
+        ({"offered_connections": ["benchlab_results"]}, "benchlab_results is the store of results"),
     ],
 )
 def test_what_cannot_be_done_there_is_refused(changes: dict[str, Any], refused: str) -> None:
