@@ -24,7 +24,7 @@ from datetime import datetime, timedelta
 from airflow.sdk import DAG, task
 
 from benchlab_airflow.messages import notify
-from benchlab_airflow.operators import reaping
+from benchlab_airflow.operators import upkeep
 
 with DAG(
     dag_id="reap_expired_fleets",
@@ -38,5 +38,5 @@ with DAG(
     tags=["benchlab", "ec2"],
     default_args={"owner": "benchlab", "retries": 2, "execution_timeout": timedelta(minutes=30)},
 ) as dag:
-    for reap in (reaping.reap_fleets, reaping.reap_clusters):
+    for reap in (upkeep.reap_fleets, upkeep.reap_clusters):
         task(reap, **notify.of_reaper())()

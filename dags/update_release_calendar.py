@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 
 from airflow.sdk import DAG, task
 
-from benchlab_airflow.operators import calendar_updating
+from benchlab_airflow.operators import upkeep
 
 with DAG(
     dag_id="update_release_calendar",
@@ -30,4 +30,4 @@ with DAG(
     tags=["benchlab"],
     default_args={"owner": "benchlab", "retries": 2, "execution_timeout": timedelta(minutes=10)},
 ) as dag:
-    task(calendar_updating.update)()
+    task(upkeep.update_calendar)()

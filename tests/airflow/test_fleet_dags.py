@@ -519,7 +519,7 @@ from benchlab.hosts.access import Access
 from benchlab.targets.ec2.regions import known_regions
 from benchlab.targets.ec2 import reaper
 from benchlab.errors import TargetError
-from benchlab_airflow.operators import reaping
+from benchlab_airflow.operators import upkeep
 from tests.builders import tidb_cloud as fake
 
 dag = runpy.run_path(str(home.find().project / "dags" / "reap_expired_fleets.py"))["dag"]
@@ -542,7 +542,7 @@ cut = home.find().campaign("cut") / "rental.json"
 cut.parent.mkdir(parents=True)
 cut.write_text("")
 errors = []
-reaping.log.error = lambda text, *values: errors.append(text % values)
+upkeep.log.error = lambda text, *values: errors.append(text % values)
 say(json.dumps(task.python_callable()))
 say(*errors)
 cut.unlink()
@@ -600,7 +600,7 @@ from botocore.retries.standard import ExponentialBackoff
 from benchlab import home
 from tests.builders import campaigns
 from benchlab.results.store import Store
-from benchlab_airflow.operators import reaping
+from benchlab_airflow.operators import upkeep
 
 ExponentialBackoff.delay_amount = lambda *_: 0
 if TARGETS:
@@ -610,7 +610,7 @@ if TARGETS:
             plan = dataclasses.replace(campaign.plan, target=target)
             store.add_campaign(dataclasses.replace(campaign, plan=plan))
 try:
-    say(reaping.reap_fleets())
+    say(upkeep.reap_fleets())
 except Exception as error:
     say(type(error).__name__, str(error).replace("\\n", " "))
 """

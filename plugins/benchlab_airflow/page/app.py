@@ -18,7 +18,7 @@ from starlette.exceptions import HTTPException
 from benchlab.errors import BenchlabError, SpecError, StoreError
 from benchlab.language import Said, codes, message, said_by
 from benchlab.site.page import Page, PageError, Site, render
-from benchlab_airflow.page import actions, assets, downloads, pages
+from benchlab_airflow.page import assets, pages
 from benchlab_airflow.page.navigation import PREFIX
 from benchlab_airflow.page.rights import LANGUAGE, NotAllowed, person, reader, store_failed
 
@@ -40,8 +40,7 @@ def make() -> FastAPI:
     """The app, with every page as a route."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, dependencies=[Depends(person)])
     app.include_router(assets.router)
-    for router in (downloads.router, actions.router, pages.router):
-        app.include_router(router, dependencies=[Depends(reader)])
+    app.include_router(pages.router, dependencies=[Depends(reader)])
     app.middleware("http")(_with_headers)
     app.exception_handler(HTTPException)(_refused)
     app.exception_handler(RequestValidationError)(_unreadable)

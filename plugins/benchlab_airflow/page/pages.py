@@ -1,22 +1,27 @@
-"""The routes of the pages: each reads its address and answers with a page of the core."""
+"""The routes of the site: pages and files of the core, and what a person can change.
+
+A campaign is started by the browser, which asks Airflow's own API as the person.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+import mimetypes
+from typing import Annotated, Literal
 from urllib.parse import quote, urlencode
 
-from fastapi import APIRouter, Path, Query, Request, Response
+from fastapi import APIRouter, Form, Path, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
+from benchlab.errors import StoreError
 from benchlab.home import ID
 from benchlab.language import message
 from benchlab.site import campaign as campaign_page
-from benchlab.site import campaigns, history, overview, plan, side_by_side
+from benchlab.site import campaigns, files, history, overview, plan, side_by_side
 from benchlab.site import trial as trial_page
 from benchlab.site.page import NoSuchPage, Page, Site, render
 from benchlab_airflow.calendar.calendar_runs import ORIGIN
 from benchlab_airflow.page import airflow_runs
-from benchlab_airflow.page.rights import ReaderDep
+from benchlab_airflow.page.rights import ReaderDep, changer
 
 router = APIRouter()
 
@@ -25,6 +30,14 @@ CampaignQuery = Annotated[str, Query(pattern=f"^{ID}$")]
 NamePath = Annotated[str, Path(max_length=160)]
 RunPath = Annotated[str, Path(max_length=250)]  # as long as Airflow allows
 VersionQuery = Annotated[str, Query(max_length=200)]
+_LONGEST_NOTE = 500
+# Shown in the browser, where a reader wants to read; all others are downloaded. A file is never
+# trusted: it has an origin of its own, runs nothing, and loads nothing but its own pictures.
+_READ = {".html", ".md", ".txt", ".csv", ".json", ".svg"}
+_SANDBOX = (
+    "sandbox allow-popups; default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; "
+    "frame-ancestors 'self'"
+)
 
 
 def shown(site: Site, page: Page, *, fragment: bool = False) -> HTMLResponse:
@@ -132,6 +145,46 @@ def show_run(request: Request, reader: ReaderDep, report: NamePath, run: RunPath
         return shown(site, Page(f"runs/{report}/{run}/", "", title, "no-campaign.html.j2", {}))
     place = quote(campaign_page.place_of(campaign))
     return RedirectResponse(f"{request.scope['root_path']}/{place}", 302)
+
+
+@router.get("/campaigns/{campaign}/files/{name:path}")
+def download(reader: ReaderDep, campaign: CampaignPath, name: str) -> Response:
+    """A file of the report, a raw output, or a series."""
+    content = files.read(reader.site, campaign, name)
+    kind, _ = mimetypes.guess_type(name)
+    suffix = f".{name.rpartition('.')[2]}".lower()
+    if suffix in (".md", ".csv"):
+        kind = "text/plain"
+    headers = {"Content-Security-Policy": _SANDBOX}
+    if suffix not in _READ:
+        called = quote(f"{campaign}-{name.rpartition('/')[2]}", safe="")
+        headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{called}"
+    return Response(content, media_type=kind or "application/octet-stream", headers=headers)
+
+
+@router.post("/actions/look")
+def look(
+    request: Request,
+    reader: ReaderDep,
+    campaign: Annotated[str, Form(pattern=f"^{ID}$")],
+    workload: Annotated[str, Form(max_length=160)],
+    done: Annotated[Literal["yes", "no"], Form()],
+    guard: Annotated[str, Form(max_length=500)] = "",
+    place: Annotated[str, Form(pattern=r"^[A-Za-z0-9_./-]*$")] = "",
+    note: Annotated[str, Form(max_length=_LONGEST_NOTE)] = "",
+) -> RedirectResponse:
+    """Record that somebody has looked into a change, or take it back; show the page again."""
+    store = reader.site.store
+    try:
+        report = store.campaign(campaign).plan.report
+    except StoreError as error:
+        raise NoSuchPage(message("site-no-campaign", campaign=campaign)) from error
+    changer(request, reader, guard, report)
+    if done == "yes":
+        store.look_into(campaign, workload, reader.user.get_name(), note.strip())
+    else:
+        store.forget_look(campaign, workload)
+    return RedirectResponse(f"../{place.lstrip('/')}", 303)
 
 
 @router.get("/{place:path}")

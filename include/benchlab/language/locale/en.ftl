@@ -508,7 +508,6 @@ sources = trials.csv has one row per executed trial. The figure of a side at a t
 head-overview = Test overview
 head-published = Published document
 head-hardware = Hardware configuration
-head-software = Software version
 head-parameters = Parameter configuration
 head-both-sides = Both sides
 head-only-side = Only the { $side } ({ $version })
@@ -526,12 +525,11 @@ head-how-to-read = How to read this
 head-provenance = Provenance
 picture-overview = Change of throughput by workload
 picture-workload = { $workload }: throughput and { $latency } against threads; the figures are in the table below
-card-interval = 95% interval
 card-arithmetic = arithmetic mean
 column-item = Item
 column-value = Value
-column-service = Service type
 column-version = Software version
+column-service = Service type
 column-hash = Git hash
 column-parameter = Parameter
 column-variable = Variable
@@ -702,7 +700,6 @@ hardware-shared-system = All run { $system }.
 hardware-shared = { $total } hosts in all; with several roles: { $each }.
 hardware-roles = { $host } ({ $roles })
 
-
 ## TPC-C's consistency conditions
 
 consistency-both = TPC-C's consistency conditions (clause 3.3.2) on both sides: { $told }.
@@ -852,13 +849,9 @@ site-nothing-rented = nothing rented
 site-newest-verdicts = Newest verdicts
 site-report-types = Report types
 site-report-types-note = Next runs are those of the schedule: a DAG that is paused in Airflow does not run. The cost is that of rented hosts at list prices, of the campaigns that began in the month (UTC). Without A/A campaigns, deployment-to-deployment variation is assumed; trigger the report type with the sides "same" to measure it.
-site-column-report = Report type
 site-column-newest = Newest campaign
-site-list-started = Started
 site-column-took = Took
-site-list-state = State
 site-calibration = Newest A/A campaign
-site-no-calibration = none
 site-aa-campaigns = { $count ->
     [one] 1 A/A campaign
    *[other] { $count } A/A campaigns
@@ -1001,10 +994,6 @@ site-newest-regression = Newest regression nobody has looked into
 site-history-none = No campaign has compared two versions yet. A report type with a schedule measures new releases by itself; a backfill measures past ones.
 site-history-published = Published only
 site-history-published-about = What others published about these workloads; nothing was measured here.
-site-history-campaigns = { $count ->
-    [one] 1 campaign
-   *[other] { $count } campaigns
-}
 site-unreadable = Left out, because it cannot be read: { $what }
 site-change-point-slower = { $candidate } made { $workload } slower: { $change } throughput (95% interval { $interval }) against { $previous }, first seen on { $day }.
 site-change-point-faster = { $candidate } made { $workload } faster: { $change } throughput (95% interval { $interval }) against { $previous }, first seen on { $day }.
@@ -1044,8 +1033,6 @@ site-changes = Lasting changes
 site-column-day = Day
 site-column-candidate = Candidate
 site-column-baseline = Baseline
-site-column-change = Change
-site-column-interval = 95% interval
 site-column-level = Level
 site-column-level-interval = 95% interval of the level
 site-column-campaign = Campaign
@@ -1088,7 +1075,6 @@ site-column-pages = Pages
 
 site-plan-about = How long a campaign would take, what it would cost and what it could find. Filling in the form starts nothing.
 site-plan-none = There is no valid report type that you may see; `benchlab validate` names what is wrong with the others.
-site-plan-report = Report type
 site-plan-published = Published plans
 site-plan-baseline = Baseline version
 site-plan-candidate = Candidate version

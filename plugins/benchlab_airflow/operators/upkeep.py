@@ -1,6 +1,7 @@
-"""The reaper's tasks, one for each provider, so that a fault in one does not stop the other.
+"""The tasks that run beside campaigns: end what is past its expiry, add new releases.
 
-Heavy imports are inside the functions, so that parsing the DAG file stays fast.
+A reaper for each provider, so that a fault in one does not stop the other. Heavy imports are inside
+the functions, so that parsing the DAG files stays fast.
 """
 
 from __future__ import annotations
@@ -52,3 +53,20 @@ def reap_clusters() -> list[str]:
     from benchlab_airflow.connections import access
 
     return reaper.reap(home.find(), access(), say=log.warning)
+
+
+def update_calendar() -> list[str]:
+    """Add what TiUP's mirror has; return what was done, as sentences, or that there is no TiUP.
+
+    Raises:
+        UnavailableError: TiUP cannot ask its mirror.
+        SpecError: the calendar does not validate, or its file cannot be written.
+    """
+    from benchlab import home
+    from benchlab.campaign import calendar_update
+
+    found = calendar_update.from_tiup(home.find())
+    said = [calendar_update.NO_TIUP] if found is None else found
+    for sentence in said:
+        log.info("%s", sentence)
+    return said
