@@ -11,7 +11,7 @@ from itertools import starmap
 
 import numpy as np
 
-from benchlab.analysis.trend import change_points, drift, suspects
+from benchlab.analysis.trend import change_points
 from benchlab.analysis.trend.chain import Chain, chain
 from tools.study.bounds import PROCESSES, Share
 from tools.study.weekly import NOISE, NOTHING, SCENES, SINGLE, WEEKS, Scene, Years, draw
@@ -154,9 +154,9 @@ def _by_rule(years: Years) -> dict[str, Score]:
     scores: dict[str, Score] = {}
     for rule, known in ((OURS, years.noise_sd), (WITHOUT_AA, None)):
         places = change_points.find(made, THRESHOLD_PCT, known)
-        has_drift = drift.find(made, places, THRESHOLD_PCT, known) is not None
+        has_drift = change_points.find_drift(made, places, THRESHOLD_PCT, known) is not None
         score = _scored({place.index: place.change for place in places}, years.changes)
-        suspected = suspects.find(made, places, THRESHOLD_PCT, known)
+        suspected = change_points.find_suspects(made, places, THRESHOLD_PCT, known)
         scores[rule] = score + Score(drifts=int(has_drift), suspects=len(suspected))
     return scores
 

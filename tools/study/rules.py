@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchlab.analysis.verdict.calibration import Calibration, calibrate
 from benchlab.analysis.verdict.compare import judge
+from benchlab.analysis.verdict.estimates import Calibration, calibrate
 from tools.study.worlds import ROUNDS, Array, World, as_aa_campaigns, as_rounds, draw, in_one_column
 
 THRESHOLD_PCT = 2.0

@@ -13,8 +13,8 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import TypeAdapter
 
-from benchlab.analysis.verdict.calibration import Shown
 from benchlab.analysis.verdict.calibration_checks import RoundMeans
+from benchlab.analysis.verdict.estimates import Shown
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.analysis.verdict.variances import Squares
 from benchlab.arrays import np

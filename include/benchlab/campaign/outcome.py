@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pydantic import TypeAdapter
 
 from benchlab.analysis.gates.gates import Gate
-from benchlab.analysis.verdict import aa_campaigns, calibration, compare
+from benchlab.analysis.verdict import aa_campaigns, compare, estimates
 from benchlab.analysis.verdict.aa_campaigns import figures_of
-from benchlab.analysis.verdict.calibration import Calibration
 from benchlab.analysis.verdict.calibration_checks import round_means
 from benchlab.analysis.verdict.compare import Comparison
+from benchlab.analysis.verdict.estimates import Calibration
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.campaign.kept_figures import (
     DOUBTS,
@@ -73,7 +73,7 @@ class Comparer:
         # The report types of which all campaigns are read, not only those that may calibrate.
         self._whole: set[str] = set()
         self._alike: dict[str, list[Outline]] = {}
-        self._squares: dict[str, calibration.Shown] = {}
+        self._squares: dict[str, estimates.Shown] = {}
         self._calibrations: dict[tuple[str, ...], Calibration] = {}
         self._last: tuple[str, compare.Shown] | None = None
 
@@ -145,9 +145,9 @@ class Comparer:
                 SQUARES,
                 self.keys(unread),
                 unread,
-                lambda one: calibration.shown_by(self.figures([one])[one.id]),
+                lambda one: estimates.shown_by(self.figures([one])[one.id]),
             )
-            self._calibrations[known] = calibration.pooled(
+            self._calibrations[known] = estimates.pooled(
                 {name: self._squares[name] for name in known}
             )
         return self._calibrations[known]

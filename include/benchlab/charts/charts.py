@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchlab.charts.picture import Picture, text_width
-from benchlab.charts.scales import Scale, around, change_ticks, value_ticks
+from benchlab.charts.picture import Picture, Scale, around, change_ticks, text_width, value_ticks
 from benchlab.language.numbers import Numbers
 
 Line = Sequence[tuple[float, float | None]]

@@ -23,7 +23,7 @@ from benchlab.language import english
 from benchlab.language.names import plain
 from benchlab.language.numbers import MISSING, Numbers
 from benchlab.report.formats.console import console_for, print_table, table_of, text_of
-from benchlab.report.sentences import stored_answer
+from benchlab.report.sentences import answer
 from benchlab.results.listing import Chosen
 from benchlab.results.records import CampaignSummary, Remarks, StoredVerdict
 from benchlab.results.store import open_store
@@ -209,7 +209,7 @@ def _said(one: CampaignSummary, verdicts: Sequence[StoredVerdict]) -> Text:
         return Text(one.state if one.state != "complete" else alone, style="dim")
     return Text(", ").join(
         Text(said.text, style="" if one.measures_noise else _STYLE.get(said.verdict, ""))
-        for said in stored_answer.counted(one, verdicts, english())
+        for said in answer.counted(one, verdicts, english())
     )
 
 
@@ -220,8 +220,8 @@ def _row(one: CampaignSummary, remarks: Remarks, numbers: Numbers) -> list[Text]
         Text(f"{one.started_at.astimezone(UTC):%Y-%m-%d %H:%M}"),
         Text(numbers.duration(one.took) if one.ended_at else ""),
         Text(one.compared),
-        _said(one, stored_answer.throughput(one)),
-        _said(one, stored_answer.latency(one)),
+        _said(one, answer.throughput(one)),
+        _said(one, answer.latency(one)),
         Text(plain("; ".join(filter(None, (" ".join(remarks.tags), remarks.note))))),
     ]
 

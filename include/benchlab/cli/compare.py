@@ -13,11 +13,11 @@ from benchlab.cli.options import FailOn, Json, fail_on, show
 from benchlab.errors import SpecError
 from benchlab.home import find
 from benchlab.report import gate_files
-from benchlab.report.formats import github, json_text, terminal
+from benchlab.report.formats import json_text, pages, terminal
 from benchlab.report.model import report as model
 from benchlab.results.store import open_store
 from benchlab.studies import before_after
-from benchlab.studies.sensitivity import chart, findings, selection
+from benchlab.studies.sensitivity import findings, selection
 from benchlab.studies.sensitivity import text as sensitivity_text
 
 app = typer.Typer()
@@ -98,7 +98,7 @@ def compare(
         as_json,
         lambda measured: json_text.to_json(*measured),
         lambda measured, *on: (
-            github.render(model.build(*measured))
+            pages.comment(model.build(*measured))
             if form
             else terminal.render(model.build(*measured), *on) + "\n"
         ),
@@ -138,5 +138,5 @@ def calibrate(
             return
         found = findings.calibrate(home, store, named, detect)
     if picture is not None:
-        chart.write(found, picture)
+        sensitivity_text.write_picture(found, picture)
     show(found, as_json, sensitivity_text.to_json, sensitivity_text.render)

@@ -22,7 +22,7 @@ from benchlab.plan.document_tables import Metric
 from benchlab.published import recompute
 from benchlab.published.model import PublishedReport, Workload
 from benchlab.published.recompute import DECIMALS, rounded_to
-from benchlab.report.formats.markdown import escape
+from benchlab.report.formats.pages import escape
 from benchlab.report.model.document_tables import NAMES, Layout, Table, heading_of_improvement
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from benchlab.analysis.verdict.compare import Comparison
 from benchlab.language import REFERENCE, load
 from benchlab.report import charts
-from benchlab.report.formats import csv_text, json_text, markdown, pages
-from benchlab.report.formats.html import render as render_html
+from benchlab.report.formats import csv_text, json_text, pages
 from benchlab.report.model import report as model
 from benchlab.report.model import series
 from benchlab.report.model.series import ReadObject
@@ -62,8 +61,8 @@ def make(
         language = load(code)
         report = build(language=language)
         made |= {
-            f"{page.folder}report.md": markdown.render(report, page).encode(),
-            f"{page.folder}report.html": render_html(report, page).encode(),
+            f"{page.folder}report.md": pages.markdown(report, page).encode(),
+            f"{page.folder}report.html": pages.html(report, page).encode(),
             **{f"{page.folder}{name}": drawn for name, drawn in charts.files(report).items()},
         }
         if not page.folder:

@@ -299,6 +299,12 @@ class StoredVerdict:
     p_adjusted: float | None
     rule: int
 
+    @property
+    def ci95_pct(self) -> tuple[float, float] | None:
+        """Its interval, as a decision has it."""
+        low, high = self.low_pct, self.high_pct
+        return None if low is None or high is None else (low, high)
+
 
 @dataclass(frozen=True)
 class LookedInto:

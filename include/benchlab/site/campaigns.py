@@ -9,8 +9,8 @@ from typing import Any, TypeVar, get_args
 
 from benchlab.analysis.verdict.decision import Verdict
 from benchlab.language.numbers import Numbers
-from benchlab.report.sentences import stored_answer
-from benchlab.report.sentences.stored_answer import Counted
+from benchlab.report.sentences import answer
+from benchlab.report.sentences.answer import Counted
 from benchlab.results.listing import Chosen, Order
 from benchlab.results.records import CampaignSummary
 from benchlab.site.page import Page, Site
@@ -174,7 +174,7 @@ def campaigns(site: Site, asked: Filter) -> Page:
         "place_on": place_on,
         "reports": [one.report for one in site.store.listing.reports() if site.shows(one.report)],
         "versions_known": site.store.listing.versions(all_there) if not site.as_files else [],
-        "verdict_names": stored_answer.ORDER,
+        "verdict_names": answer.ORDER,
         "state_names": STATES,
     }
     place = place_on(asked.page) if site.as_files else PLACE
@@ -195,6 +195,6 @@ def _row(site: Site, one: CampaignSummary) -> CampaignRow:
     return CampaignRow(
         campaign=one,
         took=Numbers(site.language).duration(one.took),
-        throughput=stored_answer.counted(one, stored_answer.throughput(one), site.language),
-        latency=stored_answer.counted(one, stored_answer.latency(one), site.language),
+        throughput=answer.counted(one, answer.throughput(one), site.language),
+        latency=answer.counted(one, answer.latency(one), site.language),
     )

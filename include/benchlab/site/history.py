@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from benchlab.analysis.trend.chain import Chain
 from benchlab.analysis.trend.change_points import MIN_POINTS
-from benchlab.analysis.verdict.paired import percent, percents
+from benchlab.analysis.verdict.variances import percent, percents
 from benchlab.language import Language, message
 from benchlab.language.names import items, plain, title_of
 from benchlab.language.numbers import Numbers

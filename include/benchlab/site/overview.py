@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from benchlab.campaign import report_types
-from benchlab.charts.scales import Scale, around
+from benchlab.charts.picture import Scale, around
 from benchlab.errors import SpecError
 from benchlab.language.numbers import Numbers
 from benchlab.plan import report_type
 from benchlab.plan.fields import schedule
 from benchlab.plan.fields.schedule import OnRelease
 from benchlab.plan.report_type import SIDES, ReportSpec
-from benchlab.report.sentences import stored_answer
+from benchlab.report.sentences import answer
 from benchlab.results.listing import Chosen
 from benchlab.results.records import SPENT, CampaignSummary, ReportSummary, StoredVerdict
 from benchlab.site.at_work import all_at_work
@@ -132,12 +132,7 @@ def _verdicts(site: Site, one: ReportSummary) -> Verdicts:
         for workload in one.workloads
         if workload in one.decided
     }
-    ends = (
-        end
-        for found, _ in pairs.values()
-        for end in (found.low_pct, found.high_pct)
-        if end is not None
-    )
+    ends = (end for found, _ in pairs.values() for end in found.ci95_pct or ())
     scale = around([0.0, *ends], *_BAR, least=2.0)
     rows = [
         VerdictRow(
@@ -159,9 +154,7 @@ def of_workload(one: CampaignSummary, workload: str) -> tuple[StoredVerdict, Sto
 
 def shown_change(found: StoredVerdict, numbers: Numbers, scale: Scale | None) -> Change:
     """A verdict as a table shows it; with a bar where there is a scale for one."""
-    low, estimate, high = found.low_pct, found.estimate_pct, found.high_pct
-    within = None if low is None or high is None else (low, high)
-    bar = None
+    estimate, within, bar = found.estimate_pct, found.ci95_pct, None
     if scale and within and estimate is not None:
         bar = scale(within[0]), scale(within[1]), scale(estimate)
     return Change(
@@ -208,8 +201,8 @@ def open_regressions(
     numbers, made = Numbers(site.language), []
     for one in measured:
         for metric, verdicts in (
-            ("throughput", stored_answer.throughput(one)),
-            ("latency", stored_answer.latency(one)),
+            ("throughput", answer.throughput(one)),
+            ("latency", answer.latency(one)),
         ):
             for found in verdicts:
                 key = _pair(one), found.workload

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from importlib import resources
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import jinja2
 from markupsafe import Markup
 
+from benchlab.campaign.progress import ProgressNote
 from benchlab.errors import BenchlabError
 from benchlab.home import Home
-from benchlab.language import Language, codes, load
+from benchlab.language import Language, codes, load, side_name
 from benchlab.language import templates as templates_module
 from benchlab.language.names import items, title_of
 from benchlab.language.numbers import MISSING, Numbers
-from benchlab.report.formats import html
+from benchlab.plan.report_type import SIDES
+from benchlab.report.formats import pages
 from benchlab.report.sentences import answer
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
-from benchlab.site import phases
-from benchlab.site.links import Links
 from benchlab.studies.comparisons import Comparisons
 
 ASSETS = "assets/"
@@ -32,6 +34,36 @@ ASSETS = "assets/"
 MOST_TRIAL_PAGES = 100
 # In the order of the navigation: the place and the message of each part of the site.
 PARTS = {"": "overview", "campaigns/": "campaigns", "history/": "history", "plan/": "plan"}
+
+
+INDEX = "index.html"
+_STEP = re.compile(r"[^/]+/")
+
+
+@dataclass(frozen=True)
+class Links:
+    """The addresses that one page uses.
+
+    Attributes:
+        here: the place of the page.
+        as_files: whether the site is a folder of files, in which a place is a folder with a page.
+
+    Example:
+        ``Links("campaigns/c1/").to("history/", workload="tpcc")`` is
+        ``../../history/?workload=tpcc``.
+    """
+
+    here: str
+    as_files: bool = False
+
+    def to(self, place: str, **query: str | int | None) -> str:
+        """The address of a place, or of a file; a query of None is left out."""
+        is_page = place == "" or place.endswith("/")
+        path = "../" * len(_STEP.findall(self.here)) + quote(place)
+        if self.as_files:
+            return f"{path}{INDEX}" if is_page else path
+        given = urlencode({name: value for name, value in query.items() if value is not None})
+        return (path or "./") + (f"?{given}" if given else "")
 
 
 class PageError(BenchlabError):
@@ -95,7 +127,7 @@ class Page:
     """One page, not yet rendered.
 
     Attributes:
-        place: where it lies (:mod:`benchlab.site.links`).
+        place: where it lies (:mod:`benchlab.site.page`).
         part: the place of the part of the site that it belongs to, one of :data:`PARTS`.
         title: of the window and the heading; in the reader's language.
         template: its template's file.
@@ -144,7 +176,7 @@ def assets() -> dict[str, bytes]:
     """The files that the pages load, by name: style and script."""
     folder = resources.files("benchlab.site").joinpath("assets")
     files = {entry.name: entry.read_bytes() for entry in folder.iterdir() if entry.is_file()}
-    return {"page.css": html.style().encode(), **files}
+    return {"page.css": pages.style().encode(), **files}
 
 
 @cache
@@ -155,13 +187,15 @@ def _digest(name: str) -> str:
 
 @cache
 def _environment() -> jinja2.Environment:
-    made, of_reports = templates_module.environment("benchlab.site"), html.environment()
+    made, of_reports = templates_module.environment("benchlab.site"), pages.environment()
     # A campaign's page has parts of its report: their templates, with what these call.
     made.loader = jinja2.ChoiceLoader([one for one in (made.loader, of_reports.loader) if one])
     made.globals.update(of_reports.globals)
     made.filters.update({name: of_reports.filters[name] for name in ("shown", "place")})
     made.filters.update(title=title_of, time=_time)
-    made.globals.update(items=items, signs=answer.SIGNS, MISSING=MISSING, phases=phases)
+    made.globals.update(
+        items=items, signs=answer.SIGNS, MISSING=MISSING, say_phase=phase, say_step=step
+    )
     return made
 
 
@@ -172,3 +206,34 @@ def _time(when: datetime | None) -> Markup:
     at = when.astimezone(UTC)
     moment = at.isoformat(timespec="seconds")
     return Markup(f'<time datetime="{moment}">{at:%Y-%m-%d %H:%M} UTC</time>')
+
+
+# Stages and phases in the reader's language; progress has them in English
+
+
+def stage(name: str, language: Language) -> str:
+    """A stage: ``give back``."""
+    return _said(f"stage-{_key(name)}", name, language)
+
+
+def phase(name: str, language: Language) -> str:
+    """A part of a stage or of a trial; as recorded where it is a text of its own."""
+    side = next((side for side in SIDES if name.endswith(f" {side}")), None)
+    if side is None:
+        return _said(f"phase-{_key(name)}", name, language)
+    own = name.removesuffix(f" {side}")
+    what = _said(f"phase-{_key(own)}", own, language)
+    return language.say("phase-of-side", phase=what, side=language.text(side_name(side)))
+
+
+def step(noted: ProgressNote, language: Language) -> str:
+    """Where a campaign is: ``prepare · load candidate``."""
+    return f"{stage(noted.stage, language)} · {phase(noted.phase, language)}"
+
+
+def _key(name: str) -> str:
+    return re.sub("[^a-z]+", "-", name)
+
+
+def _said(message: str, name: str, language: Language) -> str:
+    return language.say(message) if language.has(message) else name

@@ -22,8 +22,7 @@ from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.plan.resolved import Request
 from benchlab.plan.steps import PlanStep
 from benchlab.plan.versions import RULES
-from benchlab.site import phases
-from benchlab.site.page import Page, Site
+from benchlab.site.page import Page, Site, stage
 from benchlab.studies.sensitivity.proposals import PlanSensitivity, Proposal, plan_sensitivity
 
 PLACE = "plan/"
@@ -277,7 +276,7 @@ def _lines(faults: Sequence[Said], language: Language) -> tuple[str, ...]:
 
 def _step(step: PlanStep, language: Language) -> str:
     """``load (candidate): 4 tables, ...``."""
-    name = phases.stage(step.stage, language)
+    name = stage(step.stage, language)
     if step.side:
         side = language.text(side_name(step.side))
         name = language.say("phase-of-side", phase=name, side=side)

@@ -22,8 +22,7 @@ from benchlab.results.records import CampaignSummary, ReportSummary
 from benchlab.site import campaign, campaigns, files, history, overview, trial
 from benchlab.site.campaigns import Filter
 from benchlab.site.folder import Folder
-from benchlab.site.links import INDEX
-from benchlab.site.page import ASSETS, Page, Site, assets, render
+from benchlab.site.page import ASSETS, INDEX, Page, Site, assets, render
 
 # Beside the files: what each of them rests on, by name. It names the files that this site wrote, so
 # that no other file in the folder is ever removed.

@@ -14,7 +14,7 @@ from benchlab.analysis.verdict.compare import WorkloadVerdict, judge
 from benchlab.analysis.verdict.decision import RULE, Decision
 from benchlab.analysis.verdict.estimates import estimates
 from benchlab.analysis.verdict.heterogeneity import Moved
-from benchlab.analysis.verdict.paired import Estimate, Variance
+from benchlab.analysis.verdict.variances import Estimate, Variance
 from benchlab.campaign import report_types
 from benchlab.campaign.kept_figures import Form
 from benchlab.campaign.outcome import Comparer

@@ -321,7 +321,7 @@ def compare() -> dict[str, str]:
 
     Its answer in one sentence is the XCom :data:`ANSWER`, the note of the run :data:`NOTE`.
     """
-    from benchlab.report.formats import note, terminal
+    from benchlab.report.formats import pages, terminal
     from benchlab.report.model import report as model
     from benchlab.report.sentences import answer
 
@@ -332,7 +332,7 @@ def compare() -> dict[str, str]:
     ti = get_current_context()["ti"]
     link = f"\n\n[{report.language.say('answer-page')}]({campaign_tab(ti.dag_id, ti.run_id)})"
     ti.xcom_push(key=ANSWER, value=answer.sentence(report))
-    ti.xcom_push(key=NOTE, value=note.render(report, LONGEST_NOTE - len(link)) + link)
+    ti.xcom_push(key=NOTE, value=pages.note(report, LONGEST_NOTE - len(link)) + link)
     if not made.comparison.has_verdicts:
         return {}
     return {workload.name: workload.verdict for workload in made.comparison.workloads}

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from benchlab.analysis.verdict.calibration import NO_CALIBRATION, Calibration, calibrate
 from benchlab.analysis.verdict.compare import WorkloadComparison, judge
-from benchlab.analysis.verdict.paired import Variance
+from benchlab.analysis.verdict.estimates import NO_CALIBRATION, Calibration, calibrate
 from benchlab.analysis.verdict.rounds import Rounds, collect
-from benchlab.analysis.verdict.variances import Squares, estimated, moderated
+from benchlab.analysis.verdict.variances import Squares, Variance, estimated, moderated
 from benchlab.plan.report_type import SIDES
 from benchlab.workloads import sysbench, tpch
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchlab.analysis.trend import change_points, drift
+from benchlab.analysis.trend import change_points
 from benchlab.analysis.trend.chain import Chain, Ratio, chain
 from benchlab.analysis.trend.change_points import MIN_POINTS, ChangePoint
 from benchlab.analysis.trend.e_divisive import propose, split
@@ -115,7 +115,7 @@ def test_a_patch_of_the_baseline_is_no_change_of_the_candidate(change: float, at
     made = chain(patched(change, at))
     assert made.points[-1].bridged_from == "v7.1.5"
     assert change_points.find(made, 2.0, NOISE) == ()
-    assert drift.find(made, (), 2.0, NOISE) is None
+    assert change_points.find_drift(made, (), 2.0, NOISE) is None
 
 
 @pytest.mark.parametrize("change", [-0.05, 0.0, 0.05])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from benchlab.analysis.verdict.compare import WorkloadComparison, compare
-from benchlab.analysis.verdict.paired import holm
+from benchlab.analysis.verdict.variances import holm
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, Side

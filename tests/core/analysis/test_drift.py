@@ -8,9 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from benchlab.analysis.trend import change_points, drift
+from benchlab.analysis.trend import change_points
 from benchlab.analysis.trend.chain import chain
-from benchlab.analysis.trend.drift import Drift
+from benchlab.analysis.trend.change_points import Drift
 from tests.core.analysis.test_chain import ratio
 from tests.core.analysis.test_change_points import NOISE, drawn, weeks
 
@@ -19,7 +19,7 @@ def found(changes: dict[int, float], count: int = 36, threshold_pct: float = 2.0
     """In weeks with these changes, by the number of the release."""
     made = chain(weeks(changes, count=count))
     places = change_points.find(made, threshold_pct, NOISE)
-    return drift.find(made, places, threshold_pct, NOISE)
+    return change_points.find_drift(made, places, threshold_pct, NOISE)
 
 
 @pytest.mark.parametrize("step", [-0.006, 0.006])
@@ -45,14 +45,14 @@ def test_what_is_no_drift_is_none(name: str, number: int) -> None:
     """Two years of noise, of an outlier, of changes."""
     made, years = drawn(name, number)
     places = change_points.find(made, 2.0, years.noise_sd)
-    assert drift.find(made, places, 2.0, years.noise_sd) is None
+    assert change_points.find_drift(made, places, 2.0, years.noise_sd) is None
 
 
 def test_drift_begins_after_the_last_change_point() -> None:
     """What was before it has been reported."""
     made = chain(weeks({4: -0.08, **dict.fromkeys(range(6, 16), 0.006)}, count=48))
     places = change_points.find(made, 2.0, NOISE)
-    result = drift.find(made, places, 2.0, NOISE)
+    result = change_points.find_drift(made, places, 2.0, NOISE)
     assert [place.index for place in places] == [12]
     assert result is not None
     assert (result.first, result.oldest, result.links) == (12, "v7.1.4", 12)
@@ -73,8 +73,8 @@ def test_three_versions_are_no_drift() -> None:
         dataclasses.replace(ratio, candidate=f"v7.1.{min(2, int(ratio.candidate[-1]))}")
         for ratio in ratios
     ]
-    assert drift.find(chain(of_three), (), 2.0, NOISE) is None
-    assert drift.find(chain(ratios[:9]), (), 2.0, NOISE) is None
+    assert change_points.find_drift(chain(of_three), (), 2.0, NOISE) is None
+    assert change_points.find_drift(chain(ratios[:9]), (), 2.0, NOISE) is None
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -91,7 +91,7 @@ def test_two_pairs_that_take_turns_are_no_drift(seed: int) -> None:
             for week, (baseline, candidate, change) in enumerate(pairs)
         ]
     )
-    assert drift.find(made, (), 2.0, NOISE) is None
+    assert change_points.find_drift(made, (), 2.0, NOISE) is None
 
 
 def test_a_version_that_comes_back_has_the_level_that_it_had() -> None:
@@ -103,8 +103,8 @@ def test_a_version_that_comes_back_has_the_level_that_it_had() -> None:
         )
         for week in range(3)
     ]
-    once = drift.find(chain(ratios), (), 2.0, NOISE)
-    result = drift.find(chain([*ratios, *again]), (), 2.0, NOISE)
+    once = change_points.find_drift(chain(ratios), (), 2.0, NOISE)
+    result = change_points.find_drift(chain([*ratios, *again]), (), 2.0, NOISE)
     assert once is not None
     assert result is not None
     assert (result.links, result.last, result.newest) == (12, 35, "v7.1.11")

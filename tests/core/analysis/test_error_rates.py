@@ -15,7 +15,7 @@ import pytest
 
 from benchlab import home
 from benchlab.analysis.elsewhere import compare
-from benchlab.analysis.verdict.calibration import calibrate
+from benchlab.analysis.verdict.estimates import calibrate
 from benchlab.plan.report_type import SIDES
 from benchlab.report import gate_files
 from tools.study import rules, worlds

@@ -14,11 +14,9 @@ from benchlab.analysis.error_rates.sensitivity import long_run_variance
 from benchlab.analysis.trend import e_divisive
 from benchlab.analysis.trend.chain import chain
 from benchlab.analysis.trend.step_model import StepModel
-from benchlab.analysis.verdict.by_side import error_p_values
+from benchlab.analysis.verdict.by_side import CHANCE, error_p_values, one_sided
 from benchlab.analysis.verdict.heterogeneity import moved
-from benchlab.analysis.verdict.one_sided import CHANCE, one_sided
-from benchlab.analysis.verdict.paired import Estimate, Variance, holm, percent
-from benchlab.analysis.verdict.variances import Squares
+from benchlab.analysis.verdict.variances import Estimate, Squares, Variance, holm, percent
 from benchlab.analysis.verdict.variances import estimated as estimated_variances
 from tests.core.analysis.test_chain import ratio
 from tools.study.bounds import Share

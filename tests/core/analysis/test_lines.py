@@ -9,10 +9,9 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from benchlab import engines, home
-from benchlab.analysis.trend import change_points, drift
+from benchlab.analysis.trend import change_points
 from benchlab.analysis.trend.chain import Ratio, chain
-from benchlab.analysis.trend.change_points import ChangePoint
-from benchlab.analysis.trend.drift import Drift
+from benchlab.analysis.trend.change_points import ChangePoint, Drift
 from benchlab.analysis.trend.lines import NEWEST, lines
 from benchlab.campaign import report_types
 from benchlab.plan import releases
@@ -140,7 +139,7 @@ def changes(line: Sequence[Ratio]) -> tuple[tuple[ChangePoint, ...], Drift | Non
     """What is found in the chain of a line."""
     made = chain(line)
     found = change_points.find(made, 2.0, NOISE)
-    return found, drift.find(made, found, 2.0, NOISE)
+    return found, change_points.find_drift(made, found, 2.0, NOISE)
 
 
 @pytest.mark.parametrize("seed", range(3))

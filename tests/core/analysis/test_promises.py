@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchlab.analysis.verdict.calibration import calibrate
+from benchlab.analysis.verdict.estimates import calibrate
 from tools.study import at_once, promises, rules
 from tools.study.bounds import Row, Share
 from tools.study.worlds import DEPLOYMENT, Array, as_aa_campaigns, draw, in_one_column

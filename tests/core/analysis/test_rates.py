@@ -19,8 +19,8 @@ from benchlab.analysis.error_rates.rates import (
     smallest,
 )
 from benchlab.analysis.error_rates.resampling import NoiseModel, Resampled, noise_of, resample
-from benchlab.analysis.verdict.calibration import NO_CALIBRATION, Calibration, calibrate
 from benchlab.analysis.verdict.compare import judge
+from benchlab.analysis.verdict.estimates import NO_CALIBRATION, Calibration, calibrate
 from benchlab.analysis.verdict.rounds import Rounds, collect
 from benchlab.analysis.verdict.variances import PRIOR_VARIANCE, deployment_variance
 from benchlab.plan.metric import LATENCY, THROUGHPUT

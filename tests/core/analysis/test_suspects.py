@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from benchlab.analysis.trend import change_points, suspects
+from benchlab.analysis.trend import change_points
 from benchlab.analysis.trend.chain import Ratio, chain
-from benchlab.analysis.trend.suspects import Suspect
+from benchlab.analysis.trend.change_points import Suspect
 from tests.core.analysis.test_change_points import NOISE, drawn, patched
 
 
@@ -18,7 +18,7 @@ def found(ratios: list[Ratio]) -> tuple[tuple[str, ...], tuple[Suspect, ...]]:
     made = chain(ratios)
     changes = change_points.find(made, 2.0, NOISE)
     names = tuple(change.candidate for change in changes)
-    return names, suspects.find(made, changes, 2.0, NOISE)
+    return names, change_points.find_suspects(made, changes, 2.0, NOISE)
 
 
 def linked(ratios: list[Ratio], suspect: Suspect, log_ratio: float) -> list[Ratio]:
@@ -63,5 +63,7 @@ def test_where_no_patch_changes_nothing_is_suspected_beside_true_changes(name: s
     """Two years of campaigns whose baselines change too, but are as fast as before."""
     made, years = drawn(name, 3)
     changes = change_points.find(made, 2.0, years.noise_sd)
-    places = {suspect.index for suspect in suspects.find(made, changes, 2.0, years.noise_sd)}
+    places = {
+        suspect.index for suspect in change_points.find_suspects(made, changes, 2.0, years.noise_sd)
+    }
     assert places <= set(years.changes)

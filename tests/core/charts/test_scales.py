@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchlab.charts.scales import Scale, around, day_ticks
+from benchlab.charts.picture import Scale, around, day_ticks
 
 FIRST = datetime(2023, 8, 12, 23, 50, tzinfo=UTC)
 

@@ -15,8 +15,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from benchlab.analysis.trend.chain import Ratio, chain
-from benchlab.analysis.trend.change_points import ChangePoint
-from benchlab.analysis.trend.drift import Drift
+from benchlab.analysis.trend.change_points import ChangePoint, Drift
 from benchlab.analysis.verdict.compare import compare
 from benchlab.campaign.outline import outline_of
 from benchlab.charts.picture import text_width

@@ -29,8 +29,7 @@ from benchlab.language import (
     message,
 )
 from benchlab.report import bundle, gate_files
-from benchlab.report.formats import markdown
-from benchlab.report.formats.html import render as render_html
+from benchlab.report.formats import pages as report_pages
 from benchlab.report.model import report as model
 from tests.builders import campaigns
 from tests.core.report.test_formats import Case, golden_bundle, golden_case
@@ -240,8 +239,8 @@ def pages(name: str, code: str) -> dict[str, str]:
     """A campaign's pages in one language."""
     report = model.build(*CASES[name](), language=load(code))
     return {
-        "report.md": markdown.render(report),
-        "report.html": render_html(report),
+        "report.md": report_pages.markdown(report),
+        "report.html": report_pages.html(report),
     }
 
 
@@ -329,7 +328,7 @@ def test_a_verdict_in_markdown_is_bold_in_every_language(code: str) -> None:
 def test_hostile_text_stands_for_itself_in_chinese_too() -> None:
     """Text in another language is escaped in the same way."""
     report = model.build(*hostile_case(), language=load("zh"))
-    text, page = markdown.render(report), render_html(report)
+    text, page = report_pages.markdown(report), report_pages.html(report)
     assert "<script" not in text + page
     made = MarkdownIt("commonmark").render(text.split("---\n", 2)[2])
     assert "<a " not in made

@@ -8,7 +8,7 @@ import pytest
 
 from benchlab.analysis.verdict.compare import Comparison, compare
 from benchlab.language import load
-from benchlab.report.formats import csv_text, html, json_text, markdown
+from benchlab.report.formats import csv_text, json_text, pages
 from benchlab.report.model import document_tables
 from benchlab.report.model import report as model
 from benchlab.results.records import Campaign, TrialResult
@@ -92,7 +92,7 @@ def test_each_version_has_its_table_where_the_document_has_it_so() -> None:
         (OLD, ("Threads", "QPS"), ("8", "2,000.0")),
         (NEW, ("Threads", "QPS", "QPS improvement"), ("8", "2,090.0", "4.50%")),
     ]
-    assert f"#### {OLD}\n" in markdown.render(model.build(*made))
+    assert f"#### {OLD}\n" in pages.markdown(model.build(*made))
 
 
 def test_one_version_has_no_improvement_and_is_not_named() -> None:
@@ -110,13 +110,13 @@ def test_a_page_has_the_document_s_tables_first_and_its_own_answer(code: str) ->
     made = case({"figures": ["qps", "p95_ms"], "workloads": order})
     report = model.build(*made, language=load(code))
     assert [section.figures.name for section in report.sections] == order
-    text = markdown.render(report)
+    text = pages.markdown(report)
     headings = [
         line for line in text.splitlines() if line.startswith(("| Threads |", "| 线程数 |"))
     ]
     widths = [line.count("|") - 1 for line in headings]
     assert widths == [6, 9, 6, 9]
-    page = html.render(report)
+    page = pages.html(report)
     own = load(code).say("layout-own")
     for shown, folded in ((text, f"<summary>{own}</summary>"), (page, f"<summary>{own}</summary>")):
         assert shown.count(folded) == len(order)
@@ -130,7 +130,7 @@ def test_without_a_layout_a_report_has_its_own_tables_only() -> None:
     report = model.build(*made)
     assert first(made) == []
     assert next(section.figures.name for section in report.sections) == "oltp_point_select"
-    assert "<details>\n<summary>All figures" not in markdown.render(report)
+    assert "<details>\n<summary>All figures" not in pages.markdown(report)
 
 
 def test_tpc_c_has_its_latency_and_no_change_of_queries() -> None:

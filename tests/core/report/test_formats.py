@@ -25,7 +25,7 @@ from benchlab.hosts.samples import Figure, HostFigures
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import SIDES
 from benchlab.report import bundle
-from benchlab.report.formats import csv_text, markdown, note, terminal
+from benchlab.report.formats import csv_text, pages, terminal
 from benchlab.report.model import report as model
 from benchlab.report.publish import files
 from benchlab.report.sentences import answer, method, wording
@@ -155,7 +155,7 @@ def tables(text: str) -> list[list[list[str]]]:
 
 def result_tables(case: Case) -> list[list[list[str]]]:
     """The tables of figures in the Markdown of a campaign."""
-    text = markdown.render(model.build(*case))
+    text = pages.markdown(model.build(*case))
     return [t for t in tables(text) if t[0][0] == "Threads"]
 
 
@@ -403,20 +403,20 @@ def test_the_answer_is_the_same_in_every_format() -> None:
 def test_a_short_answer_says_how_much_it_leaves_out() -> None:
     """Whole rows, and how many more there are; never more characters than there is room for."""
     report = model.build(*golden_case())
-    whole = note.render(report, 100_000)
+    whole = pages.note(report, 100_000)
     rows = answer.lines(report)
     head, rule, *shown = whole.splitlines()[2:]
-    assert whole.splitlines()[0] == markdown.escape(answer.sentence(report))
+    assert whole.splitlines()[0] == pages.escape(answer.sentence(report))
     assert (head.count("|"), len(rule.split("---")), len(shown)) == (7, 7, len(rows))
     first = len("\n".join(whole.splitlines()[:5]))
     for room in range(first + 60, len(whole), 97):
-        short = note.render(report, room)
+        short = pages.note(report, room)
         *_, last = short.splitlines()
         left = len([line for line in short.splitlines() if line in shown])
         assert len(short) <= room
         assert left >= 1
         assert last.startswith(f"{len(rows) - left} more row")
-    assert note.render(report, 40) == whole[:40]
+    assert pages.note(report, 40) == whole[:40]
 
 
 def test_an_inconclusive_card_leads_with_what_could_have_been_seen() -> None:
@@ -497,7 +497,7 @@ def test_percentiles_beside_p95_have_a_table_where_the_client_prints_them() -> N
     for p50, p99 in ((1.25, 9.5), (None, None)):
         results = [campaigns.trial_result(t, p50_ms=p50, p99_ms=p99) for t in made.plan.trials]
         outcome = compare(made.plan, results, 2.0)
-        page = markdown.render(model.build(made, outcome, results))
+        page = pages.markdown(model.build(made, outcome, results))
         assert ("10.11.5 p50 latency (ms)" in page) == bool(p99)
         assert ("| 1.25 | 9.50 |" in page) == bool(p99)
         header, *_ = csv_text.comparison_csv(outcome).splitlines()

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from benchlab.hosts.samples import Figure, HostFigures
 from benchlab.plan.report_type import SIDES
 from benchlab.report import bundle
-from benchlab.report.formats import markdown
+from benchlab.report.formats import pages
 from benchlab.report.model import report as model
 from tests.builders import campaigns
 from tests.core.report.test_formats import Case, golden_case
@@ -106,7 +106,7 @@ def test_the_html_page_stands_alone(case: object) -> None:
 
 def test_hostile_text_stands_for_itself_in_markdown() -> None:
     """No version, variable, reason or title becomes HTML, a link, a table cell or emphasis."""
-    text = markdown.render(model.build(*hostile_case()))
+    text = pages.markdown(model.build(*hostile_case()))
     made = MarkdownIt("commonmark", {"html": True}).enable("table").render(text.split("---\n")[2])
     assert "<script" not in made
     assert "evil.example/)" in made
@@ -128,7 +128,7 @@ def test_hostile_text_is_no_markup_in_front_matter_either() -> None:
     """
     made, outcome, results = hostile_case()
     named = dataclasses.replace(made, environment={**made.environment, "engine_title": HOSTILE})
-    _, front, _ = markdown.render(model.build(named, outcome, results)).split("---\n", 2)
+    _, front, _ = pages.markdown(model.build(named, outcome, results)).split("---\n", 2)
     said = yaml.safe_load(front)
     assert HOSTILE in said["title"]
     assert set(said) == {"title", "summary"}
@@ -141,5 +141,5 @@ def test_the_markdown_escapes_survive_a_round_trip() -> None:
     import html as html_module
 
     for text in (HOSTILE, "_x_ a_b __y__", "1. x", "~~z~~ \\n", "# t", "&lt;b&gt;"):
-        made = MarkdownIt("commonmark").renderInline(markdown.escape(text))
+        made = MarkdownIt("commonmark").renderInline(pages.escape(text))
         assert html_module.unescape(made) == text

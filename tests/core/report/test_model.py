@@ -16,7 +16,7 @@ from benchlab.language.names import title_of
 from benchlab.language.numbers import Numbers
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import SIDES
-from benchlab.report.formats import json_text, markdown, terminal
+from benchlab.report.formats import json_text, pages, terminal
 from benchlab.report.model import hosts
 from benchlab.report.model import report as model
 from benchlab.report.model.commands import of_campaign
@@ -136,7 +136,7 @@ def test_an_aa_campaign_says_that_it_measures_noise() -> None:
     assert answer.summary(report).startswith("A/A campaign")
     assert report.sides["baseline"].label == "10.2.11 (baseline)"
     assert report.sides["candidate"].label == "10.2.11 (candidate)"
-    assert "10.11.5" not in markdown.render(report)
+    assert "10.11.5" not in pages.markdown(report)
 
 
 def test_a_change_in_an_aa_campaign_is_called_a_false_alarm() -> None:

@@ -29,7 +29,7 @@ from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES
 from benchlab.plan.topology import HostsTopology
 from benchlab.report import bundle
-from benchlab.report.formats import markdown
+from benchlab.report.formats import pages
 from benchlab.report.model import hardware, hosts, software
 from benchlab.report.model import report as model
 from benchlab.report.model.report import Report
@@ -165,7 +165,7 @@ def test_the_html_page_of_a_fleet_says_what_the_markdown_says() -> None:
 
 def markdown_of(report: Report) -> str:
     """Its page, with the escapes taken out."""
-    return re.sub(r"\\(.)", r"\1", html.unescape(markdown.render(report)))
+    return re.sub(r"\\(.)", r"\1", html.unescape(pages.markdown(report)))
 
 
 def test_a_reader_finds_every_role_with_its_hosts() -> None:
@@ -373,7 +373,7 @@ def test_owned_hosts_are_named_even_with_several_roles() -> None:
         ("tidb+tikv", 2),
     ]
     assert "was measured with Sysbench on 4 hosts against" in wording.subject(report)
-    assert "## Test environment\n" in markdown.render(report)
+    assert "## Test environment\n" in pages.markdown(report)
     assert "Planned time and cost" not in dict(method.provenance(report))
 
 
@@ -480,7 +480,7 @@ def test_the_page_says_where_the_dataset_came_from_and_that_rows_differ() -> Non
     assert "earlier" not in method.steps(saved)[1]
     assert any("a restore writes them to disk in order" in n for n in method.notes(restored))
     assert "deployed and loaded once" in trust.deployments(restored)
-    assert "before their dataset snapshots were taken" in markdown.render(restored)
+    assert "before their dataset snapshots were taken" in pages.markdown(restored)
     made = campaigns.fleet_campaign()
     same = dict.fromkeys(SIDES, made.facts["baseline"])
     alike = model.build(*case_of(dataclasses.replace(made, facts=same)))

@@ -23,7 +23,7 @@ from benchlab.plan import report_type
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import SIDES
 from benchlab.report import bundle, gate_files
-from benchlab.report.formats import csv_text, json_text, markdown, terminal
+from benchlab.report.formats import csv_text, json_text, pages, terminal
 from benchlab.report.model import report as model
 from benchlab.report.sentences import setting, wording
 from benchlab.results.records import Campaign, Condition, TrialResult, inconsistencies
@@ -121,7 +121,7 @@ def test_the_headline_names_both_means_and_the_interval() -> None:
     assert "(95% interval +" in sentence
     both = wording.outcome_with_mean(report, report.sections[0])
     assert both.startswith(f"{sentence} Arithmetic mean of the per-thread percentages +")
-    assert markdown.escape(both) in golden_files()["report.md"]
+    assert pages.escape(both) in golden_files()["report.md"]
 
 
 @pytest.mark.parametrize("name", ["report.md", "report.html"])

@@ -12,7 +12,7 @@ import pytest
 from benchlab.analysis.verdict.compare import Comparison, compare, verdicts_of
 from benchlab.language import load
 from benchlab.report import bundle
-from benchlab.report.formats import github, terminal
+from benchlab.report.formats import pages, terminal
 from benchlab.report.model import report as model
 from benchlab.report.sentences import answer
 from benchlab.results.records import Campaign, TrialResult
@@ -87,7 +87,7 @@ def test_the_answer_is_the_highest_throughput_and_that_there_is_no_verdict() -> 
 
 def test_a_comment_on_github_has_the_same_table() -> None:
     """And no reason of a verdict below it."""
-    said = github.render(model.build(*case("fleet")))
+    said = pages.comment(model.build(*case("fleet")))
     assert "| Update Index | TPS | 2,828.4 | 8 | 2.00 |" in said
     assert [word for word in ("candidate", *VERDICTS) if word in said] == []
 

@@ -15,19 +15,19 @@ from upath import UPath
 
 from benchlab import home, language
 from benchlab.analysis.gates.gates import Gate
-from benchlab.analysis.verdict.calibration import Calibration
-from benchlab.analysis.verdict.cell_gates import cell_gates
 from benchlab.analysis.verdict.compare import (
     Comparison,
     WorkloadComparison,
     compare,
     rounds_of,
 )
+from benchlab.analysis.verdict.doubts import cell_gates
+from benchlab.analysis.verdict.estimates import Calibration
 from benchlab.campaign.outcome import Comparer
 from benchlab.home import Home
 from benchlab.plan.order import PlannedTrial
 from benchlab.report import gate_files
-from benchlab.report.formats import html, json_text, markdown, terminal
+from benchlab.report.formats import json_text, pages, terminal
 from benchlab.report.model import report as model
 from benchlab.report.sentences import trust
 from benchlab.results.records import Campaign, GateResult, TrialResult
@@ -213,7 +213,7 @@ def test_five_aa_campaigns_of_the_store_calibrate_a_campaign(store: Store) -> No
     assert found.workloads[0].verdict == "inconclusive"
     assert "measured in 5 A/A campaigns" in said(made, found, store)
     assert known.campaigns == tuple(f"aa{n}" for n in range(5))
-    page = markdown.render(model.build(made, found, store.trials(made.id)))
+    page = pages.markdown(model.build(made, found, store.trials(made.id)))
     assert "aa0, aa1, aa2, aa3, aa4" in page
 
 
@@ -278,7 +278,7 @@ def test_every_format_shows_the_gates_of_the_campaign_and_the_age_of_its_calibra
         ("zh", "最近一次 A/A 测试与本次测试相距 120 天。", "最多相差一轮）：Point Select"),
     ):
         report = model.build(made, found.comparison, found.trials, language=language.load(code))
-        for page in (markdown.render(report), html.render(report)):
+        for page in (pages.markdown(report), pages.html(report)):
             assert age in page
             assert order in page
             assert "aa_recent" in page.replace("\\", "")
@@ -302,12 +302,12 @@ def test_every_format_says_p95_and_what_moved() -> None:
     report = model.build(made, compare(made.plan, measured, 2.0), measured)
     latency = "p95 latency of 10.11.5 is longer by 20.0% than that of 10.2.11 (regression;"
     moved = "At 8 threads, throughput changed by -"
-    pages = (
-        markdown.render(report),
-        html.render(report),
+    texts = (
+        pages.markdown(report),
+        pages.html(report),
         " ".join(terminal.render(report, 400, False).split()),
     )
-    for page in pages:
+    for page in texts:
         assert latency in page
         assert moved in page
 
@@ -317,5 +317,5 @@ def test_no_p95_latency_is_made_up_that_was_never_measured() -> None:
     made = campaign(rounds=2)
     measured = campaigns.results_of(made.plan, lambda t: 1000.0, lambda t: None)
     report = model.build(made, compare(made.plan, measured, 2.0), measured)
-    page = markdown.render(report)
+    page = pages.markdown(report)
     assert "| p95 latency | n/a | n/a | n/a | inconclusive |" in page

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from benchlab.analysis.trend.suspects import Suspect
+from benchlab.analysis.trend.change_points import Suspect
 from benchlab.language import load
 from benchlab.results.records import StoredVerdict
 from benchlab.site import history

@@ -11,7 +11,7 @@ import pytest
 from benchlab.campaign.progress import ProgressNote
 from benchlab.language import codes, load
 from benchlab.plan.steps import Stage
-from benchlab.site import phases
+from benchlab.site import page
 
 CORE = Path(__file__).parents[3] / "include" / "benchlab"
 # How the code names a phase: of a trial, or of a stage that it notes.
@@ -42,7 +42,7 @@ def test_every_stage_and_phase_has_words_in_every_language(code: str) -> None:
 def test_a_step_is_said_with_its_side_and_recorded_text_as_it_is() -> None:
     """In Chinese nothing of the progress is left in English, except what no language has."""
     loads = ProgressNote(0.0, "prepare", "load candidate")
-    assert phases.step(loads, load("en")) == "prepare · load candidate"
-    assert phases.step(loads, load("zh")) == "准备 · 导入数据（候选）"
+    assert page.step(loads, load("en")) == "prepare · load candidate"
+    assert page.step(loads, load("zh")) == "准备 · 导入数据（候选）"
     judged = ProgressNote(0.0, "verdict", "tpcc: regression")
-    assert phases.step(judged, load("zh")) == "结论 · tpcc: regression"
+    assert page.step(judged, load("zh")) == "结论 · tpcc: regression"

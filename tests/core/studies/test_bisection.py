@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from benchlab.analysis.verdict.decision import Verdict
-from benchlab.analysis.verdict.paired import Estimate, Variance, percent
+from benchlab.analysis.verdict.variances import Estimate, Variance, percent
 from benchlab.errors import SpecError
 from benchlab.plan.versions import Release, ReleaseKind, parse
 from benchlab.studies.bisection import release_way

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchlab.analysis.trend.drift import Drift
-from benchlab.analysis.trend.suspects import Suspect
+from benchlab.analysis.trend.change_points import Drift, Suspect
 from benchlab.language import english, load
 from benchlab.report.notifications.events import Event
 from benchlab.studies.comparisons import Comparisons

@@ -22,7 +22,7 @@ from benchlab.language import load
 from benchlab.plan.plan import make
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.resolved import Request
-from benchlab.report.formats import html, markdown
+from benchlab.report.formats import pages
 from benchlab.report.model import report as model
 from benchlab.report.sentences import method
 from benchlab.results.records import GateResult
@@ -246,7 +246,7 @@ def test_a_report_says_what_cannot_be_known_of_servers_that_exist(engine: str, w
         for result in campaigns.results_of(made.plan, campaigns.known_change({}, 0.002))
     ]
     report = model.build(made, compare(made.plan, results, 2.0), results)
-    for text in (markdown.render(report), html.render(report)):
+    for text in (pages.markdown(report), pages.html(report)):
         assert f"background_work was never evaluated: {why}" in text
         assumed = "because the variation between servers is assumed, not measured"
         assert f"more rounds would not help, {assumed}" in text

@@ -8,21 +8,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchlab.analysis.elsewhere import table
-from benchlab.analysis.elsewhere.file import MeasuredElsewhere, campaigns
+from benchlab.analysis.elsewhere.file import MeasuredElsewhere, campaigns, read
 from benchlab.analysis.gates import gates as quality
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict.by_side import error_p_values
-from benchlab.analysis.verdict.calibration import (
+from benchlab.analysis.verdict.campaign_checks import Seen, error_columns
+from benchlab.analysis.verdict.compare import WorkloadComparison, judge
+from benchlab.analysis.verdict.doubts import (
+    CellGates,
+    cell_gates,
+    one_sided_symptoms,
+    out_of_bounds,
+)
+from benchlab.analysis.verdict.estimates import (
     MIN_CAMPAIGNS,
     NO_CALIBRATION,
     Calibration,
     calibrate,
 )
-from benchlab.analysis.verdict.campaign_checks import Seen, error_columns
-from benchlab.analysis.verdict.cell_gates import CellGates, cell_gates, one_sided_symptoms
-from benchlab.analysis.verdict.compare import WorkloadComparison, judge
-from benchlab.analysis.verdict.doubts import out_of_bounds
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.arrays import np
 from benchlab.errors import SpecError
@@ -80,10 +83,10 @@ def compare(
         raise SpecError(f"--threshold: must be above 0 and at most 50, found {threshold_pct:g}")
     known, figures = None, dict[str, Sequence[Rounds]]()
     if calibration is not None:
-        found = campaigns(table.read(calibration))
+        found = campaigns(read(calibration))
         figures = {one.campaign: one.workloads for one in found}
         known = calibrate(figures)
-    file = table.read(trials)
+    file = read(trials)
     same = calibration is not None and calibration.samefile(trials)
     compared = (
         # A campaign that counts in its own calibration widens its own interval.

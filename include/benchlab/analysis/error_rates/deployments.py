@@ -21,12 +21,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from benchlab.analysis.verdict.decision import ALPHA
-from benchlab.analysis.verdict.paired import percent
 from benchlab.analysis.verdict.variances import (
     PRIOR_VARIANCE,
     Squares,
     deployment_variance,
     estimated,
+    percent,
 )
 from benchlab.arrays import Array, np, special
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from benchlab.analysis.verdict.calibration import Calibration
+from benchlab.analysis.verdict.estimates import Calibration
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.analysis.verdict.variances import Squares, by_workload, deployment_variance
 from benchlab.arrays import Array, np

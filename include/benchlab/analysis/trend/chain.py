@@ -114,11 +114,7 @@ class Chain:
 
         Of shape (points, points), lower triangular with ones on the diagonal.
         """
-        weights = np.eye(len(self.points))
-        for index, point in enumerate(self.points):
-            if point.before:
-                weights[index] += weights[list(point.before)].mean(axis=0)
-        return weights
+        return self._sums()[0][:, : len(self.points)]
 
     def way(self, first: str, second: str) -> Way | None:
         """How the level of the second version follows from that of the first.
@@ -132,15 +128,45 @@ class Chain:
         Example:
             ``chain(ratios).way("v8.1.0", "v8.5.1")``
         """
-        levels = _Levels.along(self)
-        here, there = levels.of(first), levels.of(second)
-        if here is None or there is None or here.origin != there.origin:
+        sums, bridged, origins = self._sums()
+        here, there = self._level(first, sums), self._level(second, sums)
+        if here is None or there is None or origins[order(first)] != origins[order(second)]:
             return None
-        steps = there.steps - here.steps
-        unmeasured = [
-            name for name, step in zip(levels.bridged, steps, strict=True) if abs(step) > 1e-9
-        ]
-        return Way(np.asarray(there.weights - here.weights), tuple(unmeasured))
+        weights, steps = np.split(there - here, [len(self.points)])
+        return Way(
+            weights,
+            tuple(name for name, step in zip(bridged, steps, strict=True) if abs(step) > 1e-9),
+        )
+
+    def _sums(self) -> tuple[Array, list[str], dict[Age, Age]]:
+        """Every level as a sum of the ratios, by point, and of the bridged steps.
+
+        With the baselines that have such a step, and with the baseline from which the level of each
+        version is counted.
+        """
+        size = len(self.points)
+        bridged = list(dict.fromkeys(one.ratio.baseline for one in self.points if one.bridged_from))
+        sums = np.eye(size, size + len(bridged))
+        origins: dict[Age, Age] = {}
+        for index, point in enumerate(self.points):
+            baseline = order(point.ratio.baseline)
+            if point.before:
+                sums[index] += sums[list(point.before)].mean(axis=0)
+            if point.bridged_from is not None:
+                sums[index, size + bridged.index(point.ratio.baseline)] += 1
+                origins.setdefault(baseline, origins[order(point.bridged_from)])
+            origin = origins.setdefault(baseline, baseline)
+            origins.setdefault(order(point.ratio.candidate), origin)
+        return sums, bridged, origins
+
+    def _level(self, version: str, sums: Array) -> Array | None:
+        """The mean of the points in which a version was the candidate, else its own as baseline."""
+        age = order(version)
+        points = list(zip(self.points, sums, np.eye(*sums.shape), strict=True))
+        if own := [row for point, row, _ in points if order(point.ratio.candidate) == age]:
+            return np.asarray(np.mean(own, axis=0))
+        before = (row - its for point, row, its in points if order(point.ratio.baseline) == age)
+        return next(before, None)
 
 
 def chain(ratios: Sequence[Ratio]) -> Chain:
@@ -187,67 +213,3 @@ class _Measured:
         older = [measured for measured in self.points if measured < version]
         same_series = [measured for measured in older if measured[0][:2] == version[0][:2]]
         return max(same_series or older, default=None)
-
-
-@dataclass(frozen=True)
-class _Level:
-    """A level as sums: of the ratios by point, and of the bridged steps; and where it begins."""
-
-    weights: Array
-    steps: Array
-    origin: Age
-
-
-@dataclass(frozen=True)
-class _Levels:
-    """The levels of all points of a chain, each as sums.
-
-    Attributes:
-        bridged: the baselines with a bridged step, in the order of the sums.
-    """
-
-    points: tuple[Point, ...]
-    levels: tuple[_Level, ...]
-    bridged: tuple[str, ...]
-
-    @classmethod
-    def along(cls, made: Chain) -> _Levels:
-        bridged = list(
-            dict.fromkeys(
-                point.ratio.baseline for point in made.points if point.bridged_from is not None
-            )
-        )
-        weights, steps = made.weights(), np.zeros((len(made.points), len(bridged)))
-        origins: dict[Age, Age] = {}
-        levels = []
-        for index, point in enumerate(made.points):
-            if point.before:
-                steps[index] += steps[list(point.before)].mean(axis=0)
-            baseline = order(point.ratio.baseline)
-            if point.bridged_from is not None:
-                steps[index, bridged.index(point.ratio.baseline)] += 1
-                origins.setdefault(baseline, origins[order(point.bridged_from)])
-            origin = origins.setdefault(baseline, baseline)
-            origins.setdefault(order(point.ratio.candidate), origin)
-            levels.append(_Level(weights[index], steps[index], origin))
-        return cls(made.points, tuple(levels), tuple(bridged))
-
-    def of(self, version: str) -> _Level | None:
-        """A version's level: the mean of the points in which it was the candidate, else its own
-        where it was the baseline.
-        """
-        age = order(version)
-        own = [
-            level
-            for point, level in zip(self.points, self.levels, strict=True)
-            if order(point.ratio.candidate) == age
-        ]
-        if own:
-            weights = np.mean([level.weights for level in own], axis=0)
-            return _Level(weights, np.mean([level.steps for level in own], axis=0), own[0].origin)
-        for index, (point, level) in enumerate(zip(self.points, self.levels, strict=True)):
-            if order(point.ratio.baseline) == age:
-                return _Level(
-                    level.weights - np.eye(len(self.points))[index], level.steps, level.origin
-                )
-        return None

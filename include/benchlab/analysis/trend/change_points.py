@@ -12,6 +12,18 @@
 5. Where a steady change over four candidates or more explains the campaigns better than the step
    does, the step has to pass all that in addition to the steady change. Otherwise it is drift, cut
    in steps.
+
+**Suspects.** A baseline that was never a candidate has an unknown level. If it is used first in the
+very campaign in which a candidate is new, the two changes are one figure: what the candidate
+changed by, less what the baseline changed by. Such a place is no change point, but it is not
+nothing either. It is suspected if the candidate would be a change point had the baseline not
+changed, and the other campaigns contradict neither that nor the opposite. One campaign tells them
+apart: the new candidate against the baseline of before.
+
+**Slow drift** is a change over many releases, each too small to be a change point. A change in
+equal parts at every new candidate since the last change point is fitted to the campaigns. It is a
+drift if its sum is at least the threshold, its 99 % interval excludes zero, and no single step
+explains the campaigns better. A candidate that comes back is not new, and keeps its level.
 """
 
 from __future__ import annotations
@@ -22,8 +34,9 @@ from dataclasses import dataclass
 from benchlab.analysis.trend.chain import Chain
 from benchlab.analysis.trend.e_divisive import propose
 from benchlab.analysis.trend.step_model import StepModel
-from benchlab.analysis.verdict.paired import Estimate, percent
+from benchlab.analysis.verdict.variances import Estimate, percent
 from benchlab.arrays import np
+from benchlab.plan.versions import order
 
 MIN_POINTS = 10
 ALPHA = 0.01
@@ -150,4 +163,177 @@ def _change_point(model: StepModel, found: _Judged) -> ChangePoint:
             for point, counted in zip(points, model.counted, strict=True)
             if not counted
         ),
+    )
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A change of which it is not known whether it is the candidate's or its baseline's.
+
+    Attributes:
+        index: of the first point after it.
+        change: ln, what the candidate has changed by if the baseline has not.
+        ci95: of that.
+        campaign, candidate: of the first point after it.
+        before, previous: campaign and candidate of the last point before it.
+        baseline: the unmeasured one that became new.
+        bridged_from: the version whose level it was given.
+        linking: the baseline to compare the candidate with, to tell them apart.
+    """
+
+    index: int
+    change: float
+    ci95: tuple[float, float]
+    campaign: str
+    candidate: str
+    before: str
+    previous: str
+    baseline: str
+    bridged_from: str
+    linking: str
+
+
+def find_suspects(
+    chain: Chain,
+    changes: Sequence[ChangePoint],
+    threshold_pct: float,
+    noise_sd: float | None = None,
+) -> tuple[Suspect, ...]:
+    """The suspects of a chain, by time; none with fewer points than change points need.
+
+    Args:
+        changes: its change points.
+        threshold_pct, noise_sd: as change points were looked for.
+
+    Example:
+        ``find_suspects(chain, find(chain, 2.0), 2.0)[0].linking``
+    """
+    if len(chain.points) < MIN_POINTS:
+        return ()
+    places = {found.index for found in changes}
+    suspects = (
+        _suspect(chain, place, sorted(places), threshold_pct, noise_sd)
+        for place in _coincidences(chain)
+        if place not in places
+    )
+    return tuple(found for found in suspects if found is not None)
+
+
+def _coincidences(chain: Chain) -> list[int]:
+    """The points at which a candidate and a bridged baseline are new at the same time."""
+    used: set[object] = set()
+    found = []
+    for index, point in enumerate(chain.points):
+        names = order(point.ratio.candidate), order(point.ratio.baseline)
+        if index and point.bridged_from and used.isdisjoint(names):
+            found.append(index)
+        used.update(names)
+    return found
+
+
+def _suspect(
+    chain: Chain, place: int, places: Sequence[int], threshold_pct: float, noise_sd: float | None
+) -> Suspect | None:
+    before, after = chain.points[place - 1].ratio, chain.points[place].ratio
+    bridged_from = chain.points[place].bridged_from
+    assert bridged_from is not None  # noqa: S101 - a coincidence
+    # As if the baseline had the level that it was given, and the others were unknown as before.
+    model = StepModel(chain, noise_sd, unchanged=after.baseline)
+    columns = [model.step(other) for other in (place, *places)]
+    model.leave_outliers_out(columns)
+    fit = model.fit(columns)
+    step = fit.changes[0]
+    edges = [0, *places, model.size]
+    begin = max(edge for edge in edges if edge < place)
+    end = min(edge for edge in edges if edge > place)
+    sides = ((begin, place), (place, end))
+    if (
+        step.p_value * len(model.boundaries) >= ALPHA
+        or abs(percent(step.mean)) < threshold_pct
+        or not model.is_borne_out(step.mean, sides, fit.informs[:, 0])
+        or _is_known(StepModel(chain, noise_sd), (place, *places), step.mean)
+    ):
+        return None
+    return Suspect(
+        *(place, step.mean, step.interval(0.95), after.campaign, after.candidate),
+        *(before.campaign, before.candidate, after.baseline, bridged_from, before.baseline),
+    )
+
+
+def _is_known(model: StepModel, places: Sequence[int], change: float) -> bool:
+    """Whether the other campaigns say that the step is none, or that it is this change."""
+    columns = [model.step(place) for place in places]
+    model.leave_outliers_out(columns)
+    low, high = model.fit(columns).changes[0].interval(0.95)
+    return not (low <= 0 <= high and low <= change <= high)
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A change over many releases, none of which explains it.
+
+    Attributes:
+        first, last: indices of the points: the first since the last change point, and the last
+            of the newest candidate.
+        oldest, newest: the first candidate since then and the last that was new.
+        change: ln, over all of them.
+        ci99: of the change.
+        links: how many different candidates there are.
+        p: p value of the test that there is none.
+    """
+
+    first: int
+    last: int
+    oldest: str
+    newest: str
+    change: float
+    ci99: tuple[float, float]
+    links: int
+    p: float
+
+
+def find_drift(
+    chain: Chain,
+    change_points: Sequence[ChangePoint],
+    threshold_pct: float,
+    noise_sd: float | None = None,
+) -> Drift | None:
+    """The drift since the last change point; None where there is none.
+
+    Also None with fewer than ``MIN_POINTS`` points in the chain, or ``MIN_CANDIDATES`` candidates
+    since the change point.
+
+    Args:
+        change_points: of the same chain.
+        threshold_pct: the smallest change that is called one, in percent.
+        noise_sd: standard deviation of A/A campaigns' log ratios; None where there are none.
+
+    Example:
+        ``find_drift(made, find(made, 2.0), 2.0)`` for ``made = chain(ratios)``
+    """
+    model = StepModel(chain, noise_sd)
+    first = max((point.index for point in change_points), default=0)
+    places = model.inside(first, model.size)
+    candidates = model.candidates(first, model.size)
+    if model.size < MIN_POINTS or len(candidates) < MIN_CANDIDATES:
+        return None
+    steps = [model.step(point.index) for point in change_points]
+    slope = model.slope(first, model.size)
+    model.leave_outliers_out([*steps, slope])
+    fit = model.fit([*steps, slope])
+    found = fit.changes[-1]
+    _, by_one_step = model.best_step(steps, places)
+    is_large = abs(percent(found.mean)) >= threshold_pct
+    if found.p_value >= ALPHA or not is_large or by_one_step <= fit.squares:
+        return None
+    last = max(model.points_of(candidates[-1]))
+    return Drift(
+        first=first,
+        last=last,
+        oldest=chain.points[first].ratio.candidate,
+        newest=chain.points[last].ratio.candidate,
+        change=found.mean,
+        ci99=found.interval(0.99),
+        links=len(candidates),
+        p=found.p_value,
     )

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchlab.analysis.trend.chain import Chain
-from benchlab.analysis.verdict.paired import Estimate, Variance
+from benchlab.analysis.verdict.variances import Estimate, Variance
 from benchlab.arrays import Array, NDArray, np, special
 from benchlab.plan.versions import order
 

@@ -17,13 +17,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from benchlab.analysis.verdict.paired import holm
 from benchlab.analysis.verdict.rounds import Rounds
+from benchlab.analysis.verdict.variances import holm
 from benchlab.arrays import Array, np, special
-from benchlab.plan.report_type import SIDES
+from benchlab.language import Message, message, side_name
+from benchlab.plan.report_type import SIDES, Side
 
 ALPHA = 0.05
 LEAST_ROUNDS = 3
+# Counts are one-sided if two equal sides would differ so much with less than this chance.
+CHANCE = 0.001
 
 
 def sign_test(differences: Iterable[float]) -> float:
@@ -113,3 +116,26 @@ def _agree(own: Sequence[float]) -> bool:
 
 def _sign(value: float) -> int:
     return (value > 0) - (value < 0)
+
+
+def one_sided(counts: Mapping[Side, int], least: int = 1) -> tuple[Side, int, int] | None:
+    """The side on which something happened, how often there, and how often on the other side.
+
+    Args:
+        counts: by side, from the same number of trials on each.
+        least: how many there must be if the other side has none.
+
+    Returns:
+        None where both sides had their share, as two equal sides would have with a chance of 0.1 %.
+    """
+    many, few = sorted(SIDES, key=lambda side: -counts.get(side, 0))
+    count, against = counts.get(many, 0), counts.get(few, 0)
+    chance = 2 * float(special.bdtr(against, against + count, 0.5))
+    is_one_sided = chance < CHANCE if against else count >= least
+    return (many, count, against) if is_one_sided else None
+
+
+def where_seen(what: str, side: Side, count: int, against: int) -> Message:
+    """What :func:`one_sided` gives as a part of a sentence; ``what``: trials, cells or errors."""
+    which = f"where-{what}-more" if against else f"where-{what}-only"
+    return message(which, side=side_name(side), count=count, against=against)

@@ -26,12 +26,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchlab.analysis.gates.gates import Gate
-from benchlab.analysis.verdict.by_side import error_p_values, excess
-from benchlab.analysis.verdict.calibration import NO_CALIBRATION
-from benchlab.analysis.verdict.estimates import estimates
-from benchlab.analysis.verdict.one_sided import OneSided
-from benchlab.analysis.verdict.paired import percent, percents
+from benchlab.analysis.verdict.by_side import error_p_values, excess, where_seen
+from benchlab.analysis.verdict.estimates import NO_CALIBRATION, estimates
 from benchlab.analysis.verdict.rounds import Rounds, collect
+from benchlab.analysis.verdict.variances import percent, percents
 from benchlab.arrays import Array, np
 from benchlab.language import Message, Said, message, side_name
 from benchlab.plan.plan import Plan
@@ -210,7 +208,7 @@ def error_columns(workload: str, counts: Mapping[Side, int], p: float | None) ->
         p: of the test that both sides have the same rate; None where no trial says.
     """
     many, few = sorted(SIDES, key=lambda side: -counts[side])
-    why = message("reason-errors", where=OneSided(many, counts[many], counts[few]).where("errors"))
+    why = message("reason-errors", where=where_seen("errors", many, counts[many], counts[few]))
     # A workload that only reads meets no conflict, so that one error is one too many.
     reads = float(counts[many]) if workload in read_only() and not counts[few] else 0.0
     return {

@@ -17,16 +17,20 @@ from datetime import datetime
 from benchlab.analysis.gates.gates import Gate, evaluate, of_table
 from benchlab.analysis.verdict import decision
 from benchlab.analysis.verdict.by_side import loses_by_side
-from benchlab.analysis.verdict.calibration import NO_CALIBRATION, Calibration
 from benchlab.analysis.verdict.calibration_checks import RoundMeans, Row, calibration_checks
-from benchlab.analysis.verdict.cell_gates import CellGates, cell_gates
 from benchlab.analysis.verdict.decision import Decision, Measurement
-from benchlab.analysis.verdict.doubts import Doubts, WorkloadGates, doubts
-from benchlab.analysis.verdict.estimates import Basis, WorkloadEstimate, estimates
+from benchlab.analysis.verdict.doubts import CellGates, Doubts, WorkloadGates, cell_gates, doubts
+from benchlab.analysis.verdict.estimates import (
+    NO_CALIBRATION,
+    Basis,
+    Calibration,
+    WorkloadEstimate,
+    estimates,
+)
 from benchlab.analysis.verdict.heterogeneity import Moved, moved
-from benchlab.analysis.verdict.paired import percent
 from benchlab.analysis.verdict.rounds import Rounds, collect
 from benchlab.analysis.verdict.usable_trials import Exclusion, usable_trials
+from benchlab.analysis.verdict.variances import percent
 from benchlab.arrays import Array, np
 from benchlab.language import Message, Said, Value, message, side_name
 from benchlab.plan.metric import LATENCY, THROUGHPUT, Metric, families, of_family

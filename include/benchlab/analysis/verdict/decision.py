@@ -27,7 +27,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from benchlab.analysis.verdict.paired import Estimate, holm, percent, percents
+from benchlab.analysis.verdict.variances import Estimate, holm, percent, percents
 from benchlab.language import Message, Said, message
 from benchlab.plan.metric import Metric
 

@@ -6,18 +6,31 @@ Symptoms on one side only, a dataset that lost its consistency, and the gates of
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchlab.analysis.gates import gates as quality
+from benchlab.analysis.gates import symptoms
 from benchlab.analysis.gates.gates import Consequence, Gate
+from benchlab.analysis.verdict.by_side import one_sided, where_seen
 from benchlab.analysis.verdict.campaign_checks import Seen, campaign_checks
-from benchlab.analysis.verdict.cell_gates import CellGates, one_sided_symptoms
 from benchlab.analysis.verdict.rounds import Rounds
-from benchlab.language import Said, message, side_name
+from benchlab.language import Message, Said, message, side_name
+from benchlab.plan.metric import LATENCY
 from benchlab.plan.plan import Plan
-from benchlab.plan.report_type import Side
+from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.records import GateResult, TrialResult
+
+
+@dataclass(frozen=True)
+class CellGates:
+    """What the gates of cells found in one cell on one side, over all its rounds."""
+
+    workload: str
+    threads: int
+    side: Side
+    gates: tuple[GateResult, ...]
 
 
 @dataclass(frozen=True)
@@ -98,3 +111,54 @@ def out_of_bounds(gates: Sequence[Gate], seen: Mapping[str, Seen], then: Consequ
         for gate in gates
         if gate.then == then and (found := gate.evaluate(values)).status == "fail"
     ]
+
+
+def cell_gates(rounds: Rounds, gates: Sequence[Gate]) -> list[CellGates]:
+    """Judge every cell of a workload, on each side, by the gates of cells."""
+    chosen = [g for g in quality.of_metric(gates, rounds.metric) if g.table == "cells"]
+    if not chosen:
+        return []
+    throughput, p95 = rounds.values[rounds.metric], rounds.values.get(rounds.metric_of(LATENCY))
+    found = []
+    for side in rounds.sides:
+        which = SIDES.index(side)
+        columns = symptoms.cell_columns(
+            rounds.threads, throughput[:, :, which], None if p95 is None else p95[:, :, which]
+        )
+        found += [
+            CellGates(rounds.workload, threads, side, quality.evaluate(chosen, row))
+            for threads, row in zip(rounds.threads, columns, strict=True)
+        ]
+    return found
+
+
+def one_sided_symptoms(
+    rounds: Rounds,
+    gates: Sequence[Gate],
+    used: Iterable[TrialResult],
+    cells: Iterable[CellGates],
+) -> list[Message]:
+    """A sentence for each symptom that only one side of a workload shows, often enough."""
+    failures: dict[str, Counter[Side]] = {}
+    of_trials = ((r.trial.workload, r.trial.side, r.gates) for r in used)
+    of_cells = ((cell.workload, cell.side, cell.gates) for cell in cells)
+    for workload, side, found in (*of_trials, *of_cells):
+        if workload == rounds.workload:
+            for result in found:
+                if result.kind == "symptom" and result.status == "fail":
+                    failures.setdefault(result.gate, Counter())[side] += 1
+    sentences = []
+    for gate in quality.of_metric(gates, rounds.metric):
+        if gate.unstable_from is None:
+            continue
+        counts = failures.get(gate.id, Counter())
+        if seen := one_sided(counts, least=gate.unstable_from):
+            sentences.append(
+                message(
+                    "reason-symptom",
+                    gate=gate.id,
+                    where=where_seen(gate.table, *seen),
+                    sentence=gate.evaluate({}).sentence,
+                )
+            )
+    return sentences

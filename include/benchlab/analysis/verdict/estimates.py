@@ -1,16 +1,108 @@
-"""From a campaign's rounds to its estimates: workloads share what they show of deployments."""
+"""From rounds to estimates: what a campaign's and A/A campaigns' deployments show together.
+
+Data layout and placement are decided when a side is deployed and loaded. They stay the same until
+it is deployed again, so that rounds cannot show them, and a difference between two deployments
+looks like one between two versions. In A/A campaigns both sides are one version: what they differ
+by is noise. How it enters the intervals is in :mod:`benchlab.analysis.verdict.variances`; any
+number of A/A campaigns counts there for what it is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
-from benchlab.analysis.verdict.calibration import MIN_CAMPAIGNS, Calibration
-from benchlab.analysis.verdict.paired import Estimate, Variance
 from benchlab.analysis.verdict.rounds import Rounds
-from benchlab.analysis.verdict.variances import by_workload, estimated, squares
+from benchlab.analysis.verdict.variances import (
+    Estimate,
+    Squares,
+    Variance,
+    by_workload,
+    deployment_variance,
+    estimated,
+    squares,
+    together,
+)
 from benchlab.arrays import np
+from benchlab.plan.metric import THROUGHPUT
+
+MIN_CAMPAIGNS = 3
+"""With fewer the interval rests on the prior more than on them, and is said to."""
+
+Key = tuple[str, str, frozenset[int], str]
+Shown = Mapping[Key, Squares]
+"""What one A/A campaign shows, by workload, metric, thread counts and kind of metric."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What A/A campaigns show about deployments.
+
+    Attributes:
+        campaigns: ids of those that were used.
+        found: by workload, metric, thread counts and kind of metric, the squares of each campaign.
+    """
+
+    campaigns: tuple[str, ...] = ()
+    found: Mapping[Key, Sequence[Squares]] = field(default_factory=dict)
+    _sums: dict[Key, Squares] = field(default_factory=dict, compare=False, repr=False)
+
+    def squares(self, rounds: Rounds, kind: str) -> Squares:
+        """Those of a workload with the same thread counts; zeros where there are none."""
+        key = _key(rounds, kind)
+        if key not in self._sums:  # the same calibration serves many campaigns
+            self._sums[key] = together(self.found.get(key, ()))
+        return self._sums[key]
+
+    def deployment(self, rounds: Rounds, kind: str) -> float | None:
+        """The variance of its deployments; None where no A/A campaign has it."""
+        if not self.count(rounds, kind):
+            return None
+        return float(deployment_variance(self.squares(rounds, kind)))
+
+    def count(self, rounds: Rounds, kind: str = THROUGHPUT) -> int:
+        """How many A/A campaigns have it, with its threads."""
+        return len(self.found.get(_key(rounds, kind), ()))
+
+
+NO_CALIBRATION = Calibration()
+
+
+def calibrate(campaigns: Mapping[str, Sequence[Rounds]]) -> Calibration:
+    """Read A/A campaigns, by id.
+
+    Each must have been deployed and loaded on its own. A workload of a campaign with fewer than
+    two complete rounds does not count.
+
+    Example:
+        ``calibrate({"aa-1": rounds_1, "aa-2": rounds_2}).count(rounds_1[0])`` is 2.
+    """
+    return pooled({campaign: shown_by(workloads) for campaign, workloads in campaigns.items()})
+
+
+def shown_by(workloads: Sequence[Rounds]) -> Shown:
+    """What one A/A campaign shows of its workloads."""
+    return {
+        _key(rounds, kind): squares(deployments, about_zero=True)
+        for rounds in workloads
+        for kind in rounds.families
+        if sum(map(len, deployments := rounds.by_deployment(kind))) >= 2
+    }
+
+
+def pooled(campaigns: Mapping[str, Shown]) -> Calibration:
+    """What several A/A campaigns, by id, show together."""
+    found: dict[Key, list[Squares]] = {}
+    for shown in campaigns.values():
+        for key, one in shown.items():
+            found.setdefault(key, []).append(one)
+    return Calibration(tuple(name for name, shown in campaigns.items() if shown), found)
+
+
+def _key(rounds: Rounds, kind: str) -> Key:
+    return rounds.workload, rounds.metric_of(kind), frozenset(rounds.compared(kind)), kind
+
 
 Basis = Literal["deployments", "A/A campaigns", "prior"]
 """What an interval knows of how deployments differ."""

@@ -16,8 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchlab.analysis.verdict.decision import ALPHA
-from benchlab.analysis.verdict.paired import percent
-from benchlab.analysis.verdict.variances import LEAST_SD
+from benchlab.analysis.verdict.variances import LEAST_SD, percent
 from benchlab.arrays import Array, np, special
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchlab.analysis.verdict.paired import Variance
+from benchlab.analysis.verdict.variances import Variance
 from benchlab.arrays import Array, np
 from benchlab.plan.metric import THROUGHPUT, Metric, families, of_family
 from benchlab.plan.report_type import SIDES, Side

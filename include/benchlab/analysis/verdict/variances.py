@@ -1,4 +1,4 @@
-"""What the variance of a workload's estimate is, from everything that shows it.
+"""Estimates, and what the variance of a workload's is, from everything that shows it.
 
 A deployment of both sides gives n rounds and so a mean x of n log ratios. With s^2 the variance of
 a round within a deployment and tau^2 that of deployments, x has the variance
@@ -41,7 +41,8 @@ they are. docs/statistics.md has what each of these choices costs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchlab.arrays import Array, NDArray, np, special
@@ -287,3 +288,73 @@ def _quieter(own: Array, own_df: Array, known: Array, known_df: Array) -> Array:
     limit = special.fdtri(first, second, _QUIETER)
     # Where none can be compared, the limit is no number, and nothing is above it.
     return np.asarray(np.where(ratio > limit, ratio, 1.0))
+
+
+@dataclass(frozen=True)
+class Variance:
+    """An estimated variance.
+
+    Attributes:
+        value: not negative.
+        df: degrees of freedom of the estimate.
+    """
+
+    value: float
+    df: float
+
+    def __add__(self, other: Variance) -> Variance:
+        """The sum of independent ones, with degrees of freedom after Satterthwaite (1946)."""
+        value = self.value + other.value
+        spread = sum(part.value**2 / part.df for part in (self, other) if part.value > 0)
+        # If both are zero, the sum is known as well as the better known of the two.
+        return Variance(value, value**2 / spread if spread else max(self.df, other.df))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean of log ratios.
+
+    Attributes:
+        mean: as a logarithm.
+        variance: of the mean.
+    """
+
+    mean: float
+    variance: Variance
+
+    @property
+    def error(self) -> float:
+        """The standard error of the mean."""
+        return math.sqrt(self.variance.value)
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided p value of the t test of a mean of zero."""
+        if self.error == 0:
+            return 1.0 if self.mean == 0 else 0.0
+        return float(2 * special.stdtr(self.variance.df, -abs(self.mean) / self.error))
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """Student's interval of the mean, as logarithms."""
+        half = float(special.stdtrit(self.variance.df, 0.5 + confidence / 2)) * self.error
+        return self.mean - half, self.mean + half
+
+
+def holm(p_values: Mapping[str, float]) -> dict[str, float]:
+    """Adjust p values for their number (Holm 1979, step-down, monotone, at most 1)."""
+    adjusted: dict[str, float] = {}
+    largest = 0.0
+    for rank, (name, p) in enumerate(sorted(p_values.items(), key=lambda item: item[1])):
+        largest = max(largest, min(1.0, p * (len(p_values) - rank)))
+        adjusted[name] = largest
+    return adjusted
+
+
+def percent(log_ratio: float) -> float:
+    """A logarithm of a ratio as a change in percent."""
+    return 100 * math.expm1(log_ratio)
+
+
+def percents(interval: tuple[float, float]) -> tuple[float, float]:
+    """An interval of logarithms of ratios, in percent."""
+    return percent(interval[0]), percent(interval[1])

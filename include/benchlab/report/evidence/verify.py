@@ -14,9 +14,9 @@ from typing import Any
 
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict import aa_campaigns, compare, usable_trials
-from benchlab.analysis.verdict.calibration import calibrate
 from benchlab.analysis.verdict.calibration_checks import round_means
 from benchlab.analysis.verdict.compare import Comparison
+from benchlab.analysis.verdict.estimates import calibrate
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.errors import EvidenceError, meaning_of
 from benchlab.report import bundle as report_bundle

@@ -11,11 +11,10 @@ from dataclasses import asdict
 from typing import Any
 
 from benchlab.analysis.elsewhere.compare import ComparedFile, ComparedFileCampaign
-from benchlab.analysis.verdict.calibration import Calibration
 from benchlab.analysis.verdict.compare import CellComparison, Comparison, WorkloadComparison
 from benchlab.analysis.verdict.decision import RULE, Decision
-from benchlab.analysis.verdict.paired import percent
-from benchlab.analysis.verdict.variances import deployment_variance, together
+from benchlab.analysis.verdict.estimates import Calibration
+from benchlab.analysis.verdict.variances import deployment_variance, percent, together
 from benchlab.language import english
 from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.report_type import SIDES

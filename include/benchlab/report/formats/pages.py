@@ -1,11 +1,40 @@
-"""Where the pages of a report are: a folder for each language except the first."""
+"""The report's pages: Markdown, in the layout of the published ones, and self-contained HTML.
+
+Also its answer as Markdown for places that hold less: a comment on GitHub, the note of a run.
+
+>>> comment(build(campaign, comparison, results)).splitlines()[0]
+'### TiDB Sysbench Performance Test Report – v6.5.0 vs. v6.1.0'
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
 
-from benchlab.language import Language, load
+import jinja2
+import markupsafe
+from markupsafe import Markup
+
+from benchlab.charts import picture
+from benchlab.language import REFERENCE, Language, load, templates
+from benchlab.language.names import items
+from benchlab.language.numbers import MISSING
+from benchlab.report import charts
+from benchlab.report.model import (
+    commands,
+    document_tables,
+    figures,
+    hardware,
+    hosts,
+    software,
+)
+from benchlab.report.model.report import Report
+from benchlab.report.sentences import answer, method, setting, trust, wording
 
 
 @dataclass(frozen=True)
@@ -42,3 +71,163 @@ def of_languages(codes: Iterable[str]) -> dict[str, Page]:
         others = ((o, f"{root}{its}") for o, its in folders.items() if o is not language)
         pages[language.code] = Page(folder, root, tuple(others))
     return pages
+
+
+# Characters with a meaning in a line of Markdown or of a table; "_" within a word has none.
+_SPECIAL = re.compile(r"[\\`*\[\]|~#]|(?<![^\W_])_|_(?![^\W_])")
+_IN_MARKUP = re.compile(r"[<>&\[\]`*~|]")
+_LONGEST_VALUE = 60
+
+
+def markdown(report: Report, page: Page = TOP) -> str:
+    """The whole page as Markdown; images are referred to as ``charts/<workload>.svg``."""
+    return _markdown().render(values(report, page))
+
+
+def html(report: Report, page: Page = TOP) -> str:
+    """The whole page as HTML, with its style and charts, without scripts."""
+    return environment().get_template("report.html.j2").render(values(report, page))
+
+
+def values(report: Report, page: Page) -> dict[str, Any]:
+    """What the templates of all formats get."""
+    say = report.language.say
+    return {
+        "report": report,
+        "page": page,
+        "language": report.language,
+        "say": say,
+        "columns": lambda *names: [say(f"column-{name}") for name in names],
+        "sides": list(report.sides.values()),
+    }
+
+
+def escape(value: object) -> str:
+    """Text of which nothing is taken for Markdown or HTML."""
+    text = " ".join(str(value).split())
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _SPECIAL.sub(lambda match: "\\" + match.group(), text)
+
+
+def answer_table(report: Report) -> list[str]:
+    """The lines of the answer's table, two of them its head; verdicts have their sign.
+
+    Of one version it has the highest figures.
+    """
+    columns: Sequence[str] = answer.COLUMNS
+    rows: list[Sequence[str]] = [
+        (*line[:-2], f"{answer.SIGNS[line.found]} {line.verdict}") for line in answer.lines(report)
+    ]
+    if not report.has_verdicts:
+        columns, rows = answer.HIGHEST, [*answer.highest(report)]
+    headings = [report.language.say(f"column-{name}") for name in columns]
+    lines = [f"| {' | '.join(map(escape, cells))} |" for cells in (headings, *rows)]
+    return [lines[0], "|---" * len(headings) + "|", *lines[1:]]
+
+
+def _in_front_matter(text: str) -> str:
+    r"""Text in quotes in YAML, by its numbers where it could be a tag, an entity or a link.
+
+    Many a renderer takes front matter for a heading; one that reads it gets the text as it was.
+
+    >>> _in_front_matter("a <b>")
+    '"a \\u003cb\\u003e"'
+    """
+    quoted = json.dumps(text, ensure_ascii=False)
+    return _IN_MARKUP.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)
+
+
+def _environment(*, autoescape: bool) -> jinja2.Environment:
+    made = templates.environment(
+        "benchlab.report.formats", autoescape=autoescape, keep_trailing_newline=not autoescape
+    )
+    made.filters["shown"] = _shown
+    made.globals.update(
+        answer=answer, wording=wording, trust=trust, method=method, setting=setting,
+        document=document_tables, figures=figures, hosts=hosts, hardware=hardware,
+        software=software, commands=commands.of_campaign, items=items, stem=charts.file_stem,
+        PLACE=wording.PLACE, REFERENCE=REFERENCE,
+    )  # fmt: skip
+    return made
+
+
+def _shown(value: object, language: Language, short: bool) -> str:
+    """A cell of a table; if it has to be short, it says how much was left out."""
+    text = MISSING if value is None else str(value)
+    if not short or len(text) <= _LONGEST_VALUE:
+        return text
+    return language.say("value-cut", value=text[:_LONGEST_VALUE], length=len(text))
+
+
+@cache
+def _markdown() -> jinja2.Template:
+    made = _environment(autoescape=False)  # Markdown, not HTML; every value goes through `md`
+    made.filters.update(
+        md=escape,
+        place=lambda text, made: text.replace(wording.PLACE, made, 1),
+        yaml=_in_front_matter,
+    )
+    return made.get_template("report.md.j2")
+
+
+def comment(report: Report) -> str:
+    """Sentence and table of the answer for GitHub; the reasons are folded below them."""
+    say = report.language.say
+    judged = report.sections if report.has_verdicts else ()
+    reasons = [
+        *(wording.outcome(report, section) for section in judged),
+        *(trust.latency(report, section) for section in judged),
+        trust.deployments(report),
+        *wording.quality(report),
+    ]
+    return "\n".join(
+        [
+            f"### {escape(wording.title(report))}",
+            "",
+            f"**{escape(answer.summary(report))}**",
+            "",
+            *answer_table(report),
+            "",
+            f"<details><summary>{escape(say('answer-reasons'))}</summary>",
+            "",
+            *(f"- {escape(reason)}" for reason in reasons),
+            "",
+            "</details>",
+            "",
+            f"<sub>{escape(method.about(report))}</sub>",
+            "",
+        ]
+    )
+
+
+def note(report: Report, room: int) -> str:
+    """The sentence, then as many rows of the table as there is room for; the others are counted.
+
+    Args:
+        room: how many characters it may have; a sentence that has more is cut.
+    """
+    said, table = escape(answer.sentence(report)), answer_table(report)
+    for end in range(len(table), 2, -1):  # two lines are its head
+        more = len(table) - end
+        rest = ["", report.language.say("answer-more", more=more)] if more else []
+        if len(made := "\n".join([said, "", *table[:end], *rest])) <= room:
+            return made
+    return said[:room]
+
+
+@cache
+def style() -> Markup:
+    """The style sheet of a page that has all of it: charts, and what all pages have in common."""
+    own = resources.files("benchlab.report.formats").joinpath("page.css").read_text("utf-8")
+    return picture.style() + Markup(own)
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """The templates of the page; the benchmark site has parts of them on its own pages."""
+    made = _environment(autoescape=True)
+    made.filters["place"] = lambda text, html: Markup(
+        markupsafe.escape(text).replace(wording.PLACE, html, 1)
+    )
+    made.globals.update(signs=answer.SIGNS, charts=charts, key=picture.key, style=style)
+    return made

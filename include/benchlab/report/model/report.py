@@ -25,10 +25,8 @@ from benchlab.language.names import items, plain, title_of
 from benchlab.language.numbers import Numbers
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, ReportSpec, Side
-from benchlab.report.model import consistency as consistency_module
 from benchlab.report.model import hardware
 from benchlab.report.model import hosts as hosts_module
-from benchlab.report.model import parameters as parameters_module
 from benchlab.report.model import quality as result_quality
 from benchlab.report.model import software as software_module
 from benchlab.report.model.series import PairSeries
@@ -242,9 +240,9 @@ class Report:
         return software_module.servers(self.campaign, self.language)
 
     @cached_property
-    def parameter_blocks(self) -> tuple[parameters_module.Block, ...]:
+    def parameter_blocks(self) -> tuple[software_module.Block, ...]:
         """A cluster's parameters by component."""
-        return parameters_module.blocks(self.campaign, self.language)
+        return software_module.blocks(self.campaign, self.language)
 
     @cached_property
     def variables(self) -> Differences:
@@ -282,9 +280,9 @@ class Report:
         return [gate for gate in self.quality.gates if gate.kind == kind]
 
     @cached_property
-    def consistency(self) -> consistency_module.Consistency | None:
+    def consistency(self) -> result_quality.Consistency | None:
         """Whether the dataset met its conditions; None where the workload has none."""
-        return consistency_module.consistency_of(self.campaign, self.language)
+        return result_quality.consistency_of(self.campaign, self.language)
 
     @cached_property
     def hosts(self) -> hosts_module.Hosts:

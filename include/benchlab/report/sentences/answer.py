@@ -6,19 +6,19 @@ latency: 2 equivalent. Deployment-to-deployment variation was measured in 6 A/A 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
 from benchlab.analysis.verdict.decision import Decision, Verdict
 from benchlab.analysis.verdict.estimates import Basis
 from benchlab.language import Language
-from benchlab.language.names import items
+from benchlab.language.names import items, title_of
 from benchlab.language.numbers import MISSING, Numbers, rate_decimals
 from benchlab.report.model.figures import display
 from benchlab.report.model.report import Report, Section
 from benchlab.report.sentences import wording
-from benchlab.report.sentences.stored_answer import CHANGES, ORDER
+from benchlab.results.records import CampaignSummary, StoredVerdict
 
 COLUMNS = ("workload", "metric", "change", "interval", "p", "verdict")
 SIGNS = {
@@ -29,6 +29,9 @@ SIGNS = {
     "unstable": "!",
 }
 """A sign beside each verdict's colour, for those who print or cannot tell the colours apart."""
+CHANGES = ("regression", "improvement")
+# What a reader looks for first, first.
+ORDER: tuple[str, ...] = (*CHANGES, "unstable", "inconclusive", "equivalent")
 # The weakest first: it is the one to know of.
 _BASES: tuple[Basis, ...] = ("prior", "deployments", "A/A campaigns")
 
@@ -157,27 +160,38 @@ def line(
 
 def _counts(report: Report, decided: Sequence[tuple[str, Decision]]) -> str:
     """``1 regression (Update Index -12.00%), 4 equivalent``."""
-    language, counted = report.language, []
+    language, limit = report.language, report.spec.threshold_pct
     groups: list[tuple[str, tuple[str, ...]]] = [(verdict, (verdict,)) for verdict in ORDER]
     if report.campaign.is_aa:
         groups = [("false-alarm", CHANGES), *groups[len(CHANGES) :]]
-    for name, verdicts in groups:
-        own = [(title, found) for title, found in decided if found.verdict in verdicts]
-        if own:
-            count = language.say(f"answer-{name}", count=len(own))
-            if verdicts[0] in CHANGES:
-                each = items(_sized(report, own), language)
-                count = language.say("answer-named", count=count, each=each)
-            counted.append(count)
-    return items(counted, language)
+    counted = (
+        _group(name, [one for one in decided if one[1].verdict in verdicts], language, limit)
+        for name, verdicts in groups
+    )
+    return items(filter(None, counted), language)
 
 
-def _sized(report: Report, changed: Iterable[tuple[str, Decision]]) -> Iterable[str]:
-    """Each change with its size, the largest first."""
-    limit = report.spec.threshold_pct
-    for title, found in sorted(changed, key=lambda one: -abs(one[1].estimate_pct or 0)):
-        estimate = report.numbers.estimate(found.estimate_pct, limit, found.ci95_pct)
-        yield report.language.say("answer-change", workload=title, change=estimate)
+def _group(
+    name: str,
+    decided: Sequence[tuple[str, Decision | StoredVerdict]],
+    language: Language,
+    threshold_pct: float,
+) -> str:
+    """How many there are, and each change with its size, the largest first; empty of none."""
+    if not decided:
+        return ""
+    said = language.say(f"answer-{name}", count=len(decided))
+    if name not in (*CHANGES, "false-alarm"):
+        return said
+    each = (
+        language.say(
+            "answer-change",
+            workload=title,
+            change=Numbers(language).estimate(found.estimate_pct, threshold_pct, found.ci95_pct),
+        )
+        for title, found in sorted(decided, key=lambda one: -abs(one[1].estimate_pct or 0))
+    )
+    return language.say("answer-named", count=said, each=items(each, language))
 
 
 def _basis(report: Report) -> str:
@@ -188,3 +202,45 @@ def _basis(report: Report) -> str:
         campaigns=min(workload.aa_campaigns for workload in found),
         deployments=min(workload.deployments for workload in found),
     )
+
+
+# The answer as a list has it, of the verdicts that were kept when the report was published
+
+
+class Counted(NamedTuple):
+    """One verdict and what is said of it: ``1 regression (Update Index -8.20%)``."""
+
+    verdict: str
+    text: str
+
+
+def throughput(one: CampaignSummary) -> Sequence[StoredVerdict]:
+    """The verdicts on throughput: those on p95 latency are kept in turn with them."""
+    return one.verdicts[::2]
+
+
+def latency(one: CampaignSummary) -> Sequence[StoredVerdict]:
+    """The verdicts on p95 latency."""
+    return one.verdicts[1::2]
+
+
+def counted(
+    campaign: CampaignSummary, verdicts: Sequence[StoredVerdict], language: Language
+) -> list[Counted]:
+    """The verdicts of a campaign on one metric, counted; in an A/A campaign changes are alarms.
+
+    Example:
+        ``counted(one, throughput(one), english())[0].text`` is ``"4 equivalent"``.
+    """
+    alarms = CHANGES if campaign.measures_noise else ()
+    groups = {
+        verdict: [
+            (title_of(found.workload), found) for found in verdicts if found.verdict == verdict
+        ]
+        for verdict in ORDER
+    }
+    return [
+        Counted(verdict, _group("false-alarm" if verdict in alarms else verdict, own, language, 0))
+        for verdict, own in groups.items()
+        if own
+    ]

@@ -10,9 +10,8 @@ from benchlab.language import side_name
 from benchlab.language.names import items
 from benchlab.language.numbers import MISSING
 from benchlab.report.model.hardware import FleetHardware
-from benchlab.report.model.parameters import same
 from benchlab.report.model.report import Report, ReportSide
-from benchlab.report.model.software import Row
+from benchlab.report.model.software import Row, same
 from benchlab.results.records import HASH_OF, SCRIPT, SCRIPT_BEFORE
 
 

@@ -3,7 +3,7 @@
 An estimate is the logarithm of a ratio, so estimates of pairs that meet add up: the change from A
 to C is the change from A to B plus the change from B to C. Campaigns are independent, so variances
 add, with degrees of freedom after Satterthwaite (1946), as in
-:mod:`benchlab.analysis.verdict.paired`.
+:mod:`benchlab.analysis.verdict.variances`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from benchlab.analysis.verdict.decision import Verdict
 from benchlab.analysis.verdict.estimates import Basis
-from benchlab.analysis.verdict.paired import Estimate, Variance, percent, percents
+from benchlab.analysis.verdict.variances import Estimate, Variance, percent, percents
 
 CHANGES: tuple[Verdict, Verdict] = ("regression", "improvement")
 MIRRORED: Mapping[Verdict, Verdict] = {"regression": "improvement", "improvement": "regression"}

@@ -6,11 +6,9 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean
 
-from benchlab.analysis.trend.change_points import MIN_POINTS, ChangePoint
-from benchlab.analysis.trend.suspects import Suspect
-from benchlab.analysis.verdict.paired import percent, percents
-from benchlab.charts.picture import Picture, text_width
-from benchlab.charts.scales import Scale, around, change_ticks, day_ticks
+from benchlab.analysis.trend.change_points import MIN_POINTS, ChangePoint, Suspect
+from benchlab.analysis.verdict.variances import percent, percents
+from benchlab.charts.picture import Picture, Scale, around, change_ticks, day_ticks, text_width
 from benchlab.language import Language, english
 from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from benchlab.analysis.trend.change_points import ChangePoint
-from benchlab.analysis.trend.drift import Drift
-from benchlab.analysis.trend.suspects import Suspect
-from benchlab.analysis.verdict.paired import percent, percents
+from benchlab.analysis.trend.change_points import ChangePoint, Drift, Suspect
+from benchlab.analysis.verdict.variances import percent, percents
 from benchlab.language import Language
 from benchlab.language.names import plain, title_of
 from benchlab.language.numbers import Numbers

@@ -9,10 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from benchlab.analysis.trend.change_points import MIN_POINTS, ChangePoint
+from benchlab.analysis.trend.change_points import MIN_POINTS, ChangePoint, Suspect
 from benchlab.analysis.trend.lines import NEWEST
-from benchlab.analysis.trend.suspects import Suspect
-from benchlab.analysis.verdict.paired import percent, percents
+from benchlab.analysis.verdict.variances import percent, percents
 from benchlab.language import Language, english
 from benchlab.language.names import clauses, first_of, items, plain
 from benchlab.language.numbers import Numbers

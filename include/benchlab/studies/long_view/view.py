@@ -8,22 +8,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any, TypeVar
 
-from benchlab.analysis.trend import change_points
 from benchlab.analysis.trend.chain import Chain, Point, chain
-from benchlab.analysis.trend.change_points import ChangePoint
-from benchlab.analysis.trend.drift import Drift
+from benchlab.analysis.trend.change_points import (
+    MIN_POINTS,
+    ChangePoint,
+    Drift,
+    Suspect,
+    find,
+    find_drift,
+    find_suspects,
+)
 from benchlab.analysis.trend.lines import NEWEST
-from benchlab.analysis.trend.suspects import Suspect
-from benchlab.analysis.verdict.paired import percent, percents
+from benchlab.analysis.verdict.variances import percent, percents
 from benchlab.arrays import Array, np
 from benchlab.campaign.outline import Outline
 from benchlab.language import Message
 from benchlab.language.names import plain
 from benchlab.report.publish.destinations import PublicationRecord
+from benchlab.results.kept import Kept, key_of
 from benchlab.studies.comparisons import ComparedCampaign, Comparisons
-from benchlab.studies.long_view import trend
 from benchlab.studies.long_view.selection import (
     Chained,
     Differences,
@@ -35,6 +41,10 @@ from benchlab.studies.long_view.selection import (
 _WITHIN_95 = 1.959964
 # A weight that is nothing but the error of floating point.
 _NOTHING = 1e-9
+_PART = "trend"
+# Raised whenever the same chain is searched, or what is found in it written, in another way.
+_FORM = 1
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -97,7 +107,7 @@ class ChainView:
     @property
     def lacks_points(self) -> int:
         """How many more campaigns change points need; 0: they are looked for."""
-        return max(0, change_points.MIN_POINTS - len(self.links))
+        return max(0, MIN_POINTS - len(self.links))
 
 
 @dataclass(frozen=True)
@@ -205,7 +215,7 @@ def _chain_view(
     made, noise = chain(chained.ratios), chained.noise
     newest = compared[chained.ratios[-1].campaign]
     threshold = newest.campaign.threshold_pct
-    found = trend.kept_or_found(comparisons.store.kept, made, workload, threshold, noise.sd)
+    found = _kept_or_found(comparisons.store.kept, made, workload, threshold, noise.sd)
     beside = [campaign for change in found.changes for campaign in (change.before, change.campaign)]
     home = comparisons.home
     records = {name: PublicationRecord(home.campaign(name) / "published") for name in beside}
@@ -227,6 +237,47 @@ def _chain_view(
         minutes=newest.campaign.minutes,
         dollars=newest.campaign.dollars,
     )
+
+
+@dataclass(frozen=True)
+class _Trend:
+    """What is found in a chain."""
+
+    changes: tuple[ChangePoint, ...]
+    suspects: tuple[Suspect, ...]
+    drift: Drift | None
+
+
+def _kept_or_found(
+    kept: Kept, made: Chain, workload: str, threshold_pct: float, noise_sd: float | None
+) -> _Trend:
+    """What is found in a chain, kept until the chain changes.
+
+    The search takes seconds in a chain of a thousand campaigns, and each new campaign changes one
+    chain of each workload.
+    """
+    ratios = [point.ratio for point in made.points]
+    name = key_of(workload, ratios[0].campaign)
+    key = key_of(_FORM, threshold_pct, noise_sd, *ratios)
+    if (raw := kept.read(_PART, {name: key}).get(name)) is not None:
+        return _Trend(
+            tuple(_read(ChangePoint, one) for one in raw["changes"]),
+            tuple(_read(Suspect, one) for one in raw["suspects"]),
+            raw["drift"] and _read(Drift, raw["drift"]),
+        )
+    changes = find(made, threshold_pct, noise_sd)
+    found = _Trend(
+        changes,
+        find_suspects(made, changes, threshold_pct, noise_sd),
+        find_drift(made, changes, threshold_pct, noise_sd),
+    )
+    kept.write(_PART, {name: (key, asdict(found))})
+    return found
+
+
+def _read(kind: type[T], raw: Mapping[str, Any]) -> T:
+    fields = {name: tuple(one) if isinstance(one, list) else one for name, one in raw.items()}
+    return kind(**fields)
 
 
 def _links(

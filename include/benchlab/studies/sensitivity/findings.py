@@ -13,12 +13,11 @@ from benchlab.analysis.error_rates.rates import (
     share_ci95,
 )
 from benchlab.analysis.error_rates.resampling import NoiseModel, noise_of
-from benchlab.analysis.verdict import calibration
-from benchlab.analysis.verdict.calibration import Calibration
+from benchlab.analysis.verdict import estimates
 from benchlab.analysis.verdict.compare import judge
-from benchlab.analysis.verdict.paired import percent
+from benchlab.analysis.verdict.estimates import Calibration
 from benchlab.analysis.verdict.rounds import Rounds
-from benchlab.analysis.verdict.variances import PRIOR_SIDE_SD
+from benchlab.analysis.verdict.variances import PRIOR_SIDE_SD, percent
 from benchlab.home import Home
 from benchlab.plan.metric import families
 from benchlab.plan.report_type import ReportSpec
@@ -101,7 +100,7 @@ def calibrate(
     chosen = select_aa_campaigns(store, campaigns)
     spec = chosen.first.report_type
     wanted = wanted_pct(spec, detect_pct)
-    known = calibration.calibrate(chosen.independent)
+    known = estimates.calibrate(chosen.independent)
     kinds = families(chosen.first.plan.metrics)
     noise = {kind: noise_of(chosen.alike, kind, known) for kind in kinds}
     judged = {kind: outcome(noise[kind], spec.rounds, spec.threshold_pct) for kind in kinds}
@@ -154,7 +153,7 @@ def _error_rates(
 
 
 def _missing(count: int) -> str | None:
-    least = calibration.MIN_CAMPAIGNS
+    least = estimates.MIN_CAMPAIGNS
     if count >= least:
         return None
     return (
@@ -215,6 +214,6 @@ def _about_rounds(chosen: AASelection, noise: dict[str, NoiseModel]) -> Iterator
 
 def _without(chosen: AASelection, campaign: str) -> Calibration:
     """What the others show: one that counts in its own calibration widens its own interval."""
-    return calibration.calibrate(
+    return estimates.calibrate(
         {other: found for other, found in chosen.independent.items() if other != campaign}
     )

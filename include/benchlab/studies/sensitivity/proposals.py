@@ -25,8 +25,8 @@ from benchlab.analysis.error_rates.sensitivity import (
     explained,
     long_run_variance,
 )
-from benchlab.analysis.verdict import calibration
 from benchlab.analysis.verdict.aa_campaigns import is_alike
+from benchlab.analysis.verdict.estimates import calibrate
 from benchlab.analysis.verdict.usable_trials import usable_trials
 from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.errors import SpecError, StoreError
@@ -220,7 +220,7 @@ def _noise(
         campaign: [rounds for rounds in found if rounds.workload in spec.workloads]
         for campaign, found in chosen.alike.items()
     }
-    noise = noise_of(alike, "throughput", calibration.calibrate(chosen.independent))
+    noise = noise_of(alike, "throughput", calibrate(chosen.independent))
     if set(noise.workloads) != set(spec.workloads):
         return (), nothing
     # All noise of shorter trials is taken to be within them: that errs on the safe side, and no

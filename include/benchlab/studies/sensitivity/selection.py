@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchlab.analysis.verdict.aa_campaigns import can_calibrate, differences, figures_of, is_alike
-from benchlab.analysis.verdict.calibration import MIN_CAMPAIGNS
+from benchlab.analysis.verdict.estimates import MIN_CAMPAIGNS
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.errors import SpecError
 from benchlab.language.names import first_of

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
+from benchlab.analysis.error_rates.rates import POWER
+from benchlab.charts import picture
+from benchlab.charts.charts import path
+from benchlab.charts.picture import SERIES, Picture, Scale
 from benchlab.language.names import plain, title_of
 from benchlab.language.numbers import MISSING
 from benchlab.report.formats.console import console_for, print_table, table_of, text_of
@@ -173,3 +178,51 @@ def _proposed(findings: Findings) -> Iterator[str]:
         return
     yield f"{wanted}, the cheapest first:"
     yield from (f"  {_offer(proposal)}" for proposal in findings.proposals)
+
+
+def write_picture(findings: Findings, to: Path) -> None:
+    """Draw the throughput of all workloads into a file.
+
+    Raises:
+        SpecError: its name does not end in .svg, or it cannot be written.
+    """
+    left, right, top, bottom = 56.0, 760.0, 26.0, 320.0
+    drawn = {
+        name: rates["throughput"]
+        for name, rates in findings.workloads.items()
+        if rates["throughput"].power
+    }
+    across = Scale(0, findings.slowdowns_pct[-1], left, right)
+    up = Scale(0, 1, bottom, top)
+    made = Picture(right + 20, bottom + 50)
+    made.rows([(up(share), f"{share:.0%}") for share in up.ticks(5)], left, right)
+    made.columns([(across(value), f"{value:g}%") for value in across.ticks(10)], bottom)
+    made.text("tick middle", (left + right) / 2, bottom + 42, "slowdown of the throughput")
+    made.line("mean", left, up(POWER), right, up(POWER))
+    threshold = across(findings.spec.threshold_pct)
+    made.line("zero", threshold, top, threshold, bottom)
+    said = f"threshold {findings.spec.threshold_pct:g}%"
+    made.text("tick middle", threshold, top - 8, said)
+    legend = []
+    for number, (name, found) in enumerate(drawn.items()):
+        series = SERIES[number % len(SERIES)]
+        points = [*zip(map(across, findings.slowdowns_pct), found.power, strict=True)]
+        made.path(f"line {series}", path(points, up))
+        for x, share in points[3 * number % 14 :: 14]:
+            made.marker(series, x, up(share))
+        smallest = found.smallest_change_pct
+        if smallest is not None:
+            made.line(f"line thin {series}", across(smallest), up(POWER), across(smallest), bottom)
+        size = "above 50%" if smallest is None else f"from {smallest:.1f}%"
+        legend.append((series, f"{title_of(name)}: {size}"))
+    spec = findings.spec
+    rounds = f"{spec.rounds} round{'s' * (spec.rounds != 1)} of {spec.seconds} s"
+    picture.write(
+        to,
+        picture.sheet(
+            "Share of campaigns that call it a regression",
+            [[("the legend says from which slowdown on 80% of campaigns find it", made)]],
+            remark=f"{spec.report}, {rounds}; {len(findings.campaigns)} A/A campaigns",
+            legend=legend,
+        ),
+    )
