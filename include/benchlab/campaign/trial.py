@@ -193,7 +193,7 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
         ended_at=datetime.now(UTC),
         phases={name: round(seconds, 3) for name, seconds in clock.seconds.items()},
         adopted=begun.adopted,
-        host_figures=trial_columns.with_leaders(hosts.hosts, columns),
+        host_figures=hosts.hosts,
     )
     return Collected(result, raw, series_csv(output), hosts.to_csv())
 

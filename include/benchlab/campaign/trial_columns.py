@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +21,6 @@ from benchlab.campaign.deployment import TrialSetup
 from benchlab.engines.database import BackgroundJobs, Regions
 from benchlab.errors import CommandError, EngineError
 from benchlab.hosts.executor import JobStatus
-from benchlab.hosts.samples import HostFigures
 from benchlab.language import Message
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import Side
@@ -31,7 +30,6 @@ from benchlab.targets import haproxy
 # have a storage server's host behind them.
 BACKGROUND_ENDED = "background_jobs_ended_before"
 STALLS_BEFORE = "write_stalls_before "
-LEADERS_BEFORE, LEADERS_AFTER = "leaders_before ", "leaders_after "
 OF_REGIONS = ("leaders_beyond", "unsettled_regions")
 
 
@@ -51,7 +49,6 @@ def before_run(setup: TrialSetup, side: Side) -> dict[str, float | None]:
     return {
         BACKGROUND_ENDED: None if background is None else float(background.ended),
         **{f"{STALLS_BEFORE}{host}": known for host, known in _write_stalls(setup, side).items()},
-        **_leaders(LEADERS_BEFORE, regions),
         **{f"{name}_before": value for name, value in _gated(regions).items()},
     }
 
@@ -85,7 +82,6 @@ def of_servers(
     columns: dict[str, float | None] = {"ended_servers": 1.0}
     columns["background_jobs"] = _background_work(setup, side, noted.get(BACKGROUND_ENDED))
     regions = _regions(setup, side)
-    columns |= _leaders(LEADERS_AFTER, regions)
     for name, after in _gated(regions).items():
         before = noted.get(f"{name}_before")
         columns[name] = None if before is None or after is None else max(before, after)
@@ -105,24 +101,6 @@ def of_servers(
     except EngineError:  # a server that does not answer counts as ended
         columns["ended_servers"] = 1.0
     return columns
-
-
-def with_leaders(
-    hosts: Sequence[HostFigures], columns: Mapping[str, float | None]
-) -> tuple[HostFigures, ...]:
-    """The hosts' figures, with the leaders that their storage servers had before and after."""
-
-    def count(name: str) -> int | None:
-        return None if (known := columns.get(name)) is None else int(known)
-
-    return tuple(
-        replace(
-            host,
-            leaders_before=count(f"{LEADERS_BEFORE}{host.host}"),
-            leaders_after=count(f"{LEADERS_AFTER}{host.host}"),
-        )
-        for host in hosts
-    )
 
 
 def of_storage(
@@ -177,10 +155,6 @@ def _regions(setup: TrialSetup, side: Side) -> Regions | None:
     with contextlib.suppress(CommandError, EngineError):
         return setup.deployment.engine(side).regions()
     return None
-
-
-def _leaders(prefix: str, regions: Regions | None) -> dict[str, float | None]:
-    return {f"{prefix}{host}": float(n) for host, n in regions.leaders.items()} if regions else {}
 
 
 def _gated(regions: Regions | None) -> dict[str, float | None]:

@@ -133,8 +133,6 @@ class HostFigures:
         processes: CPU used by client and load balancer as a fraction of what was available to
             each, by name; only on the host where they run.
         reason: why there are no figures; None where there are.
-        leaders_before, leaders_after: regions that its TiKV server led when the client was started
-            and when it had ended; None where it has none, or that is not known.
     """
 
     host: str
@@ -142,8 +140,6 @@ class HostFigures:
     figures: Mapping[str, Figure] = field(default_factory=dict)
     processes: Mapping[str, float] = field(default_factory=dict)
     reason: Said | None = None
-    leaders_before: int | None = None
-    leaders_after: int | None = None
 
 
 @dataclass(frozen=True)

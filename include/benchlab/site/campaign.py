@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.analysis.verdict.usable_trials import Exclusion
-from benchlab.arrays import np
-from benchlab.campaign.outcome import Outcome
-from benchlab.campaign.outline import Outline, outline_of
 from benchlab.language import Language
-from benchlab.language.names import plain, title_of
+from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers
 from benchlab.plan.order import PlannedTrial
-from benchlab.plan.report_type import SIDES
 from benchlab.report.formats.pages import TOP, values
 from benchlab.report.model.report import Report, build
 from benchlab.report.sentences import wording
@@ -28,8 +22,6 @@ from benchlab.site.trial import campaign_of, language_of, titled
 
 # So many other campaigns of the report type are offered to be put beside it.
 _MOST_OTHERS = 50
-# So many earlier campaigns of one version are shown beside one.
-_MOST_ALIKE = 20
 # The files of a report that people open, first.
 _FIRST = (
     *("report.html", "report.md", "evidence.zip", "comparison.csv", "trials.csv", "report.json"),
@@ -80,7 +72,6 @@ def campaign(site: Site, campaign: str) -> Page:
     trials = _measured(record, found.trials, found.comparison.excluded, report.language)
     values |= {
         **_of_report(report),
-        "history": None if report.has_verdicts else same_plan(site, found),
         "trials": trials,
         "rejected": [row for row in trials if row.reasons],
         "has_results": any(section.rounds_used for section in report.sections),
@@ -200,56 +191,3 @@ def _others(site: Site, record: Campaign) -> list[tuple[str, str]]:
     """The newest other campaigns of the report type, each with its versions."""
     newest = site.store.listing.summaries(Chosen(report=record.plan.report), limit=_MOST_OTHERS + 1)
     return [(one.id, one.compared) for one in newest if one.id != record.id][:_MOST_OTHERS]
-
-
-class SamePlan(NamedTuple):
-    """A table; without rows where no earlier campaign has the setting."""
-
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-def same_plan(site: Site, outcome: Outcome) -> SamePlan:
-    """The campaign and the earlier ones of one version with its setting, the newest first."""
-    own = outline_of(outcome.campaign)
-    known = site.comparisons.outlines(own.report)
-    alike = [other for other in known if _alike(own, other)][-_MOST_ALIKE:]
-    if all(other.id == own.id for other in alike):
-        return SamePlan((), ())
-    say, workloads = site.language.say, tuple(own.threads)
-    figures = site.comparisons.figures(alike)
-    header = (say("provenance-campaign"), say("column-version"), say("provenance-started"))
-    rows = (
-        (
-            other.id,
-            *other.labels.values(),
-            f"{other.started_at:%Y-%m-%d %H:%M} UTC",
-            *(_level(figures[other.id], name, Numbers(site.language)) for name in workloads),
-        )
-        for other in reversed(alike)
-    )
-    return SamePlan((*header, *map(title_of, workloads)), tuple(rows))
-
-
-def _alike(own: Outline, other: Outline) -> bool:
-    return (
-        # Earlier ones only: a page of an ended campaign stays as it is.
-        other.started_at <= own.started_at
-        and not other.has_both_sides
-        and other.threads == own.threads
-        and other.setting == own.setting
-        and other.measured == own.measured
-        and other.parameters == own.parameters
-    )
-
-
-def _level(figures: Sequence[Rounds], workload: str, numbers: Numbers) -> str:
-    """A workload's throughput over all thread counts and rounds; missing if one count has none."""
-    for rounds in figures:
-        if rounds.workload == workload:
-            logs = np.log(rounds.values[rounds.metric][:, :, SIDES.index("baseline")])
-            measured = np.isfinite(logs)
-            if measured.any(axis=0).all():
-                means = np.where(measured, logs, 0).sum(axis=0) / measured.sum(axis=0)
-                return numbers.rate(float(np.exp(means.mean())), 1)
-    return numbers.rate(None, 1)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from benchlab import engines
 from benchlab.analysis.verdict.compare import WorkloadVerdict, judge
-from benchlab.analysis.verdict.decision import RULE, Decision
+from benchlab.analysis.verdict.decision import RULE
 from benchlab.analysis.verdict.estimates import estimates
-from benchlab.analysis.verdict.heterogeneity import Moved
 from benchlab.analysis.verdict.variances import Estimate, Variance
 from benchlab.campaign import report_types
 from benchlab.campaign.kept_figures import Form
@@ -23,7 +23,6 @@ from benchlab.home import Home
 from benchlab.plan import versions
 from benchlab.results.kept import key_of
 from benchlab.results.records import Campaign
-from benchlab.results.rows import REASONS
 from benchlab.results.store import Store
 
 ReleaseDays = Mapping[object, date]
@@ -130,28 +129,13 @@ class Comparisons(Comparer):
 
 # How verdicts are kept
 
-
-class _Read(Mapping[str, WorkloadVerdict]):
-    """Verdicts by workload, each read from its JSON when it is asked for: usually one is."""
-
-    def __init__(self, raw: Mapping[str, Any]) -> None:
-        self._raw = raw
-        self._verdict = functools.cache(lambda workload: _verdict_from_json(raw[workload]))
-
-    def __getitem__(self, workload: str) -> WorkloadVerdict:
-        return self._verdict(workload)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._raw)
-
-    def __len__(self) -> int:
-        return len(self._raw)
+_VERDICTS = TypeAdapter(dict[str, WorkloadVerdict])
 
 
 def _decided_to_json(decided: _Decided) -> dict[str, Any]:
     verdicts, shown = decided
     return {
-        "verdicts": {name: _verdict_to_json(one) for name, one in verdicts.items()},
+        "verdicts": _VERDICTS.dump_python(dict(verdicts), mode="json"),
         "estimates": {
             name: [one.mean, one.variance.value, one.variance.df] for name, one in shown.items()
         },
@@ -163,40 +147,7 @@ def _decided_from_json(raw: Any) -> _Decided:
         name: Estimate(mean, Variance(value, df))
         for name, (mean, value, df) in raw["estimates"].items()
     }
-    return _Read(raw["verdicts"]), shown
-
-
-def _verdict_to_json(found: WorkloadVerdict) -> dict[str, Any]:
-    return {
-        **vars(found),
-        **_reasons_to_json(found),
-        "beside": {
-            family: {**vars(one), **_reasons_to_json(one)} for family, one in found.beside.items()
-        },
-        "heterogeneous": [vars(one) for one in found.heterogeneous],
-    }
-
-
-def _verdict_from_json(raw: Mapping[str, Any]) -> WorkloadVerdict:
-    return WorkloadVerdict(
-        **{
-            **_decision(raw),
-            "beside": {family: Decision(**_decision(one)) for family, one in raw["beside"].items()},
-            "heterogeneous": tuple(Moved(**one) for one in raw["heterogeneous"]),
-        }
-    )
-
-
-def _reasons_to_json(decision: Decision) -> dict[str, Any]:
-    return {"reasons": REASONS.dump_python(decision.reasons, mode="json")}
-
-
-def _decision(raw: Mapping[str, Any]) -> dict[str, Any]:
-    intervals = {
-        name: None if raw[name] is None else tuple(raw[name])
-        for name in ("ci95_pct", "rounds_ci95_pct")
-    }
-    return {**raw, **intervals, "reasons": REASONS.validate_python(raw["reasons"])}
+    return _VERDICTS.validate_python(raw["verdicts"]), shown
 
 
 VERDICTS = Form[_Decided]("verdicts", _decided_to_json, _decided_from_json)

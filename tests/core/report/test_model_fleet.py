@@ -30,7 +30,7 @@ from benchlab.plan.report_type import SIDES
 from benchlab.plan.topology import HostsTopology
 from benchlab.report import bundle
 from benchlab.report.formats import pages
-from benchlab.report.model import hardware, hosts, software
+from benchlab.report.model import hardware, software
 from benchlab.report.model import report as model
 from benchlab.report.model.report import Report
 from benchlab.report.sentences import method, setting, trust, wording
@@ -298,38 +298,6 @@ def test_before_its_hosts_have_reported_anything_a_fleet_has_a_table() -> None:
     assert "| TiDB | c5.4xlarge | 3 |" in markdown_of(report)
     assert report.servers == ()
     assert "| tidb (baseline) | v5.1.1 | n/a |" in markdown_of(report)
-
-
-def test_both_sides_leaders_stand_side_by_side() -> None:
-    """Of each TiKV server, over the trials in which they are known; where none are, no table."""
-    campaign, outcome, results = case_of(campaigns.fleet_campaign())
-    counts = {"baseline": iter((37, 38, 37)), "candidate": iter((37, 36, 37))}
-
-    def with_leaders(result: TrialResult) -> TrialResult:
-        first = next(counts[result.trial.side], None)
-        after = None if first is None else first + 1
-        figures = tuple(
-            dataclasses.replace(host, leaders_before=first, leaders_after=after)
-            if host.host.startswith("tikv-")
-            else host
-            for host in result.host_figures
-        )
-        return dataclasses.replace(result, host_figures=figures)
-
-    report = model.build(campaign, outcome, [with_leaders(result) for result in results])
-    header, *rows = hosts.leaders_table(report.hosts, report.language)
-    assert header == [
-        "TiKV host",
-        "baseline, before the run",
-        "baseline, after the run",
-        "candidate, before the run",
-        "candidate, after the run",
-    ]
-    assert rows == [
-        [name, "37.3 (37–38)", "38.3 (38–39)", "36.7 (36–37)", "37.7 (37–38)"]
-        for name in ("tikv-1", "tikv-2", "tikv-3")
-    ]
-    assert "TiKV host" not in markdown_of(report_of())
 
 
 def own_hosts() -> Campaign:

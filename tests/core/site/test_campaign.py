@@ -21,7 +21,6 @@ from benchlab.plan.order import PlannedTrial
 from benchlab.results.records import Campaign, GateResult, Remarks, Sample
 from benchlab.results.store import Store
 from benchlab.site import campaign, side_by_side, trial
-from benchlab.site import campaigns as campaigns_page
 from benchlab.site.page import NoSuchPage, Page, Site, render
 from tests.builders import campaigns
 from tests.builders.installation import ROOT
@@ -322,25 +321,6 @@ def test_a_campaign_of_one_version_has_a_page_without_a_verdict(made: Made, code
     assert [word for word in words if word in read] == []
     assert page.count('<svg class="chart curves"') == 4, "two of each workload"
     assert "forest" not in page
-
-
-def test_a_campaign_of_one_version_has_the_same_plan_of_before_beside_it(made: Made) -> None:
-    """The newest first; neither another setting nor a campaign of two versions is among them."""
-    made.add("c1", **ONE_VERSION)
-    newer = {**ONE_VERSION, "engines": {"mariadb": {"baseline": {"version": "10.11.5"}}}}
-    made.add("c2", tps=lambda _: 500.0, **newer)
-    made.add("c3", seconds=9, **ONE_VERSION)
-    made.add("c4")
-    site = made.site()
-    read = text(shown(site, campaign.campaign(site, "c2")))
-    heading = "This campaign and earlier ones of the same plan"
-    table = read[read.index(heading) : read.index("Test results")]
-    assert re.findall(r"\bc\d\b", table.partition("Started")[2]) == ["c2", "c1"]
-    assert table.count("500.0") == 2, "a figure for each workload"
-    listed = text(shown(site, campaigns_page.campaigns(site, campaigns_page.Filter())))
-    assert listed.count("one version, no verdict") == 6, "throughput and latency of three"
-    alone = text(shown(site, campaign.campaign(site, "c3")))
-    assert heading not in alone
 
 
 def test_a_campaign_of_one_version_cannot_be_put_beside_another(made: Made) -> None:

@@ -726,10 +726,6 @@ hosts-disk-read-bytes-per-s = Disk read (MB/s)
 hosts-disk-write-bytes-per-s = Disk write (MB/s)
 hosts-net-rx-bytes-per-s = Network in (MB/s)
 hosts-net-tx-bytes-per-s = Network out (MB/s)
-hosts-store = TiKV host
-hosts-leaders-of = { $side }, before the run
-hosts-leaders-after-of = { $side }, after the run
-hosts-leaders = How many regions each TiKV server led: mean over the used trials, fewest to most in brackets.
 hosts-of-role = { $role } ({ $count } hosts)
 hosts-table = Every host was sampled once a second while the client ran. A cell is the mean / the largest second of any host, over the { $sampled } of { $used } used trials that have figures; loopback traffic is not counted as network.
 hosts-processes = CPU used, as a share of what was available (a core per thread, at most all): { $each }.
@@ -1342,8 +1338,6 @@ consistency-both-single = TPC-C's consistency conditions (clause 3.3.2): { $told
 stopped-by-deployment-single = Measuring stopped early: the servers could not be deployed again.
 head-both-sides-single = Parameters that were set
 sources-single = trials.csv has one row per executed trial. The figure at a thread count is the geometric mean over its used rows. { sources-raw } comparison.csv and report.json have the figures unrounded. If evidence.zip lies beside this report, the command benchlab verify recomputes its figures from the raw outputs, and lists what it could not recompute.
-site-same-plan = This campaign and earlier ones of the same plan
-site-same-plan-about = Campaigns of one version with this setting, the newest first: throughput of each workload, as the geometric mean over thread counts and rounds. They were measured at other times and on other deployments, so their differences are no verdict; only campaigns of two versions belong to the long view.
 restored-alone-from = { $source ->
     [client] loaded anew by the client
    *[snapshot] restored from the snapshot

@@ -663,10 +663,6 @@ hosts-disk-read-bytes-per-s = 磁盘读取 (MB/s)
 hosts-disk-write-bytes-per-s = 磁盘写入 (MB/s)
 hosts-net-rx-bytes-per-s = 网络接收 (MB/s)
 hosts-net-tx-bytes-per-s = 网络发送 (MB/s)
-hosts-store = TiKV 主机
-hosts-leaders-of = { $side }，运行开始时
-hosts-leaders-after-of = { $side }，运行结束时
-hosts-leaders = 各 TiKV 所承担的 Region leader 数量，为所采用试验的平均值，括号内为最小值至最大值。
 hosts-of-role = { $role }（{ $count } 台主机）
 hosts-table = 客户端运行期间，每秒对每台主机采样一次。单元格中的数值为平均值 / 任一主机的单秒最大值，统计范围为 { $used } 个被采用的试验中有主机数据的 { $sampled } 个；环回流量不计入网络流量。
 hosts-processes = 在分配给客户端和负载均衡器的 CPU（每线程一核，最多为全部核数）中，实际使用：{ $each }。
@@ -1241,8 +1237,6 @@ consistency-both-single = TPC-C 一致性条件（条款 3.3.2）：{ $told }。
 stopped-by-deployment-single = 测试提前结束：无法重新部署服务器。
 head-both-sides-single = 所设参数
 sources-single = trials.csv 中每个已执行的试验占一行。某一线程数下的数据，是该负载、该线程数所采用的各行的几何平均值。{ sources-raw }comparison.csv 和 report.json 中为未经舍入的数据。如本报告旁有 evidence.zip，可用 benchlab verify 命令由原始输出重新计算各项数据，该命令也会指出无法重新计算的内容。
-site-same-plan = 本次及此前同一计划的测试活动
-site-same-plan-about = 设置相同的单一版本测试活动，最新的在前：各负载的吞吐，为各线程数与各轮次的几何平均值。它们在其他时间、其他部署上测得，因此其差异不是结论；只有对比两个版本的测试活动才进入长期视图。
 restored-alone-from = { $source ->
     [client] 由客户端重新导入
    *[snapshot] 从快照恢复

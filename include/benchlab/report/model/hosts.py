@@ -75,26 +75,10 @@ class Gap:
 
 
 @dataclass(frozen=True)
-class StoreLeaders:
-    """How many regions the TiKV server of a host led in the trials of a side.
-
-    Attributes:
-        before, after: the run, over the trials in which it is known: mean, fewest, most; None where
-            it is known in none.
-    """
-
-    side: Side
-    host: str
-    before: tuple[float, int, int] | None
-    after: tuple[float, int, int] | None
-
-
-@dataclass(frozen=True)
 class Hosts:
     """What is known of the hosts.
 
     Attributes:
-        leaders: a row per side and TiKV server; empty where there is none.
         groups: by role, the two sides below each other.
         each: the same for every single host; empty where no role has several.
         used: trials whose figures are used.
@@ -109,7 +93,6 @@ class Hosts:
     processes: tuple[ProcessShare, ...]
     gaps: tuple[Gap, ...]
     each: tuple[HostGroup, ...] = ()
-    leaders: tuple[StoreLeaders, ...] = ()
 
 
 def host_tables(
@@ -128,7 +111,6 @@ def host_tables(
         processes=_processes(hosts),
         gaps=_gaps(hosts),
         each=_groups(used, None) if crowded else (),
-        leaders=_leaders(used),
     )
 
 
@@ -150,21 +132,6 @@ def rows(groups: Iterable[HostGroup], language: Language) -> list[list[str]]:
         ]
         for group in groups
     ]
-
-
-def leaders_table(found: Hosts, language: Language) -> list[list[str]]:
-    """The headings, and a row per TiKV server: its leaders on both sides; empty without any."""
-    sides = [side for side in SIDES if any(one.side == side for one in found.leaders)]
-    moments = [(side, moment) for side in sides for moment in ("leaders", "leaders-after")]
-    titles = [
-        language.say(f"hosts-{moment}-of", side=language.text(side_name(side)))
-        for side, moment in moments
-    ]
-    rows: dict[str, list[str]] = {}
-    for one in found.leaders:
-        cells = (_spread(one.before, language), _spread(one.after, language))
-        rows.setdefault(one.host, [one.host]).extend(cells)
-    return [[language.say("hosts-store"), *titles], *rows.values()] if rows else []
 
 
 def sentences(found: Hosts, language: Language) -> list[str]:
@@ -196,7 +163,6 @@ def to_json(found: Hosts) -> dict[str, Any]:
         "processes": [asdict(process) for process in found.processes],
         "without_figures": [_gap(gap, english()) for gap in found.gaps],
         "each": [asdict(group) for group in found.each],
-        "leaders": [asdict(store) for store in found.leaders],
     }
 
 
@@ -220,34 +186,6 @@ def _groups(used: Iterable[TrialResult], roles: Mapping[str, str] | None) -> tup
         for side in SIDES
         if (found := [(trial, host) for trial, host in of_name if trial.side == side])
     )
-
-
-def _leaders(used: Sequence[TrialResult]) -> tuple[StoreLeaders, ...]:
-    led = {
-        plain(host.host)
-        for result in used
-        for host in result.host_figures
-        if host.leaders_before is not None or host.leaders_after is not None
-    }
-
-    def of(side: Side, name: str) -> StoreLeaders:
-        there = [
-            host
-            for result in used
-            if result.trial.side == side
-            for host in result.host_figures
-            if plain(host.host) == name
-        ]
-        before = _range(host.leaders_before for host in there)
-        return StoreLeaders(side, name, before, _range(host.leaders_after for host in there))
-
-    sides = {result.trial.side for result in used}
-    return tuple(of(side, name) for name in sorted(led) for side in SIDES if side in sides)
-
-
-def _range(counts: Iterable[int | None]) -> tuple[float, int, int] | None:
-    known = [count for count in counts if count is not None]
-    return (fmean(known), min(known), max(known)) if known else None
 
 
 def _summed_up(hosts: Sequence[HostFigures]) -> dict[str, Figure]:
@@ -289,13 +227,6 @@ def _titled(group: HostGroup, language: Language) -> str:
     if len(group.hosts) == 1:
         return group.name
     return language.say("hosts-of-role", role=group.name, count=len(group.hosts))
-
-
-def _spread(found: tuple[float, int, int] | None, language: Language) -> str:
-    if found is None:
-        return MISSING
-    mean, fewest, most = found
-    return f"{Numbers(language).rate(mean, 1)} ({fewest}–{most})"
 
 
 def _cell(figure: Figure | None, unit: float | None, numbers: Numbers) -> str:
