@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -210,14 +211,18 @@ def test_more_rounds_and_less_noise_find_smaller_changes() -> None:
     def finds(made: Resampled) -> Sequence[float | None]:
         return smallest(found_from(made, noise, THRESHOLD))
 
+    def scaled(made: Resampled, factor: float) -> Resampled:
+        means, variances = made.means * factor, made.variances * factor**2
+        return dataclasses.replace(made, means=means, variances=variances)
+
     few, many = finds(resample(noise, 3)), finds(resample(noise, 12))
-    calm = finds(resample(noise, 3).scaled([0.2, 0.2, 0.2]))
+    calm = finds(scaled(resample(noise, 3), 0.2))
     for a, b, c in zip(few, many, calm, strict=True):
         assert a is not None
         assert b is not None
         assert c is not None
         assert b < a > c
-    assert finds(resample(noise, 2).scaled([50, 50, 50])) == [None, None, None]
+    assert finds(scaled(resample(noise, 2), 50)) == [None, None, None]
     assert smallest(np.full((10, 1), MOST_CHANGE_PCT)) == [MOST_CHANGE_PCT]
 
 

@@ -31,6 +31,8 @@ from benchlab.analysis.verdict.variances import (
 from benchlab.arrays import Array, np, special
 
 MOST_DEPLOYMENTS = 20
+ROUNDS = (*range(2, 11), 12, 14, 16, 20, 24, 28, 32, 40, 50, 64, 80, 100)
+"""The numbers of rounds that are tried of a single deployment."""
 _BLOCK_SD, _CELL_SD = 0.012, 0.017
 _POWER = 0.8
 _DRAWS, _HALVINGS = 400, 30
@@ -122,22 +124,26 @@ def settings(
     threshold_pct: float,
     deployment_cost: float,
     round_cost: float,
+    *,
+    several: bool = True,
 ) -> Iterator[tuple[int, int]]:
     """Deployments and rounds in all that find a slowdown, the cheapest first.
 
-    With the best number of rounds for each deployment and its neighbours; nothing where
-    :data:`MOST_DEPLOYMENTS` do not find it.
+    With the best number of rounds for each deployment and its neighbours; nothing where neither
+    :data:`MOST_DEPLOYMENTS` nor, of one deployment, :data:`ROUNDS` find it.
+
+    Args:
+        several: whether a side can be deployed more than once.
     """
-    best = rounds_for_each(noise, deployment_cost, round_cost)
+    ways = [[(1, rounds) for rounds in ROUNDS]]
+    if several:
+        best = rounds_for_each(noise, deployment_cost, round_cost)
+        ways = [
+            [(count, count * each) for count in range(1, MOST_DEPLOYMENTS + 1) if count * each > 1]
+            for each in {max(1, best - 1), best, best + 1}
+        ]
     found = []
-    for each in {max(1, best - 1), best, best + 1}:
-        for deployments in range(1, MOST_DEPLOYMENTS + 1):
-            rounds = deployments * each
-            # A single round has no variance.
-            if (
-                rounds > 1
-                and detectable_pct(noise, deployments, rounds, threshold_pct) <= wanted_pct
-            ):
-                found.append((deployments, rounds))
-                break
+    for way in ways:
+        finds = (one for one in way if detectable_pct(noise, *one, threshold_pct) <= wanted_pct)
+        found += [one] if (one := next(finds, None)) else []
     yield from sorted(found, key=lambda one: one[0] * deployment_cost + one[1] * round_cost)

@@ -74,13 +74,6 @@ class Resampled:
     variances: Array
     deployments: Array
 
-    def scaled(self, factors: Sequence[float] | Array) -> Resampled:
-        """The same with rounds that scatter more or less, by a factor for each workload."""
-        factor = np.asarray(factors, dtype=float)
-        return Resampled(
-            self.rounds, self.means * factor, self.variances * factor**2, self.deployments
-        )
-
 
 def noise_of(
     campaigns: Mapping[str, Sequence[Rounds]], kind: str, calibration: Calibration
@@ -125,17 +118,15 @@ def noise_of(
     )
 
 
-def resample(noise: NoiseModel, rounds: int, most: int = RESAMPLES) -> Resampled:
+def resample(noise: NoiseModel, rounds: int) -> Resampled:
     """Make campaigns of ``rounds`` rounds; the same noise always gives the same ones.
 
     Args:
         noise: of at least one workload.
         rounds: at least two.
-        most: how many; fewer where they would take too much memory.
     """
     pool, width = noise.residuals, len(noise.workloads)
-    fewest = min(most, _FEWEST_RESAMPLES)
-    size = (max(fewest, min(most, _MOST_VALUES // (rounds * width))), rounds)
+    size = (max(_FEWEST_RESAMPLES, min(RESAMPLES, _MOST_VALUES // (rounds * width))), rounds)
     random = np.random.default_rng((_SEED, rounds))
     d = pool[random.integers(len(pool), size=size)]
     d *= random.choice((-1.0, 1.0), size=(*size, 1))

@@ -1,4 +1,4 @@
-"""The sensitivity of campaigns with other rounds and trial lengths than those that were measured.
+"""How a round varies with other trial lengths than those that were measured.
 
 The variance of a round's log ratio, within one deployment and with trials of T seconds, is modelled
 as
@@ -19,26 +19,19 @@ as
 Where series are missing, all of the variance counts as `rest`: longer trials are assumed not to
 help.
 
-The mean over R rounds has variance var(d_r) / R. The deployment variance shrinks with neither R
-nor T.
+The deployment variance does not shrink with T.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from statistics import fmean
 
-from benchlab.analysis.error_rates.rates import found_from, smallest
-from benchlab.analysis.error_rates.resampling import NoiseModel, resample
 from benchlab.arrays import np
 
 FEWEST_INTERVALS = 4
-ROUNDS = (*range(2, 11), 12, 14, 16, 20, 24, 28, 32, 40, 50, 64, 80, 100)
-"""The numbers of rounds that are tried."""
 _LENGTHS = (0.25, 0.5, 1, 2, 4, 8)
-_RESAMPLES = 2_000
 
 Cell = tuple[int, str]
 """Thread count and side."""
@@ -105,68 +98,9 @@ def explained(
     return sum(fmean(variances) for variances in cells if variances) / len(threads) ** 2 / seconds
 
 
-class Sensitivity:
-    """How small a slowdown campaigns find, by their rounds and trial length.
-
-    Args:
-        noise: of the throughput, with at least one workload.
-        variances: of the workloads, in the same order.
-        threshold_pct: the smallest change that is called one, in percent.
-
-    Example:
-        ``Sensitivity(noise, variances, 2.0).detects(rounds=6, seconds=60)`` is 3.1 where a slowdown
-        of 3.1 % is found in 80 % of campaigns, in every workload.
-    """
-
-    def __init__(
-        self, noise: NoiseModel, variances: Sequence[RoundVariance], threshold_pct: float
-    ) -> None:
-        self._noise = noise
-        self._variances = variances
-        self._threshold_pct = threshold_pct
-        self._resampled = cache(lambda rounds: resample(noise, rounds, _RESAMPLES))
-
-    def detects(self, rounds: int, seconds: int) -> float | None:
-        """The smallest slowdown that is found in every workload, in percent; None: above 50 %."""
-        if rounds < 2:
-            return None
-        factors = [
-            (variance.at(seconds) / variance.total) ** 0.5 if variance.total else 1.0
-            for variance in self._variances
-        ]
-        campaigns = self._resampled(rounds).scaled(factors)
-        found = smallest(found_from(campaigns, self._noise, self._threshold_pct))
-        known = [pct for pct in found if pct is not None]
-        return max(known) if len(known) == len(found) else None
-
-    def settings(self, wanted_pct: float) -> list[tuple[int, int]]:
-        """For each trial length the fewest rounds that find a slowdown, as (rounds, seconds).
-
-        A length that takes as many rounds as a shorter one is left out.
-        """
-        found: list[tuple[int, int]] = []
-        for seconds in self._lengths():
-            for rounds in ROUNDS:
-                if found and rounds >= found[-1][0]:
-                    break
-                detects = self.detects(rounds, seconds)
-                if detects is not None and detects <= wanted_pct:
-                    found.append((rounds, seconds))
-                    break
-        return found
-
-    def best(self) -> tuple[int, int] | None:
-        """The rounds and seconds with the best sensitivity of all; None where none finds any."""
-        seconds = self._lengths()[-1]
-        found = [
-            (detects, rounds)
-            for rounds in ROUNDS
-            if (detects := self.detects(rounds, seconds)) is not None
-        ]
-        return (min(found)[1], seconds) if found else None
-
-    def _lengths(self) -> list[int]:
-        measured = self._variances[0].seconds
-        if any(variance.series is None for variance in self._variances):
-            return [measured]
-        return sorted({max(1, round(measured * factor)) for factor in _LENGTHS})
+def lengths(variances: Sequence[RoundVariance]) -> list[int]:
+    """The trial lengths to propose: without a series only the measured one, as none may help."""
+    measured = variances[0].seconds
+    if any(variance.series is None for variance in variances):
+        return [measured]
+    return sorted({max(1, round(measured * factor)) for factor in _LENGTHS})

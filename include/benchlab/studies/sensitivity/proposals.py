@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
 from benchlab.analysis.error_rates.deployments import (
     MOST_DEPLOYMENTS,
+    ROUNDS,
     Noise,
     assumed,
     detectable_pct,
@@ -18,11 +19,10 @@ from benchlab.analysis.error_rates.deployments import (
 from benchlab.analysis.error_rates.rates import MOST_CHANGE_PCT
 from benchlab.analysis.error_rates.resampling import NoiseModel, noise_of
 from benchlab.analysis.error_rates.sensitivity import (
-    ROUNDS,
     Cell,
     RoundVariance,
-    Sensitivity,
     explained,
+    lengths,
     long_run_variance,
 )
 from benchlab.analysis.verdict.aa_campaigns import is_alike
@@ -42,12 +42,12 @@ from benchlab.studies.sensitivity.selection import AASelection, refusal, selecti
 # What proposals find unless a user says otherwise, in thresholds. The threshold itself would not
 # do: the estimate of a slowdown just as large is below it in half of the campaigns.
 DETECT_PER_THRESHOLD = 1.5
-MOST_PROPOSALS = 5
 DEPLOYING = ("prepare", *get_args(Preparation))
 # So many series of a cell are read on one side; more of them add little.
 _MOST_SERIES = 6
 # What is offered beside a plan: its own rounds, and more of them.
 _TIMES = (1, 2, 4)
+_NO_LIMIT = 1e9  # dollars
 # Only so many A/A campaigns are read for a plan, which has to be shown at once.
 _LATEST = 12
 
@@ -113,7 +113,6 @@ def propose(
     if wanted <= spec.threshold_pct:
         return (), [_below_threshold(spec, wanted)]
     variances = _variances(store, chosen, noise)
-    sensitivity = Sensitivity(noise, variances, spec.threshold_pct)
     notes = []
     if without := [n for n, v in zip(noise.workloads, variances, strict=True) if v.series is None]:
         notes.append(
@@ -123,22 +122,20 @@ def propose(
     first = chosen.first
     versioned = Versioned(spec, first.at.date(), first.plan.engine, first.engine_reason)
     resolved = Resolver(home, asks=Asks.NOBODY).complete(versioned, NOTHING_KNOWN)
-    proposals: list[Proposal] = []
-    found_by = sensitivity.settings(wanted)
-    for rounds, seconds in found_by:
-        changed = {"rounds": rounds, "seconds": seconds}
-        try:
-            proposals += _priced(resolved, sensitivity, changed)
-        except SpecError as error:
-            found = sensitivity.detects(rounds, seconds)
-            notes.append(
-                f"{rounds} rounds of {seconds} s would find {found:.1f}%, but cannot be planned: "
-                f"{error}"
-            )
-    if not found_by:
-        notes += _why_none(sensitivity, wanted)
+    found = []
+    for seconds in lengths(variances):
+        other = spec.with_overrides({"seconds": seconds})
+        known = Noise([variance.at(seconds) for variance in variances], noise.known)
+        # What is refused is a setting that costs more than the limit, not the length.
+        budget = {"approve_above": _NO_LIMIT, "limit": _NO_LIMIT} if spec.budget else None
+        planned = make(
+            replace(resolved, spec=other.with_overrides({"budget": budget})), spec.report
+        )
+        found.append(_cheapest(replace(resolved, spec=other), planned, known, wanted))
+    proposals = [one for one in found if isinstance(one, Proposal)]
+    notes += dict.fromkeys(one for one in found if isinstance(one, str))
     proposals.sort(key=lambda proposal: (proposal.dollars or 0.0, proposal.hours))
-    return tuple(proposals[:MOST_PROPOSALS]), notes
+    return tuple(proposals), notes
 
 
 def _below_threshold(spec: ReportSpec, wanted: float) -> str:
@@ -253,51 +250,28 @@ def _cheapest(resolved: Resolved, planned: Plan, noise: Noise, wanted: float) ->
         sum(step.minutes for step in planned.steps if step.stage in stages)
         for stages in (DEPLOYING, ("measure", "trial"))
     )
-    if spec.placement != "interleaved" or deployment <= 0 or measured <= 0:
-        return "several deployments take `placement: interleaved`, and servers deployed for them"
+    several = spec.placement == "interleaved" and deployment > 0
     costs = deployment / spec.deployments, measured / spec.rounds
-    found = next(settings(noise, wanted, spec.threshold_pct, *costs), None)
+    found = next(settings(noise, wanted, spec.threshold_pct, *costs, several=several), None)
     if found is None:
-        most = f"no plan of up to {MOST_DEPLOYMENTS} deployments of each side"
-        return f"{most} finds a slowdown of {wanted:g}% in every workload"
+        most = f"{MOST_DEPLOYMENTS} deployments of each side" if several else f"{ROUNDS[-1]} rounds"
+        return f"no plan of up to {most} finds a slowdown of {wanted:g}% in every workload"
     deployments, rounds = found
     detects = detectable_pct(noise, deployments, rounds, spec.threshold_pct)
     try:
         made = spec.with_overrides({"deployments": deployments, "rounds": rounds})
         return _proposal(resolved, made, detects)
     except SpecError as error:
-        would = f"{rounds} rounds in {deployments} deployments would find {detects:.1f}%"
+        would = (
+            f"{rounds} rounds of {spec.seconds} s in {deployments} deployments find {detects:.1f}%"
+        )
         return f"{would}, but cannot be planned: {error}"
-
-
-def _priced(
-    resolved: Resolved, sensitivity: Sensitivity, changed: Mapping[str, object]
-) -> Iterator[Proposal]:
-    """A report type with some fields changed, where it finds anything."""
-    made = resolved.spec.with_overrides(changed)
-    detects = sensitivity.detects(made.rounds, made.seconds)
-    if detects is not None:
-        yield _proposal(resolved, made, detects)
 
 
 def _proposal(resolved: Resolved, made: ReportSpec, detects_pct: float) -> Proposal:
     plan = make(replace(resolved, spec=made), made.report)
     return Proposal(
         made.deployments, made.rounds, made.seconds, plan.minutes / 60, plan.dollars, detects_pct
-    )
-
-
-def _why_none(sensitivity: Sensitivity, wanted: float) -> Iterator[str]:
-    best = ""
-    if found := sensitivity.best():
-        best = f"; {found[0]} rounds of {found[1]} s find {sensitivity.detects(*found):.1f}%"
-    yield (
-        f"no setting of up to {ROUNDS[-1]} rounds finds a slowdown of {wanted:g}% in every workload"
-        f"{best}"
-    )
-    yield (
-        "rounds and longer trials do not reduce what deployments differ by: several deployments of "
-        "each side do (deployments), and more A/A campaigns show it more precisely"
     )
 
 
