@@ -32,7 +32,6 @@ class Row:
         kind: the verdict, by which it has its colour.
         estimate, interval: in percent; None: not known.
         word, told: the two lines of text beside it.
-        is_hollow: whether its mark is drawn as an outline.
     """
 
     label: str
@@ -184,7 +183,6 @@ def strips(
     Args:
         seconds: the length of the axis of time.
         foot: what it is.
-        tall: the height of each in pixels.
     """
     known = [one for one in metrics if _values(one)]
     if not known:

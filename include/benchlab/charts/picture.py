@@ -216,11 +216,7 @@ def sheet(
     remark: str = "",
     legend: Sequence[tuple[str, str]] = (),
 ) -> Picture:
-    """Pictures in rows below a title, each with its caption; what a page has in its text.
-
-    Args:
-        legend: series with their names.
-    """
+    """Pictures in rows below a title, each with its caption; what a page has in its text."""
     widths = [sum(one.width + _GAP for _, one in row) for row in panels]
     width = max(*widths, 24 + text_width(title) * 1.25, 24 + text_width(remark))
     head = Picture(width, 0)

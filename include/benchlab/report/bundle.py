@@ -30,7 +30,6 @@ def make(
     """Render a campaign in every format. The same arguments give the same bytes.
 
     Args:
-        campaign, comparison, results: those of :func:`benchlab.report.model.report.build`.
         languages: one or more codes. Pages and charts in the first language are at the top, those
             in another in a folder with its code; CSV and JSON exist once, in English.
         read_object: reads what is kept of trials; None: the HTML has no series of trials.

@@ -20,7 +20,6 @@ class AtWork:
 
     Attributes:
         step: the last that it noted; None where its progress is not on this machine.
-        at: when that was.
         left: estimated; None where that is not known.
         is_late: whether the estimated time is over, as where it waits or the machine is slow.
         dollars: so far; None where nothing is rented, or it is not known here.

@@ -92,7 +92,6 @@ class Change:
     """A verdict on one metric as a table shows it.
 
     Attributes:
-        change, interval: as text.
         bar: where its interval begins and ends, and its estimate, in the picture beside it; None
             where they are not known.
     """
@@ -227,7 +226,6 @@ class NextRun:
     Attributes:
         at: None where it waits for a release.
         types: of releases that it runs for, in the reader's words; empty where it is weekly.
-        is_aa: whether it measures its candidate against itself.
         paused: the place of its DAG, where that is paused, so that nothing runs then.
     """
 
@@ -244,7 +242,6 @@ class Calibration:
 
     Attributes:
         newest: None where there is none.
-        days: how old it is.
     """
 
     newest: CampaignSummary | None
@@ -329,11 +326,7 @@ def calibration(site: Site, report: str) -> Calibration:
 
 
 def costs_since(site: Site, since: date) -> Mapping[tuple[date, str], Cost]:
-    """What the campaigns of each month have cost, by the month's first day and the report type.
-
-    Args:
-        since: the first day of the first month.
-    """
+    """What the campaigns of each month have cost, by the month's first day and the report type."""
     costs: defaultdict[tuple[date, str], Cost] = defaultdict(Cost)
     for month, report, dollars in _spent(site, since):
         known = Cost(dollars or 0.0, 1, int(dollars is None))

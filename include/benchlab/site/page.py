@@ -129,9 +129,6 @@ class Page:
     Attributes:
         place: where it lies (:mod:`benchlab.site.page`).
         part: the place of the part of the site that it belongs to, one of :data:`PARTS`.
-        title: of the window and the heading; in the reader's language.
-        template: its template's file.
-        values: what the template needs beside what every template has.
         query: what was asked of it, which its address in another language repeats.
         form: of its sentences; see :class:`benchlab.language.Language`.
     """

@@ -120,7 +120,6 @@ class Figures:
     Attributes:
         faults: why there is no plan, a line each; then everything else is empty.
         facts: each with the id of its name.
-        command: what runs it on the command line.
         undecided: why a run would be refused as things are, a line each; then none can be started.
         start, conf: where a run of it is asked for, from the site's first page, and the values of
             its form; empty where none can be started.

@@ -38,11 +38,7 @@ class BackfillMoment:
     Attributes:
         at: UTC.
         aa: whether the schedule wants an A/A campaign there.
-        engine: of the campaign; None if no versions were found.
-        versions: of the sides; empty if none were found.
-        minutes: how long the campaign takes; None if there is none.
         dollars: what its hosts cost; None also if nothing is rented.
-        vcpus: of the hosts that are rented for it; None as for the dollars.
         approval: whether a person has to approve it before its hosts are rented; None as for the
             dollars.
         no_campaign: why there is none, one fault per line; None if there is one.

@@ -30,7 +30,6 @@ def find(
 
     Args:
         spec: with a version on each side.
-        engine: the one that would be deployed.
         workload: the only one that is looked for, whatever others the campaign has measured;
             None: all of the report type.
 

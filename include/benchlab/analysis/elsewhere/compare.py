@@ -48,7 +48,6 @@ class ComparedFile:
     """All campaigns of a file.
 
     Attributes:
-        several: whether the file has a column ``campaign``.
         calibration: what the A/A campaigns of the second file show, if one was given.
     """
 
@@ -70,9 +69,7 @@ def compare(
         ``compare(gates, Path("trials.csv"), None).campaigns[0].workloads[0].verdict``
 
     Args:
-        gates: the installation's.
         trials: a CSV file, as :mod:`benchlab.analysis.elsewhere.file` describes it.
-        calibration: a file with A/A campaigns, each deployed and loaded on its own.
         threshold_pct: the smallest change that is called one, in percent; None: 2.
 
     Raises:

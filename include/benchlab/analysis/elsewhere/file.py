@@ -83,7 +83,6 @@ class TrialsTable:
         rows: with the columns of ``KEYS``, ``campaign``, ``deployment`` (1 where the file has no
             such column) and those of :func:`figures` that the file has, NaN where one is missing;
             each trial once.
-        several: whether the file has a column ``campaign``.
         unused: columns that mean nothing here.
         excluded: by campaign, the rows whose figures are not used.
     """
@@ -279,10 +278,7 @@ class MeasuredElsewhere:
 
     Attributes:
         campaign: its name in the file, or the file's own name if there is no such column.
-        workloads: their figures.
-        excluded: rows whose figures are not used.
         missing: what the file lacks, by cell and side.
-        notes: what a reader should know, as sentences.
         errors: by workload, errors and throughputs of shape (rounds, 2), summed over the thread
             counts: the file does not say how long a trial took, and all took as long. NaN where a
             trial lacks one; without the workloads whose trials all lack them.

@@ -59,11 +59,7 @@ class Noise:
 
 
 def assumed(thread_counts: Sequence[int]) -> Noise:
-    """Where no A/A campaign is stored: the noise of the published reports (docs/statistics.md).
-
-    Args:
-        thread_counts: how many each workload is measured with.
-    """
+    """Where no A/A campaign is stored: the noise of the published reports (docs/statistics.md)."""
     nothing = np.zeros(len(thread_counts))
     known = Squares(nothing, nothing, nothing, nothing, nothing)
     return Noise([2 * (_BLOCK_SD**2 + _CELL_SD**2 / count) for count in thread_counts], known)

@@ -34,7 +34,6 @@ class SimulatedRates:
     """What the rule made of resampled campaigns.
 
     Attributes:
-        campaigns: how many there were.
         false_alarms: in how many of them a workload was called a change, by workload.
         any_false_alarm: in how many of them any workload was.
         found: by workload, for each campaign the slowdown from which on it is called a regression,

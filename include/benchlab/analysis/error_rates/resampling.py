@@ -36,12 +36,10 @@ class NoiseModel:
     """What A/A campaigns show of one metric, as log ratios.
 
     Attributes:
-        less_is_better: whether a smaller figure is an improvement.
         workloads: those with two complete rounds in a campaign.
         residuals: of the rounds, of shape (rounds, workloads).
         left_out: rounds that were complete for some of the workloads only.
         deployments: what the campaigns' estimates were, of shape (campaigns, workloads).
-        known: what A/A campaigns show of deployments, by workload.
         coarseness: what coarsely printed latencies add to the variance of an estimate, by workload.
     """
 
@@ -119,12 +117,7 @@ def noise_of(
 
 
 def resample(noise: NoiseModel, rounds: int) -> Resampled:
-    """Make campaigns of ``rounds`` rounds; the same noise always gives the same ones.
-
-    Args:
-        noise: of at least one workload.
-        rounds: at least two.
-    """
+    """Make campaigns of ``rounds`` rounds; the same noise always gives the same ones."""
     pool, width = noise.residuals, len(noise.workloads)
     size = (max(_FEWEST_RESAMPLES, min(RESAMPLES, _MOST_VALUES // (rounds * width))), rounds)
     random = np.random.default_rng((_SEED, rounds))

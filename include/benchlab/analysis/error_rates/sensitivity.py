@@ -43,7 +43,6 @@ class RoundVariance:
 
     Attributes:
         seconds: length of the trials that were measured.
-        total: the variance with them.
         series: what the noise within them explains of it; None where series are missing.
     """
 
@@ -86,8 +85,6 @@ def explained(
 
     Args:
         found: long-run variances of the trials of a workload, by thread count and side.
-        threads: the workload's thread counts.
-        seconds: length of the trials.
 
     Returns:
         None where one of them has no series on a side.

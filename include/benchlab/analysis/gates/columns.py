@@ -91,12 +91,7 @@ def client_columns(
     dataset: object,
     expected_errors: Sequence[int] = (),
 ) -> dict[str, float | None]:
-    """The columns of one run that need its summary alone; see :func:`output_columns`.
-
-    Args:
-        threads: requested.
-        seconds: requested.
-    """
+    """The columns of one run that need its summary alone; see :func:`output_columns`."""
     duration = output.duration_s
     own = output.columns(threads, dataset)
     return {
@@ -189,8 +184,6 @@ def output_columns(
     """The columns of what the client printed.
 
     Args:
-        workload: the module that read the output.
-        dataset: what was loaded.
         interval_s: length of an interval of the series, as it was asked for.
         expected_errors: the server's error numbers that a client may survive.
     """

@@ -35,9 +35,7 @@ def trial_columns(
     """Columns of one trial; all None where the client's output is not whole.
 
     Args:
-        seconds: how long the client was to run.
         interval_s: length of an interval of the series, as it was asked for.
-        read_only: the workload changes nothing.
     """
     names = (
         *("error_ratio", "reconnects", "zero_intervals", "missing_intervals"),
@@ -80,9 +78,6 @@ def zero_intervals(rates: Sequence[float], interval_s: float) -> float | None:
 
     None where there are so few transactions that chance alone makes such intervals: fewer than
     ten an interval, counting the intervals that have any, so that a long stall hides nothing.
-
-    Args:
-        rates: transactions per second of each whole interval.
     """
     busy = [rate for rate in rates if rate > 0]
     if not busy or math.fsum(busy) / len(busy) * interval_s < LEAST_PER_INTERVAL:

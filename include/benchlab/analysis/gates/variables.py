@@ -74,10 +74,6 @@ class Differences:
 def differences(facts: Mapping[Side, SideFacts], sides: Mapping[Side, SideSpec]) -> Differences:
     """Compare the sides' effective variables; what was asked for stands apart.
 
-    Args:
-        facts: what was found on the sides.
-        sides: what was asked for.
-
     Example:
         ``differences(campaign.facts, campaign.plan.sides).changed[0].name``
     """

@@ -39,7 +39,6 @@ class Ratio:
     """What one campaign found of one workload.
 
     Attributes:
-        campaign: its id.
         at: the time that it was planned for; with a time zone.
         log_ratio: ln(candidate / baseline), the mean over thread counts and rounds.
         standard_error: of ``log_ratio``; None where it is not known.

@@ -51,7 +51,6 @@ class ChangePoint:
     Attributes:
         index: of the first point after it.
         change: ln, the level after it less the level before it.
-        ci95: of the change.
         p: p value, adjusted for the number of places where it could have been.
         campaign, candidate: of the first point after it.
         before, previous: campaign and candidate of the last point before it.
@@ -171,11 +170,8 @@ class Suspect:
     """A change of which it is not known whether it is the candidate's or its baseline's.
 
     Attributes:
-        index: of the first point after it.
+        index, campaign, candidate, before, previous: as of a :class:`ChangePoint`.
         change: ln, what the candidate has changed by if the baseline has not.
-        ci95: of that.
-        campaign, candidate: of the first point after it.
-        before, previous: campaign and candidate of the last point before it.
         baseline: the unmeasured one that became new.
         bridged_from: the version whose level it was given.
         linking: the baseline to compare the candidate with, to tell them apart.
@@ -277,7 +273,6 @@ class Drift:
             of the newest candidate.
         oldest, newest: the first candidate since then and the last that was new.
         change: ln, over all of them.
-        ci99: of the change.
         links: how many different candidates there are.
         p: p value of the test that there is none.
     """
@@ -305,8 +300,6 @@ def find_drift(
 
     Args:
         change_points: of the same chain.
-        threshold_pct: the smallest change that is called one, in percent.
-        noise_sd: standard deviation of A/A campaigns' log ratios; None where there are none.
 
     Example:
         ``find_drift(made, find(made, 2.0), 2.0)`` for ``made = chain(ratios)``

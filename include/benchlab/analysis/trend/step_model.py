@@ -54,7 +54,6 @@ class Fit:
         leverages: how far each campaign decides what it is predicted to be, from 0 to 1.
         informs: of shape (campaigns, columns): whether a campaign adds anything about a column to
             the others.
-        df: degrees of freedom.
     """
 
     changes: tuple[Estimate, ...]
@@ -69,7 +68,6 @@ class StepModel:
     """A chain and what is known of its errors.
 
     Attributes:
-        chain: the chain.
         size: how many points it has; a column has a value for each.
         boundaries: indices of the points whose candidate differs from the one of the point before.
             A version does not change, so a level can only change there.

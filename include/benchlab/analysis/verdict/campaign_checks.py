@@ -65,7 +65,6 @@ def campaign_checks(
         results: all trials, every attempt.
         used: those whose figures count, and ``workloads``: these figures.
         gates: the definitions, to know which of a trial's gates looked at the client's CPU.
-        threshold_pct: the smallest change that is called one, in percent.
 
     Example:
         ``campaign_checks(plan, results, used, rounds, gates, 2.0)["tpcc"]["errors_side_p"].value``

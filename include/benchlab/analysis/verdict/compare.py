@@ -79,7 +79,6 @@ class WorkloadVerdict(Decision):
         beside: the decisions on the other families of metrics; a positive estimate is more of it.
         basis: what the interval of its throughput knows of how deployments differ.
         deployments: of how many deployments its complete rounds are.
-        aa_campaigns: how many A/A campaigns have it.
         arithmetic_mean_pct: mean of the cells' percentages, as published reports print it.
         heterogeneous: the thread counts that moved against the rest, in throughput.
     """
@@ -128,7 +127,6 @@ class Comparison:
         missing: planned trials without a valid result, by id.
         gates: of all executed trials, used or not: a trial whose gate of validity failed is never
             used.
-        cells: the gates of cells, of the trials whose figures are used.
         checks: the gates of what no trial can show by itself, and of the A/A campaigns.
         aa_age_days: from the newest A/A campaign that calibrates a workload to this one; None where
             there is none.
@@ -173,8 +171,6 @@ class Shown:
 
     Attributes:
         used, excluded: the trials whose figures count, and the others.
-        workloads: the figures that count.
-        cells: the gates of cells, of these figures.
         doubts: why verdicts are not what their intervals say.
     """
 
@@ -286,11 +282,7 @@ def verdicts_of(comparison: Comparison) -> list[StoredVerdict]:
 
 
 def rounds_of(plan: Plan, used: Iterable[TrialResult]) -> list[Rounds]:
-    """The figures of a campaign, by workload and thread count in the order of the report type.
-
-    Args:
-        used: the trials whose figures count, as ``usable_trials`` finds them.
-    """
+    """The figures of a campaign, by workload and thread count in the order of the report type."""
     by_workload: dict[str, list[TrialResult]] = {}
     for result in used:
         by_workload.setdefault(result.trial.workload, []).append(result)
@@ -324,11 +316,8 @@ def judge(
     """Decide on figures, wherever they are from.
 
     Args:
-        workloads: of one campaign.
-        threshold_pct: the smallest change that is called one, in percent.
         doubts: by workload, why no change can be concluded from its figures.
         not_equivalent: by workload, why it cannot be `equivalent`.
-        calibration: what A/A campaigns show about deployments.
         deploys: whether a side can be deployed more than once.
     """
     known, doubts, barred = calibration or NO_CALIBRATION, doubts or {}, not_equivalent or {}

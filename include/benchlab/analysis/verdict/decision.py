@@ -53,7 +53,6 @@ class Decision:
         rounds_ci95_pct: the narrower one of the rounds of these deployments alone; None where each
             deployment has one round.
         p_adjusted: two-sided p value, adjusted by Holm over the campaign's workloads.
-        reasons: why the verdict is what it is.
     """
 
     rounds_used: int
@@ -100,7 +99,6 @@ def decide(measured: Mapping[str, Measurement], threshold_pct: float) -> dict[st
 
     Args:
         measured: by workload, all of the same metric.
-        threshold_pct: the smallest change that is called one, in percent.
     """
     adjusted = holm({name: m.estimate.p_value for name, m in measured.items() if m.estimate})
     return {name: _decide(m, adjusted.get(name), threshold_pct) for name, m in measured.items()}

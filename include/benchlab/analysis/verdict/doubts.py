@@ -53,7 +53,6 @@ class Doubts:
     Attributes:
         unstable: why no change can be concluded.
         not_equivalent: why it cannot be `equivalent`.
-        gates: what those of the table ``workloads`` found.
     """
 
     unstable: Mapping[str, Sequence[Said]]
@@ -75,10 +74,6 @@ def doubts(
 
     Args:
         results: all trials, every attempt; ``used``: those whose figures count.
-        workloads: their figures.
-        cells: what the gates of cells found.
-        gates: the definitions.
-        threshold_pct: the smallest change that is called one, in percent.
         unsound: why a side's figures cannot be trusted though its trials are valid.
     """
     distrust = [

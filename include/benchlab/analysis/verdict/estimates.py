@@ -40,7 +40,6 @@ class Calibration:
     """What A/A campaigns show about deployments.
 
     Attributes:
-        campaigns: ids of those that were used.
         found: by workload, metric, thread counts and kind of metric, the squares of each campaign.
     """
 

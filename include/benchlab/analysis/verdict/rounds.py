@@ -23,7 +23,6 @@ class Rounds:
         metrics: what its client prints; one is its throughput.
         rounds: the numbers of those that were planned.
         threads: thread counts, in the order of the plan.
-        sides: those that were planned.
         deployments: the number of the deployment that measured each round; empty: all are of one.
         values: by metric, of shape (rounds, threads, 2): baseline and candidate. NaN: missing.
     """

@@ -292,12 +292,7 @@ def _quieter(own: Array, own_df: Array, known: Array, known_df: Array) -> Array:
 
 @dataclass(frozen=True)
 class Variance:
-    """An estimated variance.
-
-    Attributes:
-        value: not negative.
-        df: degrees of freedom of the estimate.
-    """
+    """An estimated variance."""
 
     value: float
     df: float
@@ -312,12 +307,7 @@ class Variance:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean of log ratios.
-
-    Attributes:
-        mean: as a logarithm.
-        variance: of the mean.
-    """
+    """A mean of log ratios."""
 
     mean: float
     variance: Variance

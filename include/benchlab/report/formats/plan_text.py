@@ -31,7 +31,6 @@ def render(
     """The whole plan.
 
     Args:
-        reason: why this engine was chosen.
         client: which of several clients is used, and why; None: there is no choice here.
         arrangements: how hosts let this machine in and get TiUP, a line each.
         not_runnable: why a campaign by this plan would be refused; empty: it would not.

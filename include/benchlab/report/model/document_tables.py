@@ -36,7 +36,6 @@ class Layout:
 
     Attributes:
         figures: of each version, in the order of their columns.
-        versions: the baseline first.
         named: whether a heading of one version's figures names it.
         rows: the figures by thread count.
         headings: of the improvements, behind the figures; empty: there are none.

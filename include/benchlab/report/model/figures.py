@@ -31,7 +31,6 @@ class Display:
         unit: as the chart has it.
         columns: of each side, in the table that the verdict rests on.
         changes: headings of that table's last columns, of the throughput and of the latency.
-        latency: the latency beside the throughput, in the chart and the terminal.
         details: of each side, in a second table; empty where no trial has any of them.
     """
 

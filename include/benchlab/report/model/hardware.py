@@ -50,12 +50,10 @@ class FleetHardware:
     Attributes:
         rented: whether all of them are on EC2.
         typed: whether the plan says of what type each is; of TiDB Cloud's nodes their size.
-        total: how many hosts, each counted once even with several roles.
         shared: hosts with several roles, with them.
         zone: where a rented fleet is; None where it was not recorded.
         role_of: the role of each host by its name, ``tidb+pd`` if it has several.
         wanted_region: the region of the plan, where another one was rented in.
-        spot: names of the spot hosts.
         replaced: hosts that were lost and replaced, each time with the number of trials before.
         balanced: whether there is a load balancer, on the client's host.
     """

@@ -43,7 +43,6 @@ class HostGroup:
 
     Attributes:
         name: the role, ``tidb+pd`` for several; for a host without a role, its own name.
-        hosts: their names.
         trials: in which any of them has figures.
         figures: by metric, the mean over hosts and trials, all with the same weight, and the
             largest value of any second.
@@ -84,7 +83,6 @@ class Hosts:
         used: trials whose figures are used.
         sampled: those of them in which at least one host has figures.
         processes: client and load balancer; the largest is over trials.
-        gaps: hosts without figures in some trials.
     """
 
     used: int

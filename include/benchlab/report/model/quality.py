@@ -89,11 +89,7 @@ def quality_of(
     results: Sequence[TrialResult],
     language: Language,
 ) -> Quality:
-    """What limits the trust in a campaign's figures.
-
-    Args:
-        results: all executed trials, including invalid ones.
-    """
+    """What limits the trust in a campaign's figures."""
     excluded = {(e.trial, e.attempt) for e in comparison.excluded}
     used = [r for r in results if (r.trial.id, r.attempt) not in excluded]
     return Quality(

@@ -107,9 +107,7 @@ class Report:
     """Everything that any format prints. None is missing, and is printed as n/a.
 
     Attributes:
-        language: the language of its sentences.
         campaign: what was measured, without secrets.
-        comparison: its outcome.
         results: all executed trials, including invalid ones.
         series: what the trials of each workload did second by second; empty if it is not shown.
     """

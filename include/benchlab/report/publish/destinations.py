@@ -57,9 +57,7 @@ class PublicationRecord:
         """Record that an edition is being published; addresses of another one are forgotten.
 
         Args:
-            edition: see :attr:`Publication.edition`.
             places: where it is to be; faults of other places are forgotten.
-            instead: see :meth:`instead`.
         """
         known = self._read()
         if known.edition != edition:
@@ -108,8 +106,6 @@ def publish_everywhere(
 
     Args:
         record: where it was recorded that this edition is being published.
-        say: called with the outcome at each place.
-        again: the command that repeats it.
         without_evidence: why the report has no evidence; None: it has.
 
     Raises:

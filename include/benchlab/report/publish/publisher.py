@@ -41,7 +41,6 @@ class Publication:
     """A campaign's report.
 
     Attributes:
-        files: the whole report as bytes, by relative path.
         lacks: files or directories that other reports have and this one does not; a publisher
             removes those that an earlier report left.
     """

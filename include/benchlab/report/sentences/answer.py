@@ -141,11 +141,7 @@ def line(
     found: Decision,
     verdict: str,
 ) -> Line:
-    """One row of the table.
-
-    Args:
-        verdict: its word.
-    """
+    """One row of the table."""
     numbers = Numbers(language)
     return Line(
         workload=workload,

@@ -28,7 +28,6 @@ class PairComparison:
 
     Attributes:
         estimate: of the log ratio candidate / baseline; None where there is none.
-        reasons: why the verdict is what it is, as sentences.
         basis: what the estimate knows of how deployments differ.
     """
 

@@ -45,7 +45,6 @@ def between(
     such as a fix backported from a later series, need not be in the next release.
 
     Args:
-        releases: of one engine.
         kinds: of the releases in between.
         first_of_series: take the first final release of each series instead, whatever its kind.
 

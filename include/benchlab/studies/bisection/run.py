@@ -50,9 +50,7 @@ class Bisection:
 
     Attributes:
         spec: the report type of the workload alone; which versions it compares does not matter.
-        days: of the engine's releases, by version.
         undeployable: why releases of the way can be in no campaign.
-        measured: the campaigns that it has run.
         left: how many of the announced campaigns are left; None before the first.
         spent: dollars that the campaigns that it has run may have cost.
         comparisons: the known ones, in the order of their releases on the way.
@@ -154,8 +152,6 @@ class Bisection:
         """Measure until there is an outcome, with no more campaigns than are announced at first.
 
         Args:
-            campaign: runs one; returns its id.
-            say: takes a sentence for people, before each campaign.
             approved: rent even if all campaigns cost more than `budget.approve_above`, up to what
                 is announced at first, and even for releases that the calendar does not have.
 

@@ -114,8 +114,6 @@ class Undecided:
 
     Attributes:
         after: the release before all of them.
-        suspects: in order.
-        why: as a sentence.
         next: the comparison that may decide, if only a campaign was lacking for it.
     """
 
@@ -142,7 +140,6 @@ def search(
     Args:
         way: the releases from the good one to the bad one, two or more.
         known: comparisons of releases of the way, the earlier one as the baseline, each pair once.
-        threshold_pct: the smallest change that is called one, in percent.
         undeployable: releases that can be in no campaign, only in stored comparisons.
         campaigns_left: how many of the announced ones; at 0 the search ends undecided. None: none
             were announced yet.

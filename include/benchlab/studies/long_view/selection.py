@@ -74,7 +74,6 @@ class Chained:
     """The campaigns of one chain: of one workload, one setting and one line of versions.
 
     Attributes:
-        line: its name.
         ratios: of the campaigns, by time; at least one.
         differs: how the setting differs from the next newer one; empty for the newest.
     """
@@ -97,7 +96,6 @@ def select_chains(
     Args:
         campaigns: of two sides.
         compared: by id, all of them that are complete.
-        days: of the engine's releases.
         report_types: asked for that of the newest campaign of each setting.
 
     Returns:

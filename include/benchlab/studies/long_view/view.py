@@ -52,7 +52,6 @@ class Link:
     """One campaign in a chain.
 
     Attributes:
-        ci95_pct: of its change, as its report has it.
         level_ci95: of the level, as logarithms; None where a standard error is not known, or the
             level contains a step that was not measured.
         bridged: whether the level contains such a step: from the campaign's own baseline, or from
@@ -75,8 +74,6 @@ class ChainView:
         addresses: where the reports of the campaigns before and after each change are, by campaign;
             empty for a report that was not published from this machine.
         differs: how its setting differs from the next newer one; empty for the newest.
-        threshold_pct: the threshold of its newest campaign.
-        metric: of the throughput.
         minutes, dollars: what the plan of its newest campaign estimated; another one like it takes
             about as much. None: not priced.
     """
@@ -167,7 +164,6 @@ class Between:
         ci95_pct: of the change; None where a step between them was not measured, or a standard
             error is not known.
         unmeasured: the versions whose step was not measured and counts as no change.
-        campaigns: how many the change is made of.
     """
 
     first: str

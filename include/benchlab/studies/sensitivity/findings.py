@@ -61,13 +61,11 @@ class Findings:
     """What A/A campaigns show.
 
     Attributes:
-        campaigns: their ids.
         spec: the report type of the first; the resampled campaigns have its rounds and seconds.
         detect_pct: the slowdown that the proposals find.
         slowdowns_pct: the points of the picture.
         workloads: by name, the throughput and the p95 latency of each.
         family_wise: by metric, the share of resampled campaigns with any false alarm.
-        notes: what a reader should know, as sentences.
     """
 
     campaigns: tuple[str, ...]

@@ -79,8 +79,6 @@ class PlanSensitivity:
         detects_pct: None where not even 50 % is found.
         offers: the plan itself, and the same with more rounds, as far as they find anything and can
             be planned.
-        wanted_pct: the slowdown that is wanted.
-        cheapest: the deployments and rounds that find it at least cost.
         why_none: why there are none, as a sentence; else empty.
     """
 
@@ -103,10 +101,8 @@ def propose(
     """What finds a slowdown, the cheapest first, and sentences about it.
 
     Args:
-        store: has the series of the A/A campaigns.
         spec: their report type; its rounds and seconds are changed.
         noise: of the throughput.
-        wanted: the slowdown, in percent.
     """
     if not noise.workloads:
         return (), []

@@ -22,7 +22,6 @@ class AASelection:
 
     Attributes:
         first: the one that was named first; the others are like it.
-        campaigns: their ids, in order.
         independent: by campaign, the figures of those whose sides were each loaded on its own.
         alike: by campaign, the figures of those with trials as long as the first one's; workloads
             with other thread counts than the first one's are left out.

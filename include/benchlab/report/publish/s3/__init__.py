@@ -37,7 +37,6 @@ class S3Options(Options):
     Attributes:
         bucket: it must exist; its owner decides who may read it.
         prefix: what all keys begin with; empty: the reports have the bucket to themselves.
-        region: of the bucket.
     """
 
     bucket: Annotated[

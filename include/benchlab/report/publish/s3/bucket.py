@@ -54,7 +54,6 @@ class Bucket:
 
     Args:
         client: boto3's, for S3.
-        name: the bucket's.
         correct: what to do where the bucket or its region is named wrongly.
     """
 
