@@ -13,8 +13,8 @@ from benchlab.home import find
 from benchlab.hosts.access import Access
 from benchlab.results.store import open_store
 from benchlab.site import static
-from benchlab.site.folder import folder_at
 from benchlab.site.page import Site
+from benchlab.site.static import folder_at
 
 app = typer.Typer()
 

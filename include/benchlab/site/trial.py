@@ -16,7 +16,7 @@ from benchlab.language.numbers import MISSING, Numbers
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import Side
-from benchlab.report.model import commands, hosts
+from benchlab.report.model import hosts, software
 from benchlab.report.model.series import CLIENT, Series, table
 from benchlab.results import redaction
 from benchlab.results.listing import Chosen
@@ -202,7 +202,7 @@ def _details(
         "hosts_of_trial": _of_hosts(of_hosts, ours.trial.seconds, site.language),
         "gaps": [*client_gaps, *host_gaps],
         "gates": _gates(site, ours),
-        "commands_of_trial": commands.of_campaign(campaign, site.language)[1:],
+        "commands_of_trial": software.commands_of(campaign, site.language)[1:],
         "downloads": files.of_trial(ours),
         "without_hosts": [
             (plain(host.host), plain(site.language.text(host.reason)))

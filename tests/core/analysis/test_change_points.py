@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from benchlab.analysis.trend import change_points
 from benchlab.analysis.trend.chain import Chain, Ratio, chain
-from benchlab.analysis.trend.change_points import MIN_POINTS, ChangePoint
-from benchlab.analysis.trend.e_divisive import propose, split
+from benchlab.analysis.trend.change_points import MIN_POINTS, ChangePoint, propose, split
 from tests.core.analysis.test_chain import ratio
 from tools.study import weekly
 

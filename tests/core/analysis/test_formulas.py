@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from benchlab.analysis.error_rates.rates import share_ci95
-from benchlab.analysis.error_rates.sensitivity import long_run_variance
-from benchlab.analysis.trend import e_divisive
+from benchlab.analysis.error_rates.deployments import long_run_variance
+from benchlab.analysis.error_rates.resampling import share_ci95
 from benchlab.analysis.trend.chain import chain
+from benchlab.analysis.trend.change_points import propose
 from benchlab.analysis.trend.step_model import StepModel
 from benchlab.analysis.verdict.by_side import CHANCE, error_p_values, one_sided
-from benchlab.analysis.verdict.heterogeneity import moved
+from benchlab.analysis.verdict.decision import moved
 from benchlab.analysis.verdict.variances import Estimate, Squares, Variance, holm, percent
 from benchlab.analysis.verdict.variances import estimated as estimated_variances
 from tests.core.analysis.test_chain import ratio
@@ -145,8 +145,8 @@ def test_a_place_is_proposed_from_just_where_students_t_test_says_so(
     before, after = random.normal(0.0, 1.0, 12), random.normal(6.0, 1.0, 12)
     p = stats.ttest_ind(before, after).pvalue
     series = np.concatenate([before, after])
-    assert 12 in e_divisive.propose(series, 1.001 * p)
-    assert 12 not in e_divisive.propose(series, 0.999 * p)
+    assert 12 in propose(series, 1.001 * p)
+    assert 12 not in propose(series, 0.999 * p)
 
 
 def test_the_mean_of_logarithms_is_the_geometric_mean() -> None:

@@ -11,7 +11,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchlab.analysis.verdict.heterogeneity import moved
+from benchlab.analysis.verdict.decision import moved
 
 if TYPE_CHECKING:
     from benchlab.arrays import Array

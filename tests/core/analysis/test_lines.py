@@ -10,9 +10,8 @@ import pytest
 
 from benchlab import engines, home
 from benchlab.analysis.trend import change_points
-from benchlab.analysis.trend.chain import Ratio, chain
+from benchlab.analysis.trend.chain import NEWEST, Ratio, chain, lines
 from benchlab.analysis.trend.change_points import ChangePoint, Drift
-from benchlab.analysis.trend.lines import NEWEST, lines
 from benchlab.campaign import report_types
 from benchlab.plan import releases
 from benchlab.plan import versions as versions_module

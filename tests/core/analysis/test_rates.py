@@ -10,16 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchlab.analysis.error_rates.rates import (
+from benchlab.analysis.error_rates.resampling import (
     MOST_CHANGE_PCT,
+    NoiseModel,
+    Resampled,
     changed,
     found_from,
+    noise_of,
     outcome,
     power,
+    resample,
     share_ci95,
     smallest,
 )
-from benchlab.analysis.error_rates.resampling import NoiseModel, Resampled, noise_of, resample
 from benchlab.analysis.verdict.compare import judge
 from benchlab.analysis.verdict.estimates import NO_CALIBRATION, Calibration, calibrate
 from benchlab.analysis.verdict.rounds import Rounds, collect

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchlab.analysis.error_rates.sensitivity import (
+from benchlab.analysis.error_rates.deployments import (
     FEWEST_INTERVALS,
     RoundVariance,
     explained,

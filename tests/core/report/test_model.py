@@ -19,9 +19,9 @@ from benchlab.plan.report_type import SIDES
 from benchlab.report.formats import json_text, pages, terminal
 from benchlab.report.model import hosts
 from benchlab.report.model import report as model
-from benchlab.report.model.commands import of_campaign
 from benchlab.report.model.report import Report
-from benchlab.report.sentences import answer, method, setting, wording
+from benchlab.report.model.software import commands_of
+from benchlab.report.sentences import answer, method, wording
 from benchlab.results.records import TrialResult
 from tests.builders import campaigns, plans
 
@@ -46,7 +46,7 @@ def with_figures(report: Report, **fields: Any) -> Report:
 
 def command_of_a_trial(report: Report) -> str:
     """As the test plan prints it."""
-    return of_campaign(report.campaign, report.language)[-1].text
+    return commands_of(report.campaign, report.language)[-1].text
 
 
 def outcome(report: Report) -> str:
@@ -319,7 +319,7 @@ def test_without_any_trial_a_report_is_made_and_everything_is_missing() -> None:
     report = model.build(made, empty, [])
     for section in report.sections:
         assert "estimate n/a" in wording.outcome(report, section)
-    text = " ".join([*wording.quality(report), setting.variables(report)])
+    text = " ".join([*wording.quality(report), method.variables(report)])
     assert "24 planned, 0 executed, 0 used" in text
     assert "Errors ignored by the client: n/a" in text
     assert "Effective variables: n/a" in text
@@ -328,7 +328,7 @@ def test_without_any_trial_a_report_is_made_and_everything_is_missing() -> None:
 def test_the_commands_are_those_of_the_workload_with_placeholders() -> None:
     """The plan shows what ran, without host, port or password."""
     report = report_of({})
-    load, run = (command.text for command in of_campaign(report.campaign, report.language))
+    load, run = (command.text for command in commands_of(report.campaign, report.language))
     assert load.startswith("sysbench oltp_common")
     assert load.endswith("prepare")
     assert run.startswith("sysbench $workload")
@@ -340,7 +340,7 @@ def test_the_commands_are_those_of_the_workload_with_placeholders() -> None:
 def test_a_client_that_names_no_workload_has_a_command_for_each() -> None:
     """go-ycsb is given shares of operations; what differs by host is left out there as well."""
     spec = plans.spec(workloads=["ycsb_a", "ycsb_d"], dataset={"records": 1000})
-    _, first, second = of_campaign(campaigns.campaign(spec), english())
+    _, first, second = commands_of(campaigns.campaign(spec), english())
     assert (first.purpose, second.purpose) == (
         "Run one trial of YCSB A",
         "Run one trial of YCSB D",
@@ -352,7 +352,7 @@ def test_a_client_that_names_no_workload_has_a_command_for_each() -> None:
 def test_queries_of_one_client_share_a_command() -> None:
     """They differ in the query only."""
     spec = plans.spec(workloads=["tpch_q1", "tpch_q22"], dataset={"scale_factor": 10})
-    _, run = of_campaign(campaigns.campaign(spec), english())
+    _, run = commands_of(campaigns.campaign(spec), english())
     assert run.text.startswith("tiup bench tpch run \\\n    --host=$host")
     assert "--queries=$query" in run.text
 

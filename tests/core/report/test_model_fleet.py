@@ -33,7 +33,7 @@ from benchlab.report.formats import pages
 from benchlab.report.model import hardware, software
 from benchlab.report.model import report as model
 from benchlab.report.model.report import Report
-from benchlab.report.sentences import method, setting, trust, wording
+from benchlab.report.sentences import method, wording
 from benchlab.results import ended_servers
 from benchlab.results import rows as store_rows
 from benchlab.results.records import Campaign, InstanceFacts, TrialResult
@@ -198,15 +198,15 @@ def test_the_script_that_installed_tiup_stands_among_the_programs_with_its_hash(
     report = report_of(languages=["en", "zh"], environment=told)
     report = dataclasses.replace(report, language=language.load(code))
     title = report.language.say("tool-tiup-script")
-    assert (title, address, sha256) in setting.software(report)
+    assert (title, address, sha256) in method.software(report)
     covers = report.language.say("software-script")
-    assert setting.script(report) == covers
+    assert method.script(report) == covers
     changed = report_of(environment=told | {"tiup_script_before": f"2026-11-20 {earlier}"})
     changed = dataclasses.replace(changed, language=report.language)
-    assert earlier in str(setting.script(changed))
+    assert earlier in str(method.script(changed))
     page = markdown_of(changed)
     assert all(part in page for part in (sha256, earlier, covers))
-    assert setting.script(report_of()) is None
+    assert method.script(report_of()) is None
 
 
 def test_what_was_rented_is_compared_with_what_was_wanted() -> None:
@@ -419,7 +419,7 @@ def test_declared_differences_stand_apart_from_those_that_nobody_asked_for() -> 
         ),
         ("TiDB parameter configuration, only the candidate (v5.2.0)", 'log.level: "warn"'),
     ]
-    assert "Different parameters are set for" in setting.parameters(report)
+    assert "Different parameters are set for" in method.parameters(report)
 
 
 def test_items_of_a_workload_are_set_where_the_servers_are_ours() -> None:
@@ -430,7 +430,7 @@ def test_items_of_a_workload_are_set_where_the_servers_are_ours() -> None:
     }
     items = {"oltp_point_select": {"tikv": {"server.grpc-concurrency": 3}}}
     report = report_of(engines={"tidb": {**sides, "by_workload": items}})
-    assert "not set" not in setting.parameters(report)
+    assert "not set" not in method.parameters(report)
     assert "server.grpc-concurrency: 3" in markdown_of(report)
 
 
@@ -447,7 +447,7 @@ def test_the_page_says_where_the_dataset_came_from_and_that_rows_differ() -> Non
     assert method.steps(saved)[1].startswith("Load 16 tables of 10,000,000 rows with the client, ")
     assert "earlier" not in method.steps(saved)[1]
     assert any("a restore writes them to disk in order" in n for n in method.notes(restored))
-    assert "deployed and loaded once" in trust.deployments(restored)
+    assert "deployed and loaded once" in wording.deployments(restored)
     assert "before their dataset snapshots were taken" in pages.markdown(restored)
     made = campaigns.fleet_campaign()
     same = dict.fromkeys(SIDES, made.facts["baseline"])
@@ -478,8 +478,10 @@ def test_every_verdict_of_a_sequential_campaign_says_that_drift_is_in_it(
         report = model.build(*case_of(made, changes))
         said = [wording.outcome(report, section) for section in report.sections]
         assert all((drift in sentence) == (placement == "sequential") for sentence in said)
-        assert ("before the candidate" in trust.deployments(report)) == (placement == "sequential")
-        assert ("every verdict is inconclusive" in trust.deployments(report)) == (rounds == 1)
+        assert ("before the candidate" in wording.deployments(report)) == (
+            placement == "sequential"
+        )
+        assert ("every verdict is inconclusive" in wording.deployments(report)) == (rounds == 1)
         steps = " ".join(method.steps(report))
         assert ("right after the other" in steps) == (placement == "interleaved")
         assert ("right after each other" in method.how_to_read(report)[0]) == (

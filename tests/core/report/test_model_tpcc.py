@@ -25,7 +25,7 @@ from benchlab.plan.report_type import SIDES
 from benchlab.report import bundle, gate_files
 from benchlab.report.formats import csv_text, json_text, pages, terminal
 from benchlab.report.model import report as model
-from benchlab.report.sentences import setting, wording
+from benchlab.report.sentences import method, wording
 from benchlab.results.records import Campaign, Condition, TrialResult, inconsistencies
 from tests.builders import campaigns
 
@@ -274,7 +274,7 @@ def test_the_document_s_client_stands_beside_the_client_and_not_beside_tiup() ->
         *case_of(published=pinned.published.model_dump(), environment={"tiup": "1.14.3 tiup"})
     )
     assert report.software["tiup"] == "1.14.3 tiup"
-    said = {name: setting.tool(report, name, value) for name, value in report.software.items()}
+    said = {name: method.tool(report, name, value) for name, value in report.software.items()}
     assert {name: value for name, value in said.items() if "published" in value} == {
         "client": "tiup bench v1.12.0 (the published document: tiup bench of TiUP 1.5.1)"
     }

@@ -29,7 +29,7 @@ from benchlab.plan.order import PlannedTrial
 from benchlab.report import gate_files
 from benchlab.report.formats import json_text, pages, terminal
 from benchlab.report.model import report as model
-from benchlab.report.sentences import trust
+from benchlab.report.sentences import wording
 from benchlab.results.records import Campaign, GateResult, TrialResult
 from benchlab.results.store import Store
 from tests.builders import campaigns
@@ -152,7 +152,7 @@ def test_gates_of_cells_are_shown_and_decide_nothing() -> None:
     ]
     assert failed == [("candidate", 8, "throughput_curve")]
     report = model.build(made, found, measured)
-    assert trust.symptoms(report) == [
+    assert wording.symptoms(report) == [
         (
             "Symptom throughput_curve (expected: throughput is at most 5 % below the "
             "line through the neighbouring thread counts): 1 on the candidate side (Point Select "
@@ -219,7 +219,7 @@ def test_five_aa_campaigns_of_the_store_calibrate_a_campaign(store: Store) -> No
 
 def said(made: Campaign, found: Comparison, store: Store) -> str:
     """What the report says of deployments."""
-    return trust.deployments(model.build(made, found, store.trials(made.id)))
+    return wording.deployments(model.build(made, found, store.trials(made.id)))
 
 
 @pytest.mark.parametrize(

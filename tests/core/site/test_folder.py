@@ -11,8 +11,8 @@ from benchlab.errors import PublishError, SpecError
 from benchlab.hosts.access import Access
 from benchlab.language import load
 from benchlab.site import static
-from benchlab.site.folder import Folder, folder_at
 from benchlab.site.page import Site
+from benchlab.site.static import Folder, folder_at
 from tests.builders import weekly
 from tests.builders.s3 import BUCKET, REGION, S3, moto, s3
 from tests.builders.weekly import Weeks

@@ -18,9 +18,8 @@ from benchlab.hosts.access import Access
 from benchlab.language import load
 from benchlab.results.records import Remarks
 from benchlab.site import campaign, campaigns, history, page, static
-from benchlab.site.folder import folder_at
 from benchlab.site.page import Site
-from benchlab.site.static import Written
+from benchlab.site.static import Written, folder_at
 from tests.builders import weekly
 from tests.builders.weekly import POINT, REPORT, Weeks
 

@@ -16,12 +16,12 @@ from benchlab.analysis.verdict.variances import Estimate, Variance, percent
 from benchlab.errors import SpecError
 from benchlab.plan.versions import Release, ReleaseKind, parse
 from benchlab.studies.bisection import release_way
-from benchlab.studies.bisection.release_changes import PairComparison
 from benchlab.studies.bisection.search import (
     BisectionOutcome,
     Named,
     Next,
     NothingToBisect,
+    PairComparison,
     Undecided,
     search,
 )

@@ -18,7 +18,7 @@ from benchlab.analysis.gates.gates import Gate, evaluate, of_table
 from benchlab.analysis.verdict import decision
 from benchlab.analysis.verdict.by_side import loses_by_side
 from benchlab.analysis.verdict.calibration_checks import RoundMeans, Row, calibration_checks
-from benchlab.analysis.verdict.decision import Decision, Measurement
+from benchlab.analysis.verdict.decision import Decision, Measurement, Moved, moved
 from benchlab.analysis.verdict.doubts import CellGates, Doubts, WorkloadGates, cell_gates, doubts
 from benchlab.analysis.verdict.estimates import (
     NO_CALIBRATION,
@@ -27,7 +27,6 @@ from benchlab.analysis.verdict.estimates import (
     WorkloadEstimate,
     estimates,
 )
-from benchlab.analysis.verdict.heterogeneity import Moved, moved
 from benchlab.analysis.verdict.rounds import Rounds, collect
 from benchlab.analysis.verdict.usable_trials import Exclusion, usable_trials
 from benchlab.analysis.verdict.variances import percent

@@ -26,7 +26,6 @@ from benchlab.language.names import items
 from benchlab.language.numbers import MISSING
 from benchlab.report import charts
 from benchlab.report.model import (
-    commands,
     document_tables,
     figures,
     hardware,
@@ -34,7 +33,7 @@ from benchlab.report.model import (
     software,
 )
 from benchlab.report.model.report import Report
-from benchlab.report.sentences import answer, method, setting, trust, wording
+from benchlab.report.sentences import answer, method, wording
 
 
 @dataclass(frozen=True)
@@ -143,9 +142,9 @@ def _environment(*, autoescape: bool) -> jinja2.Environment:
     )
     made.filters["shown"] = _shown
     made.globals.update(
-        answer=answer, wording=wording, trust=trust, method=method, setting=setting,
+        answer=answer, wording=wording, method=method,
         document=document_tables, figures=figures, hosts=hosts, hardware=hardware,
-        software=software, commands=commands.of_campaign, items=items, stem=charts.file_stem,
+        software=software, commands=software.commands_of, items=items, stem=charts.file_stem,
         PLACE=wording.PLACE, REFERENCE=REFERENCE,
     )  # fmt: skip
     return made
@@ -176,8 +175,8 @@ def comment(report: Report) -> str:
     judged = report.sections if report.has_verdicts else ()
     reasons = [
         *(wording.outcome(report, section) for section in judged),
-        *(trust.latency(report, section) for section in judged),
-        trust.deployments(report),
+        *(wording.latency(report, section) for section in judged),
+        wording.deployments(report),
         *wording.quality(report),
     ]
     return "\n".join(

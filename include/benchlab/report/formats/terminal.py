@@ -17,7 +17,7 @@ from benchlab.language.numbers import Numbers, rate_decimals
 from benchlab.report.formats.console import console_for, text_of
 from benchlab.report.model import figures as tables_of
 from benchlab.report.model.report import Report, Section
-from benchlab.report.sentences import answer, method, trust, wording
+from benchlab.report.sentences import answer, method, wording
 
 # So many sentences are printed about a campaign that was measured elsewhere.
 MOST_SENTENCES = 20
@@ -36,7 +36,7 @@ def render(report: Report, width: int, colour: bool) -> str:
         console.print(Text(line))
     if (spent := method.spent(report)) is not None:
         console.print(Text(f"{report.language.say('provenance-spent')}: {spent}"))
-    console.print(Text(trust.deployments(report), style="dim"))
+    console.print(Text(wording.deployments(report), style="dim"))
     console.print()
     if report.has_verdicts:
         console.print(_answers(answer.lines(report), report.campaign.is_aa))
@@ -74,7 +74,7 @@ def _elsewhere(compared: ComparedFileCampaign, threshold_pct: float, console: Co
             for why in found.reasons
             if why not in workload.reasons
         )
-        moved = trust.moved(workload, english())
+        moved = wording.moved(workload, english())
         said = dict.fromkeys((*map(str, workload.reasons), *moved, *beside))
         sentences += [f"{workload.name}: {sentence}" for sentence in said]
     sentences += measured.notes
@@ -136,7 +136,7 @@ def _table(report: Report, section: Section) -> Group:
         *(f", {said}" for said in _said_first(report, section)),
     )
     why = wording.why(report, section)
-    beside = (why, trust.latency(report, section), *trust.moved(section.figures, english()))
+    beside = (why, wording.latency(report, section), *wording.moved(section.figures, english()))
     said = [Padding(Text(line, style="dim"), (0, 0, 0, 2)) for line in beside if line]
     return Group(verdict, *said, table)
 

@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from benchlab.language.names import plain
 from benchlab.report.model.report import Report, Section
 from benchlab.report.notifications.notifiers import EventKind
-from benchlab.report.sentences import answer, trust, wording
+from benchlab.report.sentences import answer, wording
 
 Links = Sequence[tuple[str, str]]
 """What is where, as pairs: ``("Report", "s3://reports/c1/report.html")``."""
@@ -98,7 +98,7 @@ def of_verdicts(report: Report, links: Links = (), *, failed: bool = False) -> t
         kinds.remove("inconclusive")
     name = report.plan.report
     say, sides = report.language.say, {side: of.label for side, of in report.sides.items()}
-    lead, rest = (answer.sentence(report),), (trust.deployments(report),)
+    lead, rest = (answer.sentence(report),), (wording.deployments(report),)
     found = []
     for kind in kinds:
         parts = tuple(
@@ -154,7 +154,7 @@ def _outcome(kind: EventKind, report: Report, section: Section) -> tuple[str, ..
     if found.verdict == kind:
         said.append(wording.outcome(report, section))
     if found.latency.verdict == kind and kind != "inconclusive":
-        said.append(trust.latency(report, section))
+        said.append(wording.latency(report, section))
     return tuple(said)
 
 

@@ -26,9 +26,8 @@ from benchlab.results.records import Campaign
 from benchlab.results.store import Store
 from benchlab.studies import measured as measured_module
 from benchlab.studies.bisection import release_way, search
-from benchlab.studies.bisection.release_changes import PairComparison
 from benchlab.studies.bisection.release_way import Way
-from benchlab.studies.bisection.search import BisectionOutcome, Next
+from benchlab.studies.bisection.search import BisectionOutcome, Next, PairComparison
 from benchlab.studies.comparisons import ComparedCampaign, Comparisons
 
 ORIGIN = "benchlab bisect"

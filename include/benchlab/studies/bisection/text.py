@@ -13,11 +13,11 @@ from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers
 from benchlab.report.formats.console import console_for, print_table, table_of, text_of
 from benchlab.report.formats.plan_text import duration
-from benchlab.studies.bisection.release_changes import MeasuredStep
 from benchlab.studies.bisection.run import Bisection
 from benchlab.studies.bisection.search import (
     BisectionOutcome,
     Brought,
+    MeasuredStep,
     Named,
     Next,
     NothingToBisect,

@@ -6,7 +6,7 @@ measured on them. Parameters by version belong to the versions, as long as a ver
 ones everywhere in a chain: the report type of its newest campaign has to give every version the
 parameters that it had in the plan of an earlier one. A new setting begins a new chain, so that its
 effect is not taken for a change of version. Within a setting each line of versions
-(:mod:`benchlab.analysis.trend.lines`) has a chain of its own.
+(:mod:`benchlab.analysis.trend.chain`) has a chain of its own.
 
 A campaign stands in its chain at the moment that it was planned for. One that a person started was
 planned for none, and stands at the day from which its versions could be measured: an older pair
@@ -22,8 +22,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from benchlab.analysis.trend.chain import Age, Ratio
-from benchlab.analysis.trend.lines import lines
+from benchlab.analysis.trend.chain import Age, Ratio, lines
 from benchlab.analysis.verdict import aa_campaigns
 from benchlab.campaign.outline import Outline, differences, parameters_of
 from benchlab.language import Message, joined, message

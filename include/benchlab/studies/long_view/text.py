@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from benchlab.analysis.trend.chain import NEWEST
 from benchlab.analysis.trend.change_points import MIN_POINTS, ChangePoint, Suspect
-from benchlab.analysis.trend.lines import NEWEST
 from benchlab.analysis.verdict.variances import percent, percents
 from benchlab.language import Language, english
 from benchlab.language.names import clauses, first_of, items, plain

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
-from benchlab.analysis.trend.chain import Chain, Point, chain
+from benchlab.analysis.trend.chain import NEWEST, Chain, Point, chain
 from benchlab.analysis.trend.change_points import (
     MIN_POINTS,
     ChangePoint,
@@ -21,7 +21,6 @@ from benchlab.analysis.trend.change_points import (
     find_drift,
     find_suspects,
 )
-from benchlab.analysis.trend.lines import NEWEST
 from benchlab.analysis.verdict.variances import percent, percents
 from benchlab.arrays import Array, np
 from benchlab.campaign.outline import Outline
@@ -69,7 +68,7 @@ class ChainView:
     """The chain of one workload in one setting and one line of versions.
 
     Attributes:
-        line: its name: `newest`, or a series (:mod:`benchlab.analysis.trend.lines`).
+        line: its name: `newest`, or a series (:mod:`benchlab.analysis.trend.chain`).
         suspects: changes that may be the candidate's or its unmeasured baseline's.
         addresses: where the reports of the campaigns before and after each change are, by campaign;
             empty for a report that was not published from this machine.

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from benchlab.analysis.error_rates.rates import (
+from benchlab.analysis.error_rates.resampling import (
     MOST_CHANGE_PCT,
+    NoiseModel,
     SimulatedRates,
+    noise_of,
     outcome,
     power,
     share_ci95,
 )
-from benchlab.analysis.error_rates.resampling import NoiseModel, noise_of
 from benchlab.analysis.verdict import estimates
 from benchlab.analysis.verdict.compare import judge
 from benchlab.analysis.verdict.estimates import Calibration

@@ -11,20 +11,17 @@ from typing import get_args
 from benchlab.analysis.error_rates.deployments import (
     MOST_DEPLOYMENTS,
     ROUNDS,
+    Cell,
     Noise,
+    RoundVariance,
     assumed,
     detectable_pct,
-    settings,
-)
-from benchlab.analysis.error_rates.rates import MOST_CHANGE_PCT
-from benchlab.analysis.error_rates.resampling import NoiseModel, noise_of
-from benchlab.analysis.error_rates.sensitivity import (
-    Cell,
-    RoundVariance,
     explained,
     lengths,
     long_run_variance,
+    settings,
 )
+from benchlab.analysis.error_rates.resampling import MOST_CHANGE_PCT, NoiseModel, noise_of
 from benchlab.analysis.verdict.aa_campaigns import is_alike
 from benchlab.analysis.verdict.estimates import calibrate
 from benchlab.analysis.verdict.usable_trials import usable_trials

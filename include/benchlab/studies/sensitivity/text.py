@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from benchlab.analysis.error_rates.rates import POWER
+from benchlab.analysis.error_rates.resampling import POWER
 from benchlab.charts import picture
 from benchlab.charts.charts import path
 from benchlab.charts.picture import SERIES, Picture, Scale
