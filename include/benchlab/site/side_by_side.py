@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchlab.analysis.gates.columns import CLOCKS
-from benchlab.analysis.gates.variables import differences
 from benchlab.charts.picture import Picture
 from benchlab.language.names import plain, title_of
 from benchlab.language.numbers import MISSING
-from benchlab.plan.report_type import SIDES, Side
+from benchlab.plan.report_type import SIDES
 from benchlab.report import charts
 from benchlab.report.model.report import Report, build
 from benchlab.report.sentences import answer, wording
@@ -48,15 +47,6 @@ class Difference:
     name: str
     first: str
     second: str
-
-
-@dataclass(frozen=True)
-class SideVariables:
-    """The effective variables of one side that the two campaigns have with other values."""
-
-    side: Side
-    known: bool
-    changed: tuple[Difference, ...]
 
 
 def side_by_side(site: Site, first: str | None = None, second: str | None = None) -> Page:
@@ -97,7 +87,6 @@ def _compared(reports: Sequence[Report]) -> dict[str, Any]:
         "same_pair": first.plan.sides == second.plan.sides,
         "plans": _differences(*(_measured(report) for report in reports)),
         "environments": _differences(*(_environment(report) for report in reports)),
-        "variables": [_variables(reports, side) for side in SIDES],
     }
 
 
@@ -157,19 +146,3 @@ def _differences(first: Mapping[str, str], second: Mapping[str, str]) -> list[Di
         for name in dict.fromkeys((*first, *second))
         if first.get(name) != second.get(name)
     ]
-
-
-def _variables(reports: Sequence[Report], side: Side) -> SideVariables:
-    """What a side's servers had with another value; as two sides of one campaign are compared."""
-    found = [report.campaign.facts.get(side) for report in reports]
-    if None in found:
-        return SideVariables(side, False, ())
-    facts = {place: one for place, one in zip(SIDES, found, strict=True) if one is not None}
-    sides = {place: report.plan.sides[side] for place, report in zip(SIDES, reports, strict=True)}
-    compared = differences(facts, sides)
-    changes = (*compared.declared, *compared.changed)
-    return SideVariables(
-        side,
-        compared.known,
-        tuple(Difference(plain(c.name), plain(c.baseline), plain(c.candidate)) for c in changes),
-    )

@@ -979,7 +979,6 @@ site-changes-beside = Changes, each against its own baseline
 site-overlap = Two intervals that do not overlap show that the changes differ. Intervals that overlap do not show that they are the same.
 site-differ-plan = What differs in the plans
 site-differ-environment = What differs in hosts and programs
-site-differ-variables = What differs in the servers' effective settings
 site-differ-nothing = Nothing.
 
 ## Site: history

@@ -903,7 +903,6 @@ site-changes-beside = 各自相对于自身基线的变化
 site-overlap = 两个区间不重叠，说明变化不同；区间重叠并不说明变化相同。
 site-differ-plan = 计划的差异
 site-differ-environment = 主机与程序的差异
-site-differ-variables = 服务器生效设置的差异
 site-differ-nothing = 无。
 
 ## 网站：历史

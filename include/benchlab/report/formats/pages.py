@@ -215,10 +215,11 @@ def note(report: Report, room: int) -> str:
 
 
 @cache
-def style() -> Markup:
-    """The style sheet of a page that has all of it: charts, and what all pages have in common."""
-    own = resources.files("benchlab.report.formats").joinpath("page.css").read_text("utf-8")
-    return picture.style() + Markup(own)
+def style(*more: str) -> Markup:
+    """The style sheet of a page: charts, what all pages have in common, and ``more`` sheets."""
+    folder = resources.files("benchlab.report.formats")
+    own = (folder.joinpath(f"{name}.css").read_text("utf-8") for name in ("page", *more))
+    return picture.style() + Markup("".join(own))
 
 
 @cache
