@@ -26,7 +26,7 @@ from benchlab.language import Message, Said
 from benchlab.plan.order import PlannedTrial
 from benchlab.results.records import TrialResult
 from benchlab.targets import haproxy
-from benchlab.targets.direct import Direct
+from benchlab.targets.haproxy import Direct
 from benchlab.workloads.client import Session, program_of
 from benchlab.workloads.output import client_reasons, samples_of, series_csv
 

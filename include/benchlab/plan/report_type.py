@@ -32,8 +32,7 @@ from benchlab.plan.fields.budget import Budget
 from benchlab.plan.fields.client import Client
 from benchlab.plan.fields.dataset import AnyDataset
 from benchlab.plan.fields.engines import Components, EngineSpec, SideSpec
-from benchlab.plan.fields.load_balancer import HAProxySettings, LoadBalancer
-from benchlab.plan.fields.ports import Ports
+from benchlab.plan.fields.load_balancer import HAProxySettings, LoadBalancer, Ports
 from benchlab.plan.fields.publish import FILES, Destination
 from benchlab.plan.fields.published import Published
 from benchlab.plan.fields.schedule import Schedule

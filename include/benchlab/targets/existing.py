@@ -28,8 +28,8 @@ from benchlab.hosts.server_login import ServerLogin, Tls
 from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.report_type import SIDES, ReportSpec, Side
 from benchlab.targets import fleet_files, local, owned_hosts
-from benchlab.targets.direct import Direct
 from benchlab.targets.fleet import FleetTarget
+from benchlab.targets.haproxy import Direct
 from benchlab.targets.lent_client import LentClient, visited
 from benchlab.targets.target import Balancer, Say, Taken
 from benchlab.targets.this_machine import SCHEMA_FILE, OnThisMachine

@@ -1,4 +1,4 @@
-"""HAProxy in front of one side's servers: its configuration, its job, its statistics.
+"""HAProxy in front of one side's servers: its configuration, its job, its statistics; or none.
 
 The configuration has ``nbthread`` instead of the published ``nbproc``, which HAProxy refuses since
 2.5. A server counts as ready only after a successful health check: HAProxy calls an unchecked
@@ -221,3 +221,33 @@ def parse_statistics(page: str) -> list[Backend]:
         for row in rows
         if row["pxname"] == "sql" and row["svname"] not in ("FRONTEND", "BACKEND")
     ]
+
+
+@dataclass(frozen=True)
+class Direct:
+    """No load balancer, so that a trial is the same steps: the client connects to a side's only
+    server, whose own readiness is waited for by its engine.
+
+    Attributes:
+        host, entry_port: where the server listens.
+    """
+
+    host: str
+    entry_port: int
+
+    def beside(self) -> Direct:
+        """The same: each side's server has its own address where both are loaded at once."""
+        return self
+
+    def configure(self) -> None:
+        """Nothing is to be configured."""
+
+    def start(self) -> None:
+        """Nothing is to be started."""
+
+    def stop(self) -> None:
+        """Nothing is to be stopped."""
+
+    def statistics(self) -> Sequence[Backend]:
+        """No backends, so that gates on them are not evaluated."""
+        return ()

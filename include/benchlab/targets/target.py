@@ -23,8 +23,7 @@ from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.spending import Spending
 from benchlab.targets.dataset_snapshots import KeptDatasets
-from benchlab.targets.direct import Direct
-from benchlab.targets.haproxy import HAProxy
+from benchlab.targets.haproxy import Direct, HAProxy
 from benchlab.workloads.client import Endpoint
 
 Say = Callable[[str], None]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, cast
@@ -18,21 +19,23 @@ from benchlab import targets
 from benchlab.engines.given import DeniedError, NotYetError
 from benchlab.errors import CommandError, TargetError, noting
 from benchlab.home import Home
+from benchlab.hosts.access import Access
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.server_login import ServerLogin
 from benchlab.language import Said, message
 from benchlab.plan.capabilities import Capabilities
+from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.spending import Spending
-from benchlab.plan.topology import CloudTopology
-from benchlab.targets import existing, fleet_files
+from benchlab.plan.topology import CloudTopology, Ec2Topology, Topology
+from benchlab.targets import existing, fleet_files, rented
 from benchlab.targets.cloud import api as calls
 from benchlab.targets.cloud import clusters, lease_file
 from benchlab.targets.cloud.api import Api
 from benchlab.targets.cloud.clusters import Cluster
 from benchlab.targets.cloud.lease_file import LeaseFile
-from benchlab.targets.cloud.rented_client import RentedClient
-from benchlab.targets.ec2 import rental_file
+from benchlab.targets.ec2 import reach, rental_file
+from benchlab.targets.ec2.caller import Caller
 from benchlab.targets.ec2.rental_file import RentalFile
 from benchlab.targets.target import OnTopology, Say, Taken
 
@@ -285,3 +288,41 @@ def _all_of(api: Api, lease: LeaseFile) -> list[Cluster]:
 def _resolves(executor: Executor, host: str) -> bool:
     """Whether the client's host finds an address of that name, which may be known there alone."""
     return executor.run(["getent", "ahosts", host], check=False).exit_code == 0
+
+
+class RentedClient(rented.Target):
+    """One host, rented as a fleet is; what it costs is in the price of the cluster's lease.
+
+    Example:
+        ``RentedClient(home, "c1", plan, spec, Access()).provision(print)`` rents it, or finds it.
+    """
+
+    def __init__(
+        self, home: Home, campaign: str, plan: Plan, spec: ReportSpec, access: Access
+    ) -> None:
+        alone = tuple(host for host in plan.hosts if host.role == "client")
+        super().__init__(home, campaign, replace(plan, hosts=alone), spec, access)
+
+    @cached_property
+    def named_topology(self) -> Topology:
+        topology = cast(CloudTopology, targets.load_topology(self.home, self.spec))
+        return cast(Ec2Topology, topology.fleet)
+
+    def facts(self) -> dict[str, str]:
+        """What the host is, in which zone, and its tools, for the report."""
+        found = self.environment()
+        return {name: found[name] for name in ("client_hosts", "sysbench", "zone")}
+
+    def _new_rental(self, caller: Caller) -> RentalFile:
+        if (lease := lease_file.read(self.state)) is None:
+            raise TargetError(f"campaign {self.campaign} has no cluster: it was given back")
+        return RentalFile(
+            region=self._topology.region,
+            created_at=caller.now,
+            lifetime_minutes=lease.rental.lifetime_minutes,
+            account=caller.account,
+            topology=reach.decided(self.access, self._topology),
+        )
+
+    def _usd_per_minute(self, choice: Any) -> float:
+        return 0.0

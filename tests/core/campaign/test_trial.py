@@ -25,8 +25,7 @@ from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.report import gate_files
 from benchlab.results import ended_servers
-from benchlab.targets.direct import Direct
-from benchlab.targets.haproxy import Backend
+from benchlab.targets.haproxy import Backend, Direct
 from benchlab.workloads import sysbench, workload_of
 from tests.builders import campaigns, plans
 from tests.builders.fakes import FakeDeployment, FakeEngine, FakeExecutor

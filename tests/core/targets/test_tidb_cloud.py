@@ -25,10 +25,9 @@ from benchlab.targets import fleet_files, give_back
 from benchlab.targets.cloud import api as calls
 from benchlab.targets.cloud import clusters, lease_file, reaper
 from benchlab.targets.cloud.api import Api, Limits, login_of
-from benchlab.targets.cloud.rented_client import RentedClient
 from benchlab.targets.ec2.reaper import ReaperError
 from benchlab.targets.target import Taken
-from benchlab.targets.tidb_cloud import Target
+from benchlab.targets.tidb_cloud import RentedClient, Target
 from tests.builders import plans
 from tests.builders import tidb_cloud as fake
 from tests.builders.tidb_cloud import FakeCloud

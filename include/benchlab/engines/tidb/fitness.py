@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from benchlab.engines.tidb import login
 from benchlab.errors import EngineError
 from benchlab.hosts.executor import Executor
 from benchlab.plan import versions
@@ -33,7 +32,7 @@ def fault(
     executor: Executor, user: str, stores: Sequence[SideSpec], *, restores: bool
 ) -> str | None:
     """Why a host cannot have servers; see :meth:`BaseCluster.host_fault`."""
-    if why := login.misplaced(executor, user):
+    if why := misplaced(executor, user):
         return why
     needed = max(map(open_files, stores), default=0)
     if needed and (found := _files_of_service(executor)) < needed:
@@ -77,3 +76,49 @@ def _files_of_service(executor: Executor) -> int:
     if not found.isdigit():
         raise EngineError(f"how many files a service can open is not said by /proc/1: {found!r}")
     return int(found)
+
+
+# Prints TiUP's file, then those that sshd reads; nothing where both agree or sshd cannot be asked.
+# TiUP makes ~/.ssh itself.
+_COMPARE = r"""
+account=$(id -un)
+absolute() { case $1 in /*) echo "$1" ;; "~"/*) echo "$HOME${1#\~}" ;; *) echo "$HOME/$1" ;; esac; }
+word=$(sudo -n grep -Ev '^\s*#|^\s*$' /etc/ssh/sshd_config |
+    awk '/AuthorizedKeysFile/ && NF >= 2 { gsub(/"/, "", $2); print $2; exit }')
+tiup=$(absolute "${word:-.ssh/authorized_keys}")
+effective=$(sudo -n /usr/sbin/sshd -T -C "user=$account,host=localhost,addr=127.0.0.1" 2>/dev/null |
+    sed -n 's/^authorizedkeysfile //p')
+[ -n "$effective" ] || exit 0
+read=
+for file in $effective; do
+    read="$read $(absolute "$(echo "$file" | sed "s|%u|$account|g; s|%h|$HOME|g; s|%%|%|g")")"
+done
+case " $read " in *" $tiup "*)
+    [ "${tiup%/*}" = "$HOME/.ssh" ] || [ -w "$tiup" ] || [ -w "${tiup%/*}" -a ! -e "$tiup" ] ||
+        { echo "$tiup"; echo "$read"; } ;;
+*) echo "$tiup"; echo "$read" ;;
+esac
+"""
+
+
+def misplaced(executor: Executor, user: str) -> str | None:
+    """Why TiUP's key would not be found on a host, as a sentence; None where it would.
+
+    TiUP lets itself in by a key that it makes for each cluster. It puts it into the first word
+    after `AuthorizedKeysFile` in `/etc/ssh/sshd_config`, or into `~/.ssh/authorized_keys`, writing
+    as the account: `%u` and `%h` stay as they are, and included files are not read. (TiUP 1.16:
+    `FindSSHAuthorizedKeysFile` in `pkg/cluster/executor/executor.go`, `EnvInit` in
+    `pkg/cluster/task/env_init.go`.)
+
+    Example:
+        ``misplaced(executor, "admin")`` is None with Debian's own `sshd_config`.
+    """
+    lines = executor.run(["sh", "-c", _COMPARE]).stdout.splitlines()
+    if not lines:
+        return None
+    tiup, read = lines[0], ", ".join(lines[-1].split())
+    return (
+        f"TiUP would put its key into {tiup}, while sshd reads {read}, or {user} may not write it: "
+        "TiUP takes the first word after AuthorizedKeysFile in /etc/ssh/sshd_config as it stands. "
+        "Make that word `.ssh/authorized_keys`, and let what you have there follow it"
+    )

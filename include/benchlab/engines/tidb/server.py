@@ -24,7 +24,7 @@ from typing import IO, cast
 
 from benchlab.engines.database import is_version
 from benchlab.engines.server import Availability, BaseEngine
-from benchlab.engines.tidb import mirror, nightly, rules
+from benchlab.engines.tidb import mirror, rules
 from benchlab.engines.tidb.cluster import Cluster
 from benchlab.engines.tidb.mirror import Mirror
 from benchlab.engines.tidb.tidb import TiDB
@@ -155,7 +155,7 @@ class Engine(TiDB, BaseEngine):
         # A fleet's hosts are x86-64, whatever this machine is.
         arch = "arm64" if not on_fleet and platform.machine() == "aarch64" else "amd64"
         components = cls.components if on_fleet else cls.components[:1]
-        return nightly.ask(tiup, _tiup_home(), components, f"linux/{arch}")
+        return mirror.nightly(tiup, _tiup_home(), components, f"linux/{arch}")
 
     @classmethod
     def check_build(cls, component: str, source: Path) -> None:

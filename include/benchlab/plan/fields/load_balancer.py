@@ -1,4 +1,4 @@
-"""The load balancer: HAProxy with its settings, or none.
+"""The load balancer, HAProxy with its settings or none; and the ports on which things listen.
 
 Only what HAProxy 2.6 accepts can be written: ``nbproc`` and ``bind-process`` are gone since 2.5.
 It always listens on loopback at ``ports.entry``, and gives each server a connection in turn
@@ -8,8 +8,9 @@ user, group or chroot.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
+import pydantic
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
 from benchlab.plan.documents import BALANCER_KINDS, Frozen
@@ -88,3 +89,27 @@ LoadBalancer = Annotated[
     | Annotated[HAProxySettings, Tag(BALANCER_KINDS[1])],
     Discriminator(lambda raw: BALANCER_KINDS[not isinstance(raw, str)]),
 ]
+
+
+Port = Annotated[int, Field(ge=1024, le=65535)]
+
+
+class Ports(Frozen):
+    """Where things listen: the load balancer, and the servers of a ``local`` target.
+
+    ``entry`` is the load balancer's port, the only one the client is given; ``stats`` serves its
+    statistics. On one machine the server of the side that runs has ``server``, and ``status`` is
+    TiDB's HTTP status; all listen on loopback.
+    """
+
+    entry: Port = 13390
+    stats: Port = 13391
+    server: Port = 13410
+    status: Port = 13430
+
+    @pydantic.model_validator(mode="after")
+    def _distinct(self) -> Self:
+        used = list(self.model_dump().values())
+        if len(set(used)) != len(used):
+            raise ValueError("each port must be another one")
+        return self

@@ -24,8 +24,7 @@ from benchlab.errors import TargetError
 from benchlab.hosts import server_login
 from benchlab.hosts.access import Access
 from benchlab.hosts.server_login import ServerLogin
-from benchlab.targets.ec2 import clock
-from benchlab.targets.ec2.calls import doubling
+from benchlab.targets.ec2.calls import doubling, moment
 
 if TYPE_CHECKING:
     import httpx
@@ -135,7 +134,7 @@ class Api:
         return datetime.now(UTC) + (self._behind or timedelta())
 
     def _note_time(self, answer: httpx.Response) -> None:
-        if (there := clock.moment(answer.headers.get("Date", ""))) is not None:
+        if (there := moment(answer.headers.get("Date", ""))) is not None:
             self._behind = there - datetime.now(UTC)
 
     def get(self, path: str, **query: Any) -> dict[str, Any]:

@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 
 from benchlab.errors import TargetError
 from benchlab.hosts.access import Access
-from benchlab.targets.ec2 import clock
-from benchlab.targets.ec2.calls import call
+from benchlab.targets.ec2.calls import call, clock_fault, time_of
 
 
 @dataclass(frozen=True)
@@ -35,9 +34,9 @@ def identify(access: Access, region: str) -> Caller:
         AwsError: the credentials are refused or missing, or AWS cannot be reached.
     """
     answer = call(access.aws("sts", region), "get_caller_identity")
-    at_aws = clock.time_of(answer)
+    at_aws = time_of(answer)
     now = at_aws or datetime.now(UTC).replace(microsecond=0)
-    return Caller(str(answer["Account"]), str(answer["Arn"]), now, clock.difference(at_aws))
+    return Caller(str(answer["Account"]), str(answer["Arn"]), now, clock_fault(at_aws))
 
 
 def time_at(access: Access, region: str) -> datetime:

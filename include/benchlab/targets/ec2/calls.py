@@ -9,10 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
 from benchlab.errors import TargetError
-from benchlab.targets.ec2 import clock
 
 Answer = TypeVar("Answer")
 
@@ -121,7 +122,7 @@ def call(client: Any, operation: str, **arguments: Any) -> dict[str, Any]:
             said += f"; {listed} lists the permissions that are needed"
         elif code in ADVICE:
             said += f"; {ADVICE[code]}"
-        if apart := clock.difference(clock.time_of(error.response)):
+        if apart := clock_fault(time_of(error.response)):
             said += f"; {apart}"  # AWS refuses such requests by many a code
         raise AwsError(operation, region, code, said) from error
     except BotoCoreError as error:
@@ -231,3 +232,39 @@ def filters(**values: str | list[str]) -> list[dict[str, Any]]:
 def tag_filters(values: Mapping[str, str]) -> list[dict[str, Any]]:
     """Filters for resources that carry all these tags."""
     return [{"Name": f"tag:{key}", "Values": [value]} for key, value in values.items()]
+
+
+# A difference of clocks that is worth a word. AWS refuses requests that were signed more than 15
+# minutes from its own time (RequestExpired; Amazon EC2 API Reference, "Common errors").
+TOLERATED = timedelta(minutes=3)
+
+
+def time_of(answer: Mapping[str, Any]) -> datetime | None:
+    """The moment at which AWS gave an answer, as boto3 returns it; None without a readable date.
+
+    Example:
+        ``time_of(client.describe_regions())``
+    """
+    return moment(answer.get("ResponseMetadata", {}).get("HTTPHeaders", {}).get("date", ""))
+
+
+def moment(date: str) -> datetime | None:
+    """The moment that a header ``Date`` names; None: it cannot be read."""
+    try:
+        found = parsedate_to_datetime(date)
+    except ValueError:
+        return None
+    return found.astimezone(UTC) if found.tzinfo else None
+
+
+def clock_fault(at_aws: datetime | None) -> str | None:
+    """How far this machine's clock is from AWS's, for people; None: within :data:`TOLERATED`."""
+    if at_aws is None:
+        return None
+    ahead = datetime.now(UTC) - at_aws
+    if abs(ahead) <= TOLERATED:
+        return None
+    hours, minutes = divmod(round(abs(ahead).total_seconds() / 60), 60)
+    apart = f"{hours} h {minutes} min" if hours else f"{minutes} min"
+    where = "ahead of" if ahead > timedelta(0) else "behind"
+    return f"this machine's clock is {apart} {where} AWS's; set it (`timedatectl set-ntp true`)"
