@@ -424,7 +424,7 @@ def test_a_form_cannot_change_where_a_report_type_runs(
     """`approve` and `give_back` are the target's: a DAG without them must not rent a fleet."""
     changes = ["target=ec2", "topology=ec2_published", "budget={approve_above: 900, limit: 900}"]
     (said,) = planned(airflow_env, tmp_path, "sysbench_hosts", *changes)
-    assert said.startswith("AirflowFailException target: the DAG of sysbench_hosts gives back")
+    assert said.startswith("AirflowFailException target: the DAG of sysbench_hosts releases")
 
 
 def test_a_plan_above_the_hard_limit_is_refused(
