@@ -652,4 +652,4 @@ def test_a_plan_longer_than_airflow_maps_is_refused(airflow_env: dict[str, str])
     """The first task says how long the plan is, what the limit is and what to change."""
     said = run_python(LONG_PLAN, airflow_env, AIRFLOW__CORE__MAX_MAP_LENGTH="47").splitlines()[-1]
     assert said.startswith("AirflowFailException the plan has 48 trials, Airflow maps at most 47")
-    assert "take fewer rounds" in said
+    assert "use fewer rounds" in said

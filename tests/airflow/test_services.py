@@ -341,7 +341,7 @@ def test_what_is_no_port_is_refused(port: str, capsys: pytest.CaptureFixture[str
     """A wrong PORT is named before anything starts."""
     with pytest.raises(SystemExit):
         services.main(["up", f"--port={port}"])
-    assert f"{port!r} is no port" in capsys.readouterr().err
+    assert f"{port!r} is not a port" in capsys.readouterr().err
 
 
 def test_a_task_imports_nothing_of_benchlab_again(airflow_env: dict[str, str]) -> None:

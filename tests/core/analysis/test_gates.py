@@ -42,13 +42,18 @@ GOOD = {
     "sysbench_deadlocks_ignored": (None, None),
     "sysbench_noreport_events": (None, None),
     "sysbench_percentile0": (None, None),
+    "sysbench_percentile_zero_arm64": (4, 5),
+    "sysbench_prepare_then_run": (4, 5),
+    "sysbench_report_default_hook": (None, None),
     "tidb_v6.5.0_read_write_t4": (4, None),
 }
 BROKEN = (
+    "sysbench_0_5",
     "sysbench_err_access_denied",
     "sysbench_err_haproxy_backend_down",
     "sysbench_err_unknown_db",
     "sysbench_forced_shutdown",
+    "sysbench_kubectl_timestamps",
     "sysbench_killed_after_checkpoint",
     "sysbench_killed_ignore_list",
     "sysbench_killed_midrun",

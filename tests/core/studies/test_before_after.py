@@ -24,6 +24,7 @@ _NOT_MEASURED = {
         "threshold_pct",
         "repeat_limit",
         "seed",
+        "offered_connections",
         "ports",
         "languages",
         "publish",
