@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from benchlab.analysis.verdict.usable_trials import Exclusion
 from benchlab.language import Language
@@ -17,7 +16,7 @@ from benchlab.results.listing import Chosen
 from benchlab.results.records import Campaign, TrialFigures, TrialKey, TrialResult
 from benchlab.site import files
 from benchlab.site.at_work import at_work
-from benchlab.site.page import Page, Site
+from benchlab.site.page import Page, Row, Site
 from benchlab.site.trial import campaign_of, language_of, titled
 
 # So many other campaigns of the report type are offered to be put beside it.
@@ -26,25 +25,6 @@ _MOST_OTHERS = 50
 _FIRST = (
     *("report.html", "report.md", "evidence.zip", "comparison.csv", "trials.csv", "report.json"),
 )
-
-
-@dataclass(frozen=True)
-class TrialRow:
-    """One measurement of a trial in a list.
-
-    Attributes:
-        number: its place in the plan, from 1.
-        attempt: None where it is not measured.
-        reasons: why its figures are not used; empty where they are, or it is not measured.
-    """
-
-    id: str
-    number: int
-    name: str
-    attempt: int | None
-    throughput: str
-    latency: str
-    reasons: tuple[str, ...]
 
 
 def place_of(campaign: str) -> str:
@@ -73,7 +53,7 @@ def campaign(site: Site, campaign: str) -> Page:
     values |= {
         **_of_report(report),
         "trials": trials,
-        "rejected": [row for row in trials if row.reasons],
+        "rejected": [row for row in trials if row["reasons"]],
         "has_results": any(section.rounds_used for section in report.sections),
         **_live(site, record),
     }
@@ -117,7 +97,7 @@ def _live(site: Site, record: Campaign) -> Mapping[str, object]:
     return {"work": work, "measured_now": next(now, None), "so_far": _so_far(site, record)}
 
 
-def _so_far(site: Site, record: Campaign) -> list[TrialRow]:
+def _so_far(site: Site, record: Campaign) -> list[Row]:
     """The trials as they were measured, the latest first."""
     wanted = {record.plan.throughput.name, record.plan.latency.name}
     found = site.store.figures(record.id, wanted)
@@ -142,7 +122,7 @@ def _measured(
     results: Iterable[TrialResult],
     excluded: Iterable[Exclusion],
     language: Language,
-) -> list[TrialRow]:
+) -> list[Row]:
     """Every planned trial in the order of the plan, with each of its measurements."""
     why = {(one.trial, one.attempt): language.texts(one.reasons) for one in excluded}
     by_trial: dict[str, list[TrialResult]] = {}
@@ -166,18 +146,18 @@ def _row(
     figures: TrialFigures | None,
     reasons: Sequence[str],
     language: Language,
-) -> TrialRow:
+) -> Row:
     plan, numbers = record.plan, Numbers(language)
     values = figures.values if figures else {}
-    return TrialRow(
-        id=planned.id,
-        number=planned.index + 1,
-        name=titled(planned, language),
-        attempt=key[1] if key else None,
-        throughput=numbers.rate(values.get(plan.throughput.name), 1),
-        latency=numbers.milliseconds(values.get(plan.latency.name)),
-        reasons=tuple(map(plain, reasons)),
-    )
+    return {
+        "id": planned.id,
+        "number": planned.index + 1,
+        "name": titled(planned, language),
+        "attempt": key[1] if key else None,
+        "throughput": numbers.rate(values.get(plan.throughput.name), 1),
+        "latency": numbers.milliseconds(values.get(plan.latency.name)),
+        "reasons": tuple(map(plain, reasons)),
+    }
 
 
 def _downloads(site: Site, campaign: str) -> dict[str, list[files.FileOnSite]]:

@@ -10,10 +10,9 @@ from typing import Any, TypeVar, get_args
 from benchlab.analysis.verdict.decision import Verdict
 from benchlab.language.numbers import Numbers
 from benchlab.report.sentences import answer
-from benchlab.report.sentences.answer import Counted
 from benchlab.results.listing import Chosen, Order
 from benchlab.results.records import CampaignSummary
-from benchlab.site.page import Page, Site
+from benchlab.site.page import Page, Row, Site
 
 PLACE = "campaigns/"
 STATES = ("running", "complete", "failed")
@@ -138,16 +137,6 @@ def _page(text: str) -> int:
     return page
 
 
-@dataclass(frozen=True)
-class CampaignRow:
-    """One campaign of the list."""
-
-    campaign: CampaignSummary
-    took: str
-    throughput: list[Counted]
-    latency: list[Counted]
-
-
 def campaigns(site: Site, asked: Filter) -> Page:
     """One page of the list."""
     length = _LENGTH_AS_FILE if site.as_files else _LENGTH
@@ -191,10 +180,10 @@ def _column(order: str) -> Order:
     return next(column for column in get_args(Order) if column == order.removeprefix("-"))
 
 
-def _row(site: Site, one: CampaignSummary) -> CampaignRow:
-    return CampaignRow(
-        campaign=one,
-        took=Numbers(site.language).duration(one.took),
-        throughput=answer.counted(one, answer.throughput(one), site.language),
-        latency=answer.counted(one, answer.latency(one), site.language),
-    )
+def _row(site: Site, one: CampaignSummary) -> Row:
+    return {
+        "campaign": one,
+        "took": Numbers(site.language).duration(one.took),
+        "throughput": answer.counted(one, answer.throughput(one), site.language),
+        "latency": answer.counted(one, answer.latency(one), site.language),
+    }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import cached_property
 
 from markupsafe import Markup
@@ -21,13 +21,12 @@ from benchlab.published.store import PublishedReports
 from benchlab.results.listing import Chosen
 from benchlab.results.records import LookedInto, ReportSummary
 from benchlab.site.overview import (
-    Change,
     OpenRegression,
     of_workload,
     open_regressions,
     shown_change,
 )
-from benchlab.site.page import NoSuchPage, Page, Site
+from benchlab.site.page import NoSuchPage, Page, Row, Site
 from benchlab.studies.long_view.chart import levels
 from benchlab.studies.long_view.news import Found, sentence
 from benchlab.studies.long_view.text import differences
@@ -63,7 +62,7 @@ def workloads(site: Site) -> Page:
         if site.shows(one.report) and one.decided
     }
     reports, faults = PublishedReports(site.store).all()
-    there = {row.workload for rows in measured.values() for row in rows}
+    there = {row["workload"] for rows in measured.values() for row in rows}
     published = {workload.name for report in reports for workload in report.workloads} - there
     values = {
         "measured": measured,
@@ -78,33 +77,17 @@ def workloads(site: Site) -> Page:
     return Page(_PART, _PART, title, "workloads.html.j2", values)
 
 
-@dataclass(frozen=True)
-class WorkloadRow:
-    """A workload of a report type in the list.
-
-    Attributes:
-        newest: what its newest campaign found of its throughput.
-        regression: its newest that nobody has looked into; None where there is none.
-        campaigns: how many compared two versions to the end; a chain may leave some of them out.
-    """
-
-    workload: str
-    newest: Change
-    regression: OpenRegression | None
-    campaigns: int
-
-
 def _row(
     site: Site, one: ReportSummary, workload: str, regressions: Sequence[OpenRegression]
-) -> WorkloadRow:
+) -> Row:
     ended = Chosen(one.report, workload=workload, state="complete", measures_noise=False)
     throughput, _ = of_workload(one.decided[workload], workload)
-    return WorkloadRow(
-        workload=workload,
-        newest=shown_change(throughput, Numbers(site.language), None),
-        regression=_newest(regressions, one.report, workload),
-        campaigns=site.store.listing.count(ended),
-    )
+    return {
+        "workload": workload,
+        "newest": shown_change(throughput, Numbers(site.language), None),
+        "regression": _newest(regressions, one.report, workload),
+        "campaigns": site.store.listing.count(ended),
+    }
 
 
 def _newest(
@@ -248,18 +231,18 @@ class ChainOnPage:
         }
 
     @property
-    def changes(self) -> list[ChangeRow]:
+    def changes(self) -> list[Row]:
         """Its change points, the latest first."""
         return [
-            ChangeRow(
-                campaign=found.campaign,
-                before=found.before,
-                candidate=plain(found.candidate),
-                previous=plain(found.previous),
-                is_better=found.change > 0,
-                looked=self.looked.get((found.campaign, self.workload)),
+            {
+                "campaign": found.campaign,
+                "before": found.before,
+                "candidate": plain(found.candidate),
+                "previous": plain(found.previous),
+                "is_better": found.change > 0,
+                "looked": self.looked.get((found.campaign, self.workload)),
                 **self._sized(found.change, found.ci95),
-            )
+            }
             for found in reversed(self.view.changes)
         ]
 
@@ -294,61 +277,31 @@ class ChainOnPage:
         return say("site-noise", campaigns=len(found.figures), sd=sd)
 
     @cached_property
-    def rows(self) -> list[LinkRow]:
+    def rows(self) -> list[Row]:
         """Its campaigns, the latest first."""
         return [self._row(link) for link in reversed(self.view.links)]
 
-    def _row(self, link: Link) -> LinkRow:
+    def _row(self, link: Link) -> Row:
         ratio, threshold = link.point.ratio, self.view.threshold_pct
         level = link.level_ci95 and percents(link.level_ci95)
-        return LinkRow(
-            campaign=ratio.campaign,
-            at=ratio.at,
-            baseline=plain(ratio.baseline),
-            candidate=plain(ratio.candidate),
-            change=self.numbers.estimate(percent(ratio.log_ratio), threshold, link.ci95_pct),
-            interval=self.numbers.interval(link.ci95_pct, threshold),
-            level=self.numbers.estimate(percent(link.point.level), threshold, level),
-            level_interval=self.numbers.interval(level, threshold),
-            bridged_from=plain(link.point.bridged_from or ""),
-            is_outlier=ratio.campaign in self.view.outliers,
-        )
+        return {
+            "campaign": ratio.campaign,
+            "at": ratio.at,
+            "baseline": plain(ratio.baseline),
+            "candidate": plain(ratio.candidate),
+            "change": self.numbers.estimate(percent(ratio.log_ratio), threshold, link.ci95_pct),
+            "interval": self.numbers.interval(link.ci95_pct, threshold),
+            "level": self.numbers.estimate(percent(link.point.level), threshold, level),
+            "level_interval": self.numbers.interval(level, threshold),
+            "bridged_from": plain(link.point.bridged_from or ""),
+            "is_outlier": ratio.campaign in self.view.outliers,
+        }
 
     def picture(self, to: Callable[[str], str]) -> Markup:
         """The levels over time; ``to``: the address of a place of the site."""
         said = self.language.say("site-level-chart", first=self.view.first_baseline)
         drawn = levels(self.view, self.language, lambda campaign: to(f"campaigns/{campaign}/"))
         return drawn.inline(said)
-
-
-@dataclass(frozen=True)
-class ChangeRow:
-    """A change point as the page shows it; ``looked``: who has looked into it, if anybody."""
-
-    campaign: str
-    before: str
-    candidate: str
-    previous: str
-    change: str
-    interval: str
-    is_better: bool
-    looked: LookedInto | None
-
-
-@dataclass(frozen=True)
-class LinkRow:
-    """One campaign of a chain; ``bridged_from`` is empty where its baseline was measured."""
-
-    campaign: str
-    at: datetime
-    baseline: str
-    candidate: str
-    change: str
-    interval: str
-    level: str
-    level_interval: str
-    bridged_from: str
-    is_outlier: bool
 
 
 @dataclass(frozen=True)

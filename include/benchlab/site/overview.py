@@ -22,7 +22,7 @@ from benchlab.report.sentences import answer
 from benchlab.results.listing import Chosen
 from benchlab.results.records import SPENT, CampaignSummary, ReportSummary, StoredVerdict
 from benchlab.site.at_work import all_at_work
-from benchlab.site.page import Page, Site
+from benchlab.site.page import Page, Row, Site
 from benchlab.targets.ec2 import rental_file
 
 # What is asked again while a page is open, beside the overview.
@@ -49,14 +49,14 @@ def overview(site: Site) -> Page:
     values = {
         "verdicts": {one.report: _verdicts(site, one) for one in known if one.decided},
         "rows": [
-            ReportRow(
-                report=name,
-                measured=by_name.get(name),
-                next_run=upcoming.get(name),
-                calibration=calibration(site, name),
-                cost=costs[month, name],
-                cost_before=costs[before, name],
-            )
+            {
+                "report": name,
+                "measured": by_name.get(name),
+                "next_run": upcoming.get(name),
+                "calibration": calibration(site, name),
+                "cost": costs[month, name],
+                "cost_before": costs[before, name],
+            }
             for name in names
         ],
         "regressions": open_regressions(site),
@@ -103,16 +103,6 @@ class Change:
 
 
 @dataclass(frozen=True)
-class VerdictRow:
-    """The newest verdicts on one workload of a report type."""
-
-    workload: str
-    campaign: CampaignSummary
-    throughput: Change
-    latency: Change | None
-
-
-@dataclass(frozen=True)
 class Verdicts:
     """The newest verdicts of a report type, the workloads in the order of its newest campaign.
 
@@ -120,7 +110,7 @@ class Verdicts:
         zero: where no change is in the pictures of its intervals.
     """
 
-    rows: Sequence[VerdictRow]
+    rows: Sequence[Row]
     zero: float
 
 
@@ -134,12 +124,12 @@ def _verdicts(site: Site, one: ReportSummary) -> Verdicts:
     ends = (end for found, _ in pairs.values() for end in found.ci95_pct or ())
     scale = around([0.0, *ends], *_BAR, least=2.0)
     rows = [
-        VerdictRow(
-            workload=workload,
-            campaign=one.decided[workload],
-            throughput=shown_change(found, numbers, scale),
-            latency=shown_change(latency, numbers, None) if latency else None,
-        )
+        {
+            "workload": workload,
+            "campaign": one.decided[workload],
+            "throughput": shown_change(found, numbers, scale),
+            "latency": shown_change(latency, numbers, None) if latency else None,
+        }
         for workload, (found, latency) in pairs.items()
     ]
     return Verdicts(rows, scale(0.0))
@@ -263,23 +253,6 @@ class Cost:
             self.campaigns + other.campaigns,
             self.unknown + other.unknown,
         )
-
-
-@dataclass(frozen=True)
-class ReportRow:
-    """One report type: what was measured last, and what comes next.
-
-    Attributes:
-        measured: None where it was never measured.
-        next_run: None where only people start it.
-    """
-
-    report: str
-    measured: ReportSummary | None
-    next_run: NextRun | None
-    calibration: Calibration
-    cost: Cost
-    cost_before: Cost
 
 
 def _specs(site: Site) -> tuple[list[ReportSpec], list[str]]:

@@ -66,6 +66,10 @@ class Links:
         return (path or "./") + (f"?{given}" if given else "")
 
 
+Row = Mapping[str, Any]
+"""A row of a table, as its template names what is in it."""
+
+
 class PageError(BenchlabError):
     """The site does not show or do something; its message is said in the reader's language."""
 

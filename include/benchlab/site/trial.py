@@ -20,9 +20,9 @@ from benchlab.report.model import hosts, software
 from benchlab.report.model.series import CLIENT, Series, table
 from benchlab.results import redaction
 from benchlab.results.listing import Chosen
-from benchlab.results.records import Campaign, GateResult, TrialResult
+from benchlab.results.records import Campaign, TrialResult
 from benchlab.site import files
-from benchlab.site.page import NoSuchPage, Page, Site
+from benchlab.site.page import NoSuchPage, Page, Row, Site
 
 # Metrics of a host that are never above 1 are drawn on an axis up to 100 %.
 _SHARES = {metric for metric, unit in hosts.COLUMNS if unit is None}
@@ -39,24 +39,6 @@ class Attempt:
     result: TrialResult
     reasons: tuple[str, ...]
     metrics: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class JudgedGate:
-    """A gate of the trial; ``bounds`` None: it is defined otherwise today."""
-
-    result: GateResult
-    sentence: str
-    observed: str
-    bounds: str | None
-
-
-@dataclass(frozen=True)
-class OfHost:
-    """What one host did while the client ran."""
-
-    name: str
-    chart: Picture | None
 
 
 def place_of(campaign: str, trial: str) -> str:
@@ -256,10 +238,10 @@ def _of_client(
     return _strips(metrics, seconds, language, tall=150)
 
 
-def _of_hosts(found: Mapping[Side, Series], seconds: float, language: Language) -> list[OfHost]:
+def _of_hosts(found: Mapping[Side, Series], seconds: float, language: Language) -> list[Row]:
     """Every host with the metrics that it has, those of both sides in one picture."""
     names = dict.fromkeys(host for series in found.values() for host in series)
-    made = []
+    made: list[Row] = []
     for host in names:
         metrics = []
         for metric, unit in hosts.COLUMNS:
@@ -275,7 +257,12 @@ def _of_hosts(found: Mapping[Side, Series], seconds: float, language: Language) 
             heading = language.say(f"hosts-{metric.replace('_', '-')}")
             title = f"{heading} (%)" if metric in _SHARES else heading
             metrics.append(Strip(title, lines, 100.0 if metric in _SHARES else None))
-        made.append(OfHost(plain(host), _strips(metrics, seconds, language, tall=60)))
+        made.append(
+            {
+                "name": plain(host),
+                "chart": _strips(metrics, seconds, language, tall=60),
+            }
+        )
     return made
 
 
@@ -303,15 +290,15 @@ def _figures(
     ]
 
 
-def _gates(site: Site, result: TrialResult) -> list[JudgedGate]:
+def _gates(site: Site, result: TrialResult) -> list[Row]:
     """Its gates, those that failed first."""
     order, text = ("fail", "pass", "not evaluated"), site.language.text
     return [
-        JudgedGate(
-            found,
-            plain(text(found.sentence)),
-            MISSING if found.observed is None else text(found.found),
-            text(found.bounds),
-        )
+        {
+            "result": found,
+            "sentence": plain(text(found.sentence)),
+            "observed": MISSING if found.observed is None else text(found.found),
+            "bounds": text(found.bounds),
+        }
         for found in sorted(result.gates, key=lambda gate: order.index(gate.status))
     ]
