@@ -31,7 +31,6 @@ from benchlab.studies.long_view.chart import levels
 from benchlab.studies.long_view.news import Found, sentence
 from benchlab.studies.long_view.text import differences
 from benchlab.studies.long_view.view import (
-    Between,
     ChainView,
     Link,
     LongView,
@@ -131,51 +130,35 @@ def history(site: Site, report: str, workload: str, first: str = "", second: str
         "chains": chains,
         "regression": _newest(regressions, report, workload),
         "needed": MIN_POINTS,
-        "published": [_PublishedRow(site.language, change) for change in published],
+        "published": [_published_row(site.language, change) for change in published],
         "left_out": by_reason,
-        "compared": Compared.chosen(site.language, view, first, second),
+        "compared": _compared(site.language, view, first, second),
     }
     return Page(place_of(report, workload), _PART, title, "history.html.j2", values)
 
 
-@dataclass(frozen=True)
-class Compared:
-    """A choice of two versions, and how they compare.
+def _compared(language: Language, view: LongView, first: str, second: str) -> Row:
+    """How two versions compare, by the newest chain that has both, in words; empty: nothing asked.
 
-    Attributes:
-        versions: of the chain, the oldest first; empty where there is none.
-        found: None where nothing was asked, or nothing connects the two.
-        text: the change in words, or why there is none; empty where nothing was asked.
+    With the versions that can be chosen, the oldest first.
     """
-
-    versions: tuple[str, ...]
-    first: str
-    second: str
-    found: Between | None
-    text: str
-
-    @classmethod
-    def chosen(cls, language: Language, view: LongView, first: str, second: str) -> Compared:
-        """Of the newest chain that has both versions; else of the newest one."""
-        names = [_versions(chain) for chain in view.chains]
-        asked = bool(first and second)
-        pairs = zip(view.chains, names, strict=True)
-        chain = next((c for c, known in pairs if asked and {first, second} <= set(known)), None)
-        known = _versions(chain) if chain else names[0] if names else ()
-        if not asked:
-            first, second = (known[0], known[-1]) if known else ("", "")
-            return cls(known, first, second, None, "")
-        found = between(chain, first, second) if chain else None
-        return cls(known, first, second, found, _between(language, chain, found, first, second))
+    names = [_versions(chain) for chain in view.chains]
+    asked = bool(first and second)
+    pairs = zip(view.chains, names, strict=True)
+    chain = next((c for c, known in pairs if asked and {first, second} <= set(known)), None)
+    known = _versions(chain) if chain else names[0] if names else ()
+    text = _between(language, chain, first, second) if asked else ""
+    if not asked:
+        first, second = (known[0], known[-1]) if known else ("", "")
+    return {"versions": known, "first": first, "second": second, "text": text}
 
 
 def _versions(chain: ChainView) -> tuple[str, ...]:
     return Chain(tuple(link.point for link in chain.links)).versions
 
 
-def _between(
-    language: Language, chain: ChainView | None, found: Between | None, first: str, second: str
-) -> str:
+def _between(language: Language, chain: ChainView | None, first: str, second: str) -> str:
+    found = between(chain, first, second) if chain else None
     names = {"first": plain(first), "second": plain(second)}
     if chain is None or found is None:
         return language.say("site-between-nothing", **names)
@@ -304,29 +287,19 @@ class ChainOnPage:
         return drawn.inline(said)
 
 
-@dataclass(frozen=True)
-class _PublishedRow:
-    """What a published page prints of the workload, as text."""
-
-    language: Language
-    change: PublishedChange
-
-    @property
-    def versions(self) -> str:
-        names = [self.change.candidate, *([self.change.baseline] if self.change.baseline else [])]
-        return " vs. ".join(map(plain, names))
-
-    @property
-    def cells(self) -> list[str]:
-        """Its change as recomputed, as printed, the highest throughput, and findings."""
-        numbers, change = Numbers(self.language), self.change
-        return [
+def _published_row(language: Language, change: PublishedChange) -> Row:
+    """What a published page prints of the workload: its change as recomputed and as printed, the
+    highest throughput, and how many findings there are.
+    """
+    numbers = Numbers(language)
+    versions = [change.candidate, *([change.baseline] if change.baseline else [])]
+    return {
+        "versions": " vs. ".join(map(plain, versions)),
+        "cells": [
             numbers.change(change.change_pct),
             numbers.change(change.printed_pct),
             numbers.whole(change.highest.get(change.candidate)),
             str(change.findings),
-        ]
-
-    @property
-    def pages(self) -> str:
-        return items(map(plain, self.change.reports), self.language)
+        ],
+        "pages": items(map(plain, change.reports), language),
+    }

@@ -6,7 +6,7 @@ Its figures are those that lists have. It reads no trial, so it is as fast for a
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
@@ -102,19 +102,8 @@ class Change:
     bar: tuple[float, float, float] | None
 
 
-@dataclass(frozen=True)
-class Verdicts:
-    """The newest verdicts of a report type, the workloads in the order of its newest campaign.
-
-    Attributes:
-        zero: where no change is in the pictures of its intervals.
-    """
-
-    rows: Sequence[Row]
-    zero: float
-
-
-def _verdicts(site: Site, one: ReportSummary) -> Verdicts:
+def _verdicts(site: Site, one: ReportSummary) -> Row:
+    """Of each workload, and where no change is in the pictures of their intervals."""
     numbers = Numbers(site.language)
     pairs = {
         workload: of_workload(one.decided[workload], workload)
@@ -132,7 +121,7 @@ def _verdicts(site: Site, one: ReportSummary) -> Verdicts:
         }
         for workload, (found, latency) in pairs.items()
     ]
-    return Verdicts(rows, scale(0.0))
+    return {"rows": rows, "zero": scale(0.0)}
 
 
 def of_workload(one: CampaignSummary, workload: str) -> tuple[StoredVerdict, StoredVerdict | None]:

@@ -22,7 +22,7 @@ from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.plan.resolved import Request
 from benchlab.plan.steps import PlanStep
 from benchlab.plan.versions import RULES
-from benchlab.site.page import Page, Site, stage
+from benchlab.site.page import Page, Row, Site, stage
 from benchlab.studies.sensitivity.proposals import PlanSensitivity, Proposal, plan_sensitivity
 
 PLACE = "plan/"
@@ -139,41 +139,15 @@ class Figures:
     paused: str = ""
 
 
-@dataclass(frozen=True)
-class Form:
-    """The form's fields as they are filled in.
-
-    Attributes:
-        report: the report type or published plan that it is filled in from.
-        published: the titles of the documents whose plans can be chosen, by the plan's name.
-        offered: the workloads of the report type's client.
-        own: the version of each measured side in the report type.
-    """
-
-    report: str
-    title: str
-    reports: tuple[str, ...]
-    published: Mapping[str, str]
-    text: Mapping[str, str]
-    own: Mapping[str, str]
-    workloads: tuple[str, ...]
-    offered: tuple[str, ...]
-    suggestions: tuple[str, ...]
-
-
 def _page(site: Site, asked: Asked, template: str) -> Page:
-    values = {
-        "form": _form(site, asked),
-        "figures": _figures(site, asked),
-    }
-    form = values["form"]
+    form = _form(site, asked)
     return Page(
         PLACE,
         PLACE,
         site.language.say("site-part-plan"),
         template,
-        values,
-        form=FORM_OF_ONE if isinstance(form, Form) and len(form.own) == 1 else "",
+        {"form": form, "figures": _figures(site, asked)},
+        form=FORM_OF_ONE if form and len(form["own"]) == 1 else "",
     )
 
 
@@ -197,7 +171,8 @@ def _named(offered: Mapping[str, ReportSpec], asked: Asked) -> tuple[str, Report
     return (name, offered[name]) if name in offered else next(iter(offered.items()), None)
 
 
-def _form(site: Site, asked: Asked) -> Form | None:
+def _form(site: Site, asked: Asked) -> Row | None:
+    """The form's fields as they are filled in; None where there is no report type."""
     known = _offered(site)
     if (found := _named(known, asked)) is None:
         return None
@@ -205,21 +180,21 @@ def _form(site: Site, asked: Asked) -> Form | None:
     of_client = workloads.by_name()
     text = {field: _one(asked, field) or str(getattr(spec, field)) for field in _NUMBERS}
     text["threads"] = _one(asked, "threads") or ", ".join(map(str, spec.threads))
-    return Form(
-        report=name,
-        title=spec.title,
-        reports=tuple(known_as for known_as, one in known.items() if one.report == known_as),
-        published={
+    return {
+        "report": name,
+        "title": spec.title,
+        "reports": tuple(known_as for known_as, one in known.items() if one.report == known_as),
+        "published": {
             known_as: one.published.document if one.published else one.title
             for known_as, one in known.items()
             if one.report != known_as
         },
-        text=text | {side: _one(asked, side) for side in SIDES},
-        own={side: _own(spec, side) for side in spec.measured_sides},
-        workloads=tuple(asked.get("workloads", ())) or spec.workloads,
-        offered=tuple(w for w in of_client if of_client[w] is of_client[spec.workloads[0]]),
-        suggestions=_suggestions(site, spec),
-    )
+        "text": text | {side: _one(asked, side) for side in SIDES},
+        "own": {side: _own(spec, side) for side in spec.measured_sides},
+        "workloads": tuple(asked.get("workloads", ())) or spec.workloads,
+        "offered": tuple(w for w in of_client if of_client[w] is of_client[spec.workloads[0]]),
+        "suggestions": _suggestions(site, spec),
+    }
 
 
 def _own(spec: ReportSpec, side: str) -> str:

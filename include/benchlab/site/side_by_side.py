@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from benchlab.analysis.gates.columns import CLOCKS
@@ -22,31 +21,13 @@ from benchlab.report.sentences import answer, wording
 from benchlab.results import ended_servers
 from benchlab.results.listing import Chosen
 from benchlab.results.records import PAGE, REPLACED, SPENT, STOPPED, Campaign
-from benchlab.site.page import Page, Site
+from benchlab.site.page import Page, Row, Site
 from benchlab.site.trial import campaign_of
 
 PLACE = "compare/"
 _MOST_OFFERED = 200
 # Texts of a report type that change nothing of what is measured, and where it is published.
 _NOT_MEASURED = ("title", "description", "publish", "languages", "layout", "schedule", "budget")
-
-
-@dataclass(frozen=True)
-class Row:
-    """One metric of a workload in both campaigns; None where one does not have it."""
-
-    workload: str
-    metric: str
-    lines: tuple[answer.Line | None, ...]
-
-
-@dataclass(frozen=True)
-class Difference:
-    """Something that the campaigns have with two values."""
-
-    name: str
-    first: str
-    second: str
 
 
 def side_by_side(site: Site, first: str | None = None, second: str | None = None) -> Page:
@@ -91,11 +72,13 @@ def _compared(reports: Sequence[Report]) -> dict[str, Any]:
 
 
 def _rows(reports: Sequence[Report]) -> Iterator[Row]:
+    """Each metric of a workload in both campaigns; None where one does not have it."""
     by_key = [
         {(line.workload, line.metric): line for line in answer.lines(report)} for report in reports
     ]
-    for workload, metric in dict.fromkeys(key for lines in by_key for key in lines):
-        yield Row(workload, metric, tuple(lines.get((workload, metric)) for lines in by_key))
+    for workload, metric in dict.fromkeys(key for known in by_key for key in known):
+        lines = [known.get((workload, metric)) for known in by_key]
+        yield {"workload": workload, "metric": metric, "lines": lines}
 
 
 def _changes(reports: Sequence[Report]) -> dict[str, Picture]:
@@ -140,9 +123,13 @@ def _flat(value: Mapping[str, Any], at: str = "") -> Iterator[tuple[str, str]]:
             yield f"{at}{name}", plain(text)
 
 
-def _differences(first: Mapping[str, str], second: Mapping[str, str]) -> list[Difference]:
+def _differences(first: Mapping[str, str], second: Mapping[str, str]) -> list[Row]:
     return [
-        Difference(plain(name), first.get(name, MISSING), second.get(name, MISSING))
+        {
+            "name": plain(name),
+            "first": first.get(name, MISSING),
+            "second": second.get(name, MISSING),
+        }
         for name in dict.fromkeys((*first, *second))
         if first.get(name) != second.get(name)
     ]

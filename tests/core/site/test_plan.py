@@ -175,7 +175,7 @@ def test_a_published_plan_fills_the_form_and_is_what_is_run(
     assert (spec.report, changes) == ("tpcc_ec2", {"rounds": 3})
     assert plan.report_of(site, asked) == "tpcc_ec2"
     page = plan.plan(changing(site), asked).values
-    assert (page["form"].own, page["form"].text["seconds"]) == (
+    assert (page["form"]["own"], page["form"]["text"]["seconds"]) == (
         {"baseline": "v5.1.1", "candidate": "v5.2.0"}, "300",
     )  # fmt: skip
     found = page["figures"]
