@@ -216,19 +216,6 @@ class NextRun:
 
 
 @dataclass(frozen=True)
-class Calibration:
-    """The A/A campaigns of a report type that were measured as a whole.
-
-    Attributes:
-        newest: None where there is none.
-    """
-
-    newest: CampaignSummary | None
-    campaigns: int
-    days: int
-
-
-@dataclass(frozen=True)
 class Cost:
     """What rented hosts have cost: dollars, of how many campaigns, of how many it is not known."""
 
@@ -276,15 +263,12 @@ def next_run(site: Site, spec: ReportSpec) -> NextRun | None:
     return NextRun(spec.report, at, types, is_aa, paused)
 
 
-def calibration(site: Site, report: str) -> Calibration:
-    """How old what is known of a report type's deployments is."""
+def calibration(site: Site, report: str) -> Row:
+    """The A/A campaigns of a report type that were measured as a whole; how old the newest is."""
     chosen = Chosen(report=report, state="complete", measures_noise=True)
     newest = next(iter(site.store.listing.summaries(chosen, limit=1)), None)
-    if newest is None:
-        return Calibration(None, 0, 0)
-    return Calibration(
-        newest, site.store.listing.count(chosen), max(0, (site.now - newest.started_at).days)
-    )
+    days = max(0, (site.now - newest.started_at).days) if newest else 0
+    return {"newest": newest, "campaigns": site.store.listing.count(chosen), "days": days}
 
 
 def costs_since(site: Site, since: date) -> Mapping[tuple[date, str], Cost]:

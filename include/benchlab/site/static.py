@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 from benchlab.errors import PublishError, SpecError, TargetError, meaning_of
 from benchlab.hosts.access import Access
 from benchlab.published.store import PublishedReports
-from benchlab.report.publish.s3.bucket import Bucket
+from benchlab.report.publish.s3 import Bucket
 from benchlab.results.listing import Chosen
 from benchlab.results.records import CampaignSummary, ReportSummary
 from benchlab.site import campaign, campaigns, files, history, overview, trial

@@ -13,7 +13,7 @@ from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.plan.fields.publish import Destination
 from benchlab.report.publish import publisher_of
-from benchlab.report.publish.s3.bucket import Bucket
+from benchlab.report.publish.s3 import Bucket
 from tests.builders.s3 import (
     BUCKET,
     FILES,
