@@ -122,7 +122,7 @@ def test_a_host_is_logged_in_to_as_its_connection_says(airflow_env: dict[str, st
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"conn_type": "mysql"}, "its type is mysql; hosts are reached by ssh"),
+        ({"conn_type": "mysql"}, "its type is mysql; hosts are reached over SSH"),
         ({"extra": {"private_key": KEY}}, "extra.host_key: missing"),
         (
             {"extra": {"private_key": "no key"}},

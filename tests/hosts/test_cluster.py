@@ -629,7 +629,7 @@ def test_another_commit_than_the_planned_one_is_named(fleet: TestFleet, tmp_path
         one, other_one = cluster.misfits()
     finally:
         cluster.destroy()
-    assert f"tidb on kv-1 is built from {'a' * 40}, asked for was {'b' * 40}" in one
+    assert f"tidb on kv-1 is built from {'a' * 40}, not from {'b' * 40}" in one
     assert "tidb on tidb-1" in other_one
 
 

@@ -306,7 +306,7 @@ def test_an_address_that_cannot_be_found_out_is_refused_before_anything_is_rente
 
     monkeypatch.setattr(own_address, "public", silent)
     renter.write_topology(ssh_from="auto")
-    with pytest.raises(TargetError, match="does not say from which address this machine comes"):
+    with pytest.raises(TargetError, match="does not report this machine's address"):
         renter.target().preflight()
     assert renter.cloud.holdings() == NOTHING
 

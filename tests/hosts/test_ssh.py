@@ -115,7 +115,7 @@ def test_a_key_that_is_none_is_an_error_that_does_not_show_it(
         executor.run(["true"])
     assert SECRET not in str(caught.value)
     assert caught.value.__suppress_context__
-    with pytest.raises(TargetError, match="'nonsense' is no public host key"):
+    with pytest.raises(TargetError, match="'nonsense' is not a public host key"):
         SSHExecutor(fleet_host_with(fleet_host(host)), text, "c1", Path("/x")).run(["true"])
 
 

@@ -382,7 +382,7 @@ def test_a_schema_that_somebody_else_makes_first_is_not_the_campaigns(
 
     monkeypatch.setattr(engine, "sql", sql)
     try:
-        with pytest.raises(TargetError, match="somebody else has just made the schema"):
+        with pytest.raises(TargetError, match="somebody else has just created the schema"):
             engine.create_database()
         assert own.give_back(Taken(own.home, "c1", Access())).endswith("0 schemas dropped")
         assert "sbtest" in server.sql("SHOW DATABASES")
@@ -418,7 +418,7 @@ def test_somebody_elses_schema_is_refused_and_stays(
     server.sql("CREATE DATABASE sbtest; CREATE TABLE sbtest.sbtest1 (mine INT)")
     try:
         with pytest.raises(
-            TargetError, match="schema sbtest is there and was not made by Benchlab"
+            TargetError, match="schema sbtest exists and was not created by Benchlab"
         ):
             preflight(tmp_path, login)
         Target.give_back(Taken(Home(PROJECT, tmp_path), "c1", Access()))

@@ -121,7 +121,7 @@ def _counted(kinds: str | None, series: bool) -> Sequence[ReleaseKind]:
     names = [name.strip() for name in kinds.split(",")]
     if unknown := [name for name in names if name not in RELEASE_KINDS]:
         raise SpecError(
-            f"--kinds: unknown: {', '.join(unknown)}; there are: {', '.join(RELEASE_KINDS)}"
+            f"--kinds: unknown: {', '.join(unknown)}; known: {', '.join(RELEASE_KINDS)}"
         )
     return [kind for kind in RELEASE_KINDS if kind in names]
 

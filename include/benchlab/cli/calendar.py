@@ -195,7 +195,7 @@ def _engines(name: str | None) -> Sequence[str]:
     if name is None:
         return tuple(there)
     if name not in there:
-        raise SpecError(f"--engine: unknown: {name!r}; there are: {', '.join(there)}")
+        raise SpecError(f"--engine: unknown: {name!r}; known: {', '.join(there)}")
     return (name,)
 
 

@@ -37,7 +37,7 @@ def open_report(
     if not page.is_file():
         others = sorted(other.parent.name for other in folder.glob("*/report.html"))
         if lang and (folder / "report.html").is_file():
-            there = f"; there are: {', '.join(others)}" if others else " but its own"
+            there = f"; known: {', '.join(others)}" if others else " but its own"
             raise StoreError(f"--lang {lang}: the report of {campaign} has no such page{there}")
         raise StoreError(
             f"{campaign}: there is no report in {folder}; `benchlab publish {campaign}` makes it "

@@ -276,7 +276,7 @@ class _Wanted:
             shutil.copyfileobj(answer, out, BLOCK)
             # urllib ends an answer that was cut off without an error.
             if missing := getattr(answer, "length", None):
-                raise FetchError(f"{address}: its last {missing} bytes did not come")
+                raise FetchError(f"{address}: its last {missing} bytes are missing")
         found = self._hash_of(file)
         if wanted not in (None, found):
             raise UnavailableError(f"{address}: it has the sha256 {found}, not {wanted}")
@@ -297,7 +297,7 @@ class _Wanted:
                 return
             with urllib.request.urlopen(address, timeout=FETCH_LIMIT_S) as answer:
                 if address.startswith("https:") and not answer.url.startswith("https:"):
-                    raise UnavailableError(f"{address}: leads to {answer.url}, without TLS")
+                    raise UnavailableError(f"{address}: redirects to {answer.url}, without TLS")
                 yield answer
         except OSError as error:
             refused = isinstance(error, urllib.error.HTTPError) and _is_refusal(error.code)

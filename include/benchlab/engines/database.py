@@ -150,7 +150,9 @@ class Database(ABC):
 
     def with_components(self, items: Components) -> Database:
         """The same side, as it has to be with these configuration items in addition."""
-        raise EngineError(f"{self._name()}: its configuration stays as it was deployed")
+        raise EngineError(
+            f"{self._name()}: its configuration cannot be changed after it is deployed"
+        )
 
     def configured(self) -> bool:
         """Whether its servers start with all configuration items that it has to have."""
@@ -454,10 +456,10 @@ def identity_fault(
         # Either may be shortened.
         if git_hash.startswith(expected) or expected.startswith(git_hash):
             return None
-        return f"is built from {git_hash}, asked for was {expected}"
+        return f"is built from {git_hash}, not from {expected}"
     if component in hashes or is_version(version, reported):
         return None
-    return f"is version {reported}, asked for was {version}"
+    return f"is version {reported}, not {version}"
 
 
 def is_comparable(component: str, hashes: Mapping[str, str | None], git_hash: str | None) -> bool:

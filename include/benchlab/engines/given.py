@@ -38,7 +38,7 @@ _REVOKE = re.compile(r"REVOKE (?P<rights>.+?) ON (?P<schema>\S+)\.\* FROM ", re.
 _GRANT_OF_ROLE = re.compile(r"GRANT (?!.* ON ).+ TO ", re.IGNORECASE)
 # Error numbers of the server and of MariaDB's client library, with what they mean.
 _MEANINGS = {
-    1007: "somebody else has just made the schema",
+    1007: "somebody else has just created the schema",
     1044: "the account may not use the schema",
     1045: "the server refuses the account or its password, or wants an encrypted connection "
     "(extra.ssl_mode)",
@@ -270,7 +270,7 @@ class Given(Database):
             if self._is_empty():
                 what = f"it is empty: if nobody needs it, DROP DATABASE {database}"
             raise TargetError(
-                f"{self._name()}: the schema {database} is there and was not made by Benchlab; "
+                f"{self._name()}: the schema {database} exists and was not created by Benchlab; "
                 f"nothing in it was touched: {what}"
             )
         campaign, _, side = owner.partition("/")

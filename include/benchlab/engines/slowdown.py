@@ -70,8 +70,8 @@ def owed_s(share: float, elapsed_s: float, stopped_s: float) -> float:
     if abs(share * elapsed_s - stopped_s) > DEBT_LIMIT_S:
         raise TargetError(
             f"the server was stopped for {stopped_s:.2f} s of {elapsed_s:.2f} s, and "
-            f"{share * elapsed_s:.2f} s were asked for: the machine was too busy with other "
-            "things, or stood still; end them and measure again"
+            f"{share * elapsed_s:.2f} s were requested: the machine was too busy or stalled; end "
+            "other programs and measure again"
         )
     owed = share * (elapsed_s + PERIOD_S) - stopped_s
     return min(max(owed, 0.0), LONGEST_STOP_S)

@@ -308,7 +308,7 @@ class _Lock:
             found = _holders().validate_json(file.text)
         except pydantic.ValidationError as error:
             fields = ".".join(map(str, error.errors(include_url=False)[0]["loc"]))
-            what = f"its field {fields} is wrong" if fields else "it is no JSON of a lock"
+            what = f"its field {fields} is wrong" if fields else "it is not the JSON of a lock"
             raise self._wrong(f"is not a lock that Benchlab wrote: {what}") from None
         return replace(found, account=file.account)
 
@@ -356,7 +356,7 @@ class MachineLock(_Lock):
             return super()._exchange(*swap)
         except CommandError as error:
             raise TargetError(
-                f"{self.path}: the machine's lock cannot be opened; make it accessible for this "
+                f"{self.path}: the machine's lock cannot be opened; make it accessible to this "
                 "user, or name another file in BENCHLAB_LOCK"
             ) from error
 

@@ -156,13 +156,13 @@ def _tls(connection: str, extra: Mapping[str, Any]) -> Tls | None:
     if mode not in (DISABLED, REQUIRED, VERIFIED):
         raise fault(
             connection,
-            f"extra.ssl_mode: {mode}: it has to be known whether the connection is encrypted, "
-            f"and verified; write {DISABLED}, {REQUIRED} or {VERIFIED}",
+            f"extra.ssl_mode: {mode}: it must say whether the connection is encrypted and "
+            f"verified; write {DISABLED}, {REQUIRED} or {VERIFIED}",
         )
     if mode == VERIFIED and not ca:
         raise fault(
             connection,
-            f"extra.ssl.ca: missing; {VERIFIED} takes the file of the certificate authority, "
+            f"extra.ssl.ca: missing; {VERIFIED} needs the file of the certificate authority, "
             "which may be the system's, /etc/ssl/certs/ca-certificates.crt",
         )
     if mode == VERIFIED and not Path(str(ca)).is_file():

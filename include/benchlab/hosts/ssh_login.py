@@ -64,7 +64,7 @@ def refuse_other_type(connection: str, conn_type: str | None) -> None:
     """Refuse a Connection that is not of type ``ssh``."""
     if conn_type != "ssh":
         raise server_login.fault(
-            connection, f"its type is {conn_type or 'missing'}; hosts are reached by ssh"
+            connection, f"its type is {conn_type or 'missing'}; hosts are reached over SSH"
         )
 
 

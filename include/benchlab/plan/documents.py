@@ -43,7 +43,7 @@ _MOST_BITS = 1024
 
 # In the words of people who write YAML, by pydantic's type of a fault.
 _NUMBER, _WHOLE, _TRUTH = "must be a number", "must be a whole number", "must be true or false"
-_LIST, _FIELDS, _TEXT = "must be a list", "must be fields with their values", "must be a text"
+_LIST, _FIELDS, _TEXT = "must be a list", "must be a mapping of fields to values", "must be text"
 _DAY = "must be a day, written as YYYY-MM-DD"
 _FAULTS = {
     "extra_forbidden": "unknown key; is it misspelt? docs/guide/report-types.md lists the fields",
@@ -58,9 +58,9 @@ _FAULTS = {
     "too_long": "may have at most {max_length}",
     "string_too_short": "must have at least {min_length} characters",
     "string_too_long": "may have at most {max_length} characters",
-    "string_pattern_mismatch": "is not written as it has to be (by the pattern {pattern})",
+    "string_pattern_mismatch": "does not match the pattern {pattern}",
     "literal_error": "must be {expected}",
-    "union_tag_invalid": "must be of one of the kinds {expected_tags}",
+    "union_tag_invalid": "must be one of the kinds {expected_tags}",
     "union_tag_not_found": "must name its kind in {discriminator}",
     **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), _WHOLE),
     **dict.fromkeys(("float_type", "float_parsing"), _NUMBER),
@@ -102,8 +102,8 @@ def write_text(path: Path, text: str) -> None:
         part.replace(path)
     except OSError as error:
         raise SpecError(
-            f"{path}: cannot be written: {meaning_of(error)}; give this account the right to write "
-            "the file and its folder, or run the command as one that has it"
+            f"{path}: cannot be written: {meaning_of(error)}; give this account write permission "
+            "for the file and its folder, or run the command as an account that has it"
         ) from error
 
 
@@ -125,7 +125,7 @@ def from_yaml(text: str, where: str) -> Any:
         raise SpecError(f"{where}: not YAML: {error}") from error
     except RecursionError as error:
         raise SpecError(
-            f"{where}: not YAML that can be read: nested too deeply; is a bracket never closed?"
+            f"{where}: not YAML: nested too deeply to be read; is a bracket left open?"
         ) from error
 
 
@@ -263,8 +263,8 @@ class _Strict(yaml.constructor.SafeConstructor):
             raise yaml.constructor.ConstructorError(
                 None,
                 None,
-                f"a value that is no {node.tag.rpartition(':')[2]} ({error}); write it in quotes "
-                "if it is a text",
+                f"a value that is no {node.tag.rpartition(':')[2]} ({error}); put it in quotes "
+                "if it is text",
                 node.start_mark,
             ) from error
 
@@ -278,7 +278,7 @@ class _Strict(yaml.constructor.SafeConstructor):
                 )
             if key in seen:
                 raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key!r} is there twice", key_node.start_mark
+                    None, None, f"the key {key!r} occurs twice", key_node.start_mark
                 )
             seen.add(key)
         return super().construct_mapping(node, deep=deep)

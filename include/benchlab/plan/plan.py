@@ -369,14 +369,15 @@ def needs_approval(plan: Plan, budget: Budget | None) -> bool:
 def _check_budget(budget: Budget | None, rent: Rent, minutes: float, dollars: float) -> None:
     if budget is None:
         raise SpecError(
-            "budget: missing; a report type that rents hosts says above which cost a person has "
-            "to approve it (budget.approve_above) and above which it is refused (budget.limit)"
+            "budget: missing; a report type that rents hosts needs budget.approve_above, the "
+            "cost above which a person has to approve it, and budget.limit, the cost above "
+            "which it is refused"
         )
     if dollars > budget.limit:
         raise SpecError(
             f"budget.limit: the plan costs ${dollars:.2f}, more than the limit of "
-            f"${budget.limit:.2f}: {minutes / 60:.2f} hours at ${rent.usd_per_hour:.4f} an hour ("
-            f"{', '.join(rent.arithmetic)}; prices of {rent.as_of.isoformat()}). Take fewer "
+            f"${budget.limit:.2f}: {minutes / 60:.2f} hours at ${rent.usd_per_hour:.4f} an hour "
+            f"({', '.join(rent.arithmetic)}; prices of {rent.as_of.isoformat()}). Use fewer "
             "rounds, threads or workloads, shorter trials or smaller hosts, or raise the limit"
         )
 

@@ -98,10 +98,10 @@ class PriceList:
             return self.prices[instance_type, region]
         except KeyError:
             raise SpecError(
-                f"{self.path}: has no price of {instance_type} in {region}; `benchlab prices "
+                f"{self.path}: has no price for {instance_type} in {region}; `benchlab prices "
                 "update` asks AWS for it, or add a line "
-                f"`{instance_type},{region},<vcpu>,<dollars an hour>,<yyyy-mm-dd>,<source>` "
-                "with the list price"
+                f"`{instance_type},{region},<vcpu>,<dollars an hour>,<yyyy-mm-dd>,<source>` with "
+                "the list price"
             ) from None
 
     def s3_dollars_a_month(self, gib: float, region: str) -> float | None:
@@ -139,7 +139,9 @@ class PriceList:
         """How many vCPUs an instance type has. Raises as :meth:`price`."""
         found = self.price(instance_type, region).vcpu
         if found is None:
-            raise SpecError(f"{self.path}: {instance_type}: vcpu: empty; it is no instance type")
+            raise SpecError(
+                f"{self.path}: {instance_type}: vcpu: empty; it is not an instance type"
+            )
         return found
 
     def rent(self, topology: Ec2Topology) -> Rent:
@@ -212,7 +214,9 @@ def _price(cells: Row, where: str) -> Price:
     try:
         as_of = date.fromisoformat(cells["as_of"])
     except ValueError:
-        raise SpecError(f"{where}: as_of: {cells['as_of']!r} is not a day as 2025-01-31") from None
+        raise SpecError(
+            f"{where}: as_of: {cells['as_of']!r} is not a date such as 2025-01-31"
+        ) from None
     return Price(
         instance_type=cells["instance_type"],
         region=cells["region"],

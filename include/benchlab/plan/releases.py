@@ -220,7 +220,7 @@ def _day(text: str) -> date:
         # Python also reads 20221229 and 2022-W52-4; a calendar has one way to write a day.
         if (day := date.fromisoformat(text)).isoformat() == text:
             return day
-    raise SpecError(f"release_date: {text!r} is not a day as 2022-12-29")
+    raise SpecError(f"release_date: {text!r} is not a date such as 2022-12-29")
 
 
 def kind_by_name(version: Version) -> ReleaseKind | None:
@@ -235,12 +235,13 @@ def _kind(version: Version, text: str) -> ReleaseKind:
     kind = text or kind_by_name(version)
     if not kind:
         raise SpecError(
-            f"type: missing, and {version.text} does not tell it; write {', '.join(RELEASE_KINDS)}"
+            f"type: missing, and it does not follow from {version.text}; write one of "
+            f"{', '.join(RELEASE_KINDS)}"
         )
     if kind not in RELEASE_KINDS:
-        raise SpecError(f"type: unknown: {kind!r}; there are: {', '.join(RELEASE_KINDS)}")
+        raise SpecError(f"type: unknown: {kind!r}; known: {', '.join(RELEASE_KINDS)}")
     if (version.is_prerelease and kind != "pre-release") or (kind == "patch" and not is_patch):
-        raise SpecError(f"type: {kind!r} cannot be that of {version.text}")
+        raise SpecError(f"type: {kind!r} cannot be the type of {version.text}")
     return kind
 
 

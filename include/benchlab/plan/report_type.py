@@ -145,10 +145,10 @@ class ReportSpec(Frozen):
                 twice = message("fault-twice", field=field, values=str(list(values)))
                 raise ValueError(twice)
         if len(set(self.languages)) != len(self.languages):
-            raise ValueError(f"languages: {list(self.languages)} names one twice")
+            raise ValueError(f"languages: {list(self.languages)} has an entry twice")
         if self.engine != "auto" and self.engine not in self.engines:
             raise ValueError(
-                f"engine: {self.engine} has no entry under `engines`; there are: "
+                f"engine: {self.engine} has no entry under `engines`; known: "
                 f"{', '.join(self.engines)}"
             )
         for name, engine in self.engines.items():
@@ -164,8 +164,8 @@ class ReportSpec(Frozen):
                 raise ValueError(alone)
         if self.slowdown_pct and self.sides == "single":
             raise ValueError(
-                f"slowdown_pct: {self.slowdown_pct:g}: it is the candidate that is slowed down, "
-                "and `sides: single` has none; write `sides: same`, or leave it out"
+                f"slowdown_pct: {self.slowdown_pct:g}: only a candidate can be slowed down, and "
+                "`sides: single` has none; write `sides: same`, or leave it out"
             )
         if self.trial_count > MAX_TRIALS:
             many = {"trials": str(self.trial_count), "most": str(MAX_TRIALS)}
@@ -177,8 +177,9 @@ class ReportSpec(Frozen):
         most = max(self.thread_counts)
         if self.haproxy and self.haproxy.maxconn is not None and self.haproxy.maxconn < most:
             raise ValueError(
-                f"load_balancer.maxconn: {self.haproxy.maxconn} is less than {most} threads, some "
-                "of which would wait for a connection for ever; write more, or leave it out"
+                f"load_balancer.maxconn: {self.haproxy.maxconn} is less than {most} threads, so "
+                f"some would wait for a connection forever; write at least {most}, or leave it "
+                "out"
             )
         return self
 
@@ -193,7 +194,7 @@ class ReportSpec(Frozen):
             raise ValueError(message("fault-pairs", deployments=str(self.deployments)))
         if self.interleave == "trials":
             raise ValueError(
-                "interleave: trials: the sides take turns, which takes `placement: interleaved` "
+                "interleave: trials: the sides take turns, which needs `placement: interleaved` "
                 "and two sides; write `blocks`, or leave it out"
             )
         return self
@@ -369,6 +370,7 @@ def loads(text: str, where: str = "report type") -> ReportSpec:
         )
     if what := topology.called(raw):
         raise SpecError(
-            f"{where}: is a {what} and no report type, which names its topology in `topology`"
+            f"{where}: is a {what}, not a report type; a report type names its topology in "
+            "`topology`"
         )
     return validated(ReportSpec, raw, where)

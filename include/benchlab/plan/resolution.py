@@ -184,8 +184,8 @@ class _Naming:
         nightly = self._nightly(engine)
         if nightly.stands_in is None and nightly.version != chosen.version:
             raise NoReleaseError(
-                f"{chosen.version}: the mirror's nightly is {nightly.version} now; name a build "
-                "that was kept (`benchlab builds`)"
+                f"{chosen.version}: the mirror's nightly is {nightly.version} now; name a kept "
+                "build (`benchlab builds`)"
             )
         return chosen.model_copy(update={"builds": nightly.builds})
 

@@ -72,7 +72,7 @@ def _is_network(written: str) -> str:
     try:
         ipaddress.ip_network(written, strict=False)
     except ValueError as error:
-        raise ValueError("is no range of addresses; write 203.0.113.7/32") from error
+        raise ValueError("is not an address range; write 203.0.113.7/32") from error
     return written
 
 
@@ -160,7 +160,8 @@ class Ec2Topology(Frozen):
         for place in self.elsewhere:
             if place.image is None and self.image.id is not None:
                 raise ValueError(
-                    f"elsewhere: {place.region} needs an image of its own; ids are of one region"
+                    f"elsewhere: {place.region} needs an image of its own; an image's id is "
+                    "valid in one region"
                 )
         return self
 
@@ -360,11 +361,13 @@ class CloudTopology(Frozen):
             raise ValueError("tikv.storage_gib: missing; TiDB Cloud has no default")
         by_itself = self.client != "here" and self.client.ssh_by == "public"
         if self.endpoint == "public" and self.open_to is None and not by_itself:
-            raise ValueError("open_to: missing; `endpoint: public` needs who may connect")
+            raise ValueError(
+                "open_to: missing; `endpoint: public` needs the addresses that may connect"
+            )
         if self.endpoint != "public" and self.open_to is not None:
             raise ValueError(f"open_to: `endpoint: {self.endpoint}` is open to nobody else")
         if (self.usd_per_hour is None) != (self.priced_on is None):
-            raise ValueError("usd_per_hour: goes with `priced_on`, the day on which it was so")
+            raise ValueError("usd_per_hour: needs `priced_on`, the day on which that was the price")
         return self
 
     @property

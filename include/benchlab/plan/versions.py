@@ -129,7 +129,7 @@ def parse_rule(text: str) -> VersionRule:
         return VersionRule(text)
     match = _NEWEST_OF.fullmatch(text)
     if match is None:
-        raise SpecError(f"version: {text!r} is no version rule; there are: {', '.join(RULES)}")
+        raise SpecError(f"version: {text!r} is not a version rule; known: {', '.join(RULES)}")
     if match["series"]:
         major, minor = match["series"].split(".")
         return VersionRule(text, series=(int(major), int(minor)))

@@ -90,7 +90,7 @@ def read(raw: bytes, source: str, where: str | None = None) -> PublishedReport:
     except (yaml.YAMLError, RecursionError) as e:
         mark = getattr(e, "problem_mark", None)
         raise PublishedPageError(
-            f"{where}, line {(mark.line if mark else 0) + 2}: the front matter is no YAML; put a "
+            f"{where}, line {(mark.line if mark else 0) + 2}: the front matter is not YAML; put "
             "text with a colon in quotes"
         ) from e
     kind, versions = _kind(page, where), _versions(page, where)
@@ -99,8 +99,8 @@ def read(raw: bytes, source: str, where: str | None = None) -> PublishedReport:
     workloads, unread = tuple(contents.workloads()), contents.unread
     if not workloads and not contents.claims and not unread:
         raise PublishedPageError(
-            f"{where}, line {page.title_line}: no performance test report: neither a table of "
-            "results nor a sentence that states a change in percent"
+            f"{where}, line {page.title_line}: not a performance test report: it has neither a "
+            "table of results nor a sentence that states a change in percent"
         )
     language = "zh" if re.search(r"[\u3400-\u4dbf\u4e00-\u9fff]", page.title) else "en"
     report = PublishedReport(
@@ -130,24 +130,24 @@ def _text(raw: bytes, where: str) -> str:
     """The page's text; a byte order mark and line ends are kept."""
     if len(raw) > MOST_BYTES:
         raise PublishedPageError(
-            f"{where}, line {_line(raw, MOST_BYTES)}: longer than {MOST_BYTES // 1000} KB; "
-            "no published page"
+            f"{where}, line {_line(raw, MOST_BYTES)}: longer than {MOST_BYTES // 1000} KB; not a "
+            "published page"
         )
     if (lines := len(_LINE_END.findall(raw))) > MOST_LINES:
         raise PublishedPageError(
-            f"{where}, line {MOST_LINES + 1}: {lines} lines, more than {MOST_LINES}; no published "
-            "page"
+            f"{where}, line {MOST_LINES + 1}: {lines} lines, more than {MOST_LINES}; not a "
+            "published page"
         )
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as e:
         raise PublishedPageError(
-            f"{where}, line {_line(raw, e.start)}: no UTF-8 text, byte 0x{raw[e.start]:02x}; save "
-            "it as UTF-8"
+            f"{where}, line {_line(raw, e.start)}: not UTF-8 text, byte 0x{raw[e.start]:02x}; "
+            "save it as UTF-8"
         ) from e
     if "\0" in text:
         line = _line(raw, raw.index(b"\0"))
-        raise PublishedPageError(f"{where}, line {line}: a NUL character; no UTF-8 text")
+        raise PublishedPageError(f"{where}, line {line}: a NUL character; not UTF-8 text")
     if not text.strip("\ufeff \t\r\n"):
         raise PublishedPageError(f"{where}, line 1: the page is empty")
     return text

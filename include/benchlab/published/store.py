@@ -90,7 +90,7 @@ class PublishedReports:
             if there and there.sha256 != report.sha256 and not replace:
                 raise _taken(report, there) from error
             raise StoreError(
-                f"{report.id}: another process is importing it just now; import it again"
+                f"{report.id}: another process is importing it right now; import it again"
             ) from error
 
     def ids(self) -> list[str]:
@@ -107,7 +107,7 @@ class PublishedReports:
         row = self._row(report)
         if row is None:
             there = ", ".join(self.ids()) or "none"
-            raise StoreError(f"no published report {report!r} in the store; there are: {there}")
+            raise StoreError(f"no published report {report!r} in the store; known: {there}")
         return self._report(row)
 
     def all(self) -> tuple[list[PublishedReport], list[str]]:
@@ -155,6 +155,6 @@ def called(report: PublishedReport, name: str) -> PublishedReport:
 def _taken(report: PublishedReport, found: sa.Row[Any]) -> PublishedPageError:
     return PublishedPageError(
         f"{report.source}: {report.id} is in the store already, read from another page "
-        f"({plain(found.source)}, sha256 {found.sha256[:12]}); --replace takes this one instead, "
-        "--as NAME keeps both"
+        f"({plain(found.source)}, sha256 {found.sha256[:12]}); --replace imports this one "
+        "instead, --as NAME keeps both"
     )

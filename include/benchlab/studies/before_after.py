@@ -104,4 +104,7 @@ def _differences(first: Campaign, second: Campaign) -> Iterator[str]:
 
 
 def _differs(what: str, first: object, second: object) -> str:
-    return f"{what}: {first} before and {second} after; what is compared has to be measured alike"
+    return (
+        f"{what}: {first} before and {second} after; both campaigns must be measured alike to "
+        "be compared"
+    )

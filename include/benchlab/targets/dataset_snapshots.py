@@ -98,8 +98,7 @@ class DatasetSnapshot:
         if not whole:
             raise TargetError(
                 f"snapshots: {self.note} does not say where the dataset is, its checksum and "
-                "version; "
-                "delete it, so that the dataset is loaded and kept anew"
+                "version; delete it, and the dataset is loaded and kept again"
             )
         return dict(found)
 
@@ -248,10 +247,10 @@ class KeptDatasets:
             self._hold(side, note)
         if note["checksum"] != rows:
             raise TargetError(
-                f"{side}: what was restored from {note['url']} has other rows than {dataset.note} "
-                f"notes, by which the other side is checked as well: "
-                f"{_differences(rows, note['checksum'])}; delete both, so that the dataset is "
-                "loaded and kept anew"
+                f"{side}: what was restored from {note['url']} has other rows than "
+                f"{dataset.note} notes, by which the other side is checked as well: "
+                f"{_differences(rows, note['checksum'])}; delete both, and the dataset is loaded "
+                "and kept again"
             )
         if note["campaign"] == self.state.name and not note.get("written"):
             try:

@@ -271,7 +271,7 @@ class Target(FleetTarget):
             raise TargetError(
                 f"topology {self.spec.topology} was edited after campaign {self.campaign} was "
                 f"planned by it: {'; '.join(edits)}. Undo that, or give the campaign back and "
-                "begin anew: a fleet is never moved"
+                "start again: a fleet is never moved"
             )
 
     def _rental(self, say: Say) -> Rental:
@@ -340,7 +340,7 @@ class Target(FleetTarget):
         if found > most * 1.001:  # the plan's is rounded
             raise TargetError(
                 f"{prices.path}: hosts of {choice.region} cost more than when campaign "
-                f"{self.campaign} was planned; give it back and begin anew"
+                f"{self.campaign} was planned; give it back and start again"
             )
         return min(found, most)
 

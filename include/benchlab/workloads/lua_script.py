@@ -52,7 +52,10 @@ def faults(spec: ReportSpec) -> Iterator[str]:
     if spec.client.script is not None and not named:
         yield f"client.script: no workload runs it; write {' or '.join(NAMES)}, or leave it out"
     if len(named) > 1:
-        yield f"workloads: {' and '.join(named)} are the same script, which writes or does not"
+        yield (
+            f"workloads: {' and '.join(named)} are the same script, which either writes or "
+            "does not; write one"
+        )
 
 
 def pinned(project: Path, spec: ReportSpec) -> ReportSpec:
@@ -119,7 +122,7 @@ def _text(project: Path, script: Script) -> str:
     if script.sha256 not in (None, _hash(text)):
         raise SpecError(
             f"client.script.sha256: {script.path} has {_hash(text)}, not {script.sha256}: it was "
-            "changed, which makes it another workload; leave the hash out, or bring the file back"
+            "changed, which makes it another workload; leave the hash out, or restore the file"
         )
     return text
 

@@ -76,8 +76,8 @@ def choose(
         instead = f"no {', no '.join(missing)}" if missing else ""
         return program, {**facts, **({INSTEAD: instead} if instead else {})}
     raise UnavailableError(
-        f"client.program: on {executor.host} there is no {' and no '.join(missing)}, which could "
-        f"run {', '.join(workload.NAMES)}; install it there, or name another client"
+        f"client.program: on {executor.host} there is no {' and no '.join(missing)} to run "
+        f"{', '.join(workload.NAMES)}; install it there, or name another client"
     )
 
 
@@ -144,9 +144,9 @@ def install(
     )
     if measured_with not in (None, program.name):
         raise TargetError(
-            f"client.program: {program.name} is the first that is on the client's host now, and "
-            f"{measured_with} has measured trials of this campaign; figures of different clients "
-            "are not compared: bring it back or start a campaign of another id"
+            f"client.program: {program.name} would be used now, but {measured_with} has measured "
+            "trials of this campaign, and figures of different clients are not compared: "
+            f"install {measured_with} again, or start a campaign with another id"
         )
     for name, file in {**program.files, **files}.items():
         executor.put(directory / name, file.read_text(encoding="utf-8"))

@@ -76,8 +76,8 @@ def check(project: Path, client: Client) -> None:
         raise SpecError(f"client.archive: {client.archive}: {why}") from error
     if found != client.sha256:
         raise SpecError(
-            f"client.sha256: {client.archive} has {found}, not {client.sha256}; bring the archive "
-            "back, or write the hash of this one"
+            f"client.sha256: {client.archive} has {found}, not {client.sha256}; restore the "
+            "archive, or write the hash of this one"
         )
 
 

@@ -238,7 +238,7 @@ def _fault(schema: Mapping[str, Any], value: Any) -> str | None:
     if is_list:
         wrong = [item for item in value if not _takes(schema["items"], item)]
         if not wrong:
-            return f"{value}: names one twice"
+            return f"{value}: has an entry twice"
     shown = ", ".join("nothing" if item is None else repr(item)[:80] for item in wrong)
     return f"found {shown}; allowed: {allowed(schema['items'] if is_list else schema)}"
 

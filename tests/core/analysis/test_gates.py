@@ -271,7 +271,7 @@ def test_no_reason_is_given_for_what_passed() -> None:
         ("[", "not YAML"),
         ("[" * 3000, "nested too deeply"),
         ("- {id: a, sentence: s, column: c, max: 1}", "class"),
-        (f"- {{{VALID}}}", "gate a: has neither min nor max and cannot fail"),
+        (f"- {{{VALID}}}", "gate a: has neither min nor max, so it cannot fail"),
         (f"- {{{VALID}, maximum: 1}}", "maximum"),
         ("- {id: a, class: validity, sentence: s, max: 1}", "column"),
         (f"- {{{VALID}, max: 1}}\n- {{{VALID}, max: 1}}", "two gates have the same id"),

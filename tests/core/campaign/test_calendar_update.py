@@ -65,7 +65,9 @@ def test_what_the_mirror_does_not_know_is_said_with_the_command_that_corrects_it
     assert "changed: tidb  2026-11-21  v9.1.0           LTS; before: 2026-11-21  GA" in corrected
     assert days(here)["v9.1.0"] == "2026-11-21,LTS"
     assert "v9.1.0 is LTS already" in with_tiup(here, "type", "v9.1.0", "LTS")
-    assert "type: 'patch' cannot be that of v9.1.0" in with_tiup(here, "type", "v9.1.0", "patch")
+    assert "type: 'patch' cannot be the type of v9.1.0" in with_tiup(
+        here, "type", "v9.1.0", "patch"
+    )
     assert "v9.9.9: not in the calendar" in with_tiup(here, "type", "v9.9.9", "LTS")
 
 

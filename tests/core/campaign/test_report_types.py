@@ -95,8 +95,8 @@ def test_all_unknown_names_are_reported_at_once(home: Home) -> None:
     with pytest.raises(SpecError) as caught:
         report_types.load(path)
     for part in (
-        "target: unknown: moon; there are: ",
-        "workloads: unknown: oltp_nothing; there are: ",
+        "target: unknown: moon; known: ",
+        "workloads: unknown: oltp_nothing; known: ",
         "engines.mariadb.candidate.version: 'v6.5.0' is not a version of mariadb",
     ):
         assert part in str(caught.value)
@@ -136,7 +136,7 @@ def test_one_server_has_one_configuration() -> None:
     engines["mariadb"]["by_workload"] = {"oltp_inset": {"server": {"log_level": "error"}}}
     with pytest.raises(SpecError) as refused:
         fit.check(plans.spec(engines=engines), "spec")
-    assert "engines.mariadb.by_workload: unknown: oltp_inset; there are: " in str(refused.value)
+    assert "engines.mariadb.by_workload: unknown: oltp_inset; known: " in str(refused.value)
     assert "a server has the same configuration for all workloads" in str(refused.value)
 
 

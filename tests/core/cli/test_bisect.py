@@ -367,7 +367,7 @@ def test_a_campaign_that_did_not_become_complete_ends_the_bisection(
         measured.add(pair.spec, "half", "running")
         return "half"
 
-    with pytest.raises(NotMeasuredError, match=f"half: not complete, so that {NEW} against {OLD}"):
+    with pytest.raises(NotMeasuredError, match=f"half: not complete, so {NEW} against {OLD}"):
         run_of(there, store, spec).run(fail, lambda text: None)
 
 
@@ -380,7 +380,7 @@ def test_a_campaign_that_did_not_become_complete_ends_the_bisection(
         ((*ARGUMENTS[:3], "--set", "candidate=10.11.5"), "--set candidate: GOOD, BAD and"),
         ((*ARGUMENTS[:3], "--set", "sides=same"), "sides: same: a bisection compares two releases"),
         ((*ARGUMENTS[:3], "--set", "slowdown_pct=5"), "slowdown_pct: 5: a bisection looks for"),
-        ((*ARGUMENTS[:3], "--kinds", "patch,nightly"), "--kinds: unknown: nightly; there are: GA"),
+        ((*ARGUMENTS[:3], "--kinds", "patch,nightly"), "--kinds: unknown: nightly; known: GA"),
         ((*ARGUMENTS[:3], "--kinds", "patch", "--series"), "--series and --kinds both say which"),
         (
             (
@@ -402,7 +402,5 @@ def test_what_cannot_be_bisected_is_refused(
 
 def test_an_unknown_workload_is_refused(there: Here, store: Store, spec: ReportSpec) -> None:
     """The message names the known ones."""
-    with pytest.raises(
-        SpecError, match=r"workloads: unknown: oltp_x; there are: .*oltp_point_select"
-    ):
+    with pytest.raises(SpecError, match=r"workloads: unknown: oltp_x; known: .*oltp_point_select"):
         run_of(there, store, spec, workload="oltp_x")

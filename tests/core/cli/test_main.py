@@ -56,7 +56,7 @@ def test_each_bad_input_is_refused_naming_the_field_and_what_to_do(here: Here) -
     same = {"mariadb": {"baseline": {"version": "10.2.11"}, "candidate": {"version": "10.2.11"}}}
     bad: dict[str, tuple[dict[str, Any], str]] = {
         "unknown_key": ({"thread": [4]}, "thread: unknown key; is it misspelt?"),
-        "unknown_workload": ({"workloads": ["oltp_x"]}, "workloads: unknown: oltp_x; there are: "),
+        "unknown_workload": ({"workloads": ["oltp_x"]}, "workloads: unknown: oltp_x; known: "),
         "threads_zero": ({"threads": [0]}, "threads.0: must be at least 1"),
         "threads_million": ({"threads": [10**6]}, "threads.0: must be at most"),
         "duration_zero": ({"seconds": 0}, "seconds: must be at least 1"),
@@ -92,7 +92,7 @@ def test_a_topology_is_told_from_a_report_type(here: Here) -> None:
     """Benchlab's is checked as what it is; TiUP's is refused in one sentence, wherever it lies."""
     topologies = here.home.configs / "topologies"
     assert here.run("validate", *topologies.iterdir()).stdout.count(": good\n") == 5
-    assert "is a topology and no report type, which" in here.refused(
+    assert "is a topology, not a report type" in here.refused(
         "plan", topologies / "hosts_published.yaml"
     )
     path = topologies / "of_tiup.yaml"
@@ -174,7 +174,7 @@ def test_a_campaign_above_the_budget_needs_approval(here: Here) -> None:
         (["nosuch"], ["nosuch: no such file", "sysbench_local"]),
         (["sysbench_local", "--set", "rounds"], ["--set rounds: write it as field=value"]),
         (["sysbench_local", "--set", f"seed={'[' * 3000}"], ["--set seed: not YAML", "bracket"]),
-        (["sysbench_local", "--set", "seed={a: 1, a: 2}"], ["the key 'a' is there twice"]),
+        (["sysbench_local", "--set", "seed={a: 1, a: 2}"], ["the key 'a' occurs twice"]),
         (["sysbench_local", "--set", "threads=0"], ["threads.0: "]),
         (["sysbench_local", "--set", "threads=1000000"], ["threads.0: "]),
         (["sysbench_local", "--set", "seconds=0"], ["seconds: "]),
@@ -182,7 +182,7 @@ def test_a_campaign_above_the_budget_needs_approval(here: Here) -> None:
         (["sysbench_local", "--set", "candidate=1"], ["candidate: '1' is not a version"]),
         (["sysbench_local", "--set", "engine=oracle"], ["engine: oracle has no entry"]),
         (["sysbench_local", "--set", "engine=tidb"], ["TiDB v6.1.0", "tiup"]),
-        (["sysbench_local", "--set", "workloads=oltp_x"], ["oltp_x; there are: ", "oltp_insert"]),
+        (["sysbench_local", "--set", "workloads=oltp_x"], ["oltp_x; known: ", "oltp_insert"]),
     ],
 )
 def test_what_cannot_be_planned_is_refused(

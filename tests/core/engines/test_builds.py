@@ -190,7 +190,7 @@ def test_an_answer_that_is_cut_off_is_asked_for_again(
         headers(self, name, str(int(value) + 7) if name == "Content-Length" else value)
 
     monkeypatch.setattr(SimpleHTTPRequestHandler, "send_header", more)
-    with pytest.raises(FetchError, match="its last 7 bytes did not come"):
+    with pytest.raises(FetchError, match="its last 7 bytes are missing"):
         builds.pinned(home, spec(source=f"{web}/tidb-server", sha256=sha256(file)), Access())
 
 

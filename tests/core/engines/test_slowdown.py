@@ -144,7 +144,7 @@ def test_a_share_that_can_no_longer_be_reached_is_an_error() -> None:
         (20.0, 6.0 - 1.1 * DEBT_LIMIT_S),
         (20.0, 6.0 + 1.1 * DEBT_LIMIT_S),
     ):
-        with pytest.raises(TargetError, match=r"6\.00 s were asked for"):
+        with pytest.raises(TargetError, match=r"6\.00 s were requested"):
             owed_s(0.3, elapsed_s, stopped_s)
 
 

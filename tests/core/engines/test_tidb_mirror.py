@@ -258,5 +258,5 @@ def test_without_tiup_it_is_said_what_to_do(
     """Only TiUP knows which the nightly is."""
     monkeypatch.setenv("TIUP_HOME", str(tmp_path / "nothing"))
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    with pytest.raises(UnavailableError, match="there is no `tiup` on this machine to say which"):
+    with pytest.raises(UnavailableError, match="this machine has no `tiup` to look it up with"):
         today(home, spec())

@@ -238,7 +238,7 @@ def test_an_item_of_tidb_is_found_wherever_it_is_written() -> None:
 def test_a_component_that_does_not_exist_is_named() -> None:
     """With those that do."""
     (fault,) = rules.faults("v6.1.0", {}, {"tiflash": {"a.b": 1}})
-    assert fault == "tiflash: there is no such component; there are: pd, tikv, tidb"
+    assert fault == "tiflash: there is no such component; known: pd, tikv, tidb"
 
 
 def test_versions_before_tiup_cannot_be_deployed() -> None:

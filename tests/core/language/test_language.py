@@ -67,7 +67,7 @@ def messages(code: str) -> dict[str, Parts]:
     for entry in FluentParser(with_spans=False).parse(path.read_text("utf-8")).body:
         assert not isinstance(entry, ftl.Junk), f"{path.name}: {entry.content}"
         if isinstance(entry, ftl.Message):
-            assert entry.id.name not in found, f"{path.name}: {entry.id.name} is there twice"
+            assert entry.id.name not in found, f"{path.name}: {entry.id.name} occurs twice"
             found[entry.id.name] = Parts(entry)
     return found
 

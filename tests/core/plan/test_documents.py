@@ -27,7 +27,7 @@ def test_a_file_that_is_nested_without_end_is_refused(text: str) -> None:
 @pytest.mark.parametrize("text", ["a: 1\na: 2\n", "x:\n  b: 1\n  b: [2, 3]\n"])
 def test_a_key_that_is_there_twice_is_refused(text: str) -> None:
     """The second would win without a word."""
-    with pytest.raises(SpecError, match="is there twice"):
+    with pytest.raises(SpecError, match="occurs twice"):
         from_yaml(text, "twice.yaml")
 
 

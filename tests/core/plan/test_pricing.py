@@ -104,7 +104,7 @@ def test_the_dearest_fleet_has_the_dearest_type_of_each_role_in_the_dearest_regi
     assert max(every) == dearest.usd_per_hour
     assert every[0] == prices.rent(fleet).usd_per_hour
     without = price_list(tmp_path, *lines[:-1], *volumes)
-    with pytest.raises(SpecError, match=r"no price of c\.large in eu-central-1"):
+    with pytest.raises(SpecError, match=r"no price for c\.large in eu-central-1"):
         without.dearest(fleet)
 
 

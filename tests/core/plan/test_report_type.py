@@ -77,11 +77,11 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "load_balancer: too long": (
         {"load_balancer": {"timeouts": {"client": "25d"}}},
-        "load_balancer.timeouts.client: 25d is more than HAProxy can count",
+        "load_balancer.timeouts.client: 25d is more than HAProxy's maximum",
     ),
     "load_balancer: no unit": (
         {"load_balancer": {"timeouts": {"client": "2"}}},
-        "load_balancer.timeouts.client: is not written as it has to be",
+        "load_balancer.timeouts.client: does not match the pattern",
     ),
     "load_balancer: never checked": (
         {"load_balancer": {"check": {"inter": 0}}},
@@ -125,7 +125,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "repeat_limit: 3": ({"repeat_limit": 3}, "repeat_limit: "),
     "ports: privileged": ({"ports__entry": 80}, "ports.entry: "),
     "ports: too large": ({"ports__entry": 65536}, "ports.entry: "),
-    "ports: one twice": ({"ports__entry": 13391}, "ports: each port must be another one"),
+    "ports: one twice": ({"ports__entry": 13391}, "ports: all ports must differ"),
     "seed: negative": ({"seed": -1}, "seed: "),
     "unknown key": ({"thread": [4]}, "thread: unknown key; is it misspelt?"),
     "unknown nested key": ({"dataset__rows": 1}, "dataset.rows: unknown key; is it misspelt?"),
@@ -185,7 +185,7 @@ def test_an_item_that_cannot_be_set_is_refused_in_one_sentence(value: object) ->
     with pytest.raises(SpecError) as caught:
         report_type.loads(changed(engines__tidb={"baseline": SIDE, "components": components}))
     (said,) = str(caught.value).splitlines()
-    assert "tidb.components.pd.replication.location-labels: must be a text in one line" in said
+    assert "tidb.components.pd.replication.location-labels: must be text on one line" in said
 
 
 SIDE = {"version": "v8.5.3"}
@@ -197,8 +197,8 @@ SIDE = {"version": "v8.5.3"}
         ("", "a report type is a mapping of fields, found NoneType"),
         ("- a", "a report type is a mapping of fields, found list"),
         ("a: [", "not YAML"),
-        ("a: 1\na: 2", "the key 'a' is there twice"),
-        ("a: {b: 1, b: 2}", "the key 'b' is there twice"),
+        ("a: 1\na: 2", "the key 'a' occurs twice"),
+        ("a: {b: 1, b: 2}", "the key 'b' occurs twice"),
         ("? [a, b]\n: 1", "not YAML"),
         ("? {a: b}\n: 1", "not YAML"),
         ("a: 2024-13-45", "not YAML"),

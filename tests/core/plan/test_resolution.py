@@ -192,10 +192,13 @@ def test_parameters_go_with_the_versions_that_have_them() -> None:
 @pytest.mark.parametrize(
     ("engine", "named"),
     [
-        ({"candidate": {"version": "previous patch"}}, "relative to a candidate"),
+        ({"candidate": {"version": "previous patch"}}, "relative to the candidate"),
         ({"candidate": {"version": "latest"}}, "'latest' is not a version"),
         ({"by_version": [{"parameters": {"a": 1}}]}, "neither `since` nor `until`"),
-        ({"by_version": [{"since": "11.0.0", "until": "10.0.0"}]}, "no version is since 11.0.0"),
+        (
+            {"by_version": [{"since": "11.0.0", "until": "10.0.0"}]},
+            "no version lies between since 11.0.0",
+        ),
         ({"by_version": [{"since": "newest"}]}, "'newest' is not a version"),
     ],
 )

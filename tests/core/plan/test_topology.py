@@ -54,7 +54,7 @@ def test_a_key_that_is_there_twice_is_refused_with_its_line(tmp_path: Path) -> N
     assert inner != text
     (tmp_path / "inner.yaml").write_text(inner, encoding="utf-8")
     for name, key in (("outer", "region"), ("inner", "count")):
-        with pytest.raises(SpecError, match=rf"{name}\.yaml: .*(?s:.)*'{key}' is there twice") as e:
+        with pytest.raises(SpecError, match=rf"{name}\.yaml: .*(?s:.)*'{key}' occurs twice") as e:
             topology.load(tmp_path / f"{name}.yaml")
         assert "line " in str(e.value)
 
@@ -179,7 +179,7 @@ def test_what_is_allowed_is_tried_in_order_of_preference() -> None:
     [
         ([{"region": "us-west-2"}], "a region is named twice"),
         ([{"region": "us-east-1"}], "us-east-1 needs an image of its own"),
-        ([{"region": "us-east-1", "ssh_from": "1.2.3.4/99"}], "is no range of addresses"),
+        ([{"region": "us-east-1", "ssh_from": "1.2.3.4/99"}], "is not an address range"),
         ([{"region": "us-east-1", "subnet": "subnet-1"}], "subnet"),
     ],
 )

@@ -75,5 +75,5 @@ def test_a_page_beyond_its_budget_is_refused(text: str, told: str) -> None:
 
 def test_comments_that_never_end_do_not_nest() -> None:
     """Everything below the first is a comment, so that nothing of the page is left to read."""
-    with pytest.raises(PublishedPageError, match="no performance test report"):
+    with pytest.raises(PublishedPageError, match="not a performance test report"):
         page.read(PAGE.format(text="<!-- " * SIZE).encode(), "page.md")

@@ -187,15 +187,15 @@ def test_json() -> None:
         ("\n# How to bake", 2, "neither Sysbench nor TPC-C"),
         ("# Sysbench and TPC-C of v5.1", 1, "or of both"),
         ("# Sysbench on v5.1\n\nNo figures.", 1, "neither a table"),
-        ("# Sysbench on v5.1 \ud800", 1, "no UTF-8"),
+        ("# Sysbench on v5.1 \ud800", 1, "not UTF-8"),
         ("# Sysbench\n\0", 2, "NUL"),
         ("# Sysbench\n" * (MOST_BYTES // 10), MOST_BYTES // 11 + 1, "longer than 250 KB"),
         (page(("Insert", PAIRS), versions=["v3.0", "v2.0", "v1.0"]), 2, "3 versions"),
         (page(("Insert", PAIRS), title="Sysbench from v5.0 to v5.1"), 2, "A vs. B"),
         (page(("Insert", ALONE), title="Sysbench"), 2, "no versions"),
-        (page(("Insert", PAIRS), title="Sysbench: v5.1 vs. v5.0"), 2, "put a text with a colon"),
-        ("---\n\x1ftitle: a\n---\n", 2, "the front matter is no YAML"),
-        ("---\ntitle: " + "[" * 20_000 + "\n---\n", 2, "the front matter is no YAML"),
+        (page(("Insert", PAIRS), title="Sysbench: v5.1 vs. v5.0"), 2, "put text with a colon"),
+        ("---\n\x1ftitle: a\n---\n", 2, "the front matter is not YAML"),
+        ("---\ntitle: " + "[" * 20_000 + "\n---\n", 2, "the front matter is not YAML"),
     ],
 )
 def test_refused(text: str, line: int, why: str) -> None:
@@ -208,7 +208,7 @@ def test_refused(text: str, line: int, why: str) -> None:
 def test_refused_file(tmp_path: Path) -> None:
     """A file that is missing, is not UTF-8 or is too long is refused by its path."""
     for name, raw, where in (
-        ("latin.md", "# A\n\nna\u00efve".encode("latin-1"), ", line 3: no UTF-8 text, byte 0xef"),
+        ("latin.md", "# A\n\nna\u00efve".encode("latin-1"), ", line 3: not UTF-8 text, byte 0xef"),
         ("long.md", "é\n".encode() * (MOST_BYTES // 3 + 1), ": longer than 250 KB"),
     ):
         path = tmp_path / name

@@ -66,7 +66,7 @@ def test_a_key_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     """The second one would silently be the only one."""
     path = written(tmp_path / "notifications.yaml", SLACK)
     path.write_text(path.read_text() + "notifiers: []\n")
-    with pytest.raises(SpecError, match="'notifiers' is there twice"):
+    with pytest.raises(SpecError, match="'notifiers' occurs twice"):
         notifiers.load(path, REPORTS)
 
 
@@ -107,13 +107,13 @@ def test_what_is_of_no_report_type_is_of_interest_to_all(tmp_path: Path) -> None
         ({**SLACK, "chanel": "#perf"}, "chanel: unknown key"),
         ({**SLACK, "events": ["regresion"]}, "events.0: must be 'regression'"),
         ({**SLACK, "events": []}, "events: needs at least 1"),
-        ({**SLACK, "reports": ["Weekly report"]}, "reports.0: is not written as it has to be"),
+        ({**SLACK, "reports": ["Weekly report"]}, "reports.0: does not match the pattern"),
         (
             {**SLACK, "reports": ["weakly"]},
             "reports: unknown: weakly; report types: nightly, weekly",
         ),
         ({"name": "x", "notifier": "a.B"}, "arguments: missing; it must be set"),
-        ({**SLACK, "notifier": "Slack"}, "notifier: is not written as it has to be"),
+        ({**SLACK, "notifier": "Slack"}, "notifier: does not match the pattern"),
         ({**SLACK, "arguments": {"text": "{txt}"}}, "arguments: no text that can be filled in"),
         ({**SLACK, "arguments": {"text": "{"}}, "arguments: no text that can be filled in"),
         ({**SLACK, "arguments": {"text": "hello"}}, "arguments: none has {subject}, {text} or"),
@@ -133,7 +133,7 @@ def test_what_is_wrong_in_the_file_is_refused_by_name(
 
 def test_a_name_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     """By it is known what was sent: one of them would never send anything."""
-    with pytest.raises(SpecError, match=r"notifiers\.1\.name: channel is there twice"):
+    with pytest.raises(SpecError, match=r"notifiers\.1\.name: channel occurs twice"):
         loaded(tmp_path, SLACK, {**MAIL, "name": "channel"})
 
 

@@ -48,7 +48,7 @@ def test_a_report_goes_into_files_first_named_or_not() -> None:
 
 BAD = {
     "no publisher": ([{"bucket": "b"}], "publish.0.to: missing"),
-    "an unknown publisher": ([{"to": "ftp"}], "publish.0.to: unknown: ftp; there are: files, s3"),
+    "an unknown publisher": ([{"to": "ftp"}], "publish.0.to: unknown: ftp; known: files, s3"),
     "a misspelt key": ([{**ON_S3, "bukket": "b"}], "publish.0.bukket: unknown key"),
     "no bucket": ([{"to": "s3", "region": REGION}], "publish.0.bucket: missing"),
     "no region": ([{"to": "s3", "bucket": BUCKET}], "publish.0.region: missing"),

@@ -120,7 +120,9 @@ def test_every_difference_is_named_at_once(here: Here, store: Store) -> None:
     assert [line.partition(":")[0] for line in said] == [
         *("threads_by_workload", "rounds", "client_version", "cpu")
     ]
-    assert "rounds: 3 before and 4 after; what is compared has to be measured alike" in said
+    assert (
+        "rounds: 3 before and 4 after; both campaigns must be measured alike to be compared" in said
+    )
 
 
 def test_servers_of_two_engines_are_refused(here: Here, store: Store) -> None:

@@ -75,7 +75,7 @@ def test_the_doctor_says_which_script_it_is_and_when_it_has_changed(
             f"{address} is a script, sha256 {sha256(INSTALL)}",
         )
     assert f"sha256 was {sha256(INSTALL)}" in installer.planned(home, wanted)
-    assert "the new one is run all the same" in installer.planned(home, wanted)
+    assert "the new one is run anyway" in installer.planned(home, wanted)
     assert "covers the script alone" in installer.planned(home, wanted)
     there["/install.sh"] = OTHER
     found = installer.look(home, wanted)

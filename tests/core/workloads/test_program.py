@@ -61,7 +61,9 @@ def test_a_named_program_is_used_even_if_another_comes_first() -> None:
 
 def test_a_named_program_that_is_missing_is_not_replaced() -> None:
     """The error names the program and the host."""
-    with pytest.raises(UnavailableError, match=r"client\.program: on fake there is no go-tpc, "):
+    with pytest.raises(
+        UnavailableError, match=r"client\.program: on fake there is no go-tpc to run"
+    ):
         program.choose(host("tiup", "sysbench"), TPCC, "go-tpc")
 
 
@@ -93,7 +95,9 @@ def test_the_client_s_files_are_put_on_its_host() -> None:
 
 def test_a_campaign_is_not_resumed_with_another_client() -> None:
     """Its figures would not be comparable."""
-    with pytest.raises(TargetError, match=r"embedded is the first .* tiup has measured trials"):
+    with pytest.raises(
+        TargetError, match=r"embedded would be used now, but tiup has measured trials"
+    ):
         program.install(host("sysbench"), Path("/c1"), TPCC, Client(), measured_with="tiup")
 
 
@@ -203,7 +207,7 @@ def test_a_tiup_whose_mirror_has_no_bench_is_passed_over_and_named(tmp_path: Pat
     chosen, facts = program.choose(fakes.FakeExecutor(answer), TPCC, None)
     assert chosen.name == "go-tpc"
     assert program.told(facts) == f"go-tpc v1.0.12; no tiup ({why})"
-    with pytest.raises(UnavailableError, match=rf"there is no tiup \({why}\), which could"):
+    with pytest.raises(UnavailableError, match=rf"there is no tiup \({why}\) to run"):
         program.choose(fakes.FakeExecutor(answer), TPCC, "tiup")
     (tmp_path / ".tiup/bin/tiup").unlink()
     (tmp_path / ".tiup/bin").rmdir()

@@ -98,7 +98,7 @@ def test_queries_of_tpch_are_planned_by_the_size_of_their_tables() -> None:
     ("fields", "said"),
     [
         ({"dataset": {"warehouses": 4}}, r"dataset: tpch_q1 needs scale_factor, found 4 warehous"),
-        ({"workloads": ["tpch_q1", "tpch_q23"]}, r"workloads: unknown: tpch_q23; there are: "),
+        ({"workloads": ["tpch_q1", "tpch_q23"]}, r"workloads: unknown: tpch_q23; known: "),
         ({"workloads": ["tpch_q1", "oltp_insert"]}, r"oltp_insert and tpch_q1 use different cl"),
         (
             {"client": {"program": "embedded"}},

@@ -95,9 +95,9 @@ class Gate(BaseModel):
     def fault(self) -> str | None:
         """What is wrong with its definition as a whole; None where nothing is."""
         if self.min is None and self.max is None:
-            return "has neither min nor max and cannot fail"
+            return "has neither min nor max, so it cannot fail"
         if self.min is not None and self.max is not None and self.min > self.max:
-            return "min is above max, so that it cannot pass"
+            return "min is above max, so it cannot pass"
         try:
             str(self.evaluate({}).sentence)
         except LanguageError as error:

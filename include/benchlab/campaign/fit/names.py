@@ -25,4 +25,4 @@ def faults(spec: ReportSpec) -> Iterator[str]:
     )
     for field, names, there in known:
         if unknown := [name for name in names if name not in there]:
-            yield f"{field}: unknown: {', '.join(unknown)}; there are: {', '.join(there)}"
+            yield f"{field}: unknown: {', '.join(unknown)}; known: {', '.join(there)}"

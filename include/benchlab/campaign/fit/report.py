@@ -36,7 +36,7 @@ def _schedule(spec: ReportSpec) -> Iterator[str]:
 def _languages(spec: ReportSpec) -> Iterator[str]:
     if unknown := [code for code in spec.languages if code not in language.codes()]:
         there = ", ".join(language.codes())
-        yield f"languages: unknown: {', '.join(unknown)}; there are: {there}"
+        yield f"languages: unknown: {', '.join(unknown)}; known: {there}"
 
 
 def _publishing(spec: ReportSpec) -> Iterator[str]:
@@ -44,7 +44,7 @@ def _publishing(spec: ReportSpec) -> Iterator[str]:
     for number, destination in enumerate(spec.publish):
         if destination.to not in publish.by_name():
             there = ", ".join(publish.by_name())
-            yield f"publish.{number}.to: unknown: {destination.to}; there are: {there}"
+            yield f"publish.{number}.to: unknown: {destination.to}; known: {there}"
             continue
         try:
             found = publish.place(destination)

@@ -162,7 +162,7 @@ class Cluster(TiDB, BaseCluster):
         """
         if self.executor.run(["test", "-e", str(self._half_restored)], check=False).exit_code == 0:
             raise EngineError(
-                f"{self._name()}: the last restore did not end, so that the data are of two "
+                f"{self._name()}: the last restore did not end, so its data are a mixture of two "
                 "states; restore again before starting"
             )
         if not self.running():

@@ -37,11 +37,11 @@ def fault(
     needed = max(map(open_files, stores), default=0)
     if needed and (found := _files_of_service(executor)) < needed:
         return (
-            f"a service of systemd can open {found:,} files here, and TiKV starts only where it can"
-            f" open {needed:,} (rocksdb.max-open-files, raftdb.max-open-files, and"
-            f" {_RESERVED_FILES:,} more): raise the limit of process 1 (of a container: `--ulimit"
-            " nofile=1000000`, or LimitNOFILE of the service that starts it), or set these items"
-            " lower"
+            f"a systemd service can open {found:,} files here, and TiKV starts only where it can "
+            f"open {needed:,} (rocksdb.max-open-files, raftdb.max-open-files, and "
+            f"{_RESERVED_FILES:,} more): raise the limit of process 1 (of a container: `--ulimit "
+            "nofile=1000000`, or LimitNOFILE of the service that starts it), or set these items "
+            "lower"
         )
     if restores and executor.run(["sudo", "-n", "test", "-w", CACHES], check=False).exit_code != 0:
         return (

@@ -111,7 +111,7 @@ def faults(
         SpecError: see :func:`rules`.
     """
     unknown = [
-        f"{name}: there is no such component; there are: {', '.join(COMPONENTS)}"
+        f"{name}: there is no such component; known: {', '.join(COMPONENTS)}"
         for name in components
         if name not in COMPONENTS
     ]

@@ -148,9 +148,9 @@ class Engine(TiDB, BaseEngine):
         """See :class:`BaseEngine`; from TiUP's manifests."""
         if (tiup := _tiup()) is None:
             raise UnavailableError(
-                f"{versions.NIGHTLY}: there is no `tiup` on this machine to say which it is; "
-                "install it as docs.pingcap.com/tidb/stable/tiup-overview says, or name a build "
-                "that is kept (`benchlab builds`)"
+                f"{versions.NIGHTLY}: this machine has no `tiup` to look it up with; install it "
+                "as docs.pingcap.com/tidb/stable/tiup-overview says, or name a kept build "
+                "(`benchlab builds`)"
             )
         # A fleet's hosts are x86-64, whatever this machine is.
         arch = "arm64" if not on_fleet and platform.machine() == "aarch64" else "amd64"

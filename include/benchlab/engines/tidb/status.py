@@ -157,7 +157,7 @@ def read_answers(urls: Sequence[str], stdout: str, stderr: str) -> Answers:
             try:
                 found[url] = json.loads(body)
             except ValueError as error:
-                raise EngineError(f"{url}: the answer is no JSON: {body[:200]!r}") from error
+                raise EngineError(f"{url}: the answer is not JSON: {body[:200]!r}") from error
         elif code == "404":
             found[url] = None
         elif code != "000":  # curl's code for no answer at all

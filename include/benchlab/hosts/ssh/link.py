@@ -342,8 +342,8 @@ class Link:
             expected = asyncssh.import_public_key(self._host.host_key)
         except asyncssh.KeyImportError as error:
             raise TargetError(
-                f"{self._name}: {self._host.host_key!r} is no public host key; "
-                "`ssh-keyscan -t ed25519 HOST` shows what one looks like"
+                f"{self._name}: {self._host.host_key!r} is not a public host key; `ssh-keyscan "
+                "-t ed25519 HOST` shows what one looks like"
             ) from error
         try:
             return expected, asyncssh.import_private_key(self._key)

@@ -27,5 +27,5 @@ class Budget(Frozen):
     @pydantic.model_validator(mode="after")
     def _in_order(self) -> Self:
         if self.approve_above > self.limit:
-            raise ValueError("approve_above is more than limit, so that nobody would be asked")
+            raise ValueError("approve_above is more than limit, so nobody would ever be asked")
         return self

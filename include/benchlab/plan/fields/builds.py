@@ -62,11 +62,11 @@ class Build(Frozen):
             raise ValueError(
                 f"commit: missing; {'its command' if self.command else 'its source'} needs one"
                 if wants_commit
-                else f"commit: nothing uses it; write {COMMIT} into the source, or take git_hash, "
-                "which the server has to report"
+                else f"commit: nothing uses it; write {COMMIT} into the source, or use git_hash, "
+                "which the server must report"
             )
         if self.command is not None and not any(OUTPUT in word for word in self.command):
-            raise ValueError(f"command: {OUTPUT} is missing, the file that it has to write")
+            raise ValueError(f"command: {OUTPUT} is missing, the file that the command must write")
         if self.source is not None:
             self._check_address(urlsplit(self.source))
         return self
@@ -78,9 +78,9 @@ class Build(Frozen):
             raise ValueError(f"source: {address.scheme}:// is not known; a path, s3://, https://")
         if address.username or address.password or address.query:
             # The report type is published with the report.
-            raise ValueError("source: has a login or a query in it, which would be published")
+            raise ValueError("source: contains a login or a query, which would be published")
         if self.sha256 is None and not (address.scheme == "s3" or self._is_by_commit_over_https()):
-            raise ValueError("sha256: missing; what comes over the network must be known by it")
+            raise ValueError("sha256: missing; what is downloaded is verified by it")
 
     def _is_by_commit_over_https(self) -> bool:
         # Whoever sends another file would have to make a server that reports this commit.

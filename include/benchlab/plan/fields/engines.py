@@ -22,8 +22,8 @@ def _value(found: Any, read: pydantic.ValidatorFunctionWrapHandler) -> Any:
         return read(found)
     except pydantic.ValidationError:
         raise ValueError(
-            "must be a text in one line, a finite number, true or false; a list cannot be set, and "
-            "an item below another is written with a dot (`replication.max-replicas: 3`)"
+            "must be text on one line, a finite number, true or false; a list cannot be set, "
+            "and a nested item is written with dots (`replication.max-replicas: 3`)"
         ) from None
 
 
@@ -103,11 +103,11 @@ class VersionParameters(Frozen):
     def _is_range(self) -> Self:
         if self.since is None and self.until is None:
             raise ValueError(
-                "neither `since` nor `until` is set; what holds for every version stands under "
+                "neither `since` nor `until` is set; what holds for every version goes under "
                 "`parameters` and `components` of the engine"
             )
         if self.since and self.until and _numbers(self.since) >= _numbers(self.until):
-            raise ValueError(f"no version is since {self.since} and until {self.until}")
+            raise ValueError(f"no version lies between since {self.since} and until {self.until}")
         return self
 
     def holds_for(self, version: str) -> bool:
@@ -140,8 +140,8 @@ class EngineSpec(Frozen):
     def _rules_fit(self) -> Self:
         if self.candidate is not None and self.candidate.version in versions.RELATIVE:
             raise ValueError(
-                f"candidate.version: {self.candidate.version!r} is relative to a candidate; it can "
-                "be the baseline's"
+                f"candidate.version: {self.candidate.version!r} is relative to the candidate, so "
+                "only the baseline can have it"
             )
         return self
 

@@ -29,7 +29,7 @@ def _time(text: str) -> str:
     """
     number = text.rstrip("dhms")
     if int(number) * _UNITS_MS[text.removeprefix(number)] > _LONGEST_MS:
-        raise ValueError(f"{text} is more than HAProxy can count, {_LONGEST_MS} ms (24 days)")
+        raise ValueError(f"{text} is more than HAProxy's maximum of {_LONGEST_MS} ms (24 days)")
     return text
 
 
@@ -111,5 +111,5 @@ class Ports(Frozen):
     def _distinct(self) -> Self:
         used = list(self.model_dump().values())
         if len(set(used)) != len(used):
-            raise ValueError("each port must be another one")
+            raise ValueError("all ports must differ")
         return self

@@ -102,7 +102,7 @@ def read(name: str, content: bytes) -> Any:
     try:
         header, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
         if len(set(header)) != len(header):
-            raise FaultyFileError(name, "a column is there twice")
+            raise FaultyFileError(name, "a column occurs twice")
         cells = (map(_cell, row) for row in rows)
         return {
             f"row {number}": dict(zip(header, row, strict=True))
@@ -180,7 +180,7 @@ def _ending_early(schema: Any) -> Any:
 def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
-        raise ValueError("a key is there twice")
+        raise ValueError("a key occurs twice")
     return made
 
 

@@ -105,7 +105,7 @@ class Verification:
         except FaultyFileError as error:
             self.differs(error.file, error.fault, where)
         except _SENSELESS as error:
-            self.differs(file, f"it makes no sense: {type(error).__name__}: {error}", where)
+            self.differs(file, f"it is inconsistent: {type(error).__name__}: {error}", where)
 
     def to_json(self) -> dict[str, Any]:
         """The outcome for machines."""

@@ -116,7 +116,7 @@ def _trials(
     for stored in own.trials:
         name = named(stored)
         if name in again:
-            found.differs(TRIALS, "it is there twice", name)
+            found.differs(TRIALS, "it occurs twice", name)
             continue
         again[name] = None
         with found.reading(TRIALS, name):

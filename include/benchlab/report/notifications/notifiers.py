@@ -98,7 +98,7 @@ def load(path: Path, reports: Collection[str]) -> tuple[Notifier, ...]:
     for number, notifier in enumerate(found):
         at = f"{path}: notifiers.{number}"
         if names.index(notifier.name) < number:
-            raise SpecError(f"{at}.name: {notifier.name} is there twice")
+            raise SpecError(f"{at}.name: {notifier.name} occurs twice")
         if fault := notifier.fault():
             raise SpecError(f"{at}.arguments: {fault}")
         if unknown := [name for name in notifier.reports or () if name not in reports]:

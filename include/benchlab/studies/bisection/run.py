@@ -177,8 +177,8 @@ class Bisection:
             self.spent += (self.plan.dollars if self.plan else None) or 0.0
             if self._find(pair.spec) is None:
                 raise NotMeasuredError(
-                    f"{done}: not complete, so that {wanted.candidate} against {wanted.baseline} "
-                    "is not known; see its report, then start the bisection again"
+                    f"{done}: not complete, so {wanted.candidate} against {wanted.baseline} is "
+                    "not known; see its report, then start the bisection again"
                 )
         return self
 
@@ -237,8 +237,8 @@ class Bisection:
         rents = targets.by_name()[self.spec.target].can.rents
         if rents and self.way.not_in_calendar and not approved:
             raise SpecError(
-                f"{self.spec.report}: {', '.join(self.way.not_in_calendar)}: not in the calendar, "
-                "so that it may not exist; give --approve to rent hosts for it all the same"
+                f"{self.spec.report}: {', '.join(self.way.not_in_calendar)}: not in the "
+                "calendar, so it may not exist; give --approve to rent hosts for it anyway"
             )
 
     def _refuse_unapproved(self, limit: float) -> None:

@@ -175,8 +175,8 @@ def _about_rounds(chosen: AASelection, noise: dict[str, NoiseModel]) -> Iterator
     spec, rounds = chosen.first.report_type, noise["throughput"].residuals.shape[0]
     if not rounds:
         yield (
-            "no campaign has two rounds that are complete in all workloads, so that the noise is "
-            "not known; take more rounds"
+            "no campaign has two rounds that are complete in all workloads, so the noise is not "
+            "known; use more rounds"
         )
         return
     if spec.rounds < 2:

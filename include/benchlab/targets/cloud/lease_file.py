@@ -48,9 +48,9 @@ def read(state: Path) -> LeaseFile | None:
         return None
     except (OSError, pydantic.ValidationError) as error:
         raise TargetError(
-            f"{path}: cannot be read, so that it is not known which cluster is the campaign's; "
-            "delete the cluster in TiDB Cloud's console, or leave it to `benchlab reap`, which "
-            "does it after its expiry; then remove this file"
+            f"{path}: cannot be read, so it is not known which cluster is the campaign's; delete "
+            "the cluster in TiDB Cloud's console, or wait until `benchlab reap` deletes it "
+            "after its expiry; then remove this file"
         ) from error
 
 

@@ -121,8 +121,8 @@ def ensure_key_pair(client: Any, rental: Rental, limits: Limits = PATIENT) -> st
         if held != public.split():
             ours = rental.directory / fleet_files.KEY_FILE
             raise TargetError(
-                f"key pair {name}: EC2 knows another key than {ours}; "
-                "give the campaign back and begin anew"
+                f"key pair {name}: EC2 knows another key than {ours}; give the campaign back and "
+                "start again"
             ) from error
     return name
 
@@ -211,8 +211,8 @@ def _create_group(client: Any, rental: Rental, vpc: str, limits: Limits) -> str:
         if not tags.of_campaign(rental.campaign).items() <= tags.read(made).items():
             raise TargetError(
                 f"security group {name} ({made['GroupId']}) is in {vpc} without the tags of "
-                f"campaign {rental.campaign}, so that it is not Benchlab's: it is neither used "
-                "nor opened. Delete or rename it, or take another campaign id"
+                f"campaign {rental.campaign}, so it is not Benchlab's: it is neither used nor "
+                "opened. Delete or rename it, or use another campaign id"
             ) from error
     return str(made["GroupId"])
 

@@ -83,8 +83,8 @@ def planned(home: Home, topology: Ec2Topology) -> str:
         which = f"whose sha256 has to be {topology.tiup_sha256}"
     elif known is not None:
         which = (
-            f"whose sha256 was {known.sha256} on {known.day}; if it has changed, the new one "
-            "is run all the same, and the report says so"
+            f"whose sha256 was {known.sha256} on {known.day}; if it has changed, the new one is "
+            "run anyway, and the report says so"
         )
     else:
         which = "which this machine has not seen yet: `benchlab doctor --aws` shows its sha256"
@@ -111,8 +111,8 @@ def look(home: Home, topology: Ec2Topology) -> Finding:
         return Finding("tiup", False, f"{address} answers {error.code}; is the address right?")
     except (OSError, ValueError, HTTPException):
         why = (
-            f"{address} does not answer this machine, so that its sha256 is not known; the hosts "
-            "may reach it all the same"
+            f"{address} does not answer this machine, so its sha256 is not known; the hosts may "
+            "reach it anyway"
         )
         return Finding("tiup", None, why)
     if not script.startswith(b"#!"):

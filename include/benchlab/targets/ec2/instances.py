@@ -244,7 +244,7 @@ def _living(rental: Rental, listed: list[Instance]) -> dict[str, Instance]:
     wanted = {name: kind for name, _, kind in rental.topology.host_types()}
     living = [instance for instance in listed if instance.living]
     faults = [
-        f"{instance.id} ({instance.name or 'without a name'}) is none of its hosts"
+        f"{instance.id} ({instance.name or 'without a name'}) is not one of its hosts"
         for instance in living
         if instance.name not in wanted
     ]
@@ -254,7 +254,7 @@ def _living(rental: Rental, listed: list[Instance]) -> dict[str, Instance]:
         if name in wanted and count > 1
     ]
     faults += [
-        f"{instance.name} is a {instance.type}, wanted is {wanted[instance.name]}"
+        f"{instance.name} is a {instance.type}, not a {wanted[instance.name]}"
         for instance in living
         if instance.name in wanted and instance.type != wanted[instance.name]
     ]
@@ -263,7 +263,7 @@ def _living(rental: Rental, listed: list[Instance]) -> dict[str, Instance]:
     if faults:
         raise TargetError(
             f"campaign {rental.campaign} in {rental.topology.region}: more or other instances "
-            f"than wanted: {'; '.join(faults)}. Give it back and begin anew"
+            f"than expected: {'; '.join(faults)}. Give it back and start again"
         )
     return {instance.name: instance for instance in living}
 
@@ -273,8 +273,8 @@ def _in_order(subnets: tuple[Subnet, ...], living: dict[str, Instance]) -> list[
     used = {instance.subnet for instance in living.values()}
     if not used <= {subnet.id for subnet in subnets}:
         raise TargetError(
-            f"hosts are in {', '.join(sorted(used))}, which the topology does not name; "
-            "give the campaign back and begin anew"
+            f"hosts are in {', '.join(sorted(used))}, which the topology does not name; give the "
+            "campaign back and start again"
         )
     return sorted(subnets, key=lambda subnet: subnet.id not in used)
 
@@ -337,13 +337,13 @@ def _launch_one(
             if error.code != "IdempotentParameterMismatch":
                 raise
             raise TargetError(
-                f"{name}: was asked for before, but otherwise (image, size, expiry or user data "
-                f"differ); give campaign {order.rental.campaign} back and begin anew"
+                f"{name}: was requested before with another image, size, expiry or user data; "
+                f"give campaign {order.rental.campaign} back and start again"
             ) from error
         instance = inventory.described(answer["Instances"][0])
         if instance.living:
             return instance
-    raise TargetError(f"{name}: {MAX_GENERATIONS} instances died one after the other")
+    raise TargetError(f"{name}: {MAX_GENERATIONS} instances failed one after the other")
 
 
 def _request(

@@ -56,7 +56,7 @@ def _login(client: Any, topology: Ec2Topology, subnets: tuple[Subnet, ...]) -> F
     except TargetError as error:
         if written == AUTO or topology.ssh_by == "private":
             return Finding("ssh", False, str(error))
-        return Finding("ssh", None, f"{error}, so ssh_from {written} is not checked")
+        return Finding("ssh", None, f"{error}, so ssh_from {written} was not checked")
     detail = f"this machine would log in from {mine}, which `ssh_from: {written}`"
     if written == AUTO:
         return Finding("ssh", True, f"{detail} lets in")
@@ -77,7 +77,7 @@ def _own_address(client: Any, topology: Ec2Topology, subnets: tuple[Subnet, ...]
             return own_address.public()
         except own_address.UNKNOWN:
             raise TargetError(
-                f"{own_address.WHO_AM_I} does not say from which address this machine comes"
+                f"{own_address.WHO_AM_I} does not report this machine's address"
                 + (UNKNOWN_ADDRESS if topology.ssh_from == AUTO else "")
             ) from None
     network = subnets[0].network

@@ -110,8 +110,8 @@ def read_to_rent(state: Path) -> RentalFile | None:
     found = read(state)
     if found is None and path(state).exists():
         raise TargetError(
-            f"{path(state)} is empty or damaged, so that it is not known what was rented already; "
-            f"`benchlab give-back {state.name}` finds that by its tags, then begin anew"
+            f"{path(state)} is empty or damaged, so it is not known what was rented already; "
+            f"`benchlab give-back {state.name}` finds that by its tags; then start again"
         )
     return found
 

@@ -121,4 +121,4 @@ def test_a_key_that_is_there_twice_is_refused(
     at = text.index(b"{") + 1
     twice = text[:at] + b'"id": "other", "id": "other",' + text[at:]
     difference, *_ = verified(forged(good, {name: twice})).differences
-    assert str(difference) == f"{name}: no JSON: a key is there twice"
+    assert str(difference) == f"{name}: no JSON: a key occurs twice"
