@@ -25,6 +25,7 @@ defined elsewhere is listed with its module.
     ├── PageError            the site does not show or do something (benchlab.site.page)
     ├── PublishedPageError   a published page cannot be read
     ├── PublishError         a report could not be published
+    │   └── UnsoundReportError  it is a draft: its figures do not follow from its trials
     ├── NotificationError    an event could not be sent (benchlab.report.notifications.notices)
     ├── EvidenceError        an evidence bundle cannot be made or read
     │   └── FaultyFileError  one of its files is faulty (benchlab.report.evidence.documents)
@@ -227,6 +228,12 @@ class PublishedPageError(BenchlabError):
 
 class PublishError(BenchlabError):
     """A report did not reach its destination; what was there before is unchanged."""
+
+
+class UnsoundReportError(PublishError):
+    """A report's figures do not follow from its trials: it is kept as a draft, and published
+    nowhere; the text names tables, rows and columns, and the draft's folder.
+    """
 
 
 class EvidenceError(BenchlabError):

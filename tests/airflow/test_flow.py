@@ -153,9 +153,9 @@ def test_a_dataset_with_conditions_is_checked_twice_and_any_other_is_not(
         assert (check["rule"], check["timeout"]) == ("all_success", True)
     again = tasks["check_consistency"]
     assert again["upstream"] == ["repeat_2.trials"]
-    assert "validate" in again["downstream"]
+    assert "compare" in again["downstream"]
     assert (again["rule"], again["timeout"]) == ("none_failed", True)
-    assert again["retries"] == tasks["validate"]["retries"] >= 1
+    assert again["retries"] == tasks["compare"]["retries"] >= 1
 
 
 def test_trials_run_one_at_a_time_and_are_tried_again(dag: dict[str, Any]) -> None:
@@ -178,7 +178,14 @@ def test_a_plan_waits_for_a_mirror_that_does_not_answer(dag: dict[str, Any]) -> 
 def test_a_repetition_with_nothing_to_do_skips_nothing_after_it(dag: dict[str, Any]) -> None:
     """A mapped task over an empty list is skipped; the report must be written all the same."""
     assert dag["tasks"]["repeat_2.find_invalid"]["rule"] == "none_failed"
-    assert dag["tasks"]["validate"]["rule"] == "none_failed"
+    assert dag["tasks"]["compare"]["rule"] == "none_failed"
+
+
+def test_nothing_is_published_that_was_not_validated(dag: dict[str, Any]) -> None:
+    """What was compared is validated first; the verdict is red, whichever of them failed."""
+    assert dag["tasks"]["validate"]["upstream"] == ["compare"]
+    assert dag["tasks"]["publish"]["upstream"] == ["validate"]
+    assert dag["tasks"]["publish"]["rule"] == "all_success"
 
 
 def test_nothing_hangs_for_ever_and_nothing_skips_the_teardown(dag: dict[str, Any]) -> None:

@@ -31,6 +31,7 @@ from benchlab.results.records import (
     TrialResult,
 )
 from benchlab.results.store import Store
+from benchlab.workloads import sysbench, tpcc, tpch, ycsb
 from tests.builders import plans
 from tests.builders.plans import (
     ON_EC2,
@@ -42,6 +43,12 @@ from tests.builders.plans import (
     prices,
     spec,
 )
+
+UNITS = {
+    metric.name: metric.unit
+    for workload in (sysbench, tpcc, tpch, ycsb)
+    for metric in workload.METRICS
+}
 
 
 def campaign(
@@ -172,7 +179,9 @@ def tpcc_result(
         "errors": 0.0,
         **metrics,
     }
-    samples = tuple(Sample(metric, value) for metric, value in values.items())
+    samples = tuple(
+        Sample(metric, value, UNITS.get(metric, "")) for metric, value in values.items()
+    )
     return dataclasses.replace(trial_result(trial, reasons=reasons), samples=samples)
 
 
@@ -271,7 +280,9 @@ def trial_result(
         attempt=attempt,
         valid=not reasons,
         reasons=tuple(reasons),
-        samples=tuple(Sample(metric, value) for metric, value in values.items()),
+        samples=tuple(
+            Sample(metric, value, UNITS.get(metric, "")) for metric, value in values.items()
+        ),
         gates=tuple(gates) if gates is not None else (gate(),),
         started_at=started,
         ended_at=started + timedelta(seconds=8),

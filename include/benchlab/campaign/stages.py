@@ -449,6 +449,7 @@ def run(work: CampaignRun, *, wait: bool = False) -> list[Path]:
     Raises:
         LockHeldError: another campaign is at work; a new campaign leaves nothing.
         NotMeasuredError: several trials in a row could not be executed.
+        UnsoundReportError: the report does not follow from its trials, and is a draft.
         PublishError: a destination does not have the report.
         BenchlabError: another stage failed.
     """

@@ -6,6 +6,7 @@ None of it needs the hosts on which the campaign was measured.
 from __future__ import annotations
 
 import dataclasses
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -14,14 +15,23 @@ from benchlab import workloads
 from benchlab.analysis.verdict.compare import Comparison, verdicts_of
 from benchlab.campaign.outcome import Comparer, Outcome
 from benchlab.campaign.progress import ProgressLog
-from benchlab.errors import EvidenceError, NotMeasuredError, PublishError, SpecError
+from benchlab.errors import (
+    EvidenceError,
+    NotMeasuredError,
+    PublishError,
+    SpecError,
+    UnsoundReportError,
+)
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.language import english, names
 from benchlab.plan.fields.publish import FILES, Destination
 from benchlab.plan.steps import Stage
 from benchlab.report import bundle, evidence
-from benchlab.report.publish import place, publisher_of
+from benchlab.report.model import report as model
+from benchlab.report.model import validation as kept_validation
+from benchlab.report.model.validation import Validation
+from benchlab.report.publish import files, place, publisher_of
 from benchlab.report.publish.destinations import (
     EVIDENCE,
     PublicationRecord,
@@ -31,9 +41,13 @@ from benchlab.report.publish.destinations import (
 )
 from benchlab.report.publish.publisher import Publication
 from benchlab.report.sentences import wording
+from benchlab.report.validation import run, tables
 from benchlab.results.records import Campaign, inconsistencies
 from benchlab.results.store import Store
 from benchlab.workloads.workload import Workload
+
+# Of what a validation found, in a message; its file has all of it.
+_MOST_NAMED = 6
 
 
 class StoredCampaign:
@@ -55,6 +69,8 @@ class StoredCampaign:
         self.progress = ProgressLog(self.directory / "progress.jsonl")
         self._record = PublicationRecord(self.directory / "published")
         self._comparer = Comparer(home, store)
+        self._validation_file = self.directory / kept_validation.NAME
+        self._draft = self.directory / "draft"
 
     @property
     def workload(self) -> Workload:
@@ -66,21 +82,66 @@ class StoredCampaign:
         return self._comparer.outcome(self.store.campaign(self.campaign.id))
 
     def validate(self, outcome: Outcome | None = None) -> list[str]:
-        """Note which gates of the whole campaign failed; returns a sentence for each.
+        """Validate what is about to be published, and note which gates of the campaign failed.
 
         Args:
             outcome: the campaign's outcome; None: read from the store.
+
+        Returns:
+            A sentence for each of these gates.
+
+        Raises:
+            UnsoundReportError: figures of the report do not follow from plan and store. It is kept
+                as a draft, in the folder ``draft`` of the campaign's directory.
         """
-        comparison = (outcome or self.outcome()).comparison
+        outcome = outcome or self.outcome()
         failed = [
             f"{found.workload}: {gate.why}"
-            for found in comparison.checks
+            for found in outcome.comparison.checks
             for gate in found.gates
             if gate.status == "fail"
         ]
         for sentence in failed:
             self.note("validate", "warning", sentence)
+        self._validated(outcome)
         return failed
+
+    def validation(self) -> Validation | None:
+        """What the last validation of its report found; None: there was none."""
+        return kept_validation.read(self._validation_file)
+
+    def _validated(self, outcome: Outcome) -> Validation:
+        """The validation of a report, which is repeated if anything has changed, or it failed."""
+        of = (outcome.campaign, outcome.comparison, outcome.trials)
+        made = tables.of_report(model.build(*of), bundle.figures(*of))
+        found = self.validation()
+        if found is None or found.failures or found.key != tables.key_of(made):
+            self.note("validate", "report")
+            found = run.check(made)
+            files.write({kept_validation.NAME: found.to_json()}, self.directory)
+        if found.failures:
+            self.finish()
+            draft, _ = self._publication(outcome, found)
+            files.write(draft.files, self._draft)
+            error = UnsoundReportError(self._unsound(found))
+            self.note("failed", "validate", str(error))
+            raise error
+        shutil.rmtree(self._draft, ignore_errors=True)
+        return found
+
+    def _unsound(self, found: Validation) -> str:
+        """What does not hold of its report, where the draft is, and what to do."""
+        again = publish_command(self.campaign.id)
+        more = len(found.failures) - _MOST_NAMED
+        lines = [
+            f"{self.campaign.id}: the report does not follow from its trials and is not published:",
+            *(str(failure.said) for failure in found.failures[:_MOST_NAMED]),
+            *([f"and {more} more"] if more > 0 else []),
+            f"it is kept as a draft in {self._draft}; {self._validation_file} has all of that",
+            "if nobody changed the store, this is a fault of Benchlab",
+            f"once it is mended, `{again}` validates and publishes the report",
+        ]
+        return "\n".join(lines)
 
     def publish(
         self, only: str | None = None, destinations: Sequence[Destination] | None = None
@@ -98,6 +159,7 @@ class StoredCampaign:
 
         Raises:
             SpecError: there is no destination of the publisher ``only``; nothing is done.
+            UnsoundReportError: as :meth:`validate`; no destination gets anything.
             PublishError: names the destinations that do not have the report, and why; or why the
                 report has no evidence.
         """
@@ -105,8 +167,9 @@ class StoredCampaign:
         chosen = self._chosen(wanted, only)
         self.note("publish", "report")
         outcome = self.finish()
+        validation = self._validated(outcome)
         self.store.set_verdicts(self.campaign.id, verdicts_of(outcome.comparison))
-        publication, without_evidence = self._publication(outcome)
+        publication, without_evidence = self._publication(outcome, validation)
         self._record.begin(publication.edition, list(map(place, wanted)), destinations)
         publish_everywhere(
             publication,
@@ -125,6 +188,7 @@ class StoredCampaign:
     def forget_publication(self) -> None:
         """Forget where the report was published: it does not cover what is measured from now on."""
         self._record.forget()
+        self._validation_file.unlink(missing_ok=True)
 
     def _destinations(self, instead: Sequence[Destination] | None) -> tuple[Destination, ...]:
         if instead is None:
@@ -140,7 +204,9 @@ class StoredCampaign:
             )
         return [chosen for chosen in wanted if only in (None, chosen.to) or chosen.to == FILES]
 
-    def _publication(self, outcome: Outcome) -> tuple[Publication, str | None]:
+    def _publication(
+        self, outcome: Outcome, validation: Validation
+    ) -> tuple[Publication, str | None]:
         """The report, and why it has no evidence (None if it has)."""
         record, comparison, fault = outcome.campaign, outcome.comparison, None
         contents = bundle.make(
@@ -149,6 +215,7 @@ class StoredCampaign:
             outcome.trials,
             self.spec.languages,
             read_object=self.store.read_bytes,
+            validation=validation,
         )
         try:
             contents[EVIDENCE] = evidence.make(
@@ -191,6 +258,7 @@ class StoredCampaign:
         Raises:
             NotMeasuredError: names the trials without a valid result, and why; or the consistency
                 conditions that a side does not meet; or says that the report was not published.
+            UnsoundReportError: the report is a draft.
             PublishError: everything was measured, but a destination lacks the report, or the
                 report lacks its evidence.
         """
@@ -209,6 +277,8 @@ class StoredCampaign:
             missing = _missing(found, len(self.plan.trials))
             stopped = wording.stopped(found.campaign, english())
             raise NotMeasuredError("\n".join([missing, *stopped, *why, *doubts]))
+        if (validation := self.validation()) and validation.failures:
+            raise UnsoundReportError("\n".join([self._unsound(validation), *doubts]))
         if FILES in lacking:
             raise NotMeasuredError(
                 f"{self.campaign.id}: everything has been measured, but the report was not "

@@ -22,6 +22,7 @@ from benchlab.plan.fields.publish import Destination
 from benchlab.published import rendering
 from benchlab.published.store import PublishedReports
 from benchlab.report import bundle, evidence
+from benchlab.report.model import validation
 from benchlab.report.publish import files
 from benchlab.results.store import Store, open_store
 
@@ -146,5 +147,6 @@ def _contents(
         made.trials,
         languages=(chosen.code,),
         read_object=store.read_bytes,
+        validation=validation.read(home.campaign(campaign.id) / validation.NAME),
     )
     return files, "comparison.csv"

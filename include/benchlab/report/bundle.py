@@ -13,6 +13,8 @@ from benchlab.report.formats import csv_text, json_text, pages
 from benchlab.report.model import report as model
 from benchlab.report.model import series
 from benchlab.report.model.series import ReadObject
+from benchlab.report.model.validation import NAME as VALIDATION
+from benchlab.report.model.validation import Validation
 from benchlab.results.records import Campaign, TrialResult
 
 PAGES = ("report.html", "report.md", "evidence.zip")
@@ -26,6 +28,7 @@ def make(
     languages: Sequence[str] = (REFERENCE,),
     *,
     read_object: ReadObject | None = None,
+    validation: Validation | None = None,
 ) -> dict[str, bytes]:
     """Render a campaign in every format. The same arguments give the same bytes.
 
@@ -33,6 +36,7 @@ def make(
         languages: one or more codes. Pages and charts in the first language are at the top, those
             in another in a folder with its code; CSV and JSON exist once, in English.
         read_object: reads what is kept of trials; None: the HTML has no series of trials.
+        validation: what the validation of these figures found; None: it is not part of them.
 
     Example:
         ``make(campaign, comparison, store.trials(campaign.id))["report.md"].decode()``
@@ -40,12 +44,9 @@ def make(
     Raises:
         LanguageError: there is no locale file for one of the languages.
     """
-    document = json_text.to_json(campaign, comparison, results)
-    texts = {
-        "report.json": json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
-        "comparison.csv": csv_text.comparison_csv(comparison),
-        "trials.csv": csv_text.trials_csv(campaign.plan, results, comparison),
-    }
+    texts = figures(campaign, comparison, results)
+    if validation is not None:
+        texts[VALIDATION] = validation.to_json()
     build = functools.partial(
         model.build,
         campaign,
@@ -54,6 +55,7 @@ def make(
         series=series.read(results, campaign.plan.throughput.name, read_object)
         if read_object
         else {},
+        validation=validation,
     )
     made: dict[str, bytes] = {}
     for code, page in pages.of_languages(languages).items():
@@ -65,5 +67,18 @@ def make(
             **{f"{page.folder}{name}": drawn for name, drawn in charts.files(report).items()},
         }
         if not page.folder:
-            made |= {name: text.encode() for name, text in texts.items()}
+            made |= texts
     return made
+
+
+def figures(
+    campaign: Campaign, comparison: Comparison, results: Sequence[TrialResult]
+) -> dict[str, bytes]:
+    """The files that machines read: ``report.json`` and the CSV files."""
+    document = json_text.to_json(campaign, comparison, results)
+    texts = {
+        "report.json": json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
+        "comparison.csv": csv_text.comparison_csv(comparison),
+        "trials.csv": csv_text.trials_csv(campaign.plan, results, comparison),
+    }
+    return {name: text.encode() for name, text in texts.items()}

@@ -10,6 +10,7 @@ from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers
 from benchlab.plan.order import PlannedTrial
 from benchlab.report.formats.pages import TOP, values
+from benchlab.report.model import validation
 from benchlab.report.model.report import Report, build
 from benchlab.report.sentences import wording
 from benchlab.results.listing import Chosen
@@ -48,7 +49,13 @@ def campaign(site: Site, campaign: str) -> Page:
         "has_trial_pages": site.has_trial_pages(len(record.plan.trials)),
     }
     found = site.comparisons.outcome(record)
-    report = build(record, found.comparison, found.trials, language=site.language)
+    report = build(
+        record,
+        found.comparison,
+        found.trials,
+        language=site.language,
+        validation=validation.read(site.home.campaign(record.id) / validation.NAME),
+    )
     trials = _measured(record, found.trials, found.comparison.excluded, report.language)
     values |= {
         **_of_report(report),

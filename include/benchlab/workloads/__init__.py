@@ -10,6 +10,7 @@ from functools import cache
 
 from benchlab import home
 from benchlab.discovery import members
+from benchlab.plan.fields.client import Client
 from benchlab.plan.report_type import ReportSpec
 from benchlab.workloads.output import Output
 from benchlab.workloads.workload import Workload
@@ -41,6 +42,16 @@ def parsers() -> dict[str, Callable[[str], Output]]:
 def read_only() -> frozenset[str]:
     """The workloads that leave the data as they found it."""
     return frozenset(name for name, workload in by_name().items() if name in workload.READ_ONLY)
+
+
+def queries_of(workload: str, client: Client) -> int | None:
+    """How many queries a transaction has; None: its ``QUERIES`` do not say, or options change it.
+
+    Example:
+        ``queries_of("oltp_point_select", Client())`` is 1.
+    """
+    known: dict[str, int] = getattr(by_name().get(workload), "QUERIES", {})
+    return None if client.options else known.get(workload)
 
 
 def full_name(workload: str, known: Container[str]) -> str | None:

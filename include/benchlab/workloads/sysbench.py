@@ -83,6 +83,10 @@ NAMES = (
     "select_random_points",
     "select_random_ranges",
 )
+# Of a transaction (oltp_common.lua): 10 selects by key, 4 of ranges, 2 updates, a delete and an
+# insert where a script has them, between BEGIN and COMMIT.
+_LONG = {"oltp_read_only": 16, "oltp_write_only": 6, "oltp_read_write": 20}
+QUERIES = {**dict.fromkeys(NAMES, 1), **_LONG}
 
 READ_ONLY = frozenset(
     {"oltp_point_select", "oltp_read_only", "select_random_points", "select_random_ranges"}

@@ -1,5 +1,5 @@
-"""The campaign as tasks: plan, approve, register, provision, prepare, trials, repeat, validate,
-compare, publish, verdict, give back, long view.
+"""The campaign as tasks: plan, approve, register, provision, prepare, trials, repeat, compare,
+validate, publish, verdict, give back, long view.
 
 If the workload has consistency conditions, as TPC-C has, they are checked before the snapshot and
 after the last trial.
@@ -113,8 +113,8 @@ def build(
             ]
         with _shown_as("report", "Report"):
             reported = [
-                task(stages.validate, trigger_rule=EVEN_IF_SKIPPED)(),
-                linked(task(stages.compare, **QUIET)()),
+                linked(task(stages.compare, trigger_rule=EVEN_IF_SKIPPED, **QUIET)()),
+                task(stages.validate)(),
                 linked(task(stages.publish, **QUIET)()),
             ]
         judged = _judged(planned)

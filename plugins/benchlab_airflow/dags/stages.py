@@ -25,6 +25,7 @@ from benchlab.errors import (
     TargetError,
     UnavailableError,
     UnreachableError,
+    UnsoundReportError,
 )
 from benchlab.home import ID
 from benchlab.results.records import TrialResult
@@ -298,8 +299,13 @@ def repeats(attempt: int) -> list[str]:
 
 
 def validate() -> dict[str, Any]:
-    """Name the gates of the whole campaign that failed, and what is missing, repeated, excluded."""
-    with _campaign() as work:
+    """Validate the report; name gates of the whole campaign that failed, and what is missing,
+    repeated, excluded.
+
+    A report that does not follow from its trials is kept as a draft: the task fails, and nothing is
+    published.
+    """
+    with _final_errors(UnsoundReportError), _campaign() as work:
         made = work.outcome()
         outcome = made.comparison
         for sentence in work.validate(made):

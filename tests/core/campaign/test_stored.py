@@ -1,11 +1,21 @@
-"""The verdict of a campaign in the store says what is missing, and nothing else."""
+"""A campaign in the store: its verdict says what is missing; only what is sound is published."""
 
 from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import pytest
 
 from benchlab.campaign.stored import StoredCampaign
-from benchlab.errors import NotMeasuredError
+from benchlab.errors import NotMeasuredError, UnsoundReportError
+from benchlab.report.formats import json_text
+from benchlab.report.model.validation import Validation
+from benchlab.report.validation import run
+from benchlab.report.validation.tables import Table
 from benchlab.results.store import Store
 from tests.builders import campaigns
 from tests.builders.installation import Here
@@ -59,3 +69,107 @@ def test_a_few_missing_trials_are_all_named(here: Here) -> None:
     said, _ = verdict(here, valid=planned - 6)
     assert "6 of" in said
     assert "more" not in said
+
+
+@pytest.fixture
+def campaign(stored: Here) -> Iterator[StoredCampaign]:
+    """A whole campaign in the store."""
+    with Store(stored.home.store_url, stored.home.objects) as store:
+        yield StoredCampaign(stored.home, store, store.campaign("c1"))
+
+
+@pytest.fixture
+def a_sign_is_turned(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """The table of the report has every change with the other sign; returns what mends it."""
+    honest = json_text.to_json
+
+    def turned(*of: Any) -> Any:
+        document = honest(*of)
+        for workload in document["workloads"]:
+            workload["estimate_pct"] *= -1
+        return document
+
+    monkeypatch.setattr(json_text, "to_json", turned)
+    return lambda: monkeypatch.setattr(json_text, "to_json", honest)
+
+
+@pytest.mark.usefixtures("a_sign_is_turned")
+@pytest.mark.parametrize("stage", [StoredCampaign.validate, StoredCampaign.publish])
+def test_an_unsound_report_is_a_draft_and_nowhere_else(
+    campaign: StoredCampaign, stage: Callable[[StoredCampaign], object]
+) -> None:
+    """The error names table, row and column, where the draft is, and what publishes it."""
+    with pytest.raises(UnsoundReportError) as caught:
+        stage(campaign)
+    said = str(caught.value)
+    where = "table decisions, row oltp_update_index, tps, column estimate_pct"
+    assert re.search(rf"{where}: 20(\.\d+)? found, = -20(\.\d+)? expected", said)
+    assert f"draft in {campaign.directory / 'draft'}" in said
+    assert "`benchlab publish c1` validates and publishes" in said
+    assert "this report is a draft" in (campaign.directory / "draft" / "report.md").read_text()
+    assert not campaign.home.reports.exists()
+    assert campaign.published() == {}
+    assert campaign.store.listing.summaries()[0].verdicts == ()
+
+
+@pytest.mark.usefixtures("a_sign_is_turned")
+def test_the_verdict_of_an_unsound_report_is_red(campaign: StoredCampaign) -> None:
+    """It says why, and not only that nothing was published; the campaign itself is complete."""
+    with pytest.raises(UnsoundReportError):
+        campaign.validate()
+    with pytest.raises(UnsoundReportError, match="column estimate_pct"):
+        campaign.verdict()
+    assert campaign.store.campaign("c1").state == "complete"
+
+
+def test_once_the_cause_is_mended_it_is_published(
+    campaign: StoredCampaign, a_sign_is_turned: Callable[[], None]
+) -> None:
+    """By the same stages; no draft stays, and the results are kept and published as JSON."""
+    with pytest.raises(UnsoundReportError):
+        campaign.validate()
+    a_sign_is_turned()
+    campaign.validate()
+    campaign.publish()
+    campaign.verdict()
+    assert not (campaign.directory / "draft").exists()
+    kept = campaign.directory / "validation.json"
+    assert kept.read_bytes() == (campaign.home.reports / "c1" / kept.name).read_bytes()
+
+
+def test_what_was_validated_is_not_validated_again(
+    campaign: StoredCampaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless something has changed: it takes seconds."""
+    asked: list[object] = []
+    honest = run.check
+
+    def counted(found: Sequence[Table]) -> Validation:
+        asked.append(found)
+        return honest(found)
+
+    monkeypatch.setattr(run, "check", counted)
+    campaign.validate()
+    campaign.publish()
+    campaign.publish()
+    assert len(asked) == 1
+    again = campaigns.trial_result(campaign.plan.trials[0], attempt=2)
+    campaign.store.add_trial("c1", again)
+    campaign.publish()
+    assert len(asked) == 2
+
+
+def test_the_evidence_of_a_validated_report_holds_without_great_expectations(
+    campaign: StoredCampaign,
+) -> None:
+    """What was found is part of the report, which is rendered again from it."""
+    campaign.publish()
+    bundle = campaign.home.reports / "c1" / "evidence.zip"
+    code = (
+        "import sys; sys.modules['great_expectations'] = None\n"
+        "from pathlib import Path; from benchlab.report import evidence\n"
+        f"print(evidence.verify(Path({str(bundle)!r})).to_json())"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "validation.json" not in said.stdout
+    assert "report.md" not in said.stdout

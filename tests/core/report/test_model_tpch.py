@@ -7,9 +7,9 @@ import dataclasses
 import io
 from functools import cache
 
-from benchlab.analysis.verdict.compare import compare
+from benchlab.analysis.verdict.compare import Comparison, compare
 from benchlab.report import bundle
-from benchlab.results.records import Sample
+from benchlab.results.records import Campaign, Sample, TrialResult
 from tests.builders import campaigns, plans
 
 # The baseline's seconds at one thread.
@@ -17,8 +17,8 @@ TAKES = {"tpch_q1": 12.0, "tpch_q6": 2.0}
 
 
 @cache
-def files() -> dict[str, str]:
-    """The files of text of a report: Q1 is 20 % slower, Q6 is as it was."""
+def case() -> tuple[Campaign, Comparison, list[TrialResult]]:
+    """A campaign in which Q1 is 20 % slower, and Q6 as it was."""
     spec = plans.spec(
         title="TPC-H performance comparison",
         dataset={"scale_factor": 10},
@@ -34,9 +34,17 @@ def files() -> dict[str, str]:
         qpm = known(trial) / TAKES[trial.workload]
         avg_ms = 60_000 * trial.threads / qpm
         figures = {"qpm": qpm, "avg_ms": avg_ms, "p95_ms": avg_ms * 1.1, "errors": 0.0}
-        samples = tuple(Sample(metric, value) for metric, value in figures.items())
+        samples = tuple(
+            Sample(name, value, campaigns.UNITS[name]) for name, value in figures.items()
+        )
         results.append(dataclasses.replace(campaigns.trial_result(trial), samples=samples))
-    found = bundle.make(made, compare(made.plan, results, 2.0), results)
+    return made, compare(made.plan, results, 2.0), results
+
+
+@cache
+def files() -> dict[str, str]:
+    """The files of text of its report."""
+    found = bundle.make(*case())
     return {name: found[name].decode() for name in found}
 
 

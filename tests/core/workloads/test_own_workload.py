@@ -28,6 +28,9 @@ from benchlab.language import load
 from benchlab.plan.fields import dataset
 from benchlab.plan.order import PlannedTrial
 from benchlab.report import bundle, gate_files
+from benchlab.report.model import report as model
+from benchlab.report.validation import run as run_validation
+from benchlab.report.validation import tables
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
 from benchlab.site import page as site_page
@@ -260,6 +263,8 @@ def test_it_is_measured_judged_and_reported(module: ModuleType, project: Path) -
         ("p90_ms", "improvement"),
     ]
     files = bundle.make(made, comparison, trials, ("en", "zh"), read_object=store.read_bytes)
+    built = model.build(made, comparison, trials)
+    assert run_validation.check(tables.of_report(built, files)).failures == ()
     document = json.loads(files["report.json"])
     assert document["workloads"][0]["metric"] == "docs"
     assert document["workloads"][0]["latency"]["metric"] == "p90_ms"

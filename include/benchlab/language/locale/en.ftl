@@ -280,6 +280,10 @@ rounds-used-each = Rounds used, of { $rounds }: { $each }.
 gates-counted = { $passed } passed, { $failed } failed, { $unseen } never evaluated
 gates-none = No gate was evaluated.
 gates-validity = Validity gates, over all executed trials ({ $counted }); a trial that fails one is not used.
+validation-holds = { $count } expectations of { $tables } tables hold for this report.
+validation-failed = { $failed } of { $count } expectations of { $tables } tables do not hold: this report is a draft.
+validation-about = Before it was published, Great Expectations compared what this report says with the plan, the store, and figures that were computed a second time from the trials.
+validation-failure = table { $table }, row { $row }, column { $column }: { $found } found, { $expected } expected
 gates-unseen-work = background_work was never evaluated: { $engine ->
     [tidb] TiDB does not show this account the DDL of every schema (that takes PROCESS, and SELECT on mysql.analyze_jobs), or shows it to nobody (before v6.1)
    *[other] on MariaDB and MySQL that somebody else runs, Benchlab does not count ANALYZE, DDL and backups of others
@@ -544,6 +548,9 @@ column-gate-holds = What holds when it passes
 column-passed = Passed
 column-failed = Failed
 column-not-evaluated = Not evaluated
+column-table = Table
+column-rows = Rows
+column-expectations = Expectations
 column-trial = Trial
 column-attempt = Attempt
 column-why = Why

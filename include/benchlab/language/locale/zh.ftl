@@ -234,6 +234,10 @@ rounds-used-each = 计划 { $rounds } 个轮次，实际采用的轮次数：{ $
 gates-counted = { $passed } 项通过，{ $failed } 项未通过，{ $unseen } 项从未评估
 gates-none = 未评估任何检查项。
 gates-validity = 有效性检查项，覆盖所有已执行的试验（{ $counted }）；任一项未通过的试验不予采用。
+validation-holds = 本报告满足 { $tables } 张表的 { $count } 项期望。
+validation-failed = { $tables } 张表的 { $count } 项期望中有 { $failed } 项不成立：本报告仅为草稿。
+validation-about = 发布之前，Great Expectations 已将本报告的内容与计划、结果库以及由试验重新计算的数值作了比对。
+validation-failure = 表 { $table }，行 { $row }，列 { $column }：实为 { $found }，应 { $expected }
 gates-unseen-work = background_work 从未评估：{ $engine ->
     [tidb] TiDB 不向该账户显示所有库的 DDL（需要 PROCESS 权限以及 mysql.analyze_jobs 的 SELECT 权限），或者版本早于 v6.1 而无从得知
    *[other] 对于他人运行的 MariaDB 和 MySQL，Benchlab 不统计其他人的 ANALYZE、DDL 和备份
@@ -496,6 +500,9 @@ column-gate-holds = 通过时成立的条件
 column-passed = 通过
 column-failed = 未通过
 column-not-evaluated = 未评估
+column-table = 表
+column-rows = 行数
+column-expectations = 期望数
 column-trial = 试验
 column-attempt = 第几次测试
 column-why = 原因

@@ -36,6 +36,8 @@ from benchlab.errors import EvidenceError, SpecError, StoreError
 from benchlab.plan.documents import from_yaml
 from benchlab.report.evidence import documents
 from benchlab.report.evidence.documents import FaultyFileError
+from benchlab.report.model.validation import NAME as VALIDATION
+from benchlab.report.model.validation import Validation
 from benchlab.results.records import Campaign, TrialResult
 from benchlab.results.redaction import Redacted, leaks
 from benchlab.results.store import Store
@@ -197,6 +199,11 @@ class Bundle:
             return quality.joined(files)
         except SpecError as error:
             raise FaultyFileError(name, str(error).removeprefix(f"{name}: ")) from error
+
+    def validation(self) -> Validation | None:
+        """What the report says of its validation, which is not repeated."""
+        name = f"{REPORT}{VALIDATION}"
+        return self._instance(name, Validation) if name in self.manifest.files else None
 
     def _instance(self, name: str, kind: Any) -> Any:
         return documents.validated(name, kind, self.read(name))

@@ -86,6 +86,7 @@ def _verify(bundle: Bundle, found: Verification) -> None:
             trials,
             own.campaign.report_type.languages,
             read_object=lambda name: bundle.read(f"{RAW}{name}"),
+            validation=bundle.validation(),
         )
         _compare_report(bundle, again, found)
 

@@ -30,6 +30,7 @@ from benchlab.report.model import hosts as hosts_module
 from benchlab.report.model import quality as result_quality
 from benchlab.report.model import software as software_module
 from benchlab.report.model.series import PairSeries
+from benchlab.report.model.validation import Validation
 from benchlab.results import ended_servers, redaction
 from benchlab.results.records import (
     HASH_OF,
@@ -110,6 +111,7 @@ class Report:
         campaign: what was measured, without secrets.
         results: all executed trials, including invalid ones.
         series: what the trials of each workload did second by second; empty if it is not shown.
+        validation: what the validation of the report found; None: it is not shown.
     """
 
     language: Language
@@ -117,6 +119,7 @@ class Report:
     comparison: Comparison
     results: Sequence[TrialResult]
     series: Mapping[str, tuple[PairSeries, ...]] = field(default_factory=dict)
+    validation: Validation | None = None
 
     @property
     def plan(self) -> Plan:
@@ -302,6 +305,7 @@ def build(
     *,
     language: Language | None = None,
     series: Mapping[str, tuple[PairSeries, ...]] | None = None,
+    validation: Validation | None = None,
 ) -> Report:
     """The report of a campaign, without its secrets; in English if ``language`` is None.
 
@@ -316,4 +320,4 @@ def build(
         id=plain(campaign.id),
         origin=plain(campaign.origin),
     )
-    return Report(said, campaign, comparison, results, series or {})
+    return Report(said, campaign, comparison, results, series or {}, validation)

@@ -1,0 +1,115 @@
+"""The figures of a campaign, computed a second time from the rows of its trials.
+
+Nothing here calls the analysis, with whose results it is compared: docs/statistics.md says what
+both compute.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, pvariance, variance
+
+from benchlab.plan.plan import Plan
+from benchlab.plan.report_type import SIDES
+from benchlab.results.records import TrialKey, TrialResult
+
+_NORMAL_95 = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class Change:
+    """One metric of one workload: ln(candidate / baseline) of its complete rounds.
+
+    Attributes:
+        mean: of the deployments' means; None without a complete round.
+        of_rounds, of_deployments: the least half width of a 95 % interval, by how rounds within
+            deployments, and deployments, scatter; a t quantile and the prior make it wider.
+    """
+
+    rounds: int = 0
+    mean: float | None = None
+    of_rounds: float = 0.0
+    of_deployments: float = 0.0
+
+
+class Recomputed:
+    """What a campaign's trials show: ``Recomputed(plan, trials).mean("oltp_insert", 8, ...)``."""
+
+    def __init__(self, plan: Plan, trials: Sequence[TrialResult]) -> None:
+        self.plan, self.used = plan, _used(plan, trials)
+        self._figures: dict[tuple[str, int, str, int], dict[str, float | None]] = {
+            (one.trial.workload, one.trial.threads, one.trial.side, one.trial.round): one.figures
+            for one in trials
+            if (one.trial.id, one.attempt) in self.used
+        }
+        self.sides = [side for side in SIDES if side in plan.sides]
+        self._rounds = range(1, plan.rounds + 1)
+
+    def _value(self, workload: str, threads: int, side: str, at: int, metric: str) -> float | None:
+        found = self._figures.get((workload, threads, side, at), {}).get(metric)
+        return found if found is not None and 0 < found < math.inf else None
+
+    def mean(self, workload: str, threads: int, side: str, metric: str) -> float | None:
+        """The geometric mean over the rounds that have a throughput on every side, if any has."""
+        rate = self.plan.throughput.name
+        whole = [
+            at
+            for at in self._rounds
+            if all(self._value(workload, threads, one, at, rate) for one in self.sides)
+        ]
+        found = [self._value(workload, threads, side, at, metric) for at in whole or self._rounds]
+        logs = [math.log(value) for value in found if value is not None]
+        return math.exp(fmean(logs)) if logs else None
+
+    def change_pct(self, workload: str, threads: int, metric: str) -> float | None:
+        """By how much more the candidate's mean of a cell is, in percent."""
+        before, after = (self.mean(workload, threads, side, metric) for side in SIDES)
+        return None if before is None or after is None else 100 * (after / before - 1)
+
+    def change(self, workload: str, metric: str) -> Change:
+        """What a workload's decision on a metric rests on."""
+        threads, ratios = self.plan.threads_in_order(workload), {}
+        for at in self._rounds:
+            for count in threads:
+                one, other = (self._value(workload, count, side, at, metric) for side in SIDES)
+                if one and other:
+                    ratios[at, count] = math.log(other / one)
+        half = len(self._rounds) / 2
+        most = [n for n in threads if sum((at, n) in ratios for at in self._rounds) > half]
+        by_deployment: dict[int, list[float]] = {}
+        for at in self._rounds:
+            if all((at, count) in ratios for count in most or threads):
+                mean = fmean(ratios[at, count] for count in most or threads)
+                by_deployment.setdefault(self.plan.deployment_of(at), []).append(mean)
+        return _change([*by_deployment.values()])
+
+
+def _change(deployments: Sequence[Sequence[float]]) -> Change:
+    rounds, number = sum(map(len, deployments)), len(deployments)
+    if not rounds:
+        return Change()
+    means = [fmean(one) for one in deployments]
+    within = sum(pvariance(one) * len(one) for one in deployments) / max(rounds - number, 1)
+    of_rounds = within * fmean(1 / len(one) for one in deployments)
+    between = variance(means) if number > 1 else of_rounds
+    widths = (_NORMAL_95 * math.sqrt(one / number) for one in (of_rounds, between))
+    return Change(rounds, fmean(means), *widths)
+
+
+def _used(plan: Plan, trials: Sequence[TrialResult]) -> set[TrialKey]:
+    """Of each pair of blocks the first attempt that is whole, or what is valid of the last."""
+    planned: dict[tuple[int, str], set[str]] = {}
+    measured: dict[tuple[int, str], dict[int, set[str]]] = {}
+    for trial in plan.trials:
+        planned.setdefault(trial.pair, set()).add(trial.id)
+    for one in trials:
+        valid = measured.setdefault(one.trial.pair, {}).setdefault(one.attempt, set())
+        valid |= {one.trial.id} if one.valid else set()
+    used: set[TrialKey] = set()
+    for pair, attempts in measured.items():
+        whole = [number for number, ids in attempts.items() if ids == planned[pair]]
+        chosen = min(whole) if whole else max(attempts)
+        used |= {(name, chosen) for name in attempts[chosen]}
+    return used

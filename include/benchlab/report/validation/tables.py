@@ -1,0 +1,327 @@
+"""What is about to be published, as tables of facts: what is said, and what has to be said.
+
+The first is read from the files of the report, the second from plan and store, or recomputed from
+the trials. :mod:`benchlab.report.validation.run` has the tables judged.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from typing import Any, NamedTuple
+
+from benchlab import workloads
+from benchlab.report.model import figures
+from benchlab.report.model.report import Report
+from benchlab.report.validation.recomputed import Change, Recomputed
+from benchlab.results.records import TrialResult
+
+Row = Mapping[str, Any]
+Limits = tuple[float | None, float | None]
+ANY = "any value within its limits"
+# Of figures at full precision that were computed in another order.
+NEAR = 1e-9
+# A percentile is of buckets 1.8 % apart; figures are printed with two decimals.
+_BUCKET, _PRINTED = 0.02, 0.01
+# Of Little's law: far more than what it leaves out, far less than seconds for milliseconds.
+_OTHER_UNIT = 30.0
+
+
+class Fact(NamedTuple):
+    """What is said in one place, what is expected there, and between what it has to be."""
+
+    row: str
+    column: str
+    found: Any
+    expected: Any = ANY
+    least: float | None = None
+    most: float | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Facts of one kind, each in a place of its own; ``count``: how many there have to be."""
+
+    name: str
+    count: int
+    facts: tuple[Fact, ...]
+
+
+def key_of(tables: Iterable[Table]) -> str:
+    """A hash of all facts."""
+    return hashlib.sha256(json.dumps([*map(astuple, tables)]).encode()).hexdigest()
+
+
+def of_report(report: Report, files: Mapping[str, bytes]) -> tuple[Table, ...]:
+    """The tables of a report.
+
+    Args:
+        report: in English.
+        files: ``report.json``, ``comparison.csv`` and ``trials.csv`` as they are published.
+
+    Example:
+        ``of_report(report, bundle.figures(...))[0].name`` is ``plan``.
+    """
+    document = json.loads(files["report.json"])
+    own, trials = Recomputed(report.plan, report.results), _read(files["trials.csv"])
+    made = {
+        "plan": _planned(own, trials, document),
+        "trials": _trials(report, own, trials, document),
+        "samples": _samples(report),
+        "figures": _figures(own, _read(files["comparison.csv"]), document),
+        "decisions": _decisions(report, own, document),
+        "shown": _shown(report, own),
+        "gates": _gates(report.results, document),
+    }
+    found = {name: tuple(facts) for name, facts in made.items()}
+    # Of these the rows are those of a file; of others, what plan and store have.
+    of_trial = len(_PLANNED) + len(_STORED) + len(report.plan.metrics)
+    counts = {"trials": len(report.results) * of_trial}
+    return tuple(
+        Table(name, counts.get(name, len(facts)), facts)
+        for name, facts in found.items()
+        if facts or counts.get(name)
+    )
+
+
+def _planned(own: Recomputed, trials: Sequence[Row], document: Row) -> Iterator[Fact]:
+    """Every planned trial counts once, or is said to be missing."""
+    used = Counter(row["trial"] for row in trials if row["used"] is True)
+    missing: Counter[str] = Counter(document["missing"])
+    for trial in own.plan.trials:
+        yield Fact(trial.id, "used", used[trial.id], 1 - missing[trial.id])
+
+
+_PLANNED = ("round", "side", "workload", "threads")
+_STORED = ("attempt", "deployment", "valid", "used", "reasons")
+
+
+def _trials(
+    report: Report, own: Recomputed, trials: Sequence[Row], document: Row
+) -> Iterator[Fact]:
+    """What is said of every trial is what the store has and the plan asked for."""
+    stored = {(one.trial.id, one.attempt): one for one in report.results}
+    planned = {one.id: one for one in own.plan.trials}
+    reasons = {(one["trial"], one["attempt"]): one["reasons"] for one in document["excluded"]}
+    for row in trials:
+        key, name = (row["trial"], row["attempt"]), _trial(row["trial"], row["attempt"])
+        result, trial = stored.get(key), planned.get(row["trial"])
+        if result is None or trial is None:
+            yield Fact(name, "trial", row["trial"], None)
+            continue
+        used = key in own.used
+        limits = _limits(report, result) if used else {}
+        failed = sum(one.kind == "validity" and one.status == "fail" for one in result.gates)
+        yield Fact(name, "attempt", row["attempt"], ANY, 1, 1 + report.spec.repeat_limit)
+        for column in _PLANNED:
+            yield Fact(name, column, row[column], getattr(trial, column))
+        yield Fact(name, "deployment", row["deployment"], own.plan.deployment_of(trial.round))
+        yield Fact(name, "valid", row["valid"], result.valid)
+        yield Fact(name, "used", row["used"], used)
+        # One that is valid and does not count was measured again, which is a reason.
+        why = 0 if used else max(len(result.reasons), 1)
+        yield Fact(name, "reasons", len(reasons.get(key, ())), why, failed)
+        for metric in own.plan.metrics:
+            value = result.value(metric.name)
+            yield Fact(name, metric.name, row[metric.name], value, *limits.get(metric.name, ()))
+
+
+def _limits(report: Report, result: TrialResult) -> dict[str, Limits]:
+    """Between what a trial's figures are, as far as others of the same trial say it.
+
+    Of a percentile its least and largest latency; of QPS what a transaction of a known workload
+    sends, each error ending one of them somewhere; of a mean latency, roughly, Little's law where
+    no thread ever waits, which tells units apart.
+    """
+    throughput, latency, found = report.plan.throughput, report.plan.latency, result.figures
+    queries = workloads.queries_of(result.trial.workload, report.spec.client)
+    rate, seconds, errors = (found.get(one) for one in (throughput.name, "duration_s", "errors"))
+    limits: dict[str, Limits] = {}
+    if latency.name.endswith("p95_ms"):
+        least, most = found.get("min_ms"), found.get("max_ms")
+        limits[latency.name] = (
+            None if least is None else least * (1 - _BUCKET) - _PRINTED - latency.step_ms,
+            None if most is None else most * (1 + _BUCKET) + _PRINTED + latency.step_ms,
+        )
+    if queries and rate:
+        apart = _PRINTED * (queries * rate + queries + 1)
+        limits["qps"] = (queries * rate - apart, None)
+        if seconds and errors is not None:
+            ended = (errors + (found.get("reconnects") or 0)) / seconds
+            limits["qps"] = (queries * rate - apart, queries * (rate + ended) + apart)
+    if rate and (queries or throughput.step_ms):
+        mean = throughput.latency_ms(rate, result.trial.threads)
+        limits["avg_ms"] = (mean / _OTHER_UNIT, mean * _OTHER_UNIT)
+    return limits
+
+
+def _samples(report: Report) -> Iterator[Fact]:
+    """The store's samples are of metrics that the plan has, in their units, and in range."""
+    metrics = {metric.name: metric for metric in report.plan.metrics}
+    for result in report.results:
+        name = _trial(result.trial.id, result.attempt)
+        for sample in result.samples:
+            metric, value = metrics.get(sample.metric), sample.value
+            unit = metric.unit if metric else None
+            least = 0.0 if unit in ("1/s", "1/min", "ms", "s") else None
+            finite = value is None or math.isfinite(value)
+            yield Fact(name, sample.metric, value, ANY if finite else None, least)
+            yield Fact(name, f"unit of {sample.metric}", sample.unit, unit)
+
+
+def _figures(own: Recomputed, compared: Sequence[Row], document: Row) -> Iterator[Fact]:
+    """Every figure of a cell, in the CSV and in the JSON, is the one of the cell's own trials."""
+    said = {
+        (workload["name"], cell["threads"]): cell
+        for workload in document["workloads"]
+        for cell in workload["cells"]
+    }
+    for at, name in _cells(own):
+        rows = [row for row in compared if (row["workload"], row["threads"]) == at]
+        yield Fact(name, "rows of comparison.csv", len(rows), 1)
+        for column in rows[0] if rows else ():
+            side = next((side for side in own.sides if column.startswith(f"{side}_")), None)
+            cell = said.get(at, {})
+            if side is not None:
+                metric = column.removeprefix(f"{side}_")
+                expected, of_json = own.mean(*at, side, metric), cell.get(side, {}).get(metric)
+            elif column.endswith("improvement_pct"):
+                metric = column.removesuffix("improvement_pct").rstrip("_")
+                expected = own.change_pct(*at, metric or own.plan.throughput.name)
+                of_json = cell.get(column)
+            else:
+                continue
+            yield Fact(name, f"comparison.csv: {column}", rows[0][column], expected)
+            yield Fact(name, f"report.json: {column}", of_json, expected)
+
+
+def _decisions(report: Report, own: Recomputed, document: Row) -> Iterator[Fact]:
+    """Changes, their signs and intervals follow from the trials, and verdicts from the changes."""
+    if not report.has_verdicts:
+        return
+    said = {workload["name"]: workload for workload in document["workloads"]}
+    yield Fact("all", "workloads", len(document["workloads"]), len(own.plan.workloads_in_order))
+    for workload in own.plan.workloads_in_order:
+        for metric in (one for one in own.plan.metrics if one.family):
+            name, found = f"{workload}, {metric.name}", said.get(workload, {})
+            change = own.change(workload, metric.name)
+            if metric != own.plan.throughput:
+                found = found.get(metric.family, {})
+            else:
+                cells = [own.change_pct(*at, metric.name) for at, _ in _cells(own, workload)]
+                mean = sum(filter(None, cells)) / len(cells) if None not in cells else None
+                yield Fact(name, "arithmetic_mean_pct", found.get("arithmetic_mean_pct"), mean)
+                geometric = found.get("geometric_mean_pct")
+                yield Fact(name, "geometric_mean_pct", geometric, _percent(change.mean))
+            yield Fact(name, "metric", found.get("metric"), metric.name)
+            yield Fact(name, "rounds_used", found.get("rounds_used"), change.rounds)
+            yield Fact(name, "estimate_pct", found.get("estimate_pct"), _percent(change.mean))
+            yield Fact(name, "p_adjusted", found.get("p_adjusted"), ANY, 0.0, 1.0)
+            gain = _percent(change.mean)
+            gain = -gain if gain and metric.less_is_better else gain
+            yield _verdict(name, found.get("verdict"), gain, report.spec.threshold_pct)
+            # What A/A campaigns show may make an interval narrower than the campaign's own does.
+            least = 0.0 if document["calibration"] else change.of_deployments
+            yield from _interval(name, "ci95_pct", found, change, least)
+            yield from _interval(name, "rounds_ci95_pct", found, change, change.of_rounds)
+
+
+def _verdict(name: str, verdict: object, gain: float | None, threshold: float) -> Fact:
+    bounds: dict[object, Limits] = {
+        "improvement": (threshold - NEAR, None),
+        "regression": (None, NEAR - threshold),
+        "equivalent": (-threshold, threshold),
+        "inconclusive": (None, None),
+        "unstable": (None, None),
+    }
+    expected = ANY if verdict in bounds else None
+    return Fact(name, f"verdict {verdict}", gain, expected, *bounds.get(verdict, ()))
+
+
+def _interval(name: str, column: str, found: Row, change: Change, least: float) -> Iterator[Fact]:
+    """It reaches as far up as down from the change, as logarithms, and is not too narrow."""
+    if ends := found.get(column):
+        low, high = (math.log1p(max(end / 100, NEAR - 1)) for end in ends)
+        middle, half = _percent((low + high) / 2), _percent((high - low) / 2)
+        yield Fact(name, f"middle of {column}", middle, _percent(change.mean))
+        yield Fact(name, f"half of {column}", half, ANY, 100 * math.expm1(least) - NEAR)
+
+
+def _shown(report: Report, own: Recomputed) -> Iterator[Fact]:
+    """What the tables on the pages show is what was recomputed, rounded as it is shown."""
+    for section in report.sections:
+        display, workload = figures.display(section, report.language), section.figures.name
+        changed = (own.plan.throughput.name, display.latency.name) if report.has_verdicts else ()
+        for texts in figures.rows(section, report.language):
+            at = (workload, int(texts[0]))
+            expected = {
+                **{
+                    f"{side} {column.heading}": own.mean(*at, side, column.metric.name)
+                    for side in own.sides
+                    for column in display.columns
+                },
+                **{f"change of {metric}": own.change_pct(*at, metric) for metric in changed},
+            }
+            for (column, value), text in zip(expected.items(), texts[1:], strict=True):
+                shown, step = _number(text)
+                fact = Fact(f"{workload} at {at[1]}", column, shown, value)
+                if shown is not None and value is not None:
+                    fact = fact._replace(expected=ANY, least=value - step, most=value + step)
+                yield fact
+
+
+def _gates(results: Sequence[TrialResult], document: Row) -> Iterator[Fact]:
+    """How often each gate of trials passed and failed is what the trials' rows say."""
+    stored = Counter((gate.gate, gate.status) for one in results for gate in one.gates)
+    said = {tally["gate"]: tally for tally in document["gates"]}
+    for (gate, status), count in sorted(stored.items()):
+        column = {"pass": "passed", "fail": "failed"}.get(status, "not_evaluated")
+        yield Fact(gate, column, said.get(gate, {}).get(column), count)
+
+
+def _cells(own: Recomputed, workload: str = "") -> Iterator[tuple[tuple[str, int], str]]:
+    """Workload and thread count of each planned cell, and its name; of one workload or of all."""
+    for one in [workload] if workload else own.plan.workloads_in_order:
+        for threads in own.plan.threads_in_order(one):
+            yield (one, threads), f"{one} at {threads}"
+
+
+def _trial(trial: object, attempt: object) -> str:
+    return f"{trial} attempt {attempt}"
+
+
+def _percent(log_ratio: float | None) -> float | None:
+    return None if log_ratio is None else 100 * math.expm1(log_ratio)
+
+
+def _number(text: str) -> tuple[float | None, float]:
+    """A number as a table in English has it, and half a step of its last decimal."""
+    digits = "".join(one for one in text if one in "0123456789.-")
+    try:
+        return float(digits), 0.5000001 * 10.0 ** -len(digits.partition(".")[2])
+    except ValueError:
+        return None, 0.0
+
+
+def _read(content: bytes) -> list[dict[str, Any]]:
+    found = csv.DictReader(io.StringIO(content.decode(), newline=""))
+    return [{name: _cell(text) for name, text in row.items()} for row in found]
+
+
+def _cell(text: str) -> object:
+    """A field of a CSV: a finite number, true or false, missing, or a text."""
+    if text in ("", "true", "false"):
+        return {"true": True, "false": False}.get(text)
+    for kind in (int, float):
+        try:
+            number = kind(text)
+        except ValueError:
+            continue
+        return number if math.isfinite(number) else text
+    return text
