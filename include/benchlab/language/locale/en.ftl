@@ -142,7 +142,7 @@ answer = { $workloads ->
     [one] 1 workload
    *[other] { $workloads } workloads
 }: { $counts }.
-answer-latency = p95 latency: { $counts }.
+answer-latency = { $latency }: { $counts }.
 answer-regression = { $count ->
     [one] 1 regression
    *[other] { $count } regressions
@@ -210,8 +210,8 @@ latency-otherwise = { $reasons ->
     [0] The { $workload } { $latency } is { $verdict } (estimate { $estimate }, { $told }).
    *[other] The { $workload } { $latency } is { $verdict } (estimate { $estimate }, { $told }): { $because }.
 }
-latency-in-short = p95 latency: { $verdict }, { $estimate }
-latency-in-short-unknown = p95 latency: { $missing }
+latency-in-short = { $latency }: { $verdict }, { $estimate }
+latency-in-short-unknown = { $latency }: { $missing }
 moved = At { $threads } threads, throughput changed by { $change }, { $against } relative to the other thread counts; the mean over all of them does not show it.
 
 ## Scope

@@ -112,7 +112,7 @@ about-hosts = { $hosts } 台{ $rented ->
 }
 about-separator = { " · " }
 answer = { $workloads } 个负载：{ $counts }。
-answer-latency = p95 延迟：{ $counts }。
+answer-latency = { $latency }：{ $counts }。
 answer-regression = { $count } 个退化
 answer-improvement = { $count } 个提升
 answer-false-alarm = { $count } 个误报
@@ -168,8 +168,8 @@ latency-otherwise = { $reasons ->
     [0] { $workload } 的 { $latency }：{ $verdict }（估计值 { $estimate }，{ $told }）。
    *[other] { $workload } 的 { $latency }：{ $verdict }（估计值 { $estimate }，{ $told }），原因是{ $because }。
 }
-latency-in-short = p95 延迟：{ $verdict }，{ $estimate }
-latency-in-short-unknown = p95 延迟：{ $missing }
+latency-in-short = { $latency }：{ $verdict }，{ $estimate }
+latency-in-short-unknown = { $latency }：{ $missing }
 moved = 线程数为 { $threads } 时，吞吐变化了 { $change }，相对其余线程数变化了 { $against }：仅看所有线程数的平均值无法发现这一点。
 
 ## 结论的适用范围

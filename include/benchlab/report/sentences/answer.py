@@ -71,9 +71,10 @@ def sentence(report: Report) -> str:
         return _of_one_version(report)
     throughput = [(section.title, section.figures) for section in sections]
     latency = [(section.title, section.figures.latency) for section in sections]
+    name = display(sections[0], report.language).latency_name  # all are of one client
     said = [
         say("answer", workloads=len(sections), counts=_counts(report, throughput)),
-        say("answer-latency", counts=_counts(report, latency)),
+        say("answer-latency", latency=name, counts=_counts(report, latency)),
         _basis(report),
     ]
     return wording.sentences(said, report)

@@ -382,12 +382,14 @@ def latency(report: Report, section: Section) -> str:
 
 
 def latency_in_short(report: Report, section: Section) -> str:
-    """The verdict on p95 latency with its estimate, in a few words."""
+    """The verdict on a workload's latency with its estimate, in a few words."""
     found, say = section.figures.latency, report.language.say
+    name = display(section, report.language).latency_name
     if found.estimate_pct is None:
-        return say("latency-in-short-unknown", missing=MISSING)
+        return say("latency-in-short-unknown", latency=name, missing=MISSING)
     return say(
         "latency-in-short",
+        latency=name,
         verdict=verdict_word(report, found.verdict),
         estimate=estimate(report, found),
     )
