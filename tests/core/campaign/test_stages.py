@@ -360,7 +360,7 @@ def test_what_was_not_asked_for_ends_a_campaign_before_data_are_loaded(bench: Be
     states.provisioned(bench.run.state)
     bench.run.deployments.deploy("baseline")
     with pytest.raises(
-        TargetError, match=r"^candidate: the server is version 11\.4\.5-Fake, asked"
+        TargetError, match=r"^candidate: the server is version 11\.4\.5-Fake, not 10\.11\.5"
     ):
         bench.run.deployments.deploy("candidate")
 
