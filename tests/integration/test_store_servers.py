@@ -110,7 +110,7 @@ def test_a_store_is_upgraded_from_revision_to_revision(
         with Store(url, UPath(tmp_path)) as store:
             assert store.campaign("upgraded") == campaign
     assert [line.rpartition(": ")[2] for line in said] == [
-        "a store on a server is not copied",
+        "make a backup of it first; a store on a server is not copied",
         "upgraded from revision 0001 to 0002",
     ]
     assert "with@signs" not in str(said)
