@@ -77,9 +77,9 @@ def run_dag(machine: Machine, campaign: str, port: int, folder: Path) -> None:
     server = {"conn_type": "mysql", "host": "127.0.0.1", "port": port}
     server |= {"login": "bench", "password": PASSWORD}
     connections.write_text(json.dumps({"benchlab_cluster": server}))
-    file = machine.here.configs / "reports" / "sysbench_existing.yaml"
-    if "client:" not in (text := file.read_text()):  # a form cannot choose a program
-        file.write_text(f"{text}client: {{path: {own}, version: 1.0.20}}\n")
+    report = machine.here.configs / "reports" / "sysbench_existing.yaml"
+    if "client:" not in (text := report.read_text()):  # a form cannot choose a program
+        report.write_text(f"{text}client: {{path: {own}, version: 1.0.20}}\n")
     typed = [f"{field}={value}" for field, value in SMALL.items()]
     log = airflow.root / f"{campaign}.log"
     with log.open("wb") as file:
