@@ -7,7 +7,7 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,12 +50,18 @@ def printed(planned: PlannedTrial) -> str:
     return text
 
 
-def measured(made: Campaign, planned: PlannedTrial) -> trial.Collected:
-    """One trial as it is measured, by a client and samplers that print what was recorded."""
+def measured(
+    made: Campaign, planned: PlannedTrial, client: Callable[[PlannedTrial], str] = printed
+) -> trial.Collected:
+    """One trial as it is measured, by samplers that print what was recorded.
+
+    Args:
+        client: what the client prints; by default what was recorded as well.
+    """
 
     def program(job: str, command: Sequence[str]) -> tuple[JobStatus, str]:
         if job.startswith("client"):
-            return JobStatus("complete", 0), printed(planned)
+            return JobStatus("complete", 0), client(planned)
         return JobStatus("running"), SAMPLED if job.startswith("hosts") else ""
 
     executor = FakeExecutor(program=program)

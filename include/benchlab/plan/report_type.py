@@ -238,6 +238,11 @@ class ReportSpec(Frozen):
         return [self.items_of(engine, workload) for engine in self.deployable_engines]
 
     @property
+    def choosable_connections(self) -> tuple[str, ...]:
+        """The Connections that lead to servers which may be measured: its own, then the offered."""
+        return (*self.connections.values(), *self.offered_connections)
+
+    @property
     def haproxy(self) -> HAProxySettings | None:
         """HAProxy's settings; None where there is no load balancer."""
         if isinstance(self.load_balancer, HAProxySettings):

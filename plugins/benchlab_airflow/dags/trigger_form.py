@@ -290,11 +290,7 @@ def _refuse_reaching_elsewhere(own: ReportSpec, plan: ReportSpec, asked: ReportS
             raise SpecError(f"client.{name}: {_IN_THE_FILE}")
     if asked.snapshots not in (own.snapshots, plan.snapshots, None):
         raise SpecError(f"snapshots: {_IN_THE_FILE}")
-    offered = [
-        name
-        for spec in (own, plan)
-        for name in (*spec.connections.values(), *spec.offered_connections)
-    ]
+    offered = dict.fromkeys((*own.choosable_connections, *plan.choosable_connections))
     for side, name in asked.connections.items():
         if name not in offered:
             raise SpecError(
@@ -416,7 +412,7 @@ def _version(spec: ReportSpec, side: Side) -> Param:
 
 def _connections(spec: ReportSpec) -> dict[str, Param | None]:
     """Where the servers are that exist; a target that deploys its own has no such fields."""
-    offered = {name: name for name in (*spec.connections.values(), *spec.offered_connections)}
+    offered = {name: name for name in spec.choosable_connections}
     fields: dict[str, Param | None] = {}
     for side, name in spec.connections.items():
         title = f"{side.capitalize()} connection" if spec.sides != "single" else "Connection"

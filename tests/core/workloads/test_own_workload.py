@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from types import ModuleType
@@ -18,26 +18,20 @@ import pytest
 from upath import UPath
 
 from benchlab import workloads
-from benchlab.analysis.gates import gates
-from benchlab.campaign import trial
-from benchlab.campaign.deployment import TrialSetup
 from benchlab.campaign.outcome import Comparer
 from benchlab.home import Home
-from benchlab.hosts.executor import JobStatus
 from benchlab.language import load
 from benchlab.plan.fields import dataset
 from benchlab.plan.order import PlannedTrial
-from benchlab.report import bundle, gate_files
+from benchlab.report import bundle
 from benchlab.report.model import report as model
 from benchlab.report.validation import run as run_validation
 from benchlab.report.validation import tables
-from benchlab.results.records import Campaign
 from benchlab.results.store import Store
 from benchlab.site import page as site_page
 from benchlab.site import trial as trial_page
 from tests.builders import campaigns, plans
-from tests.builders.evidence import keep
-from tests.builders.fakes import FakeDeployment, FakeExecutor
+from tests.builders.evidence import keep, measured
 from tests.machine import PROJECT
 
 NAME = "read_documents"
@@ -211,35 +205,10 @@ def test_it_is_planned_and_has_a_form(project: Path) -> None:
         run(project, "-c", too_many)
 
 
-def measure(store: Store, made: Campaign) -> None:
-    """All trials, by a client that reads a third more from the candidate."""
-    judging = gates.of_table(gate_files.load_all(PROJECT / "configs" / "quality"), "trials")
-    chosen = gates.of_campaign(judging, made.plan.throughput.name, fleet=False)
-    for planned in made.plan.trials:
-
-        def program(
-            job: str, command: Sequence[str], planned: PlannedTrial = planned
-        ) -> tuple[JobStatus, str]:
-            if not job.startswith("client"):
-                return JobStatus("running"), ""
-            docs = (300 if planned.side == "baseline" else 400) + planned.round
-            return JobStatus("complete", 0), f"documents/s: {docs}, p90: {1200 / docs} ms"
-
-        deployment = FakeDeployment(made.plan, FakeExecutor(program=program))
-        workload = workloads.workload_of(made.report_type)
-        setup = TrialSetup(deployment, made, workload, "", chosen)
-        begun = trial.begin(
-            setup,
-            planned,
-            1,
-            earlier=None,
-            restore=False,
-            check_dataset=False,
-            repeated=False,
-            on_new=lambda: None,
-            on_phase=lambda phase: None,
-        )
-        keep(store, made.id, trial.collect(setup, planned, begun, on_phase=lambda phase: None))
+def printed(planned: PlannedTrial) -> str:
+    """What a client prints that reads a third more from the candidate."""
+    docs = (300 if planned.side == "baseline" else 400) + planned.round
+    return f"documents/s: {docs}, p90: {1200 / docs} ms"
 
 
 def test_it_is_measured_judged_and_reported(module: ModuleType, project: Path) -> None:
@@ -251,7 +220,8 @@ def test_it_is_measured_judged_and_reported(module: ModuleType, project: Path) -
     made = campaigns.campaign(spec, id="read")
     assert type(made.report_type.dataset) is module.Documents
     store.add_campaign(made)
-    measure(store, made)
+    for planned in made.plan.trials:
+        keep(store, made.id, measured(made, planned, printed))
     trials = store.trials(made.id)
     assert [sample.unit for sample in trials[0].samples] == ["1/s", "ms", "%"]
     assert all(result.valid for result in trials), trials[0].reasons

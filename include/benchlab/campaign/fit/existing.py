@@ -18,8 +18,7 @@ def faults(spec: ReportSpec) -> Iterator[str]:
     """What does not go with servers that exist; see :mod:`benchlab.campaign.fit`."""
     if spec.target not in targets.by_name():
         return
-    named = {*spec.connections.values(), *spec.offered_connections, spec.client.connection}
-    if RESULTS_CONNECTION in named:
+    if RESULTS_CONNECTION in (*spec.choosable_connections, spec.client.connection):
         yield f"connections: {RESULTS_CONNECTION} is the store of results; name another Connection"
     if not targets.by_name()[spec.target].can.deploys:
         yield from _servers_that_exist(spec)
@@ -29,7 +28,7 @@ def faults(spec: ReportSpec) -> Iterator[str]:
             f"client.connection: the target {spec.target} has a client's host of its own; leave it "
             "out"
         )
-    if spec.connections or spec.offered_connections:
+    if spec.choosable_connections:
         yield f"connections: the target {spec.target} deploys its own servers; leave it out"
     for name, entry in spec.engines.items():
         for side in spec.measured_sides:

@@ -14,6 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from benchlab import workloads
@@ -215,7 +216,8 @@ def _decisions(report: Report, own: Recomputed, document: Row) -> Iterator[Fact]
                 found = found.get(metric.family, {})
             else:
                 cells = [own.change_pct(*at, metric.name) for at, _ in _cells(own, workload)]
-                mean = sum(filter(None, cells)) / len(cells) if None not in cells else None
+                known = [change for change in cells if change is not None]
+                mean = fmean(known) if len(known) == len(cells) else None
                 yield Fact(name, "arithmetic_mean_pct", found.get("arithmetic_mean_pct"), mean)
                 geometric = found.get("geometric_mean_pct")
                 yield Fact(name, "geometric_mean_pct", geometric, _percent(change.mean))
