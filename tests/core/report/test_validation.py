@@ -8,6 +8,7 @@ import functools
 import io
 import json
 import math
+import random
 import warnings
 import zipfile
 from collections.abc import Callable
@@ -257,6 +258,38 @@ def test_a_sound_report_has_no_fault() -> None:
     assert [table.table for table in found.tables] == [
         *("plan", "trials", "samples", "figures", "decisions", "shown", "gates")
     ]
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.3, 3.0, 8.0])
+@pytest.mark.parametrize(("rounds", "deployments"), [(2, 1), (2, 2), (4, 3)])
+def test_a_noisy_campaign_has_no_fault(noise: float, rounds: int, deployments: int) -> None:
+    """However wide its intervals are: the lower end of one may be -100 % to the last digit."""
+    drawn = random.Random(9)
+    made = campaigns.campaign(rounds=rounds, deployments=deployments, threads=[4, 8])
+    results = [
+        full(trial, 1000 * math.exp(max(-12.0, min(drawn.gauss(0, noise), 12.0))))
+        for trial in made.plan.trials
+    ]
+    assert failures(tables_of(made, results)) == set()
+
+
+def test_an_end_of_a_wide_interval_that_is_wrong_is_found() -> None:
+    """There its middle is not known, so that the end itself is compared."""
+    made = campaigns.campaign(rounds=2, deployments=2, threads=[4])
+    slow = {(1, "baseline"): 1.0, (2, "candidate"): 0.1}
+    results = [
+        full(trial, 1000 * slow.get((trial.round, trial.side), 0.001)) for trial in made.plan.trials
+    ]
+    assert failures(tables_of(made, results)) == set()
+    name = made.plan.workloads_in_order[0]
+
+    def shift(document: Any) -> None:
+        ends = document["workloads"][0]["ci95_pct"]
+        assert ends[0] < -99.9
+        ends[0] += 1e-3
+
+    found = failures(tables_of(made, results, in_document(shift)))
+    assert found == {("decisions", f"{name}, tps", "lower end of ci95_pct")}
 
 
 @pytest.mark.parametrize("fault", IN_FILES)

@@ -30,6 +30,8 @@ ANY = "any value within its limits"
 NEAR = 1e-9
 # A percentile is of buckets 1.8 % apart; figures are printed with two decimals.
 _BUCKET, _PRINTED = 0.02, 0.01
+# In percent: from here on the last digits of an end are not those of its logarithm.
+_HARDLY_ANY_LEFT = -99.0
 # Of Little's law: far more than what it leaves out, far less than seconds for milliseconds.
 _OTHER_UNIT = 30.0
 
@@ -247,12 +249,20 @@ def _verdict(name: str, verdict: object, gain: float | None, threshold: float) -
 
 
 def _interval(name: str, column: str, found: Row, change: Change, least: float) -> Iterator[Fact]:
-    """It reaches as far up as down from the change, as logarithms, and is not too narrow."""
-    if ends := found.get(column):
-        low, high = (math.log1p(max(end / 100, NEAR - 1)) for end in ends)
-        middle, half = _percent((low + high) / 2), _percent((high - low) / 2)
-        yield Fact(name, f"middle of {column}", middle, _percent(change.mean))
-        yield Fact(name, f"half of {column}", half, ANY, 100 * math.expm1(least) - NEAR)
+    """It reaches as far up as down from the change, as logarithms, and is not too narrow.
+
+    An end near -100 % does not say what its logarithm is: then the end is compared itself.
+    """
+    if not (ends := found.get(column)):
+        return
+    low, high = (math.log1p(max(end / 100, NEAR - 1)) for end in ends)
+    half, middle = (high - low) / 2, (high + low) / 2
+    if change.mean is not None and ends[0] < _HARDLY_ANY_LEFT:
+        half = high - change.mean
+        yield Fact(name, f"lower end of {column}", ends[0], _percent(change.mean - half))
+    else:
+        yield Fact(name, f"middle of {column}", _percent(middle), _percent(change.mean))
+    yield Fact(name, f"half of {column}", _percent(half), ANY, 100 * math.expm1(least) - NEAR)
 
 
 def _shown(report: Report, own: Recomputed) -> Iterator[Fact]:
