@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from benchlab.errors import SpecError
 
 if TYPE_CHECKING:
     from upath import UPath
@@ -84,25 +87,47 @@ class Home:
 
         return UPath(os.environ.get("BENCHLAB_OBJECTS") or self.root / "objects")
 
+    @property
+    def mark(self) -> str:
+        """Eight hexadecimal digits that no other home has: made once, by whatever asks first.
+
+        It is part of the ids of campaigns, and of the marks of what they have on other machines.
+
+        Raises:
+            SpecError: its file is damaged.
+        """
+        path = self.root / "mark"
+        found = _made_once(path, secrets.token_hex(4))
+        if not re.fullmatch("[0-9a-f]{8}", found):
+            raise SpecError(
+                f"{path} is damaged: write eight hexadecimal digits into it, the first eight of a "
+                "`mark` in some campaigns/*/rental.json, or remove it if nothing is rented now"
+            )
+        return found
+
     def password(self, campaign: str) -> str:
         """The password of a campaign's accounts: made once, readable by its owner only."""
-        path = self.campaign(campaign) / "password"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if not path.exists():
-            part = path.with_name(f"password.{secrets.token_hex(8)}")
-            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(secrets.token_hex(16))
-            # The link appears whole and only once: a second process gets the first one's password.
-            with contextlib.suppress(FileExistsError):
-                os.link(part, path)
-            part.unlink()
-        return path.read_text(encoding="utf-8")
+        return _made_once(self.campaign(campaign) / "password", secrets.token_hex(16))
 
     def known_passwords(self, campaign: str) -> list[str]:
         """The password of a campaign's accounts if there is one, else empty; none is made."""
         path = self.campaign(campaign) / "password"
         return [path.read_text(encoding="utf-8")] if path.exists() else []
+
+
+def _made_once(path: Path, text: str) -> str:
+    """What a file says; its owner alone may read it, and the first process that asks writes it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        part = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        # The link appears whole and only once: a second process gets what the first one wrote.
+        with contextlib.suppress(FileExistsError):
+            os.link(part, path)
+        part.unlink()
+    return path.read_text(encoding="utf-8")
 
 
 def find() -> Home:

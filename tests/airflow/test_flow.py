@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from benchlab.campaign import state
+from benchlab.home import ID
 from tests.airflow.conftest import PROJECT, run_python, told
 
 DESCRIBE = """
@@ -617,6 +618,32 @@ def test_braces_and_literals_in_the_form_arrive_as_they_are_or_are_refused(
         free = name.startswith(("title", "parameter"))
         refused = ("SpecError", "AirflowFailException")
         assert said == text or (not free and said in refused), line
+
+
+IDS = """
+import os
+from types import SimpleNamespace
+from benchlab_airflow.dags.stages import campaign_id
+for home in ("a", "b"):
+    os.environ["BENCHLAB_HOME"] = f"FOLDER/{home}"
+    for run in RUNS:
+        dag = SimpleNamespace(dag_id="sysbench_ec2")
+        say(campaign_id({"params": {}, "run_id": run, "dag": dag}))
+"""
+
+
+def test_a_run_has_one_campaign_in_its_home_and_no_other_home_has_it(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """Also where run ids differ only in what no name of a file has, or far behind."""
+    runs = [f"scheduled__2026-01-05T00:00:00{end}" for end in ("+00:00", "-00:00", "@00:00")]
+    runs += [f"{'x' * 200}{end}" for end in "yz"]
+    code = IDS.replace("RUNS", repr(runs)).replace("FOLDER", str(tmp_path))
+    first = told(code, airflow_env)
+    assert len(set(first)) == 2 * len(runs)
+    assert all(re.fullmatch(ID, name) for name in first)
+    assert first[0].startswith("sysbench_ec2-scheduled__2026-01-05T00-00-00-00-00-")
+    assert told(code, airflow_env) == first, "a repeated run resumes"
 
 
 STORE_URL = """

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchlab import home
+from benchlab.errors import SpecError
 from benchlab.home import Home
 
 ROOT = Path(__file__).parents[2]
@@ -90,3 +91,18 @@ def test_processes_that_ask_at_once_get_one_password(tmp_path: Path) -> None:
     assert answers[0] == answers[1] == answers[2]
     assert all(len(password) >= 32 for password in answers[0])
     assert len(set(answers[0])) == 200
+
+
+def test_every_home_has_a_mark_of_its_own_which_stays(tmp_path: Path) -> None:
+    """It is what two installations with one schedule, or in one account, are told apart by."""
+    here = Home(tmp_path, tmp_path / "a")
+    assert here.mark == Home(tmp_path, tmp_path / "a").mark
+    assert here.mark != Home(tmp_path, tmp_path / "b").mark
+
+
+@pytest.mark.parametrize("damaged", ["", "3f2a", "\x00" * 8])
+def test_a_damaged_mark_is_no_mark(tmp_path: Path, damaged: str) -> None:
+    """With another one, ids would change in the middle of runs; it is said what to do."""
+    (tmp_path / "mark").write_text(damaged)
+    with pytest.raises(SpecError, match=r"mark is damaged: write eight hexadecimal digits"):
+        print(Home(tmp_path, tmp_path).mark)

@@ -7,6 +7,7 @@ stage can run in another process, and again after a crash.
 from __future__ import annotations
 
 import re
+import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -63,8 +64,8 @@ FREE_PAUSE_S = 5
 
 
 def new_id(report: str, now: datetime | None = None) -> str:
-    """An id for a campaign that starts now: the report type and the time in UTC."""
-    return f"{report}-{(now or datetime.now(UTC)).strftime('%Y%m%dT%H%M%S')}"
+    """An id for a campaign that starts now; no other has it, of another home or this second."""
+    return f"{report}-{now or datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
 
 
 class CampaignRun(StoredCampaign):

@@ -70,7 +70,7 @@ class Demo:
     overrides: Mapping[str, Any]
     started: datetime
 
-    @property
+    @cached_property
     def campaign(self) -> str:
         """The campaign's id, which the DAG is given so that this process can follow it."""
         return new_id(self.resolved.spec.report, self.started)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 from unittest.mock import MagicMock
@@ -66,6 +67,14 @@ def bench(here: Here, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     monkeypatch.setenv("BENCHLAB_LOCK", str(here.path / "lock"))
     with Store(here.home.store_url, here.home.objects) as store:
         yield Bench(here, store)
+
+
+def test_two_campaigns_of_one_second_have_two_ids() -> None:
+    """Two people, two homes in one account, or a script that starts both."""
+    now = datetime(2026, 1, 31, 12, 30, 5, tzinfo=UTC)
+    one, another = stages.new_id("sysbench_ec2", now), stages.new_id("sysbench_ec2", now)
+    assert one != another
+    assert one.startswith("sysbench_ec2-20260131T123005-")
 
 
 @pytest.mark.parametrize("act", ["preflight", "provision"])
