@@ -9,25 +9,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import jinja2
 
 
 def environment(
-    package: str, *, autoescape: bool = True, keep_trailing_newline: bool = False
+    *packages: str,
+    autoescape: bool = True,
+    keep_trailing_newline: bool = False,
+    finalize: Callable[[object], object] | None = None,
 ) -> jinja2.Environment:
-    """The Jinja environment of a package's templates, in which a missing value is an error.
+    """The Jinja environment of packages' templates, in which a missing value is an error.
 
     Args:
-        package: whose folder ``templates`` is read.
+        packages: whose folders ``templates`` are read.
         autoescape: False only where no HTML is written and values are escaped in another way.
+        finalize: what becomes of each value before it is escaped.
     """
     import jinja2
 
     return jinja2.Environment(
-        loader=jinja2.PackageLoader(package),
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(package) for package in packages]),
         autoescape=autoescape,  # noqa: S701 - on, unless a caller says why not
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=keep_trailing_newline,
+        finalize=finalize,
     )

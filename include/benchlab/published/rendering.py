@@ -12,21 +12,18 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, get_args
+from functools import cached_property
+from typing import Any, get_args
 
-from benchlab.language import Language, templates
+from benchlab.language import Language
 from benchlab.language.names import items, title_of
 from benchlab.language.numbers import MISSING
 from benchlab.plan.document_tables import Metric
 from benchlab.published import recompute
 from benchlab.published.model import PublishedReport, Workload
 from benchlab.published.recompute import DECIMALS, rounded_to
-from benchlab.report.formats.pages import escape
+from benchlab.report.formats.pages import environment
 from benchlab.report.model.document_tables import NAMES, Layout, Table, heading_of_improvement
-
-if TYPE_CHECKING:
-    import jinja2
 
 _METRICS: tuple[Metric, ...] = get_args(Metric)
 _TOOLS = {"sysbench": "Sysbench", "tpcc": "TPC-C"}
@@ -51,18 +48,8 @@ def make(report: PublishedReport, language: Language) -> dict[str, bytes]:
 
 def markdown(page: Page) -> str:
     """The page as Markdown, with front matter."""
-    return _template().render(page=page).rstrip("\n") + "\n"
-
-
-@cache
-def _template() -> jinja2.Template:
-    environment = templates.environment(
-        "benchlab.published",
-        autoescape=False,  # Markdown, not HTML; every value goes through `md`
-        keep_trailing_newline=True,
-    )
-    environment.filters.update(md=escape, yaml=lambda text: json.dumps(text, ensure_ascii=False))
-    return environment.get_template("published.md.j2")
+    template = environment("md", "benchlab.published").get_template("published.md.j2")
+    return template.render(page=page, language=page.language).rstrip("\n") + "\n"
 
 
 def _document(page: Page) -> dict[str, Any]:

@@ -19,12 +19,10 @@ from benchlab.campaign.progress import ProgressNote
 from benchlab.errors import BenchlabError
 from benchlab.home import Home
 from benchlab.language import Language, codes, load, side_name
-from benchlab.language import templates as templates_module
-from benchlab.language.names import items, title_of
+from benchlab.language.names import title_of
 from benchlab.language.numbers import MISSING, Numbers
 from benchlab.plan.report_type import SIDES
 from benchlab.report.formats import pages
-from benchlab.report.sentences import answer
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
 from benchlab.studies.comparisons import Comparisons
@@ -188,15 +186,9 @@ def _digest(name: str) -> str:
 
 @cache
 def _environment() -> jinja2.Environment:
-    made, of_reports = templates_module.environment("benchlab.site"), pages.environment()
-    # A campaign's page has parts of its report: their templates, with what these call.
-    made.loader = jinja2.ChoiceLoader([one for one in (made.loader, of_reports.loader) if one])
-    made.globals.update(of_reports.globals)
-    made.filters.update({name: of_reports.filters[name] for name in ("shown", "place")})
+    made = pages.environment("html", "benchlab.site")
     made.filters.update(title=title_of, time=_time)
-    made.globals.update(
-        items=items, signs=answer.SIGNS, MISSING=MISSING, say_phase=phase, say_step=step
-    )
+    made.globals.update(say_phase=phase, say_step=step)
     return made
 
 

@@ -382,7 +382,7 @@ def test_titles_are_in_the_form_of_the_published_pages() -> None:
 IDENTIFIERS = {
     *("Sysbench", "sysbench", "haproxy", "mariadb", "tidb", "tikv", "pd", "localhost", "xfs", "ms"),
     *("cache", "tls", "on", "true", "false"),
-    *("title", "summary", "details"),
+    *("title", "summary", "details", "details open"),
 }
 
 

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import Literal
 
 import pytest
+import yaml
 from markdown_it import MarkdownIt
 
 from benchlab import language
@@ -81,7 +82,8 @@ def test_nothing_of_the_source_is_taken_for_markup() -> None:
     found = replace(found, unread=(Unread(77, "", "no-workload", {"name": "a | <img src=y>"}),))
     text = markdown(found)
     front, body = text.split("\n---\n", 1)
-    assert 'title: "A \\"<b>\\" | *title*"' in front
+    assert "<b>" not in front  # many a renderer takes it for a heading
+    assert yaml.safe_load(front)["title"] == found.title
     html = MarkdownIt("commonmark").enable("table").render(body)
     assert [tag for tag in ("<b>", "<script", "<img", "<em>") if tag in html] == []
     assert "a | &lt;img src=y&gt;" in html

@@ -522,7 +522,6 @@ head-results = Test results
 head-workload = { $workload } performance
 head-quality = Result quality
 head-gates = Gates
-head-excluded = Excluded trials
 head-hosts = Hosts
 head-each-host = Each host by itself
 head-how-to-read = How to read this

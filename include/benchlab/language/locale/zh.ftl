@@ -474,7 +474,6 @@ head-results = 测试结果
 head-workload = { $workload } 性能
 head-quality = 结果质量
 head-gates = 检查项
-head-excluded = 未采用的试验
 head-hosts = 主机
 head-each-host = 各主机的数据
 head-how-to-read = 如何阅读本报告

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, Literal
 
 import jinja2
 import markupsafe
@@ -25,13 +25,7 @@ from benchlab.language import REFERENCE, Language, load, templates
 from benchlab.language.names import items
 from benchlab.language.numbers import MISSING
 from benchlab.report import charts
-from benchlab.report.model import (
-    document_tables,
-    figures,
-    hardware,
-    hosts,
-    software,
-)
+from benchlab.report.model import document_tables, figures, hardware, hosts, software
 from benchlab.report.model.report import Report
 from benchlab.report.sentences import answer, method, wording
 
@@ -80,12 +74,12 @@ _LONGEST_VALUE = 60
 
 def markdown(report: Report, page: Page = TOP) -> str:
     """The whole page as Markdown; images are referred to as ``charts/<workload>.svg``."""
-    return _markdown().render(values(report, page))
+    return environment("md").get_template("report.md.j2").render(values(report, page))
 
 
 def html(report: Report, page: Page = TOP) -> str:
     """The whole page as HTML, with its style and charts, without scripts."""
-    return environment().get_template("report.html.j2").render(values(report, page))
+    return environment("html").get_template("report.html.j2").render(values(report, page))
 
 
 def values(report: Report, page: Page) -> dict[str, Any]:
@@ -106,6 +100,11 @@ def escape(value: object) -> str:
     text = " ".join(str(value).split())
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _SPECIAL.sub(lambda match: "\\" + match.group(), text)
+
+
+def _markdown(value: object) -> Markup:
+    """A value in a template of Markdown; what is of a template itself stays."""
+    return value if isinstance(value, Markup) else Markup(escape(value))
 
 
 def answer_table(report: Report) -> list[str]:
@@ -136,37 +135,12 @@ def _in_front_matter(text: str) -> str:
     return _IN_MARKUP.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)
 
 
-def _environment(*, autoescape: bool) -> jinja2.Environment:
-    made = templates.environment(
-        "benchlab.report.formats", autoescape=autoescape, keep_trailing_newline=not autoescape
-    )
-    made.filters["shown"] = _shown
-    made.globals.update(
-        answer=answer, wording=wording, method=method,
-        document=document_tables, figures=figures, hosts=hosts, hardware=hardware,
-        software=software, commands=software.commands_of, items=items, stem=charts.file_stem,
-        PLACE=wording.PLACE, REFERENCE=REFERENCE,
-    )  # fmt: skip
-    return made
-
-
 def _shown(value: object, language: Language, short: bool) -> str:
     """A cell of a table; if it has to be short, it says how much was left out."""
     text = MISSING if value is None else str(value)
     if not short or len(text) <= _LONGEST_VALUE:
         return text
     return language.say("value-cut", value=text[:_LONGEST_VALUE], length=len(text))
-
-
-@cache
-def _markdown() -> jinja2.Template:
-    made = _environment(autoescape=False)  # Markdown, not HTML; every value goes through `md`
-    made.filters.update(
-        md=escape,
-        place=lambda text, made: text.replace(wording.PLACE, made, 1),
-        yaml=_in_front_matter,
-    )
-    return made.get_template("report.md.j2")
 
 
 def comment(report: Report) -> str:
@@ -223,11 +197,22 @@ def style(*more: str) -> Markup:
 
 
 @cache
-def environment() -> jinja2.Environment:
-    """The templates of the page; the benchmark site has parts of them on its own pages."""
-    made = _environment(autoescape=True)
-    made.filters["place"] = lambda text, html: Markup(
-        markupsafe.escape(text).replace(wording.PLACE, html, 1)
+def environment(form: Literal["md", "html"], *packages: str) -> jinja2.Environment:
+    """The templates of a format; with those of other packages, which have parts of these."""
+    is_markdown, ours = form == "md", "benchlab.report.formats"
+    escaped = _markdown if is_markdown else markupsafe.escape
+    made = templates.environment(
+        *packages, ours, finalize=escaped, keep_trailing_newline=is_markdown
     )
-    made.globals.update(signs=answer.SIGNS, charts=charts, key=picture.key, style=style)
+    made.filters["shown"] = _shown
+    made.filters["place"] = lambda text, link: escaped(text).replace(wording.PLACE, link, 1)
+    made.filters["yaml"] = lambda text: Markup(_in_front_matter(text))
+    made.globals.update(
+        answer=answer, wording=wording, method=method,
+        document=document_tables, figures=figures, hosts=hosts, hardware=hardware,
+        software=software, commands=software.commands_of, items=items, stem=charts.file_stem,
+        signs=answer.SIGNS, charts=charts, key=picture.key, style=style,
+        parts_of_reports=f"report-parts.{form}.j2",
+        PLACE=wording.PLACE, REFERENCE=REFERENCE, MISSING=MISSING,
+    )  # fmt: skip
     return made
