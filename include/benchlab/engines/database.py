@@ -422,16 +422,19 @@ class Database(ABC):
 def is_version(wanted: str, reported: str) -> bool:
     """Whether a server has the requested version, in whatever form it reports it.
 
-    A pre-release, ``v9.0.0-beta.1``, is not ``v9.0.0``; a build's own suffix (``-log``, ``-dirty``)
-    does not matter, nor do MySQL's version before TiDB's and a missing ``v``. No server calls
-    itself a nightly, or by the day and commit in a name of TiUP's: there only the numbers count.
+    A pre-release, ``v9.0.0-beta.1``, is not ``v9.0.0``, nor is TiDB's ``v9.0.0-serverless``; a
+    build's own suffix (``-log``, ``-dirty``) does not matter, nor do MySQL's version before TiDB's
+    and a missing ``v``. No server calls itself a nightly, or by the day and commit in a name of
+    TiUP's: there only the numbers count.
     """
     if is_nightly(wanted) or has_commit(wanted):
         major, minor, patch = parse(wanted).numbers
         ours = rf"(?<![\d.]){major}\.{minor}\.{patch}(?![\d.]*\d)"
         return re.search(ours, reported.rpartition("TiDB-")[2]) is not None
-    own, number = reported.rpartition("TiDB-")[2], re.escape(wanted.removeprefix("v"))
-    return re.search(rf"(?<![\d.]){number}(?![\d.]|-(alpha|beta|rc))", own) is not None
+    _, tidb, own = reported.rpartition("TiDB-")
+    number = re.escape(wanted.removeprefix("v"))
+    another = "-(?!dirty|log)[A-Za-z]" if tidb else "-(?:alpha|beta|rc)"
+    return re.search(rf"(?<![\d.]){number}(?![\d.]|{another})", own) is not None
 
 
 def identity_fault(

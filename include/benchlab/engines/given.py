@@ -31,7 +31,20 @@ ASK_LIMIT_S = 30.0
 RIGHTS = ("SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "INDEX")
 
 _PRODUCTS = ("TiDB", "MariaDB")
-_VERSION = re.compile(r"v?(\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)[0-9A-Za-z.-]*)?)")
+# What a server is, as far as it says so: its number, and what its maker or packager appends.
+_NUMBER = re.compile(r"(?:5\.5\.5-)?(\d+\.\d+\.\d+(?:-(?:alpha|beta|rc)[0-9A-Za-z.-]*)?)")
+_TIDB_NUMBER = re.compile(r"v?(\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+?)??)(?:-dirty|-log)*")
+_WORD_OF_MYSQL = re.compile(
+    "advanced|alpha|azure|beta|cloud|cluster|commercial|community|deb|debian|debug|dmr|el"
+    "|enterprise|fc|ga|gpl|google|innovation|log|lts|m|ndb|percona|r|rc|rds|rel|server|standard|u"
+    "|ubuntu|valgrind|wsrep",
+    re.IGNORECASE,
+)
+# They call themselves MySQL and a number, and say here what they are; some only a number.
+_COMMENT_OF_OTHERS = re.compile(
+    r"\d|.*(?:doris|dolt|memsql|oceanbase|polardb|proxysql|singlestore|starrocks|vitess)",
+    re.IGNORECASE,
+)
 _GRANT = re.compile(r"GRANT (?P<rights>.+?) ON (?:TABLE )?(?P<schema>\S+)\.\* TO (?P<to>\S+)", re.I)
 # What MySQL takes away from a right on all schemas again (`partial_revokes`).
 _REVOKE = re.compile(r"REVOKE (?P<rights>.+?) ON (?P<schema>\S+)\.\* FROM ", re.IGNORECASE)
@@ -62,6 +75,8 @@ _MEANINGS = {
 _DENIED, _TLS_ERROR, _UNENCRYPTED = 1045, 2026, 2061
 # With these the server says no before it has done anything; the client library's are 2000 to 2999.
 _REFUSALS = frozenset(number for number in _MEANINGS if not 2000 <= number < 3000) | {_UNENCRYPTED}
+# Too many connections, a shutdown, a statement that was ended.
+_IN_DISTRESS = frozenset((0, 1040, 1053, 1203, 1226, 1317))
 # Its number is 1045, 2013 or 2059, as if the password were wrong or the connection lost.
 _NO_PLUGIN = re.compile(r"[Pp]lugin '?(\w+)'? (?:could not|cannot) be loaded")
 _NO_TLS = "the server offers no encrypted connection"
@@ -145,40 +160,53 @@ class Given(Database):
         """The lines of SHOW GRANTS; without a name, also of the roles that are active from the
         login on, as in a trial. TiDB v2 shows none without a name.
         """
-        if rows := self.sql("SHOW GRANTS"):
+        if rows := self._answers("SHOW GRANTS"):
             return [row[0] for row in rows]
         ((account,),) = self.sql("SELECT CURRENT_USER()")
         user, _, host = account.rpartition("@")
-        return [row[0] for row in self.sql(f"SHOW GRANTS FOR '{user}'@'{host}'")]
+        return [row[0] for row in self._answers(f"SHOW GRANTS FOR '{user}'@'{host}'")]
 
     def reported(self) -> str:
         """What the server calls itself; see :func:`version_of`. Raises as :meth:`check`."""
         self._write_login()
-        return self._own_name(self._ask("SELECT VERSION()")[0][0])
+        try:
+            return self.version()
+        except CommandError as error:
+            raise self._refused(error) from error
 
     def version(self) -> str:
-        return self._own_name(super().version())
-
-    def _own_name(self, called: str) -> str:
-        """What a server calls itself; behind it the release of a TiDB that calls itself otherwise
+        """What the server calls itself; behind it the release of a TiDB that calls itself otherwise
         (its item ``server-version``).
 
         Raises:
             TargetError: it is another database with MySQL's protocol.
         """
-        if "OceanBase" in called:
-            raise TargetError(
-                f"{self._name()}: it calls itself {called!r}: OceanBase is none of TiDB, MariaDB "
-                "and MySQL, which can be measured"
-            )
-        if any(product in called for product in _PRODUCTS):
-            return called
+        # Not verbatim `SELECT VERSION()`: ProxySQL answers that itself from 3.0.4 on.
+        ((called,),) = self.sql("SELECT VERSION() AS version", timeout_s=ASK_LIMIT_S)
+        if release := re.search(r"Release Version: ([^\s\\]+)", self._said("tidb_version()")):
+            is_said = f"TiDB-{release[1]}" in called
+            return called if is_said else f"{called}-TiDB-{release[1]}"
         try:
-            text = "\n".join(cell for row in self.sql("SELECT tidb_version()") for cell in row)
-        except CommandError:  # MySQL has no such function
-            return called
-        release = re.search(r"Release Version: ([^\s\\]+)", text)
-        return f"{called}-TiDB-{release[1]}" if release else called
+            product = product_of(called)
+        except TargetError as error:
+            raise TargetError(f"{self._name()}: {error}") from error
+        comment = self._said("@@version_comment") if product == "MySQL" else ""
+        if _COMMENT_OF_OTHERS.match(comment):
+            raise TargetError(f"{self._name()}: {_none_of_them(f'{called} ({comment})')}")
+        return called
+
+    def _said(self, what: str) -> str:
+        """What the server answers to `SELECT what`; "" where it knows no such thing."""
+        return "\n".join(cell for row in self._answers(f"SELECT {what}") for cell in row)
+
+    def _answers(self, statement: str) -> list[list[str]]:
+        """The rows that the server answers; none where it refuses the statement."""
+        try:
+            return self.sql(statement, timeout_s=ASK_LIMIT_S)
+        except CommandError as error:
+            if _is_no_answer(_number(error.output)):
+                raise
+            return []
 
     def _write_login(self) -> None:
         self.executor.put(self.client_config, self._client_options(), private=True)
@@ -188,7 +216,10 @@ class Given(Database):
         try:
             return self.sql(statement, timeout_s=ASK_LIMIT_S)
         except CommandError as error:
-            raise _kind_of(error)(f"{self._name()}: {refusal(error.output)}") from error
+            raise self._refused(error) from error
+
+    def _refused(self, error: CommandError) -> TargetError:
+        return _kind_of(error)(f"{self._name()}: {refusal(error.output)}")
 
     # The schema
 
@@ -345,11 +376,18 @@ class Given(Database):
         return " ".join(f"{name}:{rows}:0" for name, rows in self.row_counts(tables).items())
 
     def misfits(self) -> list[str]:
-        """That the server is of another version than when the campaign was planned."""
-        if is_version(self.instance.version, reported := self.version()):
+        """That the server is of another version than when the campaign was planned.
+
+        Of one that says no version, it is what the person says who wrote the plan.
+        """
+        planned, reported = self.instance.version, self.version()
+        if is_version(planned, reported) or _version_in(reported) is None:
             return []
-        planned = self.instance.version
         return [f"the server is version {reported} now; the plan is of version {planned}"]
+
+    def _wrong_versions(self) -> float | None:
+        """See :class:`Database`; None where the server says no version."""
+        return super()._wrong_versions() if _version_in(self.version()) else None
 
     def limits(self) -> str | None:
         """What a reader must know about its figures, from what it says; see ``Database.caveat``."""
@@ -437,23 +475,52 @@ CLASSES: dict[str, type[Given]] = {GivenServer.name: GivenServer, GivenTiDB.name
 def version_of(reported: str) -> str:
     """The version in what a server calls itself: ``v6.5.0`` of ``5.7.25-TiDB-v6.5.0``.
 
+    A suffix of TiDB's is part of it: ``v7.1.3-serverless`` is another product than v7.1.3.
+
     Raises:
-        TargetError: there is none in it.
+        TargetError: there is none in it, or it is none of the known products.
     """
-    found = _VERSION.search(reported.rpartition("TiDB-")[2])
-    if found is None:
-        raise TargetError(f"the server calls itself {reported!r}, which has no version in it")
-    return f"v{found[1]}" if "TiDB" in reported else found[1]
+    if (version := _version_in(reported)) is not None:
+        return version
+    raise TargetError(
+        f"the server calls itself {reported!r}, which has no version in it: write the version that "
+        "it is in place of `running`"
+    )
+
+
+def _version_in(reported: str) -> str | None:
+    """See :func:`version_of`; None where there is none."""
+    if product_of(reported) == "TiDB":
+        of_tidb = _TIDB_NUMBER.fullmatch(reported.rpartition("TiDB-")[2])
+        return f"v{of_tidb[1]}" if of_tidb else None
+    found = _NUMBER.match(reported)
+    return found[1] if found else None
 
 
 def product_of(reported: str) -> str:
-    """What a server is, for people: ``TiDB``, ``MariaDB``, else ``MySQL``."""
-    return next((product for product in _PRODUCTS if product in reported), "MySQL")
+    """What a server is, for people: ``TiDB``, ``MariaDB`` or ``MySQL``.
+
+    Raises:
+        TargetError: it is another database with MySQL's protocol.
+    """
+    if named := next((product for product in _PRODUCTS if product in reported), None):
+        return named
+    words = re.findall("[A-Za-z]+", reported)
+    if _NUMBER.match(reported) and all(map(_WORD_OF_MYSQL.fullmatch, words)):
+        return "MySQL"
+    raise TargetError(_none_of_them(reported))
 
 
 def engine_of(reported: str) -> str:
-    """The engine as which a server is measured; MySQL is as MariaDB."""
+    """The engine as which a server is measured; MySQL is as MariaDB. Raises as `product_of`."""
     return TiDB.name if product_of(reported) == "TiDB" else mariadb.Engine.name
+
+
+def _none_of_them(called: str) -> str:
+    return (
+        f"the server calls itself {called!r}: that is none of TiDB, MariaDB and MySQL, which can "
+        "be measured"
+    )
 
 
 def _kind_of(error: CommandError) -> type[TargetError]:
@@ -486,6 +553,11 @@ def refusal(printed: str) -> str:
     if known:
         return known
     return f"the server answers with error {number}" if number else "it does not answer"
+
+
+def _is_no_answer(number: int) -> bool:
+    """Whether an error is the client library's, none, or of a server or cluster in distress."""
+    return number in _IN_DISTRESS or 2000 <= number < 3000 or number >= 8000
 
 
 def _number(printed: str) -> int:

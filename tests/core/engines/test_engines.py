@@ -299,6 +299,9 @@ def test_deploying_keeps_the_password_private(version: str, servers: Path) -> No
         ("v2.1.0", "5.7.10-TiDB-v2.1.0-rc.2", False),
         ("v9.0.0", "8.0.11-TiDB-v9.0.0-beta.1", False),
         ("v6.5.0", "5.7.25-TiDB-None", False),
+        ("v6.5.0", "5.7.25-TiDB-v6.5.0-dirty", True),
+        ("v6.5.0", "8.0.11-TiDB-v6.5.0-serverless", False),
+        ("v6.5.0-serverless", "8.0.11-TiDB-v6.5.0-serverless", True),
     ],
 )
 def test_a_server_is_the_version_that_was_asked_for(wanted: str, reported: str, same: bool) -> None:

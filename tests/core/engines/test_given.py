@@ -17,6 +17,7 @@ from benchlab.engines.given import (
     GivenInstance,
     NotYetError,
     engine_of,
+    product_of,
     version_of,
 )
 from benchlab.errors import CommandError, EngineError, TargetError
@@ -50,6 +51,7 @@ MYSQL = {
     "SELECT CURRENT_USER()": "few@127.0.0.1",
     "SELECT tidb_version()": "ERROR 1305 (42000) at line 1: FUNCTION tidb_version does not exist",
 }
+NAMELESS = "Release Version: None\\nEdition: Community\\nGit Commit Hash: None"
 # What MySQL makes of GRANT ALL ON *.*; and below it, with `partial_revokes`, of a REVOKE.
 MYSQL_ALL = (
     "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, RELOAD, SHUTDOWN, PROCESS, FILE, "
@@ -92,7 +94,13 @@ def given(
     return CLASSES[engine](FakeExecutor(answer), instance, lambda: None)
 
 
-@pytest.mark.parametrize("called", ["8.0.26-tidb-5.2", "Test-5.7.22", "5.7.25-TiDB-v6.5.0"])
+@pytest.mark.parametrize(
+    "called",
+    [
+        *("8.0.26-tidb-5.2", "Test-5.7.22", "5.7.25-TiDB-v6.5.0", "5.7.25-TiDB-v4.0.0"),
+        *("8.0.26", "10.4.8-MariaDB-log"),
+    ],
+)
 def test_a_tidb_is_one_whatever_it_calls_itself(called: str) -> None:
     """`server-version` may be set to anything; its release is what tidb_version() says."""
     server = given({"SELECT VERSION()": called})
@@ -102,11 +110,74 @@ def test_a_tidb_is_one_whatever_it_calls_itself(called: str) -> None:
     assert version_of(given(MYSQL).reported()) == "9.7.4"
 
 
-@pytest.mark.parametrize("called", ["5.7.25-OceanBase-v4.2.1.8", "5.7.25-OceanBase_CE-v4.3.5.1"])
-def test_another_database_with_mysqls_protocol_is_refused(called: str) -> None:
-    """Both would be MySQL 5.7.25, and an upgrade of it no change."""
-    with pytest.raises(TargetError, match="OceanBase is none of TiDB, MariaDB and MySQL"):
-        given({**MYSQL, "SELECT VERSION()": called}).reported()
+@pytest.mark.parametrize(
+    ("called", "comment"),
+    [
+        ("5.7.25-OceanBase-v4.2.1.8", ""),
+        ("5.7.25-OceanBase_CE-v4.3.5.1", ""),
+        ("8.0.30-Vitess", "MySQL Community Server - GPL"),
+        ("8.0.32-X-Cluster-8.4.18-20240101", ""),
+        ("5.7.22-ShardingSphere-Proxy 5.1.0", ""),
+        ("relay 1.0", ""),
+        ("8.0.33", "StarRocks version 3.3.2"),
+        ("8.0.33", "3.1.5-5d8438a"),
+        ("5.7.99", "doris version doris-2.1.0"),
+        ("8.0.11", "Dolt"),
+    ],
+)
+def test_another_database_with_mysqls_protocol_is_refused(called: str, comment: str) -> None:
+    """Two OceanBase would both be MySQL 5.7.25, and an upgrade of it no change."""
+    answers = {**MYSQL, "SELECT VERSION()": called, "@@version_comment": comment}
+    with pytest.raises(TargetError, match=r"\(connection my_tidb\).*none of TiDB, MariaDB and"):
+        given(answers).reported()
+
+
+@pytest.mark.parametrize(
+    "comment", ["MySQL Community Server - GPL", "Percona Server (GPL), Release 28", "(Ubuntu)", ""]
+)
+def test_mysql_is_itself_whoever_packed_it(comment: str) -> None:
+    """Percona's and a distribution's are MySQL."""
+    assert product_of(given({**MYSQL, "@@version_comment": comment}).reported()) == "MySQL"
+
+
+def test_a_proxy_is_not_taken_for_the_server_behind_it() -> None:
+    """ProxySQL answers `SELECT VERSION()` itself, if it is written just so."""
+    behind = {"SELECT VERSION() ": "10.11.5-MariaDB-log", "SELECT VERSION()": "8.0.11"}
+    no_tidb = {"SELECT tidb_version()": MYSQL["SELECT tidb_version()"]}
+    assert version_of(given({**behind, **no_tidb}).reported()) == "10.11.5"
+
+
+@pytest.mark.parametrize(
+    "error", ["ERROR 2013 (HY000): Lost connection", "ERROR 1040 (08004): Too many connections"]
+)
+def test_what_is_asked_in_vain_makes_no_mysql_of_a_tidb(error: str) -> None:
+    """A server that did not get to answer has not said that it is none."""
+    with pytest.raises(NotYetError, match=r"\(connection my_tidb\)"):
+        given({"SELECT VERSION()": "8.0.26", "SELECT tidb_version()": error}).reported()
+
+
+def test_a_server_without_a_number_is_what_the_person_says() -> None:
+    """A TiDB that was built without its version; no gate says that it is the right one."""
+    says = {"SELECT VERSION()": "5.7.25-TiDB-None", "SELECT tidb_version()": NAMELESS}
+    nameless = given({**says, "SHOW GRANTS": ""})
+    nameless.check()
+    assert nameless.misfits() == []
+    assert nameless.columns()["wrong_version_servers"] is None
+    assert given().columns()["wrong_version_servers"] == 0.0
+    with pytest.raises(TargetError, match="write the version that it is in place of `running`"):
+        version_of(nameless.reported())
+
+
+def test_a_suffix_is_another_product() -> None:
+    """TiDB Cloud Serverless is no TiDB v6.5.0, whoever plans it as such."""
+    says = {
+        "SELECT VERSION()": "8.0.11-TiDB-v6.5.0-serverless",
+        "SELECT tidb_version()": "Release Version: v6.5.0-serverless\\nEdition: Community",
+    }
+    assert version_of(given(says).reported()) == "v6.5.0-serverless"
+    (misfit,) = given(says).misfits()
+    assert "TiDB-v6.5.0-serverless now; the plan is of version v6.5.0" in misfit
+    assert given(says, version="v6.5.0-serverless").misfits() == []
 
 
 def mysql(grants: str) -> Given:
@@ -136,6 +207,8 @@ def test_rights_that_are_shown_by_name_only_are_found(by_name: str, missing: str
     else:
         given(silent).check()
     given({"SHOW GRANTS": ""}).check()
+    refused = "ERROR 1141 (42000): There is no such grant defined for user 'few' on host '%'"
+    given({"SHOW GRANTS FOR": refused, "SHOW GRANTS": ""}).check()
 
 
 def test_rights_are_read_as_mysql_writes_them() -> None:

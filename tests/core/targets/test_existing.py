@@ -116,10 +116,14 @@ def test_a_target_that_deploys_has_versions_and_no_connections() -> None:
     ("reported", "product", "engine", "version"),
     [
         ("5.7.25-TiDB-v6.5.0", "TiDB", "tidb", "v6.5.0"),
-        ("8.0.11-TiDB-v7.1.3-serverless", "TiDB", "tidb", "v7.1.3"),
+        ("8.0.11-TiDB-v7.1.3-serverless", "TiDB", "tidb", "v7.1.3-serverless"),
+        ("8.0.11-TiDB-v7.1.3-dirty", "TiDB", "tidb", "v7.1.3"),
         ("8.0.11-TiDB-v9.0.0-beta.2.pre-12-gab", "TiDB", "tidb", "v9.0.0-beta.2.pre-12-gab"),
         ("10.11.5-MariaDB-log", "MariaDB", "mariadb", "10.11.5"),
+        ("5.5.5-10.6.12-MariaDB", "MariaDB", "mariadb", "10.6.12"),
         ("8.0.36-0ubuntu0.22.04.1", "MySQL", "mariadb", "8.0.36"),
+        ("5.7.44-48-log", "MySQL", "mariadb", "5.7.44"),
+        ("9.0.1-cloud", "MySQL", "mariadb", "9.0.1"),
     ],
 )
 def test_a_server_is_known_by_what_it_calls_itself(
@@ -132,8 +136,16 @@ def test_a_server_is_known_by_what_it_calls_itself(
 
 def test_what_has_no_version_is_refused() -> None:
     """Nothing could be said of its figures later."""
-    with pytest.raises(TargetError, match="'proxy', which has no version in it"):
-        version_of("proxy")
+    with pytest.raises(TargetError, match=r"'5\.7\.25-TiDB-None', which has no version in it"):
+        version_of("5.7.25-TiDB-None")
+
+
+@pytest.mark.parametrize("called", ["proxy", "5.7.25-OceanBase-v4.2.1.8", "8.0.26-tidb-5.2"])
+def test_what_is_none_of_the_products_is_refused(called: str) -> None:
+    """It is neither MySQL because of a number nor TiDB because of a word."""
+    for of in (version_of, product_of, engine_of):
+        with pytest.raises(TargetError, match=f"{called!r}: that is none of TiDB, MariaDB and"):
+            of(called)
 
 
 def test_running_is_what_the_servers_say(monkeypatch: pytest.MonkeyPatch) -> None:
