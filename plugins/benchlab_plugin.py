@@ -23,7 +23,8 @@ class BenchlabPlugin(AirflowPlugin):
     timetables = [ReleaseTimetable, WeeklyTimetable]  # noqa: RUF012 - as Airflow declares it
     fastapi_apps = navigation.apps()
     external_views = navigation.views()
+    # A request comes to the last one first: a form is read before it waits for its turn to write.
     fastapi_root_middlewares = [  # noqa: RUF012 - as Airflow declares it
-        *form_refusal.middlewares(),
         *one_write.middlewares(),
+        *form_refusal.middlewares(),
     ]

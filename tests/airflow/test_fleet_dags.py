@@ -269,8 +269,8 @@ def test_only_workloads_of_the_report_type_s_client_can_be_chosen(
     """TPC-C has a client and a dataset of its own, and so report types of its own."""
     fields, _, _ = form(airflow_env, "sysbench_ec2")
     assert "tpcc" in workloads.by_name()
-    assert "oltp_insert" in fields["workloads"]["items"]["enum"]
-    assert "tpcc" not in fields["workloads"]["items"]["enum"]
+    assert "oltp_insert" in fields["workloads"]["then"]["items"]["enum"]
+    assert "tpcc" not in fields["workloads"]["then"]["items"]["enum"]
 
 
 def test_the_page_of_a_renting_dag_tells_what_an_operator_fears(dags: dict[str, Any]) -> None:

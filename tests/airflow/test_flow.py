@@ -393,9 +393,20 @@ def test_the_rest_api_may_send_what_measures_and_not_where_it_goes(
             }
         },
         "client.script": {"overrides": {"client.script": {"path": "/tmp/evil.lua"}}},
+        "client.options.mysql-storage-engine": {
+            "overrides": {"client": {"options": {"mysql-storage-engine": "InnoDB */ SELECT 1 /*"}}}
+        },
+        "client.options.mysql-ssl-ca": {
+            "overrides": ["client={version: 1.1.0, options: {mysql-ssl-ca: /etc/passwd}}"]
+        },
+        "title": {"overrides": {"title": "two\nlines"}},
     }
     for name, said in zip(refused, by_api(airflow_env, *refused.values()), strict=True):
         assert said.startswith(f"SpecError: {name}: "), said
+    (said,) = by_api(
+        airflow_env, {"overrides": {"published": {"document": "x"}}}, report="sysbench_ec2"
+    )
+    assert said.startswith("SpecError: published: unknown key"), said
 
 
 def test_ones_own_command_line_may_change_every_field(airflow_env: dict[str, str]) -> None:
@@ -540,6 +551,98 @@ def test_a_faulty_form_is_refused_before_airflow_makes_a_run_of_it(
     assert said[2:7] == ["None"] * 5
     assert "(baseline_connection): found 'benchlab_results'; allowed: `benchlab_cluster`" in said[7]
     assert "connections.baseline: nowhere: the report type's file offers benchlab_clus" in said[8]
+
+
+# Airflow's whole app, asked by an admin.
+TRIGGER = """
+import json
+from pathlib import Path
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.main import app
+from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
+from airflow.dag_processing.bundles.manager import DagBundlesManager
+from airflow.dag_processing.dagbag import BundleDagBag, sync_bag_to_db
+from fastapi.testclient import TestClient
+DagBundlesManager().sync_bundles_to_db()
+found = BundleDagBag(FOLDER, bundle_path=Path(FOLDER), bundle_name="dags-folder")
+sync_bag_to_db(found, "dags-folder", None)
+ann = get_auth_manager().generate_jwt(SimpleAuthManagerUser(username="ann", role="ADMIN"))
+headers = {"Authorization": f"Bearer {ann}", "Content-Type": "application/json"}
+client = TestClient(app, headers=headers)
+form = lambda name, of: json.dumps({"logical_date": None, "conf": {name: of}})
+objects = lambda many: [{"a": number} for number in range(many)]
+BODIES = [
+    lambda: form("threads", objects(100_000)),
+    lambda: form("overrides", objects(100_000)),
+    lambda: iter([b" " * 50_000, form("workloads", objects(100_000)).encode()]),
+    lambda: form("threads", objects(4_000)),
+    lambda: form("threads", ["x"] * 150),
+    lambda: form("overrides", {"dataset": {f"x{n}": n for n in range(3_000)}}),
+    lambda: '{"conf": {"overrides": ' + '{"a":' * 9_000 + "1" + "}" * 9_000 + "}}",
+    lambda: '{"conf": {"overrides": ["x=' + "[" * 20_000 + '"]}}',
+    lambda: '{"conf": {"overrides": {"dataset": ' + '{"a":' * 900 + "1" + "}" * 900 + "}}}",
+]
+for body in BODIES:
+    answer = client.post("/api/v2/dags/sysbench_local/dagRuns", content=body())
+    say(answer.status_code, repr(answer.text[-150:]))
+"""
+
+
+def test_a_form_of_a_megabyte_or_of_thousands_of_entries_is_refused(
+    airflow_env: dict[str, str],
+) -> None:
+    """Compared each with each, its entries would take hours; one above 64 KB is Airflow's."""
+    said = told(TRIGGER.replace("FOLDER", repr(str(PROJECT / "dags"))), airflow_env)
+    assert [line[:3] for line in said] == ["400"] * 9, said
+    assert "has 4,000 entries; at most 200 are taken" in said[3]
+    assert "and 130 more; allowed: a whole number from 1 to 10,000" in said[4]
+    assert "and 2,982 more faults" in said[5]
+
+
+def test_a_form_that_is_being_read_holds_up_nobody_who_writes(airflow_env: dict[str, str]) -> None:
+    """It waits for its turn to write after it was read, not before."""
+    code = """
+import asyncio, threading
+from benchlab_airflow.dags import form_refusal
+from benchlab_plugin import BenchlabPlugin
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+
+written = threading.Event()
+def refusal(dag_id, body):
+    return None if written.wait(30) else "it was waited for"
+async def may(request, dag_id):
+    return True
+form_refusal.refusal, form_refusal._may_trigger = refusal, may
+
+async def airflow(scope, receive, send):
+    if scope["type"] == "http":
+        written.set()
+        await PlainTextResponse((await receive())["body"])(scope, receive, send)
+
+app = Starlette()
+app.mount("/", airflow)
+for one in BenchlabPlugin.fastapi_root_middlewares:  # as Airflow adds them
+    app.add_middleware(one["middleware"])
+
+async def post(path):
+    answer = []
+    async def receive():
+        return {"type": "http.request", "body": path.encode()}
+    async def send(message):
+        answer.append(message.get("body") or message["status"])
+    scope = {"type": "http", "method": "POST", "path": path, "headers": [], "query_string": b""}
+    await app(scope, receive, send)
+    return answer
+
+async def both():
+    form = asyncio.create_task(post("/api/v2/dags/sysbench_local/dagRuns"))
+    await asyncio.sleep(0)
+    return await post("/api/v2/pools"), await form
+say(*asyncio.run(both()))
+"""
+    sent = ["b'/api/v2/pools'", "b'/api/v2/dags/sysbench_local/dagRuns'"]
+    assert told(code, airflow_env) == [f"[200, {sent[0]}] [200, {sent[1]}]"]
 
 
 TEXTS = ("{{ 7 * 7 }}", "{% raw %}", "{# x #}", "[1, 2]", "{'a': 1}", "None", "1e3", "x.sh")

@@ -23,6 +23,7 @@ from benchlab.plan.documents import (
     ConnectionName,
     Frozen,
     Name,
+    Text,
     flat,
     from_yaml,
     read_text,
@@ -99,7 +100,7 @@ class ReportSpec(Frozen):
     """
 
     report: Name
-    title: Annotated[str, Field(min_length=1, max_length=200)]
+    title: Annotated[Text, Field(min_length=1, max_length=200)]
     target: Annotated[Name, HOW]
     topology: Annotated[Name | None, HOW] = None
     engine: Name

@@ -2,9 +2,9 @@
 
 Airflow itself checks a form against its JSON schema, one field at a time, and answers in the
 schema's words, such as a regular expression. This middleware reads a form before Airflow does, as
-the task ``plan`` would, and answers with every fault at once. So nothing is stored, and the person
+the task ``plan`` would, and answers with all faults at once. So nothing is stored, and the person
 is still at the form. ``plan`` reads it again: a backfill and `airflow dags trigger` do not come
-here.
+here, and a body of more than 64 KB is left to Airflow.
 See docs/adr/0028.
 
 Every process of Airflow loads this module with its plugin, so what it needs is imported where it is
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+_MOST_BYTES = 64 * 1024
 _TRIGGER = re.compile(r"/api/v2/dags/(?P<dag_id>[A-Za-z0-9_.-]+)/dagRuns/?$")
 
 
@@ -43,10 +44,13 @@ class RefuseFaultyForms:
         if asked is None or request is None or not await _may_trigger(request, asked["dag_id"]):
             await self._app(scope, receive, send)
             return
-        body = await request.body()
-        fault = await asyncio.to_thread(refusal, asked["dag_id"], body)
+        read = await _beginning(receive)
+        body = b"".join(message.get("body", b"") for message in read)
+        fault = None
+        if len(body) <= _MOST_BYTES:
+            fault = await asyncio.to_thread(refusal, asked["dag_id"], body)
         if fault is None:
-            await self._app(scope, _again(body, receive), send)
+            await self._app(scope, _again(read, receive), send)
         else:
             await JSONResponse({"detail": fault}, status_code=400)(scope, receive, send)
 
@@ -82,7 +86,7 @@ def _params(body: bytes) -> Mapping[str, Any] | None:
     """The form in a request; None if there is none."""
     try:
         conf = json.loads(body)["conf"]
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         return None
     return conf if isinstance(conf, dict) else None
 
@@ -107,16 +111,24 @@ async def _may_trigger(request: Request, dag_id: str) -> bool:
     return True
 
 
-def _again(body: bytes, receive: Receive) -> Receive:
-    """What gives a request's body, which has been read, once more."""
-    unread = [body]
-
-    async def read() -> Message:
-        if unread:
-            return {"type": "http.request", "body": unread.pop(), "more_body": False}
-        return await receive()
-
+async def _beginning(receive: Receive) -> list[Message]:
+    """A request's body, or more than the bytes of it that are read here."""
+    read: list[Message] = []
+    size, more = 0, True
+    while more and size <= _MOST_BYTES:
+        read.append(message := await receive())
+        size, more = size + len(message.get("body", b"")), message.get("more_body", False)
     return read
+
+
+def _again(read: list[Message], receive: Receive) -> Receive:
+    """What gives a request's body, of which some has been read, from its beginning."""
+    unread = iter(read)
+
+    async def once_more() -> Message:
+        return next(unread, None) or await receive()
+
+    return once_more
 
 
 def middlewares() -> list[dict[str, Any]]:

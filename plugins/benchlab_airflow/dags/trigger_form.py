@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any
 
 from airflow.sdk import Param
-from airflow.sdk.exceptions import ParamValidationError
+from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
 from benchlab import home, language, targets, workloads
@@ -41,12 +41,25 @@ _THREADS = {
         {"type": "string", "pattern": "^([1-9][0-9]{0,4})?$"},
     ]
 }
+_MOST_ITEMS = 200
+
+
+def _list(items: Mapping[str, Any]) -> dict[str, Any]:
+    """A list whose items Airflow looks at only if there are not too many: a request waits for it.
+
+    `uniqueItems` would compare each with each, which takes minutes; :func:`_fault` does without.
+    """
+    few = {"maxItems": _MOST_ITEMS}
+    return {"type": "array", **few, "if": few, "then": {"items": items}}
+
+
 _ASSIGNMENTS = [
-    {"type": "array", "items": {"type": "string", "pattern": "^([a-z][a-z0-9_.]*=.*)?$"}},
-    {"type": "object"},
+    _list({"type": "string", "pattern": "^([a-z][a-z0-9_.]*=.*)?$"}),
+    {"type": "object", "maxProperties": _MOST_ITEMS},
     {"type": "null"},
 ]
-_LIST: Mapping[str, Any] = {"type": "array", "minItems": 1, "uniqueItems": True}
+# So many faults are named at once.
+_MOST_FAULTS = 20
 # Airflow's form puts a number beyond `minimum` or `maximum` right without a word. Below `allOf` it
 # does not see them, and what was typed is refused.
 _LIMITS = ("minimum", "exclusiveMinimum", "maximum", "multipleOf")
@@ -73,6 +86,12 @@ _OTHERS = re.compile(
     r"|engines\.[a-z][a-z0-9_]*\.(parameters|components|by_version|by_workload"
     r"|(baseline|candidate)\.(version|parameters|components))(\..*)?)"
 )
+
+# Of ``client``; the rest decides which program runs.
+_OF_CLIENT = ("program", "version", "report_interval", "auto_inc", "rand_type", "options")
+# Some options are pasted into statements (`mysql-storage-engine`) or name files (`mysql-ssl-ca`).
+_WORD = re.compile(r"[A-Za-z0-9_.,:+-]*")
+_NO_WORD = f"other values than numbers, true, false and a plain word {_IN_THE_FILE[:-1]}"
 
 
 def form(spec: ReportSpec, before: str = "") -> dict[str, Param]:
@@ -101,8 +120,8 @@ def form(spec: ReportSpec, before: str = "") -> dict[str, Param]:
             list(spec.threads),
             title="Client threads",
             description="Whole numbers, one a line. Every workload is measured with each of them.",
-            items=_THREADS,
-            **_LIST,
+            minItems=1,
+            **_list(_THREADS),
         ),
         "rounds": _own(
             spec,
@@ -150,10 +169,21 @@ def chosen(
     Raises:
         SpecError: values are invalid, each named by its field, or do not fit each other; a field
             cannot be changed here; the budget is more than that of the report type's or the plan's
-            file; or what is asked for is of another DAG.
+            file; or what is asked for is of another DAG. At most twenty faults are named.
     """
+    try:
+        return _chosen(report_type, params, own_command=own_command)
+    except SpecError as error:
+        rest = len(error.args) - _MOST_FAULTS
+        more = [f"and {rest:,} more faults"] if rest > 0 else []
+        raise SpecError(*error.args[:_MOST_FAULTS], *more) from error
+    except RecursionError as error:
+        raise SpecError("overrides: nested too deeply to be read") from error
+
+
+def _chosen(report_type: ReportSpec, params: Mapping[str, Any], *, own_command: bool) -> ReportSpec:
     if faults := [*_faults(report_type, params, own_command=own_command)]:
-        raise SpecError("\n".join(faults))
+        raise SpecError(*faults)
     changes = overrides(report_type, params)
     name = params.get("published") or OWN_PLAN
     plan = report_type
@@ -188,7 +218,7 @@ def allowed(schema: Mapping[str, Any]) -> str:
     if "anyOf" in schema:
         return allowed(schema["anyOf"][0])
     if schema.get("type") == "array":
-        items = schema.get("items", {})
+        items = schema["then"]["items"]
         return allowed(items) if "enum" in items else f"a list; each {allowed(items)}"
     limits = _limits(schema)
     low = limits.get("minimum", limits.get("exclusiveMinimum"))
@@ -219,7 +249,7 @@ def _faults(spec: ReportSpec, params: Mapping[str, Any], *, own_command: bool) -
     except SpecError as error:
         yield f"{offered['overrides'].schema['title']} (overrides): {error}"
         return
-    known = {_NESTED.get(name, name) for name in offered}
+    known = {_NESTED.get(name, name) for name in offered if name not in _NO_OVERRIDE}
     for name in () if own_command else changes:
         if name not in known and not _OTHERS.fullmatch(name):
             yield f"{name}: unknown key, or one that {_IN_THE_FILE}"
@@ -232,23 +262,20 @@ def _fault(schema: Mapping[str, Any], value: Any) -> str | None:
     is_list = schema.get("type") == "array" and isinstance(value, list)
     if is_list and not any(str(item).strip() for item in value):
         return "nothing is chosen; at least one is needed"
-    if _takes(schema, value):
-        return None
-    wrong = [value]
-    if is_list:
-        wrong = [item for item in value if not _takes(schema["items"], item)]
-        if not wrong:
+    if isinstance(value, list | dict) and len(value) > _MOST_ITEMS:
+        return f"has {len(value):,} entries; at most {_MOST_ITEMS} are taken"
+    if Draft202012Validator(schema).is_valid(value):
+        if is_list and len(set(map(repr, value))) < len(value):
             return f"{value}: has an entry twice"
-    shown = ", ".join("nothing" if item is None else repr(item)[:80] for item in wrong)
-    return f"found {shown}; allowed: {allowed(schema['items'] if is_list else schema)}"
-
-
-def _takes(schema: Mapping[str, Any], value: Any) -> bool:
-    try:
-        Param(schema=schema).resolve(value)
-    except ParamValidationError:
-        return False
-    return True
+        return None
+    wrong, each = [value], schema
+    if is_list:
+        each = schema["then"]["items"]
+        takes = Draft202012Validator(each).is_valid
+        wrong = [item for item in value if not takes(item)]
+    shown = ["nothing" if item is None else repr(item)[:80] for item in wrong[:_MOST_FAULTS]]
+    more = f" and {len(wrong) - _MOST_FAULTS:,} more" if wrong[_MOST_FAULTS:] else ""
+    return f"found {', '.join(shown)}{more}; allowed: {allowed(each)}"
 
 
 def _refuse_another_dag(own: ReportSpec, asked: ReportSpec) -> None:
@@ -285,9 +312,12 @@ def _refuse_reaching_elsewhere(own: ReportSpec, plan: ReportSpec, asked: ReportS
 
     However it was sent: by its dotted name, or within an object as its field's value.
     """
-    for name in ("path", "archive", "sha256", "script", "connection"):
-        if getattr(asked.client, name) != getattr(plan.client, name):
+    for name in type(asked.client).model_fields:
+        if name not in _OF_CLIENT and getattr(asked.client, name) != getattr(plan.client, name):
             raise SpecError(f"client.{name}: {_IN_THE_FILE}")
+    for name, value in asked.client.options.items():
+        if plan.client.options.get(name) != value and not _WORD.fullmatch(str(value)):
+            raise SpecError(f"client.options.{name}: {value}: {_NO_WORD}")
     if asked.snapshots not in (own.snapshots, plan.snapshots, None):
         raise SpecError(f"snapshots: {_IN_THE_FILE}")
     offered = dict.fromkeys((*own.choosable_connections, *plan.choosable_connections))
@@ -381,9 +411,9 @@ def _several(value: Sequence[str], known: Sequence[str], title: str, description
         list(value),
         title=title,
         description=description,
-        items={"type": "string", "enum": list(known)},
         examples=list(known),
-        **_LIST,
+        minItems=1,
+        **_list({"type": "string", "enum": list(known)}),
     )
 
 

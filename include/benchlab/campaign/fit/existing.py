@@ -18,7 +18,8 @@ def faults(spec: ReportSpec) -> Iterator[str]:
     """What does not go with servers that exist; see :mod:`benchlab.campaign.fit`."""
     if spec.target not in targets.by_name():
         return
-    if RESULTS_CONNECTION in (*spec.choosable_connections, spec.client.connection):
+    named = (*spec.choosable_connections, spec.client.connection or "")
+    if RESULTS_CONNECTION in map(str.lower, named):  # environment variables have no case
         yield f"connections: {RESULTS_CONNECTION} is the store of results; name another Connection"
     if not targets.by_name()[spec.target].can.deploys:
         yield from _servers_that_exist(spec)
