@@ -1,4 +1,4 @@
-"""numpy, pandas and scipy's special functions, each loaded when it is first used.
+"""numpy and scipy's special functions, each loaded when it is first used.
 
 Example:
     ``from benchlab.arrays import Array, np`` above, ``np.zeros(3)`` in a function.
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
     from numpy.typing import NDArray
     from scipy import special
 
@@ -30,7 +29,7 @@ else:
             setattr(self, attribute, value)
             return value
 
-    np, pd, special = map(_Lazy, ("numpy", "pandas", "scipy.special"))
+    np, special = map(_Lazy, ("numpy", "scipy.special"))
     Array = NDArray = Any
 
-__all__ = ("Array", "NDArray", "np", "pd", "special")
+__all__ = ("Array", "NDArray", "np", "special")

@@ -285,6 +285,187 @@ def test_conflicts_of_writes_leave_no_conclusion_where_one_side_has_more_in_ever
     assert "much more often on the candidate side, 6,012 errors against 48" in told["reasons"][0]
 
 
+def text_of(trials: Sequence[Row], quote: Callable[[str], str] = str) -> str:
+    """The trials as a spreadsheet writes them, each throughput as ``quote`` has it."""
+    columns = ("workload", "threads", "round", "side", "tps")
+    lines = [[*(str(row[name]) for name in columns[:-1]), quote(row["tps"])] for row in trials]
+    return "\n".join(",".join(line) for line in ([*columns], *lines)) + "\n"
+
+
+@pytest.mark.parametrize("apart", [",", "\u00a0", "\u202f", "\u2009", " ", "'"])
+def test_thousands_may_be_apart(gates: Sequence[Gate], tmp_path: Path, apart: str) -> None:
+    """As spreadsheets and pages write them, also with blanks around."""
+    trials = rows(0.3, workloads=["tpcc"])
+    for row in trials:
+        row["tps"] = float(row["tps"])
+    plain, excel = tmp_path / "plain.csv", tmp_path / "excel.csv"
+    plain.write_text(text_of(trials, lambda tps: f"{1000 * tps:.1f}"))
+    excel.write_text(text_of(trials, lambda tps: f'" {1000 * tps:,.1f} "'.replace(",", apart)))
+    found = [compare.compare(gates, path, None).campaigns[0] for path in (plain, excel)]
+    assert found[0].workloads[0].verdict == found[1].workloads[0].verdict == "improvement"
+    assert found[0].workloads[0].ci95_pct == found[1].workloads[0].ci95_pct
+    assert found[1].measured.excluded == ()
+
+
+@pytest.mark.parametrize(
+    "written_as",
+    [
+        lambda text: b"\xef\xbb\xbf" + text.encode(),
+        lambda text: text.encode("utf-16"),
+        lambda text: text.replace("\n", "\r\n").encode(),
+        lambda text: text.replace("\n", "\r").encode(),
+        lambda text: text.replace("\n", ",,\n").encode() + b",,,,,,\n",
+        lambda text: text.replace(",baseline", ', "Baseline"').encode(),
+    ],
+    ids=["mark", "utf-16", "crlf", "cr", "empty columns", "quoted"],
+)
+def test_a_file_is_read_as_spreadsheets_save_it(
+    gates: Sequence[Gate], tmp_path: Path, written_as: Callable[[str], bytes]
+) -> None:
+    """Byte order marks, ends of lines, and columns without heading or content."""
+    path = tmp_path / "trials.csv"
+    path.write_bytes(written_as(text_of(rows(-0.1))))
+    (found,) = compare.compare(gates, path, None).campaigns
+    assert {workload.verdict for workload in found.workloads} == {"regression"}
+    assert (found.measured.notes, found.measured.excluded) == ((), ())
+
+
+@pytest.mark.parametrize("side", ["baseline", "candidate"])
+def test_runs_that_only_one_side_has_at_an_end_were_not_planned(
+    compared: Callable[..., Any], side: str
+) -> None:
+    """Eight runs of one version and four of the other: none was lost, and it is said."""
+    for last in (True, False):
+        gone = range(5, 9) if last else range(1, 5)
+        trials = [
+            row
+            for row in rows(-0.1, rounds=range(1, 9), workloads=[READ])
+            if row["side"] != side or row["round"] not in gone
+        ]
+        found = compared(trials)
+        other = "candidate" if side == "baseline" else "baseline"
+        span = f"{gone[0]}-{gone[-1]}"
+        assert found["notes"] == [f"{READ}: only {other} has rounds {span}, not compared"]
+        assert (found["missing"], found["workloads"][0]["rounds_used"]) == ([], 4)
+        assert verdicts(found) == ["regression"] * 2
+
+
+def test_a_thread_count_of_one_side_was_not_planned(compared: Callable[..., Any]) -> None:
+    """The others are compared; each workload has rounds of its own."""
+    trials = [row for row in rows(-0.1) if (row["threads"], row["side"]) != (8, "candidate")]
+    trials = [row for row in trials if row["workload"] == READ or row["round"] < 5]
+    found = compared(trials)
+    assert found["notes"] == [
+        f"{w}: only baseline has 8 threads, not compared" for w in (READ, WRITE)
+    ]
+    assert [w["rounds_used"] for w in found["workloads"]] == [6, 4]
+    assert (found["missing"], set(verdicts(found))) == ([], {"regression"})
+
+
+def test_sides_that_were_numbered_on_are_no_rounds(compared: Callable[..., Any]) -> None:
+    """The baseline's runs 1 to 3 and the candidate's 4 to 6: nothing stands beside anything."""
+    trials = rows(-0.1, workloads=[READ])
+    found = compared([row for row in trials if (row["side"] == "baseline") == (row["round"] < 4)])
+    assert set(verdicts(found)) == {"unstable"}
+    assert "no round has a result on both sides" in found["workloads"][0]["reasons"]
+
+
+def test_figures_that_were_pasted_twice_are_said_and_not_judged(
+    compared: Callable[..., Any],
+) -> None:
+    """One side as the other, wholly or in part; a round, or one side's run, as further rounds."""
+
+    def told(from_: Callable[[int, str], tuple[int, str]], change: float = -0.1) -> str:
+        trials = rows(change, workloads=[READ], threads=[4])
+        figure = {(row["round"], row["side"]): row["tps"] for row in trials}
+        for row in trials:
+            row["tps"] = figure[from_(row["round"], row["side"])]
+        (found,) = compared(trials)["workloads"]
+        return "; ".join([found["verdict"], *found["reasons"]])
+
+    assert told(lambda number, _: (number, "baseline")).startswith(
+        "unstable; in 6 of 6 rounds both"
+    )
+    half = told(lambda number, side: (number, "baseline" if number < 4 else side))
+    assert half.startswith("unstable; in 3 of 6 rounds both sides have the same figures")
+    assert told(lambda _, side: (1, side)).endswith("pasted twice: 2-6")
+    assert told(lambda number, side: ((number - 1) % 3 + 1, side)).endswith("pasted twice: 4-6")
+    assert told(lambda n, side: (1 if side == "baseline" else n, side)).endswith("twice: 2-6")
+    assert told(lambda *one: one).startswith("regression")
+
+
+def test_figures_of_few_digits_agree_by_chance(compared: Callable[..., Any]) -> None:
+    """Latencies in steps, and throughputs of two digits: nobody pasted anything."""
+    trials = rows(0.0, workloads=[READ], threads=[4], noise=0.01)
+    for row in trials:
+        row["tps"], row["p95_ms"] = round(float(row["tps"]) / 40), 12.3
+    assert set(verdicts(compared(trials))) == {"inconclusive"}
+
+
+@pytest.mark.parametrize(
+    ("baseline", "candidate", "step"),
+    [
+        ("49", "48", 2.06),
+        ("49000", "48000", 2.06),
+        ("4.9E+04", "4.8E+04", 2.06),
+        ("490.0", "480.0", 2.06),
+    ],
+)
+def test_an_interval_is_no_narrower_than_the_last_digit(
+    compared: Callable[..., Any], baseline: str, candidate: str, step: float
+) -> None:
+    """49 stands for 48.5 to 49.5; zeros at the end of all figures are no digits."""
+    trials = rows(rounds=range(1, 9), workloads=["tpch"], threads=[4], deployment=1)
+    for row in trials:
+        row["deployment"] = row["round"]
+        row["tps"] = baseline if row["side"] == "baseline" else candidate
+    (found,) = compared(trials)["workloads"]
+    low, high = found["ci95_pct"]
+    assert (found["verdict"], high - low > 2 * step) == ("inconclusive", True)
+    assert (
+        "the figures are printed too coarsely to show or rule out a change of 2%"
+        in found["reasons"]
+    )
+
+
+def test_latencies_alone_are_spoken_of_alone(compared: Callable[..., Any]) -> None:
+    """No throughput is missing where none was measured; and the other way round."""
+    trials = rows(-0.1)
+    found = compared([{k: v for k, v in row.items() if k != "tps"} for row in trials])
+    assert "tps" not in json.dumps(found)
+    assert "throughput" not in json.dumps([found["workloads"], found["notes"]])
+    for workload in found["workloads"]:
+        assert (workload["metric"], workload["verdict"]) == ("p95_ms", "regression")
+        assert workload["estimate_pct"] == pytest.approx(11.1, abs=0.6)
+        assert workload["cells"][0]["improvement_pct"] is None
+    alone = compared([{k: v for k, v in row.items() if k != "p95_ms"} for row in trials])
+    assert "p95" not in json.dumps([alone["workloads"], alone["notes"]])
+    mixed = [{**row, ("p95_ms" if row["workload"] == READ else "tps"): ""} for row in trials]
+    assert [w["metric"] for w in compared(mixed)["workloads"]] == ["tps", "p95_ms"]
+
+
+def test_errors_beside_latencies_alone_count(compared: Callable[..., Any]) -> None:
+    """As beside throughputs."""
+    trials = [{k: v for k, v in row.items() if k != "tps"} for row in rows(-0.1, workloads=[READ])]
+    trials[2]["errors"] = 3
+    (found,) = compared(trials)["workloads"]
+    assert found["verdict"] == "unstable"
+
+
+def test_a_certain_change_below_the_threshold_is_said_where_it_is_equivalent(
+    compared: Callable[..., Any],
+) -> None:
+    """Slower for certain: too little to matter, and no chance."""
+    trials = rows(-0.01, noise=0.001, workloads=[READ])
+    for row in trials:
+        row["deployment"] = row["round"]
+    (found,) = compared(trials)["workloads"]
+    assert (found["verdict"], found["latency"]["verdict"]) == ("equivalent", "equivalent")
+    for reasons in (found["reasons"], found["latency"]["reasons"]):
+        assert "slower for certain" in reasons[0]
+        assert "by less than 2%" in reasons[0]
+
+
 # ---------------------------------------------------------------- bad input
 
 
@@ -349,7 +530,9 @@ def test_one_side_only_is_no_comparison(compared: Callable[..., Any]) -> None:
         assert workload["cells"][0]["candidate"]["tps"] is None
 
 
-@pytest.mark.parametrize("figure", ["0", "nan", "NaN", "-5", "inf", "", "1.2k", "1,200", "n/a"])
+@pytest.mark.parametrize(
+    "figure", ["0", "nan", "NaN", "-5", "inf", "", "1.2k", "12%", "$ 5", "n/a"]
+)
 def test_a_figure_that_is_none_is_missing(compared: Callable[..., Any], figure: str) -> None:
     """Zero, NaN, text: left out and named, with the line."""
     trials = rows(-0.1, workloads=[READ])
@@ -426,13 +609,23 @@ def test_many_rounds_are_only_more(compared: Callable[..., Any]) -> None:
         ("workload,threads,round,side,tps\na,1,one,baseline,5\n", "line 2: round"),
         ("workload,threads,round,side,tps\n,1,1,baseline,5\n", "line 2: workload"),
         ("workload,threads,round,side,tps,tps\na,1,1,baseline,5,6\n", "column twice"),
-        ("workload,threads,round,side,tps\na,1,1,baseline,1,000.5\n", "with 5 columns"),
+        (
+            "workload,threads,round,side,tps\na,1,1,baseline,1,000.5\n",
+            "line 2: 6 fields below 5 headings",
+        ),
         ("\nworkload,threads,round,side,tps\na,1,1,baseline,5\n", "first line is empty"),
         (
             "workload,threads,round,side,deployment,tps\na,1,1,baseline,1,5\na,1,1,candidate,2,5\n",
-            "line 2: deployment: must be the same in all rows of a round, found 1 and 2 in round 1",
+            "line 3: deployment: must be the same in all rows of a round, found 1 and 2 in round 1",
         ),
         ("workload,threads,round,side,tps\n\na,1,1,left,5\n", "line 3: side"),
+        ("workload;threads;round;side;tps\na;1;1;baseline;5,5\n", "line 1: .* by semicolons"),
+        ("workload\tthreads\tround\tside\ttps\na\t1\t1\tbaseline\t5\n", "line 1: .* by tabs"),
+        ('workload,threads,round,side,tps\na,1,1,baseline,"950,4"\n', "line 2: tps: .* a point"),
+        ('workload,threads,round,side,tps\na,1,1,baseline,"1.001,5"\n', "line 2: tps: .* a point"),
+        ('workload,threads,round,side,p95_ms\na,1,1,baseline,"0,987"\n', "line 2: p95_ms: .*point"),
+        ('workload,threads,round,side,tps\na,1,1,baseline,5\na,1,2,"base\n', "line 3: is not CSV"),
+        ("workload,threads,round,side,tps\na,1,1,baseline,5\na,1,2,base\0\n", "line 3: is not a t"),
     ],
 )
 def test_what_cannot_be_placed_is_refused(

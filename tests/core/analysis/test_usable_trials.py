@@ -208,7 +208,7 @@ def test_an_unsound_side_hides_no_missing_trial() -> None:
     outcome = one(compare(plan, results, THRESHOLD, {"baseline": ("it is not whole",)}))
     assert outcome.verdict == "unstable"
     assert tuple(map(str, outcome.reasons)) == (
-        "2 planned trials have no valid result (1 on the baseline side, 1 on the candidate side)",
+        "2 trials have no valid result (1 on the baseline side, 1 on the candidate side)",
         "on the baseline side it is not whole",
     )
 

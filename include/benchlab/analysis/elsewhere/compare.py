@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchlab.analysis.elsewhere.file import MeasuredElsewhere, campaigns, read
+from benchlab.analysis.elsewhere.file import MeasuredElsewhere, read
+from benchlab.analysis.elsewhere.pasted import impossible
 from benchlab.analysis.gates import gates as quality
 from benchlab.analysis.gates.gates import Gate
 from benchlab.analysis.verdict.by_side import error_p_values
@@ -80,17 +81,17 @@ def compare(
         raise SpecError(f"--threshold: must be above 0 and at most 50, found {threshold_pct:g}")
     known, figures = None, dict[str, Sequence[Rounds]]()
     if calibration is not None:
-        found = campaigns(read(calibration))
+        found, _ = read(calibration)
         figures = {one.campaign: one.workloads for one in found}
         known = calibrate(figures)
-    file = read(trials)
+    measured, several = read(trials)
     same = calibration is not None and calibration.samefile(trials)
     compared = (
         # A campaign that counts in its own calibration widens its own interval.
         _compared(one, gates, _without(figures, one) if same else known, threshold_pct)
-        for one in campaigns(file)
+        for one in measured
     )
-    return ComparedFile(tuple(compared), file.several, known or NO_CALIBRATION, threshold_pct)
+    return ComparedFile(tuple(compared), several, known or NO_CALIBRATION, threshold_pct)
 
 
 def _without(figures: Mapping[str, Sequence[Rounds]], one: MeasuredElsewhere) -> Calibration:
@@ -107,6 +108,7 @@ def _compared(
     errors = _error_columns(measured)
     doubts = {
         rounds.workload: (
+            *impossible(rounds),
             *one_sided_symptoms(rounds, gates, (), cells),
             *out_of_bounds(_of_errors(gates), errors.get(rounds.workload, {}), "unstable"),
         )

@@ -5,27 +5,31 @@ Columns: ``workload``, ``threads``, ``round``, ``side`` (``baseline`` or ``candi
 ``campaign`` the file holds several, and with ``deployment`` (1, 2, ...) it says which rounds of a
 campaign were measured after both sides had been deployed and loaded anew. What was planned is not
 in such a file: it is taken to be every thread count of a workload in every round of its campaign,
-on both sides.
+on both sides, but for the rounds before or after those of one side, and thread counts of one side.
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
-import warnings
-from collections.abc import Iterable, Iterator, Mapping
+import io
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import cache
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise, zip_longest
 from pathlib import Path
-from typing import Any
 
 from benchlab import workloads
 from benchlab.analysis.verdict.rounds import Rounds
-from benchlab.arrays import Array, NDArray, np, pd
+from benchlab.arrays import Array, np
 from benchlab.errors import SpecError, meaning_of
 from benchlab.plan.metric import LATENCY as LATENCY_FAMILY
 from benchlab.plan.metric import THROUGHPUT, Metric, of_family
-from benchlab.plan.report_type import SIDES
+from benchlab.plan.report_type import SIDES, Side
 
 KEYS = ("workload", "threads", "round", "side")
 LATENCY = "p95_ms"
@@ -34,11 +38,16 @@ ERRORS = "errors"
 USED = "used"
 CAMPAIGN = "campaign"
 DEPLOYMENT = "deployment"
-LINE = "line"
 # A throughput, latency or count outside these bounds is a mistake in the file.
 LEAST, MOST = 1e-6, 1e12
-# Up to so many occurrences of one fault are named one by one.
-NAMED = 1000
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]{1,3})?", re.IGNORECASE)
+_THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(?:[,'\u2019\s][0-9]{3})+(?:\.[0-9]*)?")
+_COMMA = re.compile(r"[0-9.'\u2019\s]*,[0-9.,'\u2019\s]*")
+_WHOLE = {"threads": (1, 1e9), "round": (0, 1e15), DEPLOYMENT: (1, 1e9)}
+
+Key = tuple[str, str, int, int, Side]
+"""Campaign, workload, threads, round and side."""
 
 
 @cache
@@ -64,9 +73,6 @@ def figures() -> tuple[str, ...]:
     return (*throughputs(), LATENCY, ERRORS)
 
 
-_Excluded = dict[str, list["Excluded"]]
-
-
 @dataclass(frozen=True)
 class Excluded:
     """A row, or rows, whose figures are not used."""
@@ -76,200 +82,200 @@ class Excluded:
 
 
 @dataclass(frozen=True)
-class TrialsTable:
-    """A cleaned file.
+class Trial:
+    """One row.
 
     Attributes:
-        rows: with the columns of ``KEYS``, ``campaign``, ``deployment`` (1 where the file has no
-            such column) and those of :func:`figures` that the file has, NaN where one is missing;
-            each trial once.
-        unused: columns that mean nothing here.
-        excluded: by campaign, the rows whose figures are not used.
+        texts: what its columns of figures say.
+        numbers: of these, what can be used.
     """
 
-    rows: pd.DataFrame
-    several: bool
-    unused: tuple[str, ...]
-    excluded: Mapping[str, list[Excluded]]
+    line: int
+    campaign: str
+    workload: str
+    threads: int
+    round: int
+    side: Side
+    deployment: int
+    is_used: bool
+    texts: Mapping[str, str]
+    numbers: Mapping[str, Decimal]
+
+    @property
+    def key(self) -> Key:
+        """What it is a trial of."""
+        return self.campaign, self.workload, self.threads, self.round, self.side
+
+    def __str__(self) -> str:
+        return f"{self.workload}, {self.threads} threads, round {self.round}, {self.side}"
 
 
-def read(path: Path) -> TrialsTable:
-    """Read and clean a file.
+def read(path: Path) -> tuple[tuple[MeasuredElsewhere, ...], bool]:
+    """Read a file: its campaigns, in its order, and whether it names them.
 
     A figure that is not a positive number is left out and named, and so is a trial that occurs
     twice with different figures.
+
+    Example:
+        ``read(Path("trials.csv"))[0][0].workloads[0].threads``
 
     Raises:
         SpecError: the file cannot be read, lacks a column, or has a row whose workload, threads,
             round or side is wrong; names the line.
     """
-    table = _table(path)
-    known = (*KEYS, *figures(), USED, CAMPAIGN, DEPLOYMENT, LINE)
-    unused = tuple(name for name in table.columns if name not in known)
-    several = CAMPAIGN in table.columns
-    if not several:
-        table = table.assign(**{CAMPAIGN: path.stem})
-    excluded: _Excluded = {}
-    table = _each_once(_used(table, excluded), excluded)
-    for column in figures():
-        if column in table:
-            table[column] = _numbers(table, column, excluded)
-    return TrialsTable(table, several, unused, excluded)
+    headings, rows = _rows(path)
+    by_key: dict[Key, list[Trial]] = {}
+    for line, row in rows:
+        trial = _trial(path, line, row)
+        by_key.setdefault(trial.key, []).append(trial)
+    _refuse_rounds_of_two(path, by_key)
+    found: dict[str, list[tuple[Trial, list[str]]]] = {}
+    for (campaign, *_), same in by_key.items():
+        found.setdefault(campaign, []).append(_one_of(same))
+    known = (*KEYS, *figures(), USED, CAMPAIGN, DEPLOYMENT)
+    unused = [n for n in headings if n not in known and any(row[n] for _, row in rows)]
+    notes = [f"columns that are not used: {', '.join(unused)}"] if unused else []
+    return tuple(_campaign(*one, notes) for one in found.items()), CAMPAIGN in headings
 
 
-def _table(path: Path) -> pd.DataFrame:
-    headings = _headings(path)
-    try:
-        with warnings.catch_warnings():
-            # A line with more fields than the heading has: pandas would cut it.
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            table = pd.read_csv(
-                path,
-                dtype=str,
-                keep_default_na=False,
-                skipinitialspace=True,
-                index_col=False,
-                header=None,
-                skiprows=1,
-                names=headings,
-                skip_blank_lines=False,
-                encoding="utf-8-sig",
-            )
-    except (OSError, UnicodeDecodeError, pd.errors.ParserError, pd.errors.ParserWarning) as error:
-        raise SpecError(
-            f"{path}: cannot be read as CSV with {len(headings)} columns: {meaning_of(error)}"
-        ) from error
-    table[LINE] = range(2, len(table) + 2)
-    table = table[(table[headings] != "").any(axis=1)].copy()  # blank lines
-    if lacking := [name for name in KEYS if name not in table.columns]:
-        raise SpecError(f"{path}: lacks the column {', '.join(lacking)}; found {_list(table)}")
-    if not any(name in table.columns for name in figures()):
-        raise SpecError(
-            f"{path}: has none of the columns {', '.join(figures())}; found {_list(table)}"
-        )
-    if table.empty:
-        raise SpecError(f"{path}: has no row below its heading")
-    return _placed(path, table)
-
-
-def _headings(path: Path) -> list[str]:
-    """The names of the columns as written; pandas would rename duplicates."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            headings = [name.strip().lower() for name in next(csv.reader(file), [])]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise SpecError(f"{path}: cannot be read as CSV: {meaning_of(error)}") from error
-    if not headings:
+def _rows(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
+    """The headings, and each row that is not blank, with its line."""
+    lines = _lines(path)
+    _, first = next(lines, (1, []))
+    headings = [name.lower() or f"column {number}" for number, name in enumerate(first, 1)]
+    found = ", ".join(headings)
+    if not any(first):
         raise SpecError(f"{path}: its first line is empty; it needs the columns {', '.join(KEYS)}")
+    lacking = [name for name in KEYS if name not in headings]
+    if lacking and (signs := [sign for sign in _SEPARATORS if sign in found]):
+        raise SpecError(
+            f"{path}: line 1: its columns are separated by {_SEPARATORS[signs[0]]}; save it as "
+            "CSV with commas between the columns, and with points before the decimals"
+        )
+    if lacking:
+        raise SpecError(f"{path}: lacks the column {', '.join(lacking)}; found {found}")
+    if not any(name in headings for name in figures()):
+        raise SpecError(f"{path}: has none of the columns {', '.join(figures())}; found {found}")
     if twice := [name for number, name in enumerate(headings) if name in headings[:number]]:
         raise SpecError(f"{path}: has a column twice: {', '.join(twice)}")
-    return headings
-
-
-def _list(table: pd.DataFrame) -> str:
-    return ", ".join(map(str, table.columns))
-
-
-def _placed(path: Path, table: pd.DataFrame) -> pd.DataFrame:
-    """The table with its keys checked, threads and rounds as integers."""
-    for name in (*KEYS, *([CAMPAIGN] if CAMPAIGN in table else [])):
-        table[name] = table[name].str.strip()
-    table["side"] = table["side"].str.lower()
-    if DEPLOYMENT not in table:
-        table[DEPLOYMENT] = "1"
-    numbers = {
-        name: pd.to_numeric(table[name], errors="coerce")
-        for name in ("threads", "round", DEPLOYMENT)
-    }
-    wrong = {
-        "workload": (table["workload"] == "", "a name"),
-        "side": (~table["side"].isin(SIDES), "baseline or candidate"),
-        "threads": (~(numbers["threads"].mod(1).eq(0) & numbers["threads"].between(1, 1e9)),
-                    "a whole number from 1"),
-        "round": (~(numbers["round"].mod(1).eq(0) & numbers["round"].between(0, 1e15)),
-                  "a whole number from 0"),
-        DEPLOYMENT: (~(numbers[DEPLOYMENT].mod(1).eq(0) & numbers[DEPLOYMENT].between(1, 1e9)),
-                     "a whole number from 1"),
-    }  # fmt: skip
-    for name, (mask, wanted) in wrong.items():
-        if mask.any():
-            first = table[mask].iloc[0]
+    rows = []
+    for line, fields in lines:
+        if any(fields[len(headings) :]):
             raise SpecError(
-                f"{path}: line {first['line']}: {name}: must be {wanted}, found {first[name]!r} "
-                f"({int(mask.sum())} such row{'s' * (int(mask.sum()) != 1)})"
+                f"{path}: line {line}: {len(fields)} fields below {len(headings)} headings; a "
+                "figure with a comma, such as 1,001.5, has to be in quotes, or without the comma"
             )
-    table = table.assign(**{name: values.astype("int64") for name, values in numbers.items()})
-    _refuse_rounds_of_two(path, table)
-    return table
+        if any(fields):
+            rows.append((line, dict(zip_longest(headings, fields[: len(headings)], fillvalue=""))))
+    if not rows:
+        raise SpecError(f"{path}: has no row below its heading")
+    return headings, rows
 
 
-def _refuse_rounds_of_two(path: Path, table: pd.DataFrame) -> None:
+def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The fields of each line, without blanks around them, and its number."""
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise SpecError(f"{path}: cannot be read as CSV: {meaning_of(error)}") from error
+    is_wide = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    text = raw.decode("utf-16" if is_wide else "utf-8-sig", errors="replace")
+    if strange := re.search("[\0\ufffd]", text):
+        line = text.count("\n", 0, strange.start()) + 1
+        raise SpecError(f"{path}: line {line}: is not a text in UTF-8; save it as CSV in UTF-8")
+    reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True, strict=True)
+    while True:
+        line = reader.line_num + 1
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise SpecError(
+                f"{path}: line {line}: is not CSV: a quotation mark does not end, or has text "
+                "between it and the next comma"
+            ) from error
+        yield line, [field.strip() for field in fields]
+
+
+def _trial(path: Path, line: int, row: Mapping[str, str]) -> Trial:
+    def refuse(name: str, wanted: str) -> SpecError:
+        return SpecError(f"{path}: line {line}: {name}: must be {wanted}, found {row[name]!r}")
+
+    whole = {}
+    for name, (least, most) in _WHOLE.items():
+        number = _number(row.get(name, "1"))
+        if number is None or not least <= number <= most or number % 1:
+            raise refuse(name, f"a whole number from {least}")
+        whole[name] = int(number)
+    if not row["workload"]:
+        raise refuse("workload", "a name")
+    sides = [side for side in SIDES if side == row["side"].lower()]
+    if not sides:
+        raise refuse("side", " or ".join(SIDES))
+    texts = {name: row[name] for name in figures() if name in row}
+    numbers = {
+        name: number for name, text in texts.items() if (number := _number(text)) is not None
+    }
+    for name, text in texts.items():
+        if name not in numbers and _COMMA.fullmatch(text):
+            raise refuse(name, "a number with a point before its decimals")
+    return Trial(
+        line=line,
+        campaign=row.get(CAMPAIGN, path.stem),
+        workload=row["workload"],
+        side=sides[0],
+        **whole,
+        is_used=row.get(USED, "").lower() not in ("false", "0", "no"),
+        texts=texts,
+        numbers={
+            name: number
+            for name, number in numbers.items()
+            if (0 if name == ERRORS else LEAST) <= number <= MOST
+        },
+    )
+
+
+def _number(text: str) -> Decimal | None:
+    """The number that a field is, also with thousands apart; None where it is none."""
+    if _THOUSANDS.fullmatch(text):
+        text = re.sub(r"[^0-9.]", "", text)
+    return Decimal(text) if _NUMBER.fullmatch(text) else None
+
+
+def _refuse_rounds_of_two(path: Path, by_key: Mapping[Key, Sequence[Trial]]) -> None:
     """Refuse a file in which two deployments measure one round."""
-    rounds = [*([CAMPAIGN] if CAMPAIGN in table else []), "round"]
-    of_two = table.groupby(rounds)[DEPLOYMENT].transform("nunique") > 1
-    if of_two.any():
-        first = table[of_two].iloc[0]
-        found = sorted(table[of_two & (table["round"] == first["round"])][DEPLOYMENT].unique())
-        raise SpecError(
-            f"{path}: line {first['line']}: {DEPLOYMENT}: must be the same in all rows of a round, "
-            f"found {' and '.join(map(str, found))} in round {first['round']}"
-        )
+    measured: dict[tuple[str, int], Trial] = {}
+    for trial in chain(*by_key.values()):
+        first = measured.setdefault((trial.campaign, trial.round), trial)
+        if trial.deployment != first.deployment:
+            raise SpecError(
+                f"{path}: line {trial.line}: {DEPLOYMENT}: must be the same in all rows of a "
+                f"round, found {first.deployment} and {trial.deployment} in round {trial.round}"
+            )
 
 
-def _used(table: pd.DataFrame, excluded: _Excluded) -> pd.DataFrame:
-    """The rows without the figures that their own report did not use; the cells stay planned."""
-    if USED not in table:
-        return table
-    left_out = table[USED].str.strip().str.lower().isin(("false", "0", "no"))
-    for row in table[left_out].head(NAMED).itertuples():
-        _exclude(excluded, row, f"line {row.line}: its report did not use it")
-    keys = [CAMPAIGN, *KEYS]
-    trials = pd.MultiIndex.from_frame(table[keys])
-    measured = trials.isin(trials[~left_out.to_numpy()])
-    kept: pd.DataFrame = table[~left_out | ~(measured | table.duplicated(keys))].copy()
-    kept.loc[left_out, [name for name in figures() if name in kept]] = ""
-    return kept
+def _one_of(same: Sequence[Trial]) -> tuple[Trial, list[str]]:
+    """What counts of the rows of one trial, and why the others, or its figures, do not.
 
-
-def _each_once(table: pd.DataFrame, excluded: _Excluded) -> pd.DataFrame:
-    """Each trial once: the first of equal rows; without figures where the rows differ."""
-    keys = [CAMPAIGN, *KEYS]
-    if not table.duplicated(keys).any():
-        return table
-    again = table.duplicated([*keys, *(name for name in figures() if name in table)])
-    for row in table[again].head(NAMED).itertuples():
-        _exclude(excluded, row, f"line {row.line} repeats an earlier one")
-    table = table[~again]
-    unlike = table.duplicated(keys, keep=False)
-    for _, twice in table[unlike].groupby(keys, sort=False):
-        lines = ", ".join(map(str, twice[LINE].tolist()))
-        reason = f"is there {len(twice)} times with different figures (lines {lines})"
-        _exclude(excluded, next(twice.itertuples()), reason)
-    # The cell stays planned: its rows remain, without figures.
-    kept = table.copy()
-    kept.loc[unlike, [name for name in figures() if name in kept]] = ""
-    return kept.drop_duplicates(keys)
-
-
-def _numbers(table: pd.DataFrame, column: str, excluded: _Excluded) -> pd.Series[float]:
-    """A column's figures; NaN for one that is not a number above 0 (errors: from 0)."""
-    text = table[column].str.strip()
-    values = pd.to_numeric(text, errors="coerce").astype(float)
-    least = 0.0 if column == ERRORS else LEAST
-    good = values.between(least, MOST)
-    bad = table[~good & (text != "")]
-    wanted = f"a number {'from 0' if column == ERRORS else 'above 0'}"
-    for row, found in zip(bad.head(NAMED).itertuples(), text[bad.index], strict=False):
-        _exclude(excluded, row, f"line {row.line}: {column} must be {wanted}, found {found!r}")
-    for campaign, more in bad.iloc[NAMED:].groupby(CAMPAIGN, sort=False):
-        reason = f"{column} must be {wanted}"
-        excluded.setdefault(str(campaign), []).append(Excluded(f"{len(more)} more", (reason,)))
-    return values.where(good)
-
-
-def _exclude(excluded: _Excluded, row: Any, reason: str) -> None:
-    trial = f"{row.workload}, {row.threads} threads, round {row.round}, {row.side}"
-    excluded.setdefault(str(row.campaign), []).append(Excluded(trial, (reason,)))
+    Without figures it stays planned: what its report did not use, and what differs.
+    """
+    reasons = [f"line {one.line}: its report did not use it" for one in same if not one.is_used]
+    distinct: dict[tuple[str, ...], Trial] = {}
+    for one in same:
+        if one.is_used and distinct.setdefault(tuple(one.texts.values()), one) is not one:
+            reasons.append(f"line {one.line} repeats an earlier one")
+    if len(distinct) != 1:
+        if distinct:
+            lines = ", ".join(str(one.line) for one in distinct.values())
+            reasons.append(f"is there {len(distinct)} times with different figures (lines {lines})")
+        return replace(same[0], numbers={}), reasons
+    (trial,) = distinct.values()
+    for name, text in trial.texts.items():
+        if text and name not in trial.numbers:
+            wanted = f"a number {'from 0' if name == ERRORS else 'above 0'}"
+            reasons.append(f"line {trial.line}: {name} must be {wanted}, found {text!r}")
+    return trial, reasons
 
 
 @dataclass(frozen=True)
@@ -294,111 +300,142 @@ class MeasuredElsewhere:
     @property
     def rounds(self) -> int:
         """How many rounds the campaign has in the file."""
-        return len(self.workloads[0].rounds)
-
-
-def campaigns(table: TrialsTable) -> tuple[MeasuredElsewhere, ...]:
-    """The campaigns of a file, in its order.
-
-    Example:
-        ``campaigns(read(Path("trials.csv")))[0].workloads[0].threads``
-    """
-    unused = ", ".join(table.unused)
-    notes = (f"columns that are not used: {unused}",) if unused else ()
-    return tuple(
-        _campaign(str(name), rows, tuple(table.excluded.get(str(name), ())), notes)
-        for name, rows in table.rows.groupby(CAMPAIGN, sort=False)
-    )
+        return max(len(rounds.rounds) for rounds in self.workloads)
 
 
 def _campaign(
-    name: str, rows: pd.DataFrame, excluded: tuple[Excluded, ...], common: tuple[str, ...]
+    name: str, found: Sequence[tuple[Trial, Sequence[str]]], common: Sequence[str]
 ) -> MeasuredElsewhere:
-    deployments = dict(sorted(zip(rows["round"].tolist(), rows[DEPLOYMENT].tolist(), strict=True)))
+    trials = [trial for trial, _ in found]
+    deployments = dict(sorted({trial.round: trial.deployment for trial in trials}.items()))
     workloads, missing, notes, errors = [], list[str](), list(common), {}
     if gaps := [_span(a + 1, b - 1) for a, b in pairwise(deployments) if b - a > 1]:
-        plural = "s" * (len(gaps) > 1 or "-" in gaps[0])
-        notes.append(f"not in the file: round{plural} {', '.join(gaps)}")
+        notes.append(f"not in the file: {_rounds_said(gaps)}")
     missing += [f"round {gap}, everything" for gap in gaps]
-    for key, own in rows.groupby("workload", sort=False):
-        workload = str(key)
-        counts = {column: int(own[column].count()) for column in throughputs() if column in own}
-        # The metric that most trials have; the first on a tie.
-        metric = max(counts, key=lambda name: counts[name]) if counts else "tps"
-        workloads.append(_rounds(workload, metric, deployments, own))
-        notes += _units(workload, metric, own)
-        missing += _missing(workloads[-1])
-        if ERRORS in own and own[ERRORS].notna().any():
-            errors[workload] = _errors(workloads[-1], own)
-    return MeasuredElsewhere(name, tuple(workloads), excluded, tuple(missing), tuple(notes), errors)
+    for workload in dict.fromkeys(trial.workload for trial in trials):
+        own, alone = _on_both_sides([trial for trial in trials if trial.workload == workload])
+        rounds = _rounds(workload, deployments, own)
+        workloads.append(rounds)
+        notes += (f"{workload}: {note}" for note in (*alone, *_units(rounds, own)))
+        missing += _missing(rounds)
+        if any(ERRORS in trial.numbers for trial in own):
+            errors[workload] = _errors(rounds, own)
+    excluded = (Excluded(str(trial), (why,)) for trial, reasons in found for why in reasons)
+    return MeasuredElsewhere(
+        name, tuple(workloads), tuple(excluded), tuple(missing), tuple(notes), errors
+    )
 
 
-def _rounds(name: str, metric: str, deployments: Mapping[int, int], rows: pd.DataFrame) -> Rounds:
+def _on_both_sides(trials: Sequence[Trial]) -> tuple[Sequence[Trial], list[str]]:
+    """A workload's trials without those of one side that cannot have been planned on the other.
+
+    The rounds before the first and after the last that both have, and thread counts of one side.
+    """
+    there = {side: [one for one in trials if one.side == side] for side in SIDES}
+    both = set.intersection(*({one.round for one in own} for own in there.values()))
+    common = set.intersection(*({one.threads for one in own} for own in there.values()))
+    if not both or not common:
+        return trials, []
+    first, last = min(both), max(both)
+    notes = []
+    for side, own in there.items():
+        ends = ranges(sorted({one.round for one in own if not first <= one.round <= last}))
+        if ends:
+            notes.append(f"only {side} has {_rounds_said(ends)}, not compared")
+        if counts := sorted({one.threads for one in own} - common):
+            listed = ", ".join(map(str, counts))
+            notes.append(f"only {side} has {listed} threads, not compared")
+    kept = [one for one in trials if first <= one.round <= last and one.threads in common]
+    return kept, notes
+
+
+def _rounds(name: str, deployments: Mapping[int, int], trials: Sequence[Trial]) -> Rounds:
     """The figures of a workload.
 
     Args:
-        deployments: by round, in rising order, the one that measured it.
+        deployments: by round of the campaign, in rising order, the one that measured it.
     """
-    numbers = list(deployments)
-    threads = rows["threads"].unique().tolist()
-    place = (
-        np.searchsorted(np.asarray(numbers), rows["round"]),
-        pd.Index(threads).get_indexer(pd.Index(rows["threads"])),
-        _sides(rows),
-    )
-    shown = dict.fromkeys((metric, *(m for m in (*throughputs(), LATENCY) if m in rows)))
-    values = {}
-    for column in shown:
+    own = {trial.round for trial in trials}
+    first, last = min(own), max(own)
+    numbers = [number for number in deployments if first <= number <= last]
+    threads = list(dict.fromkeys(trial.threads for trial in trials))
+    counts = Counter(chain.from_iterable(trial.numbers for trial in trials))
+    # The rate that most trials have; the first on a tie.
+    rate = max(throughputs(), key=lambda column: counts[column])
+    decided = throughputs()[rate]
+    shown = [column for column in (*throughputs(), LATENCY) if column in trials[0].texts]
+    # Of nothing but latencies there is no throughput to speak of.
+    metrics = [one for one in decided if counts[one.name]]
+    metrics = metrics or [one for one in decided if one.name in shown] or [decided[0]]
+    values, printed = {}, {}
+    row = {number: place for place, number in enumerate(numbers)}
+    for column in dict.fromkeys((*(one.name for one in metrics), *shown)):
         values[column] = np.full((len(numbers), len(threads), len(SIDES)), np.nan)
-        if column in rows:
-            values[column][place] = rows[column]
+        for trial in trials:
+            if column in trial.numbers:
+                place = row[trial.round], threads.index(trial.threads), SIDES.index(trial.side)
+                values[column][place] = trial.numbers[column]
+        # 49000 and 48000 are known to a thousand, 49.0 and 48.5 to a tenth.
+        known = [one.numbers[column].normalize() for one in trials if column in one.numbers]
+        printed[column] = 10.0 ** min((int(n.as_tuple().exponent) for n in known), default=0)
     return Rounds(
-        *(name, throughputs()[metric], numbers, tuple(threads), SIDES, values),
+        workload=name,
+        metrics=tuple(metrics),
+        rounds=numbers,
+        threads=tuple(threads),
+        sides=SIDES,
+        values=values,
         deployments=[deployments[number] for number in numbers],
+        printed=printed,
     )
 
 
-def _units(name: str, metric: str, rows: pd.DataFrame) -> Iterator[str]:
-    """What a reader should know about the units of a workload's throughputs."""
-    printed = [other for other in throughputs() if other in rows and rows[other].count()]
-    if not printed:
-        yield f"{name}: no trial has a throughput ({', '.join(throughputs())})"
-    for other in printed:
-        if count := int((rows[other].notna() & rows[metric].isna()).sum()):
+def _units(rounds: Rounds, trials: Sequence[Trial]) -> Iterator[str]:
+    """What a reader should know about the units of a workload's figures."""
+    metric = rounds.metric
+    if not any(metric in trial.numbers for trial in trials):
+        yield f"no trial has a figure ({', '.join((*throughputs(), LATENCY))})"
+    for other in throughputs():
+        count = sum(other in one.numbers and metric not in one.numbers for one in trials)
+        if count:
             yield (
-                f"{name}: mixed units: {count} trial{'s' * (count != 1)} with {other} and without "
+                f"mixed units: {count} trial{'s' * (count != 1)} with {other} and without "
                 f"{metric}; figures of different units are not compared"
             )
 
 
-def _errors(rounds: Rounds, rows: pd.DataFrame) -> tuple[Array, Array]:
-    """Errors and throughputs by round and side; a row that lacks one makes its round NaN."""
-    place = np.searchsorted(np.asarray(rounds.rounds), rows["round"]), _sides(rows)
+def _errors(rounds: Rounds, trials: Sequence[Trial]) -> tuple[Array, Array]:
+    """Errors and throughputs by round and side; a trial that lacks one makes its round NaN.
+
+    Of nothing but latencies, all throughputs are the same.
+    """
     shape = (len(rounds.rounds), len(SIDES))
-    errors, throughputs = np.zeros(shape), np.zeros(shape)
-    np.add.at(errors, place, rows[ERRORS])
-    np.add.at(throughputs, place, rows.get(rounds.metric, np.nan))
-    return errors, throughputs
-
-
-def _sides(rows: pd.DataFrame) -> NDArray[np.intp]:
-    return pd.Index(SIDES).get_indexer(pd.Index(rows["side"]))
+    errors, rates = np.zeros(shape), np.zeros(shape)
+    row = {number: place for place, number in enumerate(rounds.rounds)}
+    for trial in trials:
+        place = row[trial.round], SIDES.index(trial.side)
+        errors[place] += float(trial.numbers.get(ERRORS, math.nan))
+        has_rate = rounds.families[0] == THROUGHPUT
+        rates[place] += float(trial.numbers.get(rounds.metric, math.nan)) if has_rate else 1.0
+    return errors, rates
 
 
 def _missing(rounds: Rounds) -> Iterator[str]:
     lacking = np.isnan(rounds.values[rounds.metric])
     for column, threads in enumerate(rounds.threads):
         for which, side in enumerate(SIDES):
-            gone = np.flatnonzero(lacking[:, column, which]).tolist()
-            found = [rounds.rounds[row] for row in gone]
-            if found:
-                yield (
-                    f"{rounds.workload}, {threads} threads, {side}: "
-                    f"round{'s' * (len(found) > 1)} {', '.join(_ranges(found))}"
-                )
+            gone = [
+                rounds.rounds[row] for row in np.flatnonzero(lacking[:, column, which]).tolist()
+            ]
+            if gone:
+                yield f"{rounds.workload}, {threads} threads, {side}: {_rounds_said(ranges(gone))}"
 
 
-def _ranges(numbers: Iterable[int]) -> list[str]:
+def _rounds_said(ranges: Sequence[str]) -> str:
+    return f"round{'s' * (len(ranges) > 1 or '-' in ranges[0])} {', '.join(ranges)}"
+
+
+def ranges(numbers: Iterable[int]) -> list[str]:
     """Numbers in rising order, consecutive ones as one range: 1, 3-5."""
     by_range = groupby(enumerate(numbers), key=lambda place: place[1] - place[0])
     ranges = [[number for _, number in members] for _, members in by_range]

@@ -73,6 +73,8 @@ _OF_CELLS = ("metrics", "cells")
 class WorkloadVerdict(Decision):
     """One workload: the decision on its throughput, and those beside it.
 
+    Of trials that were measured elsewhere there may be latencies alone: the decision is on these.
+
     Attributes:
         metric: its throughput: ``tps``, or ``tpmc`` for TPC-C's new orders per minute.
         beside: the decisions on the other families of metrics; a positive estimate is more of it.
@@ -94,7 +96,7 @@ class WorkloadVerdict(Decision):
     @property
     def latency(self) -> Decision:
         """The decision on its latency."""
-        return self.beside[LATENCY]
+        return self.beside.get(LATENCY, self)
 
 
 @dataclass(frozen=True)
@@ -107,8 +109,11 @@ class WorkloadComparison(WorkloadVerdict):
     @property
     def decided(self) -> list[tuple[Metric, Decision]]:
         """What is decided, throughput first."""
-        others = ((of_family(self.metrics, name), found) for name, found in self.beside.items())
-        return [(of_family(self.metrics, THROUGHPUT), self), *others]
+        first, *others = families(self.metrics)
+        return [
+            (of_family(self.metrics, first), self),
+            *((of_family(self.metrics, name), self.beside[name]) for name in others),
+        ]
 
     @property
     def alone(self) -> WorkloadVerdict:
@@ -323,15 +328,17 @@ def judge(
     cell_count = sum(len(rounds.threads) for rounds in workloads)
     apart = {
         r.workload: moved(
-            r.compared(THROUGHPUT), r.log_ratios(THROUGHPUT), threshold_pct, cell_count
+            *(r.compared(THROUGHPUT), r.log_ratios(THROUGHPUT)), threshold_pct, cell_count
         )
+        if THROUGHPUT in r.families
+        else ()
         for r in workloads
     }
     by_kind, estimated = {}, {}
-    kinds = families(metric for rounds in workloads for metric in rounds.metrics)
-    for kind in kinds:
-        losing = loses_by_side(workloads, kind)
-        estimated[kind] = estimates(workloads, kind, known)
+    for kind in families(metric for rounds in workloads for metric in rounds.metrics):
+        having = [rounds for rounds in workloads if kind in rounds.families]
+        losing = loses_by_side(having, kind)
+        estimated[kind] = estimates(having, kind, known)
         measured = {
             r.workload: replace(
                 _measured(
@@ -344,25 +351,26 @@ def judge(
                 deploys=deploys,
                 not_equivalent=(*barred.get(r.workload, ()), *_apart(apart[r.workload], kind)),
             )
-            for r in workloads
+            for r in having
         }
         by_kind[kind] = decision.decide(measured, threshold_pct)
     compared = []
     for rounds in workloads:
         cells = tuple(_cell(rounds, column) for column in range(len(rounds.threads)))
         changes = [cell.improvement_pct for cell in cells if cell.improvement_pct is not None]
-        own = estimated[THROUGHPUT].get(rounds.workload)
+        first, *others = rounds.families
+        own = estimated[first].get(rounds.workload)
         comparison = WorkloadComparison(
-            **vars(by_kind[THROUGHPUT][rounds.workload]),
+            **vars(by_kind[first][rounds.workload]),
             name=rounds.workload,
             metric=rounds.metric,
             arithmetic_mean_pct=statistics.fmean(changes) if len(changes) == len(cells) else None,
             cells=cells,
             metrics=rounds.metrics,
-            beside={kind: by_kind[kind][rounds.workload] for kind in kinds[1:]},
+            beside={kind: by_kind[kind][rounds.workload] for kind in others},
             basis=own.basis if own else "prior",
-            deployments=len(rounds.by_deployment(THROUGHPUT)),
-            aa_campaigns=known.count(rounds),
+            deployments=len(rounds.by_deployment(first)),
+            aa_campaigns=known.count(rounds, first),
             heterogeneous=apart[rounds.workload],
         )
         compared.append(comparison)
@@ -395,6 +403,7 @@ def _measured(
         of_rounds=found.rounds if found else None,
         rounds=sum(map(len, deployments)),
         deployments=len(deployments),
+        coarseness=rounds.coarseness(kind).value,
         notes=(*([lost] if lost and not one_sided else []), *_notes(rounds, kind, found)),
         doubts=(*([lost] if lost and one_sided else ()), *doubts),
     )
@@ -430,7 +439,7 @@ def _cell(rounds: Rounds, column: int) -> CellComparison:
     ratios = np.log(rates[common, 1]) - np.log(rates[common, 0])
     taken = np.flatnonzero(common) if common.any() else np.arange(len(rounds.rounds))
     numbers = [rounds.rounds[row] for row in taken.tolist()]
-    both = len(planned) == len(SIDES) and len(ratios)
+    both = len(planned) == len(SIDES) and len(ratios) and THROUGHPUT in rounds.families
     sides = {}
     for side in rounds.sides:
         values = {

@@ -37,7 +37,7 @@ from typing import Literal
 from benchlab.analysis.verdict.variances import LEAST_SD, Estimate, holm, percent, percents
 from benchlab.arrays import Array, np, special
 from benchlab.language import Message, Said, message
-from benchlab.plan.metric import Metric
+from benchlab.plan.metric import LATENCY, THROUGHPUT, Metric
 
 Verdict = Literal["regression", "improvement", "equivalent", "inconclusive", "unstable"]
 ALPHA = 0.05
@@ -82,6 +82,7 @@ class Measurement:
         of_rounds: the same by the rounds of these deployments alone.
         rounds, deployments: how many rounds are complete, and of how many deployments.
         deploys: whether there could be more deployments.
+        coarseness: what coarsely printed figures have of the variance; no plan changes it.
         notes: what a reader should know, whatever the verdict.
         doubts: why no change can be concluded: the verdict is then `unstable`.
         not_equivalent: why it cannot be `equivalent`, however narrow its interval is.
@@ -94,6 +95,7 @@ class Measurement:
     of_rounds: Estimate | None = None
     deployments: int = 1
     deploys: bool = True
+    coarseness: float = 0.0
     notes: tuple[Said, ...] = ()
     doubts: tuple[Said, ...] = ()
     not_equivalent: tuple[Said, ...] = ()
@@ -144,13 +146,25 @@ def _verdict(
     if low > -threshold_pct and high < threshold_pct:
         if measured.not_equivalent:
             return "inconclusive", measured.not_equivalent
-        return "equivalent", ()
+        return "equivalent", tuple(_certain(measured.metric, change, p_adjusted, threshold_pct))
     return "inconclusive", tuple(_why_inconclusive(measured, found, p_adjusted, threshold_pct))
 
 
 def is_better(metric: Metric, change_pct: float) -> bool:
     """Whether a change is for the better: more throughput, or less latency."""
     return change_pct < 0 if metric.less_is_better else change_pct > 0
+
+
+def _certain(
+    metric: Metric, change: float, p_adjusted: float, threshold_pct: float
+) -> Iterator[Message]:
+    """That a change too small to matter is nevertheless one."""
+    if p_adjusted < ALPHA:
+        words = (
+            ("slower", "faster") if metric.family in (THROUGHPUT, LATENCY) else ("worse", "better")
+        )
+        how = words[is_better(metric, change)]
+        yield message("reason-certain", how=how, p=f"{p_adjusted:.2g}", limit=f"{threshold_pct:g}")
 
 
 def _winners_curse(found: Estimate, threshold_pct: float) -> Iterator[Message]:
@@ -176,9 +190,16 @@ def _why_inconclusive(
     if low > 0 or high < 0:
         yield message("reason-holm", p=f"{p_adjusted:.2g}")
     elif wide < 1:
-        yield message("reason-noise", limit=f"{threshold_pct:g}")
+        is_coarse = measured.coarseness > found.variance.value / 2
+        yield message("reason-coarse" if is_coarse else "reason-noise", limit=f"{threshold_pct:g}")
     if wide < 1:
         return
+    # What is left of the variance that would decide, for what more rounds or deployments reduce.
+    left = found.variance.value / wide**2 - measured.coarseness
+    if left <= 0:
+        yield message("reason-coarse", limit=f"{threshold_pct:g}")
+        return
+    times = (found.variance.value - measured.coarseness) / left
     of_rounds = measured.of_rounds
     by_rounds = of_rounds is not None and of_rounds.error**2 > found.error**2 / 2
     unit, count = (
@@ -188,8 +209,8 @@ def _why_inconclusive(
         "reason-undecidable",
         limit=f"{threshold_pct:g}",
         unit=unit if measured.deploys or by_rounds else "none",
-        count=min(math.ceil(count * wide**2) + 1, _MOST_NAMED),
-        most="yes" if count * wide**2 >= _MOST_NAMED else "no",
+        count=min(math.ceil(count * times) + 1, _MOST_NAMED),
+        most="yes" if count * times >= _MOST_NAMED else "no",
     )
 
 

@@ -17,7 +17,7 @@ from benchlab.analysis.verdict.by_side import one_sided, where_seen
 from benchlab.analysis.verdict.campaign_checks import Seen, campaign_checks
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.language import Message, Said, message, side_name
-from benchlab.plan.metric import LATENCY
+from benchlab.plan.metric import LATENCY, THROUGHPUT
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.records import GateResult, TrialResult
@@ -113,7 +113,12 @@ def cell_gates(rounds: Rounds, gates: Sequence[Gate]) -> list[CellGates]:
     chosen = [g for g in quality.of_metric(gates, rounds.metric) if g.table == "cells"]
     if not chosen:
         return []
-    throughput, p95 = rounds.values[rounds.metric], rounds.values.get(rounds.metric_of(LATENCY))
+    throughput, p95 = (
+        rounds.values.get(rounds.metric_of(kind)) if kind in rounds.families else None
+        for kind in (THROUGHPUT, LATENCY)
+    )
+    if throughput is None:
+        return []
     found = []
     for side in rounds.sides:
         which = SIDES.index(side)

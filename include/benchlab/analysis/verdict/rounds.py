@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from benchlab.analysis.verdict.variances import Variance
 from benchlab.arrays import Array, np
-from benchlab.plan.metric import THROUGHPUT, Metric, families, of_family
+from benchlab.plan.metric import Metric, families, of_family
 from benchlab.plan.report_type import SIDES, Side
 
 Figure = tuple[int, int, Side, Mapping[str, float | None]]
@@ -25,6 +25,7 @@ class Rounds:
         threads: thread counts, in the order of the plan.
         deployments: the number of the deployment that measured each round; empty: all are of one.
         values: by metric, of shape (rounds, threads, 2): baseline and candidate. NaN: missing.
+        printed: by metric, what its last digit counts, where that is not fine enough to forget.
     """
 
     workload: str
@@ -34,6 +35,7 @@ class Rounds:
     sides: tuple[Side, ...]
     values: Mapping[str, Array]
     deployments: Sequence[int] = ()
+    printed: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def families(self) -> tuple[str, ...]:
@@ -42,8 +44,8 @@ class Rounds:
 
     @property
     def metric(self) -> str:
-        """The metric of its throughput."""
-        return self.metric_of(THROUGHPUT)
+        """The metric of its throughput, or the first of what is decided."""
+        return self.metric_of(self.families[0])
 
     def metric_of(self, kind: str) -> str:
         """The metric of a family."""
@@ -74,12 +76,25 @@ class Rounds:
 
         A latency may lie anywhere in its step: step^2 / 12, a uniform variable's. A ratio is of
         two, and the mean of T ratios has a T-th of their mean variance. A/A campaigns do not show
-        it: both sides have the same latency there, in the same step.
+        it: both sides have the same latency there, in the same step. Of figures with few digits the
+        two may be off by a step, either way.
         """
-        steps = self._steps(kind)
-        return Variance(2 * sum(step**2 for step in steps) / 12 / len(steps) ** 2, math.inf)
+        pairs = zip(self.steps(kind), self.digits(kind), strict=True)
+        total = sum(max(2 * step**2, (2 * digit) ** 2) for step, digit in pairs)
+        return Variance(total / 12 / len(self.threads) ** 2, math.inf)
 
-    def _steps(self, kind: str) -> list[float]:
+    def digits(self, kind: str) -> list[float]:
+        """By thread count, what the last digit of a family's figures is of them."""
+        name = self.metric_of(kind)
+        values = self.values.get(name)
+        if values is None or name not in self.printed:
+            return [0.0] * len(self.threads)
+        found = (
+            values[:, place][np.isfinite(values[:, place])] for place in range(len(self.threads))
+        )
+        return [self.printed[name] / float(own.mean()) if len(own) else 0.0 for own in found]
+
+    def steps(self, kind: str) -> list[float]:
         """By thread count, the step of what a family rests on, as a difference of logarithms."""
         metric = of_family(self.metrics, kind)
         values = self.values.get(metric.name)

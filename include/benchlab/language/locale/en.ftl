@@ -12,7 +12,14 @@ reason-rounds = { $rounds ->
    *[other] { $rounds } complete rounds: at least two are needed to distinguish a change from noise
 }
 reason-small = the sides differ (adjusted p { $p }), but the estimate is below { $limit }% and the 90% interval extends beyond it
+reason-certain = the candidate is { $how ->
+    [faster] faster
+    [slower] slower
+    [better] better
+   *[worse] worse
+} for certain (adjusted p { $p }), by less than { $limit }%
 reason-holm = taken alone the interval excludes zero, but not after correcting for the number of workloads tested (adjusted p { $p })
+reason-coarse = the figures are printed too coarsely to show or rule out a change of { $limit }%
 reason-noise = the rounds vary too much to show or rule out a change of { $limit }%
 reason-undecidable = this plan cannot decide: the figures vary too much to show or rule out a change of { $limit }%; { $unit ->
     [none] more rounds would not help, because the variation between servers is assumed, not measured
@@ -28,15 +35,15 @@ reason-winners-curse = the true change is probably smaller than this estimate (w
 reason-quieter = the rounds or deployments vary more than those of the A/A campaigns (variance { $times } times as large), so the variation that those show is scaled up accordingly
 reason-threads-absent = { $threads } threads excluded: at least half the rounds have no result on one side
 reason-lost-one-side = { $count ->
-    [one] 1 planned trial has no valid result, only on the { $side } side
-   *[other] { $count } planned trials have no valid result, only on the { $side } side
+    [one] 1 trial has no valid result, only on the { $side } side
+   *[other] { $count } trials have no valid result, only on the { $side } side
 }
-reason-lost = { $count } planned trials have no valid result ({ $baseline } on the baseline side, { $candidate } on the candidate side)
+reason-lost = { $count } trials have no valid result ({ $baseline } on the baseline side, { $candidate } on the candidate side)
 reason-lost-beside-one-side = { $count ->
-    [one] 1 planned trial has no { $metric }, only on the { $side } side
-   *[other] { $count } planned trials have no { $metric }, only on the { $side } side
+    [one] 1 trial has no { $metric }, only on the { $side } side
+   *[other] { $count } trials have no { $metric }, only on the { $side } side
 }
-reason-lost-beside = { $count } planned trials have no { $metric } ({ $baseline } on the baseline side, { $candidate } on the candidate side)
+reason-lost-beside = { $count } trials have no { $metric } ({ $baseline } on the baseline side, { $candidate } on the candidate side)
 reason-again = its block was measured again
 reason-cut = its block was cut by an interruption
 reason-not-executed = not executed in { $tries } tries: { $why }
@@ -75,6 +82,9 @@ rejected-bounds = throughput changes by { $rejected }% with the rejected figures
 rejected-unbounded = the rejected trials have no figures, so their effect cannot be bounded
 reason-headroom = client or load balancer used { $share }% of the CPU available to them at { $threads } threads on the { $side } side: a saturated client hides what the servers can do
 reason-plateau = throughput at { $threads } threads is at most 5% above that at { $fewer } on both sides, and the client's CPU is unknown: a saturated client would look the same
+reason-never-both = no round has a result on both sides
+reason-one-side-twice = in { $rounds } of { $of } rounds both sides have the same figures to the last digit: those of one were probably pasted in place of the other's
+reason-rounds-twice = the figures of these rounds are those of earlier rounds to the last digit, so they were probably pasted twice: { $rounds }
 reason-moved = at { $threads } threads throughput changed by { $change }%, unlike at the others: equal on average is not equal
 where-trials-only = { $count ->
     [one] only on the { $side } side, in 1 trial

@@ -9,7 +9,14 @@ side-candidate = 候选
 
 reason-rounds = 完整轮次数为 { $rounds }：至少需要两个完整轮次才能把变化与噪声区分开
 reason-small = 两方确有差异（校正后的 p 值为 { $p }），但估计值小于 { $limit }%，而 90% 置信区间超出了这一范围
+reason-certain = 候选一方确实{ $how ->
+    [faster] 更快
+    [slower] 更慢
+    [better] 更好
+   *[worse] 更差
+}（校正后的 p 值为 { $p }），但幅度小于 { $limit }%
 reason-holm = 单独看，置信区间不包含零；但计入所检验的负载数量后则不然（校正后的 p 值为 { $p }）
+reason-coarse = 数据的有效位数太少，既不能证明也不能排除 { $limit }% 的变化
 reason-noise = 各轮次之间差异过大，既不能证明也不能排除 { $limit }% 的变化
 reason-undecidable = 本计划无法判定：按其数据的离散程度，既不能证明也不能排除 { $limit }% 的变化；{ $unit ->
     [none] 增加轮次没有帮助，因为服务器之间的差异是假定的
@@ -24,10 +31,10 @@ reason-undecidable = 本计划无法判定：按其数据的离散程度，既�
 reason-winners-curse = 真实变化很可能小于这一估计值（赢家诅咒）：置信区间延伸到了 { $limit }% 以内
 reason-quieter = 各轮次或各次部署的离散程度大于 A/A 测试（方差为其 { $times } 倍），因此 A/A 测试所显示的部署差异按同样的倍数放大
 reason-threads-absent = 半数或更多轮次中缺少某一方数据的并发数已排除：{ $threads }
-reason-lost-one-side = 有 { $count } 个计划内的试验没有有效结果，且都在{ $side }一方
-reason-lost = 有 { $count } 个计划内的试验没有有效结果（基线一方 { $baseline } 个，候选一方 { $candidate } 个）
-reason-lost-beside-one-side = 有 { $count } 个计划内的试验没有 { $metric }，且都在{ $side }一方
-reason-lost-beside = 有 { $count } 个计划内的试验没有 { $metric }（基线一方 { $baseline } 个，候选一方 { $candidate } 个）
+reason-lost-one-side = 有 { $count } 个试验没有有效结果，且都在{ $side }一方
+reason-lost = 有 { $count } 个试验没有有效结果（基线一方 { $baseline } 个，候选一方 { $candidate } 个）
+reason-lost-beside-one-side = 有 { $count } 个试验没有 { $metric }，且都在{ $side }一方
+reason-lost-beside = 有 { $count } 个试验没有 { $metric }（基线一方 { $baseline } 个，候选一方 { $candidate } 个）
 reason-again = 其所在的测试块已重新测试
 reason-cut = 其所在的测试块因中断而被切断
 reason-not-executed = 尝试 { $tries } 次均未能执行：{ $why }
@@ -60,6 +67,9 @@ rejected-bounds = 计入被剔除的数据时吞吐量变化为 { $rejected }%�
 rejected-unbounded = 被剔除的试验没有数据，无法估计其影响的范围
 reason-headroom = 在 { $threads } 个线程时，{ $side }一方的客户端或负载均衡器用掉了分配给它的 CPU 的 { $share }%：达到极限的客户端会掩盖服务器的真实能力
 reason-plateau = 两方在 { $threads } 个线程时的吞吐量都没有比 { $fewer } 个线程时高出 5% 以上，而客户端的 CPU 用量未知：达到极限的客户端也会呈现同样的现象
+reason-never-both = 没有一轮在两方都有结果
+reason-one-side-twice = { $of } 轮中有 { $rounds } 轮两方的数值直到最后一位都相同：很可能把一方的数据误贴成了另一方的
+reason-rounds-twice = 以下轮次的数值与之前轮次的直到最后一位都相同，很可能重复粘贴：{ $rounds }
 reason-moved = 在 { $threads } 个线程时吞吐量变化了 { $change }%，与其他线程数不同：平均相等并不等于相等
 where-trials-only = 只出现在{ $side }一方，共 { $count } 个试验
 where-trials-more = 在{ $side }一方明显更多，{ $count } 个试验对 { $against } 个
