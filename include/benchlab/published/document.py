@@ -16,7 +16,9 @@ import yaml
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
-ElementKind = Literal["heading", "text", "code", "table", "quoted table", "table in HTML"]
+ElementKind = Literal[
+    "heading", "text", "code", "table", "quoted table", "table in HTML", "lines with bars"
+]
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,11 @@ class Element:
     def heading(self) -> str:
         """The innermost heading above it; "" if there is none."""
         return self.headings[-1].text if self.headings else ""
+
+    def is_above(self, other: Element) -> bool:
+        """Whether it stands directly below a heading that is above the other."""
+        lines = [[one.line for one in element.headings] for element in (self, other)]
+        return lines[0] == lines[1][: len(lines[0])]
 
 
 @dataclass(frozen=True)
@@ -161,7 +168,15 @@ def _heading(block: SyntaxTreeNode) -> Iterator[Element]:
 
 def _paragraph(block: SyntaxTreeNode) -> Iterator[Element]:
     (inline,) = block.children
+    if are_like_table(inline.content.splitlines()):
+        yield Element("lines with bars", _first_line(block))
     yield _text(inline, _first_line(block))
+
+
+def are_like_table(lines: Sequence[str]) -> bool:
+    """Whether a person takes lines for a table that are none in Markdown."""
+    rows = [line for line in lines if set(line) - set("+-=:| ")]
+    return len(rows) > 1 and all("|" in line for line in rows)
 
 
 def _code(block: SyntaxTreeNode) -> Iterator[Element]:

@@ -10,6 +10,8 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 
 import yaml
@@ -94,6 +96,7 @@ def read(raw: bytes, source: str, where: str | None = None) -> PublishedReport:
             "text with a colon in quotes"
         ) from e
     kind, versions = _kind(page, where), _versions(page, where)
+    _refuse_other_language(page, where)
     contents = _Contents(page, kind, versions)
     contents.read()
     workloads, unread = tuple(contents.workloads()), contents.unread
@@ -178,15 +181,27 @@ def _kind(page: Document, where: str) -> PageKind:
 
 def _versions(page: Document, where: str) -> tuple[str, ...]:
     """The one version of the title, or the two that it compares, the older first."""
-    named, versions = version_names.named(page.title), version_names.compared(page.title)
+    versions = version_names.compared(page.title)
+    named = tuple(dict.fromkeys((*version_names.named(page.title), *versions)))
     if len(named) == 1:
         return named
     if len(named) != 2 or not versions:
         raise PublishedPageError(
             f"{where}, line {page.title_line}: the title {_shown(page.title)!r} names "
-            f'{len(named) or "no"} versions; a report is about one, or says "A vs. B" of two'
+            f"{len(named) or 'no'} versions; a report is about one, written as v6.5.0 or TiDB "
+            '6.5.0, or says "A vs. B" of two'
         )
     return versions
+
+
+def _refuse_other_language(page: Document, where: str) -> None:
+    headings = " ".join(one.text for one in page.elements if one.kind == "heading")
+    texts = " ".join(one.text for one in page.elements if one.kind == "text")
+    if any(map(words.is_other_language, (page.title, headings, texts))):
+        raise PublishedPageError(
+            f"{where}, line {page.title_line}: the page is in neither English nor Chinese; pages "
+            "in other languages are not read"
+        )
 
 
 def _exact_versions(page: Document, versions: Sequence[str]) -> tuple[str, ...]:
@@ -205,9 +220,15 @@ def _exact_versions(page: Document, versions: Sequence[str]) -> tuple[str, ...]:
 # ---------------------------------------------------------------- contents
 
 
+def _is_table_in_code(element: Element) -> bool:
+    """Whether code is lines with bars and metrics, and no commands with pipes."""
+    of_results = element.kind == "code" and words.names_result(element.text)
+    return of_results and document.are_like_table(element.text.splitlines())
+
+
 @dataclass
 class _Section:
-    """What the page has of one workload."""
+    """What the page has of one workload; its table is the only one, or that of each version."""
 
     name: str
     heading: str
@@ -235,7 +256,7 @@ class _Contents:
     def read(self) -> None:
         """Read every table and every sentence with a percentage, or list it as unread."""
         self._claims(Element("text", self.page.summary_line, self.page.summary), "summary", None)
-        for element in self.page.elements:
+        for before, element in pairwise((Element("text", 0), *self.page.elements)):
             section = self._section(element)
             if element.kind == "text":
                 self._claims(element, "section" if section else "overview", section)
@@ -245,31 +266,54 @@ class _Contents:
                     raise NotUnderstoodError(element, "html")
                 if element.kind == "quoted table":
                     raise NotUnderstoodError(element, "quoted")
-                if element.kind == "table" and not words.is_of_setting(element.table[0]):
-                    self._table(element, section)
+                if element.kind == "lines with bars" or _is_table_in_code(element):
+                    raise NotUnderstoodError(element, "bars")
+                if element.kind == "table" and not words.is_of_setting(element.table):
+                    self._table(element, section, before)
             except NotUnderstoodError as error:
                 self.unread.append(error.unread)
 
-    def _section(self, element: Element) -> _Section | None:
-        """That of the innermost heading; on a page about TPC-C, everything below its results."""
-        if not element.headings:
+    def _section(self, element: Element, *, is_tpcc: bool = False) -> _Section | None:
+        """That of the innermost heading that is no version; on a page about TPC-C, everything
+        below its results. None below the heading of another benchmark.
+
+        Args:
+            is_tpcc: whether the element itself says that it is about TPC-C.
+        """
+        above = [one for one in element.headings if not self._version_in(one)]
+        if not above or any(words.is_other_benchmark(one.text, self.kind) for one in above):
             return None
-        nearest = element.headings[-1]
+        nearest = above[-1]
         name = words.workload(nearest.text)
         if not name and self.kind == "tpcc":
-            below_results = any(words.begins_results(one.text) for one in element.headings)
-            name = "tpcc" if below_results else None
+            below_results = any(words.begins_results(one.text) for one in above)
+            name = "tpcc" if below_results or is_tpcc else None
         if not name:
             return None
         return self.sections.setdefault(name, _Section(name, nearest.text, nearest.line))
 
-    def _table(self, element: Element, section: _Section | None) -> None:
-        table = tables.read(element, self.versions[0] if len(self.versions) == 1 else None)
+    def _version_in(self, element: Element) -> str | None:
+        """The page's version that a heading or a line over a table is, and nothing else."""
+        return version_names.heads(words.plain(element.text), self.versions)
+
+    def _table(self, element: Element, section: _Section | None, before: Element) -> None:
+        over = (before, *element.headings[-1:])
+        version = next(filter(None, map(self._version_in, over)), None)
+        table = tables.read(element, self.versions[0] if len(self.versions) == 1 else version)
+        if unit := next((one for one in self._units if one.is_above(element)), None):
+            raise NotUnderstoodError(element, "unit", sentence=unit.text)
+        section = section or self._section(element, is_tpcc=table.metric == "tpmc")
         if section is None:
             raise NotUnderstoodError(element, "no-workload", name=element.heading)
-        if section.table:
-            raise NotUnderstoodError(element, "further", first=str(section.table.line))
-        section.table = table
+        if (first := section.table) and not (joined := tables.joined(first, table)):
+            raise NotUnderstoodError(element, "further", first=str(first.line))
+        section.table = joined if first else table
+
+    @cached_property
+    def _units(self) -> list[Element]:
+        """The texts that say in which unit figures are printed."""
+        texts = (one for one in self.page.elements if one.kind == "text")
+        return [one for one in texts if words.says_unit(one.text)]
 
     def _claims(self, element: Element, place: Place, section: _Section | None) -> None:
         about = section.name if section else "tpcc" if self.kind == "tpcc" else None

@@ -11,6 +11,7 @@ from benchlab.plan.versions import order
 from benchlab.published import version_names
 from benchlab.published.document import Element
 from benchlab.published.model import Printed, Row, Unread
+from benchlab.published.version_names import same_version
 from benchlab.published.words import Column, column, plain
 
 
@@ -58,17 +59,30 @@ def read(table: Element, version: str | None) -> ResultTable:
             threads = str(row.threads)
             raise NotUnderstoodError(table, "threads-twice", row.line, threads=threads)
         labels.add((row.threads, label))
-        there = rows.get(row.threads, row)
-        rows[row.threads] = replace(
-            there,
-            sides={**there.sides, **row.sides},
-            improvement=there.improvement or row.improvement,
-        )
+        rows[row.threads] = _together(rows.get(row.threads, row), row)
     named = {of.label for of in columns} | {label for _, label in labels}
     versions = sorted((one for one in named if one), key=order)
     if len(versions) > 2:
         raise NotUnderstoodError(table, "versions", versions=", ".join(versions))
     return ResultTable(table.line, metric, tuple(versions), tuple(rows.values()))
+
+
+def joined(one: ResultTable, other: ResultTable) -> ResultTable | None:
+    """The tables of two versions as one; None if they are not of one version each, and alike."""
+    if len(one.versions) != 1 or len(other.versions) != 1 or one.metric != other.metric:
+        return None
+    if same_version(*one.versions, *other.versions):
+        return None
+    rows = {row.threads: row for row in one.rows}
+    rows |= {row.threads: _together(rows.get(row.threads, row), row) for row in other.rows}
+    versions = sorted((*one.versions, *other.versions), key=order)
+    return replace(one, versions=tuple(versions), rows=tuple(rows.values()))
+
+
+def _together(one: Row, other: Row) -> Row:
+    """The figures of two versions at one thread count."""
+    sides = {**one.sides, **other.sides}
+    return replace(one, sides=sides, improvement=one.improvement or other.improvement)
 
 
 # ---------------------------------------------------------------- columns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 from benchlab.plan.versions import is_same, order, without_letter
 
@@ -15,19 +15,28 @@ VERSION = (
 
 # Chinese characters may adjoin a version; other letters, digits and dots make it something else.
 _ALONE = rf"(?<![0-9A-Za-z_./-])({VERSION})(?![0-9A-Za-z_%％]|\.[0-9])"
-_PRODUCT = r"(?:(?:TiDB|MariaDB|MySQL)\s*)?"
-_NAMED = re.compile(rf"(?:\b{_PRODUCT})?{_ALONE}")
-_LABEL = re.compile(rf"{_PRODUCT}({VERSION})")
-_VERSUS = re.compile(rf"{_ALONE}(?: DMR)?\s*(?:vs\.?|对比)\s*{_PRODUCT}{_ALONE}", re.IGNORECASE)
+_PRODUCT = r"(?:TiDB(?: Cloud)?|MariaDB|MySQL)\s*"
+# A number alone may be a chapter's, or that of another program.
+_NAMED = re.compile(
+    rf"(?:\b{_PRODUCT}|(?:vs\.?|compared (?:with|to)|than|对比|相?比于?)\s*(?=\d)){_ALONE}"
+    rf"|(?=v){_ALONE}|{_ALONE}(?= ?版本)",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(rf"(?:{_PRODUCT})?({VERSION})")
+_VERSUS = re.compile(
+    rf"{_ALONE}(?: DMR)?\s*(?:vs\.?|对比)\s*(?:{_PRODUCT})?{_ALONE}", re.IGNORECASE
+)
 
 
 def named(text: str) -> tuple[str, ...]:
-    """All versions in a text, in order, each once.
+    """All versions in a text, in order, each once: with ``v`` or product, or in a comparison.
 
-    >>> named("TiDB v5.2.0 and v5.1.1")
-    ('v5.2.0', 'v5.1.1')
+    >>> named("TiDB 5.2.0 and v5.1.1, see 3.2")
+    ('5.2.0', 'v5.1.1')
     """
-    return tuple(dict.fromkeys(_NAMED.findall(text)))
+    return tuple(
+        dict.fromkeys(next(filter(None, match.groups())) for match in _NAMED.finditer(text))
+    )
 
 
 def compared(text: str) -> tuple[str, ...]:
@@ -38,6 +47,17 @@ def compared(text: str) -> tuple[str, ...]:
     """
     pairs = _VERSUS.findall(text)
     return tuple(sorted(pairs[0], key=order)) if len(pairs) == 1 else ()
+
+
+def heads(text: str, versions: Collection[str]) -> str | None:
+    """The version that a line over a table is: one of the page's, with ``v`` or product; or None.
+
+    >>> heads("v5.1.1:", ["v5.1.1"]), heads("5.1.1", ["v5.1.1"])
+    ('v5.1.1', None)
+    """
+    text = text.rstrip(" :")
+    found = label(text)
+    return found if found and found in named(text) and all_among([found], versions) else None
 
 
 def label(text: str) -> str | None:
@@ -74,6 +94,6 @@ def same_version(one: str, other: str) -> bool:
     return covers(one, other) or covers(other, one)
 
 
-def all_among(versions: Iterable[str], those: Sequence[str]) -> bool:
+def all_among(versions: Iterable[str], those: Collection[str]) -> bool:
     """Whether each version can be one of those."""
     return all(any(same_version(version, one) for one in those) for version in versions)

@@ -6,11 +6,12 @@ A heading or column that has any other word is not understood; nothing is looked
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from benchlab.plan.document_tables import Metric
+from benchlab.published.model import PageKind
 from benchlab.published.version_names import label
 
 # Not Unicode's NFKC: that makes 150² to 1502.
@@ -152,15 +153,70 @@ _OF_SETTING = re.compile(
     "(?:service|node|ec2) type|服务类型|节点类型|ec2 类型|type|类型|类别|machine ip|机器 ip"
     "|item|项目|service|服务|instance count|实例数|node (?:size|quantity|storage)"
     "|节点(?:规格|数量|存储)|name|名称|deployment instance|部署实例|value|值|count|数量"
-    "|software version|软件版本|component|组件|git ?hash",
+    "|software(?: name)?|软件(?:名称)?|(?:software )?version|(?:软件)?版本|component|组件"
+    "|git ?hash",
     re.IGNORECASE,
 )
 
 
-def is_of_setting(headings: Iterable[str]) -> bool:
+_RESULT = re.compile(
+    rf"qps|tps|tpmc|tpmtotal|p[0-9]{{2}}|{_LATENCY}|throughput|吞吐", re.IGNORECASE
+)
+
+
+def is_of_setting(table: Sequence[Sequence[str]]) -> bool:
     """Whether a table says what was measured, and so has no results: hosts, software, hashes.
 
-    >>> is_of_setting(["Service type", "EC2 type"]), is_of_setting(["Service type", "Mood"])
+    >>> is_of_setting([["Item", "Value"], ["CPU", "16"]]), is_of_setting([["Item"], ["QPS"]])
     (True, False)
     """
-    return all(_OF_SETTING.fullmatch(plain(heading)) for heading in headings)
+    headings, *rows = table
+    return all(_OF_SETTING.fullmatch(plain(heading)) for heading in headings) and not any(
+        names_result(cell) for row in rows for cell in row
+    )
+
+
+def names_result(text: str) -> bool:
+    """Whether a text has the name of a metric: ``QPS``, ``95% latency``."""
+    return _RESULT.search(text) is not None
+
+
+# ---------------------------------------------------------------- other words
+
+_BENCHMARK = re.compile(
+    "(?P<sysbench>sysbench)|(?P<tpcc>tpc-?c)|ch-?bench|tpc-?[a-z]|ycsb", re.IGNORECASE
+)
+_UNIT = re.compile(
+    r"\bin (?:units of |tens of |hundreds of )*(?:thousand|million|[km]\b)|\bunits?\b|单位"
+    r"|(?:×|x|\*) ?1,?000",
+    re.IGNORECASE,
+)
+_OTHER_LETTERS = (
+    "[\u0400-\u052f\u0590-\u06ff\u0900-\u0e7f\u1100-\u11ff\u3041-\u30ff\u3131-\u318e"
+    "\uac00-\ud7a3\uff66-\uff9f]"
+)
+_MOST_OTHER_LETTERS = 0.05  # of a text in English or Chinese, which may quote a name
+
+
+def is_other_benchmark(heading: str, kind: PageKind) -> bool:
+    """Whether what stands below a heading is of another benchmark than its page.
+
+    >>> is_other_benchmark("CH-benCHmark", "tpcc"), is_other_benchmark("Second setting", "tpcc")
+    (True, False)
+    """
+    return any(not match[kind] for match in _BENCHMARK.finditer(heading))
+
+
+def says_unit(text: str) -> bool:
+    """Whether a text says in which unit figures are printed: ``QPS in thousands``, ``单位：万``."""
+    return _UNIT.search(text) is not None
+
+
+def is_other_language(text: str) -> bool:
+    """Whether a text is in another script than those of English and Chinese.
+
+    >>> is_other_language("ポイントセレクト"), is_other_language("点查")
+    (True, False)
+    """
+    letters = sum(map(str.isalpha, text))
+    return len(re.findall(_OTHER_LETTERS, text)) > _MOST_OTHER_LETTERS * letters

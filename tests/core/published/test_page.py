@@ -148,7 +148,11 @@ def test_a_page_with_a_table_that_is_not_understood_is_not_taken() -> None:
     [
         page(("Insert", PAIRS), ("Colours", "| Colour | Hue |\n|---|---|\n| red | 0 |")),
         page(("Insert", f"{PAIRS}\n\n<table><tr><td>QPS</td></tr></table>")),
-        page(("Insert", PAIRS), overview="| Name | Version |\n|---|---|\n| TiDB | v5.1 |"),
+        page(("Insert", PAIRS), overview="| Name | Mood |\n|---|---|\n| TiDB | v5.1 |"),
+        page(("Insert", PAIRS), overview="| Item | Value |\n|---|---|\n| QPS | 258900 |"),
+        page(("Insert", PAIRS), overview="Threads | QPS\n8 | 258900\n16 | 268900"),
+        page(("Insert", f"{PAIRS}\n\n| Threads | QPS |\n|---|\n| 8 | 258900 |")),
+        page(("Insert", f"{PAIRS}\n\n```\n| Threads | QPS |\n+---+---+\n| 8 | 258900 |\n```")),
         page(("Insert", PAIRS), overview="| Parameter | Value |\n|---|---|\n| a | 1 |"),
         page(("Insert", PAIRS), ("Provenance", "| Gate | QPS |\n|---|---|\n| a | 1 |")),
         page(("Insert", PAIRS), ("Result quality", METRICS)),
