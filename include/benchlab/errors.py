@@ -26,7 +26,7 @@ defined elsewhere is listed with its module.
     ├── PublishedPageError   a published page cannot be read
     ├── PublishError         a report could not be published
     │   └── UnsoundReportError  it is a draft: its figures do not follow from its trials
-    ├── NotificationError    an event could not be sent (benchlab.report.notifications.notices)
+    ├── NotificationError    an event could not be sent (benchlab.report.notifications.notifiers)
     ├── EvidenceError        an evidence bundle cannot be made or read
     │   └── FaultyFileError  one of its files is faulty (benchlab.report.evidence.documents)
     ├── TryFailedError       one try of a trial failed; the next one may succeed

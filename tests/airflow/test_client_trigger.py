@@ -8,16 +8,16 @@ TRIGGER = """
 import asyncio, json
 from types import SimpleNamespace
 from benchlab.errors import CommandTimeout, TargetError, UnreachableError
-from benchlab_airflow.operators import client_trigger
-from benchlab_airflow.operators.client_trigger import UNREACHABLE_LIMIT_S, ClientTrigger
+from benchlab_airflow.operators import trial_operator
+from benchlab_airflow.operators.trial_operator import UNREACHABLE_LIMIT_S, ClientTrigger
 
 class Clock:
     '''The time; every look at the client takes ten seconds.'''
     now = 1000.0
     def time(self): return self.now
 
-clock = client_trigger.time = Clock()
-client_trigger.POLL_S = 0
+clock = trial_operator.time = Clock()
+trial_operator.POLL_S = 0
 
 class Client:
     '''Answers with what it is given, an error or a state; the last one stays.'''
@@ -42,7 +42,7 @@ def reach(*found):
         if isinstance(one, Exception):
             raise one
         return one
-    client_trigger.open_client = open_client
+    trial_operator.open_client = open_client
 
 BEGUN = {"job": "client-t1-a1", "until": 1100.0, "trial": "t1"}
 

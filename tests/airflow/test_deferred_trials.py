@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from airflow.sdk.exceptions import TaskDeferred
 from benchlab.campaign.state import Begun
 from benchlab_airflow.dags import stages
-from benchlab_airflow.operators.client_trigger import UNREACHABLE_LIMIT_S, ClientTrigger
+from benchlab_airflow.operators.trial_operator import UNREACHABLE_LIMIT_S, ClientTrigger
 from benchlab_airflow.operators.trial_operator import TrialOperator
 
 def begun(trial="t1", until=None, **more):
@@ -184,7 +184,7 @@ from datetime import timedelta
 from types import SimpleNamespace
 from airflow.sdk import DAG, task
 from benchlab.campaign.state import Begun
-from benchlab_airflow.operators import client_trigger
+from benchlab_airflow.operators import trial_operator
 from benchlab_airflow.dags import flow
 from benchlab_airflow.dags import stages
 
@@ -202,7 +202,7 @@ class Client:
     def close(self):
         pass
 
-client_trigger.open_client = lambda campaign: Client()
+trial_operator.open_client = lambda campaign: Client()
 with DAG("waiting", default_args={"retry_delay": timedelta(0)}) as dag:
     @task
     def plan():

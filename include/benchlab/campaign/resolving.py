@@ -15,7 +15,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 from benchlab import engines, targets, workloads
-from benchlab.campaign import fit, planning, report_types, running
+from benchlab.campaign import fit, planning, report_types, resolving
 from benchlab.engines import builds
 from benchlab.errors import NoReleaseError, SpecError, TargetError, UnavailableError
 from benchlab.home import Home
@@ -36,6 +36,9 @@ from benchlab.workloads import lua_script, sysbench_faults
 
 if TYPE_CHECKING:
     from benchlab.results.store import Store
+from benchlab.engines import given
+from benchlab.language import side_name
+from benchlab.targets import existing
 
 # A run of a day may begin after its midnight, having waited for another.
 NIGHTLY_LASTS = timedelta(days=1)
@@ -85,7 +88,7 @@ class Resolver:
         """
         spec = request.spec if self.asks else _with_stand_ins(request)
         # What was measured is known by its hash, with which version rules compare.
-        spec, notes = running.with_running(self.hashed(spec), self.access)
+        spec, notes = resolving.with_running(self.hashed(spec), self.access)
         calendar = report_types.calendar(self.home)
         named = resolution.resolve(
             spec,
@@ -327,3 +330,49 @@ def _refuse_undeployable(spec: ReportSpec) -> None:
 def _pinned(side: SideSpec) -> dict[str, Any]:
     kept = {name: build.model_dump(mode="json") for name, build in side.builds.items()}
     return {"version": side.version, "builds": kept}
+
+
+def with_running(spec: ReportSpec, access: Access) -> tuple[ReportSpec, tuple[Message, ...]]:
+    """A report type with what its servers say in place of `running` and of `engine: auto`.
+
+    Returns:
+        The report type, as it is where nobody is to be asked; and what each server said.
+
+    Raises:
+        TargetError: a server cannot be asked; says what to do.
+        SpecError: the servers are not of the engine that is asked for.
+    """
+    sides = [
+        getattr(spec.engines[name], side)
+        for name in spec.deployable_engines
+        for side in spec.measured_sides
+    ]
+    known = spec.engine != "auto" and all(side.version != RUNNING for side in sides)
+    if known or not spec.connections:
+        return spec, ()
+    reported = existing.asked(spec, access)
+    engine = _engine(spec, set(reported.values()))
+    changes: dict[str, Any] = {"engine": engine}
+    notes = []
+    for side, text in reported.items():
+        if getattr(spec.engines[engine], side).version == RUNNING:
+            changes[f"engines.{engine}.{side}.version"] = version = given.version_of(text)
+            said = message(
+                "rule-running", rule=RUNNING, label=version, connection=spec.connections[side]
+            )
+            notes.append(message("rule-of-side", side=side_name(side), named=said))
+    return spec.with_overrides(changes), tuple(notes)
+
+
+def _engine(spec: ReportSpec, reported: set[str]) -> str:
+    found = {given.engine_of(text) for text in reported}
+    said = " and ".join(sorted(reported))
+    if len(found) > 1:
+        raise SpecError(f"connections: the servers are {said}; write a report type for each engine")
+    (engine,) = found
+    if engine not in spec.deployable_engines:
+        raise SpecError(
+            f"engine: {spec.engine}: the server calls itself {said}: write {engine}, as which "
+            f"{engines.by_name()[engine].title} is measured, with an entry under `engines`"
+        )
+    return engine

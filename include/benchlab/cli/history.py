@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from benchlab.campaign.outline import Outline
-from benchlab.cli import history_chart, history_text
+from benchlab.cli import history_text
 from benchlab.cli.options import Json, show
 from benchlab.errors import SpecError
 from benchlab.home import find
@@ -52,7 +52,7 @@ def show_history(
         found = history_text.history_of(workload, reports, compared)
         views = _long_views(campaigns, found.workload, made)
     if picture is not None:
-        history_chart.write(found, picture, views)
+        history_text.write(found, picture, views)
     show(
         found,
         as_json,

@@ -1,4 +1,4 @@
-"""The history of a workload, from published pages and own campaigns; as text and as JSON.
+"""The history of a workload, from published pages and own campaigns; as text, JSON and a chart.
 
 The two are kept apart. A published page has one measurement per figure, so its change has no
 interval and no verdict; a campaign has both. Throughputs of two reports are never compared, because
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from rich.table import Table
@@ -19,6 +20,8 @@ from rich.text import Text
 from benchlab import workloads
 from benchlab.analysis.verdict.compare import WorkloadVerdict
 from benchlab.campaign.outline import Outline
+from benchlab.charts import picture
+from benchlab.charts.charts import Row, forest
 from benchlab.errors import SpecError
 from benchlab.language import codes, english
 from benchlab.language.names import first_of, plain, title_of
@@ -27,7 +30,7 @@ from benchlab.published.changes import PublishedChange, published_changes
 from benchlab.published.model import PublishedReport
 from benchlab.report.formats.console import console_for, print_table, table_of, text_of
 from benchlab.studies.comparisons import ComparedCampaign
-from benchlab.studies.long_view import text
+from benchlab.studies.long_view import chart, text
 from benchlab.studies.long_view.view import LongView
 
 APART = (
@@ -246,4 +249,64 @@ def _pages(change: PublishedChange) -> str:
     return "\n".join(
         f"{report}-{{{','.join(found)}}}" if len(found) > 1 else "-".join((report, *found))
         for report, found in languages.items()
+    )
+
+
+# Each takes a row; the long view has room for more.
+_MOST_MEASURED = 12
+
+
+def write(found: History, path: Path, views: Sequence[LongView] = ()) -> None:
+    """Draw a history into a file: ``write(found, Path("history.svg"))``.
+
+    Args:
+        views: its long views, one per report type.
+
+    Raises:
+        SpecError: its name does not end in .svg, or it cannot be written.
+    """
+    numbers = Numbers(english())
+    measured = [change for change in found.measured if change.found.estimate_pct is not None]
+    shown = measured[-_MOST_MEASURED:]
+    title = "Measured: estimate with its 95% interval"
+    if len(shown) < len(measured):
+        title += f"; the latest {len(shown)} of {len(measured)} campaigns"
+    panels = [
+        (
+            "Published: one value for each figure, so no interval; hollow: as printed",
+            forest(
+                [row for one in found.published for row in _published_row(one, numbers)], numbers
+            ),
+        ),
+        (title, forest([_measured_row(change, numbers) for change in shown], numbers)),
+        *(
+            (chart.title(view, chain), chart.levels(chain, english()))
+            for view in views
+            for chain in view.chains
+        ),
+    ]
+    what = "change of throughput, each against the baseline of its own report"
+    sheet = picture.sheet(f"{title_of(found.workload)}: {what}", [[panel] for panel in panels])
+    picture.write(path, sheet)
+
+
+def _published_row(change: PublishedChange, numbers: Numbers) -> list[Row]:
+    """As recomputed, else as printed; nothing where it has neither."""
+    is_printed = change.change_pct is None
+    value = change.printed_pct if is_printed else change.change_pct
+    if value is None:
+        return []
+    told = numbers.general_change(value) if is_printed else numbers.change(value)
+    return [Row(versions_of(change), "published", value, told=told, is_hollow=is_printed)]
+
+
+def _measured_row(change: MeasuredChange, numbers: Numbers) -> Row:
+    campaign, found = change.campaign, change.found
+    return Row(
+        label=f"{versions_of(change)}, {campaign.started_at:%Y-%m-%d}",
+        kind="aa" if campaign.is_aa else found.verdict,
+        estimate=found.estimate_pct,
+        interval=found.ci95_pct,
+        word=found.verdict,
+        told=numbers.estimate(found.estimate_pct, campaign.threshold_pct, found.ci95_pct),
     )

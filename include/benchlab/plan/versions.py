@@ -69,7 +69,7 @@ NEWEST = "newest"
 OF_THE_DAY = "release of the day"
 # TiUP's alias; not in the calendar, see resolution.py.
 NIGHTLY = "nightly"
-# What a server that exists says; not in the calendar, see campaign/running.py.
+# What a server that exists says; not in the calendar, see campaign/resolving.py.
 RUNNING = "running"
 PREVIOUS = ("previous", "previous series", "previous patch", "previous LTS")
 PREVIOUS_MEASURED, LAST_GOOD = "previous measured", "last good"

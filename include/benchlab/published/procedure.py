@@ -1,7 +1,7 @@
 """What a page says of how it was measured: commands, entry point, thread counts and clients.
 
-sysbench: its options are in :mod:`benchlab.workloads.sysbench_names`. It ends with "invalid option"
-if an option is unknown.
+sysbench: its options are in :mod:`benchlab.workloads.sysbench_options`. It ends with "invalid
+option" if an option is unknown.
 
 go-tpc: cmd/go-tpc/main.go and cmd/go-tpc/tpcc.go of pingcap/go-tpc. ``tiup bench tpcc`` is the same
 client (components/bench of pingcap/tiup, and go-tpc itself from TiUP 1.9 on). It ends with "unknown
@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 
 from benchlab.published.document import Element
 from benchlab.published.model import Command, Procedure
-from benchlab.workloads.sysbench_names import SYSBENCH_1_1, SYSBENCH_SCRIPTS
+from benchlab.workloads.sysbench_options import SYSBENCH_1_1, SYSBENCH_SCRIPTS
 
 # "Perform stress tests on TiDB via HAProxy", and the translations
 _BALANCED = re.compile(

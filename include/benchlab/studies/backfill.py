@@ -28,7 +28,7 @@ from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.resolved import Request, Resolved, Versioned
 from benchlab.plan.steps import Basis
 from benchlab.results.store import Store
-from benchlab.studies import measured
+from benchlab.studies import comparisons
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def already_measured(home: Home, store: Store, spec: ReportSpec, engine: str) ->
     """
     if not _once(spec):
         return None
-    campaign = measured.find(home, store, spec, engine)
+    campaign = comparisons.find(home, store, spec, engine)
     return campaign.id if campaign else None
 
 

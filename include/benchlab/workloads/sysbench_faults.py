@@ -13,7 +13,7 @@ from benchlab.language import Message, message
 from benchlab.plan.fields.client import Client
 from benchlab.plan.report_type import ReportSpec
 from benchlab.workloads import lua_script
-from benchlab.workloads.sysbench_names import options_of, rand_types_of
+from benchlab.workloads.sysbench_options import options_of, rand_types_of
 
 _DELETES = "oltp_delete"
 _RESTORED = ("every_trial", "after_writes")

@@ -179,7 +179,7 @@ def _noting(directory: Path) -> Say:
 def _send_all(here: Home, find: Callable[[Store | None], Iterator[Event]], say: Say) -> None:
     """Send each event, in one message per notifier that wants it and has not sent it yet."""
     from benchlab.campaign import report_types
-    from benchlab.report.notifications import notices, notifiers
+    from benchlab.report.notifications import notifiers
     from benchlab_airflow.connections import open_store
 
     def send() -> None:
@@ -189,7 +189,7 @@ def _send_all(here: Home, find: Callable[[Store | None], Iterator[Event]], say: 
                 # None if it cannot be reached, which may be the failure to report.
                 store = _made(say, lambda: stack.enter_context(open_store(here)))
                 for event in find(store):
-                    notices.tell(store, configured, event, _send, say)
+                    notifiers.tell(store, configured, event, _send, say)
 
     _made(say, send)
 
@@ -212,7 +212,7 @@ def _send(notifier: Notifier, event: Event) -> None:
         NotificationError: it was not sent; the text contains no secret of the Connection.
     """
     from benchlab.language.names import plain
-    from benchlab.report.notifications.notices import NotificationError
+    from benchlab.report.notifications.notifiers import NotificationError
 
     try:
         made = pkgutil.resolve_name(notifier.notifier)(**notifier.saying(event.subject, event.text))

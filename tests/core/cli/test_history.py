@@ -19,7 +19,7 @@ from benchlab.analysis.trend.change_points import ChangePoint, Drift
 from benchlab.analysis.verdict.compare import compare
 from benchlab.campaign.outline import outline_of
 from benchlab.charts.picture import text_width
-from benchlab.cli import history_chart, history_text
+from benchlab.cli import history_text
 from benchlab.cli.history_text import history_of
 from benchlab.errors import SpecError
 from benchlab.language import english
@@ -168,13 +168,13 @@ def test_it_is_drawn(tmp_path: Path) -> None:
     """The same history gives the same picture; another format is refused."""
     found = history_of(POINT, [published("v7.1.0", "v7.0.0")], [measured(0.1)])
     for name in ("a.svg", "b.svg"):
-        history_chart.write(found, tmp_path / name)
+        history_text.write(found, tmp_path / name)
     drawn = (tmp_path / "a.svg").read_text()
     assert drawn == (tmp_path / "b.svg").read_text()
     assert "+15.00%" in drawn
     assert "improvement" in drawn
     with pytest.raises(SpecError, match=r"must end in \.svg"):
-        history_chart.write(found, tmp_path / "a.gif")
+        history_text.write(found, tmp_path / "a.gif")
 
 
 # ---------------------------------------------------------------- the long view
@@ -407,8 +407,8 @@ def test_the_picture_has_a_panel_for_each_long_view(tmp_path: Path) -> None:
     """The same data give the same bytes."""
     found = history_of(POINT, [], [measured(0.1)])
     for name in ("a.svg", "b.svg"):
-        history_chart.write(found, tmp_path / name, [view_of(12, 8)])
+        history_text.write(found, tmp_path / name, [view_of(12, 8)])
     drawn = (tmp_path / "a.svg").read_bytes()
     assert drawn == (tmp_path / "b.svg").read_bytes()
-    history_chart.write(found, tmp_path / "without.svg")
+    history_text.write(found, tmp_path / "without.svg")
     assert len(drawn) > len((tmp_path / "without.svg").read_bytes())

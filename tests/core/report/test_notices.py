@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from upath import UPath
 
-from benchlab.report.notifications import notices
+from benchlab.report.notifications import notifiers
 from benchlab.report.notifications.events import Event, Part
-from benchlab.report.notifications.notices import NotificationError
-from benchlab.report.notifications.notifiers import EventKind, Notifier
+from benchlab.report.notifications.notifiers import EventKind, NotificationError, Notifier
 from benchlab.results.store import Store
 
 SLACK, MAIL = (
@@ -52,9 +51,9 @@ class Told:
         self.sent.append((notifier.name, [part.title for part in found.parts]))
 
     def tell(self, found: Event, *by: Notifier) -> list[str]:
-        """See :func:`benchlab.report.notifications.notices.tell`; returns the parts just sent."""
+        """See :func:`benchlab.report.notifications.notifiers.tell`; returns the parts just sent."""
         before = len(self.sent)
-        notices.tell(
+        notifiers.tell(
             self.store, by or (SLACK,), found, self.send, lambda *words: self.said.append(words)
         )
         return [title for _, titles in self.sent[before:] for title in titles]

@@ -15,7 +15,7 @@ from benchlab.analysis.verdict.decision import Verdict
 from benchlab.analysis.verdict.variances import Estimate, Variance, percent
 from benchlab.errors import SpecError
 from benchlab.plan.versions import Release, ReleaseKind, parse
-from benchlab.studies.bisection import release_way
+from benchlab.studies.bisection import run
 from benchlab.studies.bisection.search import (
     BisectionOutcome,
     Named,
@@ -329,14 +329,14 @@ RELEASES = [Release(parse(text), date.fromisoformat(day), kind) for text, day, k
 
 def between(first: str, last: str, **kinds: object) -> tuple[str, ...]:
     """The releases on the way."""
-    return release_way.between(RELEASES, parse(first), parse(last), **kinds).releases  # type: ignore[arg-type]
+    return run.between(RELEASES, parse(first), parse(last), **kinds).releases  # type: ignore[arg-type]
 
 
 def test_the_way_is_ordered_by_version_and_has_no_later_branch() -> None:
     """Patches that came out after the next series had begun are left out, by name: what they
     brought is not in the releases after them.
     """
-    way = release_way.between(RELEASES, parse("v1.0.0"), parse("v3.0.1"))
+    way = run.between(RELEASES, parse("v1.0.0"), parse("v3.0.1"))
     assert way.releases == ("v1.0.0", "v1.0.1", "v2.0.0", "v2.0.1", "v3.0.0", "v3.0.1")
     assert list(way.left_out) == ["v1.0.2", "v1.0.3", "v2.0.2"]
     assert way.left_out["v1.0.2"] == "released 2020-03-20, after the series 2.0 began (2020-03-01)"
@@ -356,9 +356,9 @@ def test_the_ends_need_not_be_in_the_calendar() -> None:
 
 def test_an_end_that_is_not_in_the_calendar_is_named_with_what_is_near() -> None:
     """Of a series that the calendar does not know nothing is near."""
-    way = release_way.between(RELEASES, parse("v1.0.5"), parse("v9.9.9"))
+    way = run.between(RELEASES, parse("v1.0.5"), parse("v9.9.9"))
     assert way.not_in_calendar == {"v1.0.5": ("v1.0.0", "v1.0.1", "v1.0.2", "v1.0.3"), "v9.9.9": ()}
-    assert release_way.between(RELEASES, parse("v1.0.0"), parse("v3.0.1")).not_in_calendar == {}
+    assert run.between(RELEASES, parse("v1.0.0"), parse("v3.0.1")).not_in_calendar == {}
 
 
 def test_kinds_and_series_narrow_the_way() -> None:

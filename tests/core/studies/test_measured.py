@@ -13,7 +13,7 @@ from benchlab.campaign import planning
 from benchlab.plan.plan import Host
 from benchlab.plan.report_type import ReportSpec
 from benchlab.results.store import Store
-from benchlab.studies import measured
+from benchlab.studies import comparisons
 from benchlab.targets import local
 from tests.builders import campaigns, plans
 from tests.builders.installation import Here
@@ -37,7 +37,7 @@ def found(here: Here, store: Store) -> Find:
     """The id of the campaign that is found."""
 
     def find(report_type: ReportSpec, workload: str | None = None) -> str | None:
-        campaign = measured.find(here.home, store, report_type, "mariadb", workload)
+        campaign = comparisons.find(here.home, store, report_type, "mariadb", workload)
         return campaign.id if campaign else None
 
     return find

@@ -11,7 +11,7 @@ import pytest
 
 from benchlab import home
 from benchlab.analysis.verdict.compare import compare
-from benchlab.campaign import fit, report_types, running
+from benchlab.campaign import fit, report_types, resolving
 from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.engines.given import engine_of, product_of, refusal, version_of
 from benchlab.errors import SpecError, TargetError
@@ -152,17 +152,17 @@ def test_running_is_what_the_servers_say(monkeypatch: pytest.MonkeyPatch) -> Non
     """With the engine; servers of two engines are not compared."""
     said = {"baseline": "5.7.25-TiDB-v6.1.0", "candidate": "5.7.25-TiDB-v6.5.0"}
     monkeypatch.setattr(existing, "asked", lambda spec, access: said)
-    spec, notes = running.with_running(shipped(**two_sides()), Access())
+    spec, notes = resolving.with_running(shipped(**two_sides()), Access())
     assert spec.engine == "tidb"
     assert [
         side.version for side in (spec.side("tidb", "baseline"), spec.side("tidb", "candidate"))
     ] == ["v6.1.0", "v6.5.0"]
     assert str(notes[0]) == "baseline: running is v6.1.0, as one says"
     with pytest.raises(SpecError, match="engine: mariadb: the server calls itself"):
-        running.with_running(shipped(**two_sides(), engine="mariadb"), Access())
+        resolving.with_running(shipped(**two_sides(), engine="mariadb"), Access())
     said["candidate"] = "10.11.5-MariaDB"
     with pytest.raises(SpecError, match="write a report type for each engine"):
-        running.with_running(shipped(**two_sides()), Access())
+        resolving.with_running(shipped(**two_sides()), Access())
 
 
 def test_an_estimate_asks_no_server() -> None:

@@ -23,7 +23,7 @@ from benchlab.workloads.sysbench import (
     config_file_text,
 )
 from benchlab.workloads.sysbench_faults import OWNED
-from benchlab.workloads.sysbench_names import options_of
+from benchlab.workloads.sysbench_options import options_of
 from benchlab.workloads.tpcc import Warehouses
 
 SECRET = "hunter2, it's"

@@ -11,7 +11,7 @@ from benchlab.errors import SpecError
 from benchlab.home import find
 from benchlab.plan.fields.client import Client
 from benchlab.workloads.sysbench_faults import OWNED, faults
-from benchlab.workloads.sysbench_names import SYSBENCH_1_1
+from benchlab.workloads.sysbench_options import SYSBENCH_1_1
 from tests.builders import plans
 
 OPTIONS: dict[str, Any] = {"rand-spec-pct": 20, "skip-trx": True, "db-ps-mode": "disable"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from benchlab.cli import audit_text as audit_view
+from benchlab.cli import pages as audit_view
 from benchlab.published.audit.audit import audit
 from benchlab.published.model import PublishedReport, Unread
 from tests.audited import (

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from benchlab.analysis.verdict import aa_campaigns
 from benchlab.report import evidence
 from benchlab.report.evidence import Verification
-from benchlab.report.evidence.trials import Recomputation
+from benchlab.report.evidence.verify import Recomputation
 from benchlab.results import ended_servers
 from benchlab.results.records import GateResult
 from tests.builders.evidence import as_json, files_of, forged, named, the_trial
