@@ -1,10 +1,10 @@
 """Ends EC2 fleets and TiDB Cloud clusters that are past their expiry, every 15 minutes.
 
 A campaign gives back what it rented, whatever happens in it, and its hosts shut themselves down at
-their expiry. This DAG ends what is left if both have failed: instances whose tag
-`benchlab:expires_at` is past, or that have had Benchlab's tag without a valid expiry for more than
-an hour; and key pairs and security groups of campaigns without an instance. Active campaigns are
-not touched.
+their expiry. This DAG ends what is left if both have failed, whatever installation rented it:
+instances whose tag `benchlab:expires_at` is past, or that have had Benchlab's tag without a valid
+expiry for more than an hour; and likewise key pairs and security groups of rentals without an
+instance. What has not expired is not touched.
 
 **reap_clusters** deletes clusters of TiDB Cloud, whose names say when they expire, wherever a
 campaign at work has one or a topology has its price. **reap_fleets** is for EC2. Neither waits for

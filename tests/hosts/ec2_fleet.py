@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -51,12 +52,21 @@ def rental(folder: Path, campaign: str = "c1", **fields: object) -> Rental:
     """A campaign's fleet for five hours from now."""
     return Rental(
         campaign,
+        mark_of(campaign),
         topology(**fields),
         folder / campaign,
         created_at=NOW,
         lifetime=timedelta(hours=5),
         packages={"client": ("sysbench", "haproxy"), "tikv": ("rsync",)},
     )
+
+
+def mark_of(campaign: str) -> str:
+    """The mark of its rental: another one for each."""
+    return f"0123abcd-{zlib.crc32(campaign.encode()):08x}"
+
+
+MARK = mark_of("c1")
 
 
 def living(cloud: Cloud, campaign: str = "c1") -> dict[str, str]:

@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 ACCOUNT = "123456789012"
 # What is only asked about the caller's own permissions; IAM is in no region.
 SIMULATES = frozenset({"iam:GetRole", "iam:SimulatePrincipalPolicy"})
-IDS = {"key-pair": "benchlab-c1", "role": "benchlab-hosts"}
+IDS = {"key-pair": "benchlab-c1-0123abcd-4567cdef", "role": "benchlab-hosts"}
 
 
 def statements() -> list[dict[str, Any]]:

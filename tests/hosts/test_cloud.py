@@ -19,6 +19,7 @@ from benchlab.targets.ec2.inventory import give_back
 from benchlab.targets.ec2.tags import Rental
 from tests.hosts import first_boot, namespaces
 from tests.hosts.cloud import NOTHING, REGION, Cloud
+from tests.hosts.ec2_fleet import MARK
 
 SOON = Limits(ready_s=60, gone_s=60, poll_s=0.02)
 KEY = b"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHlbv0QUGMJSz0nYHlDJ8cWJ7gMFEnmiqXWmDwFCWKzS c1"
@@ -174,6 +175,7 @@ def test_instances_are_hosts_that_answer_by_the_key_they_showed(tmp_path: Path) 
         )
         rental = Rental(
             "c1",
+            MARK,
             topology,
             tmp_path / "c1",
             created_at=datetime.now(UTC).replace(microsecond=0),
@@ -205,6 +207,6 @@ def test_instances_are_hosts_that_answer_by_the_key_they_showed(tmp_path: Path) 
             probe.settimeout(5)
             with pytest.raises(OSError, match=r"timed out|No route|refused"):
                 probe.connect((dead.address, 22))
-        give_back(cloud.client("ec2"), "c1", limits=SOON)
+        give_back(cloud.client("ec2"), "c1", MARK, limits=SOON)
         assert cloud.holdings() == NOTHING
         assert network.addresses == ()

@@ -13,7 +13,7 @@ from benchlab.targets.ec2 import inventory, preflight
 from benchlab.targets.ec2.boot import provision
 from benchlab.targets.ec2.instances import Course, launch
 from tests.hosts.cloud import NOTHING, PARAMETER, REGION, Cloud
-from tests.hosts.ec2_fleet import NAMES, SOON, ZONES, living, rental, topology, zones
+from tests.hosts.ec2_fleet import MARK, NAMES, SOON, ZONES, living, rental, topology, zones
 
 ELSEWHERE = "eu-central-1"
 SPOT = '"InstanceMarketOptions.MarketType": "spot"'
@@ -100,7 +100,7 @@ def test_the_next_region_comes_after_all_types_of_the_one_before(
     again = provision(cloud.access(), wanted, limits=SOON, course=Course(course.choice))
     assert again == fleet
     assert len(cloud.requests("RunInstances")) == count
-    inventory.give_back(there, "c1", limits=SOON)
+    inventory.give_back(there, "c1", MARK, limits=SOON)
     assert cloud.holdings() == NOTHING
 
 

@@ -16,7 +16,7 @@ from benchlab.targets.ec2.instances import launch
 from benchlab.targets.ec2.inventory import give_back
 from benchlab.targets.ec2.reaper import reap
 from tests.hosts.cloud import NOTHING, REGION, Cloud
-from tests.hosts.ec2_fleet import LATER, NAMES, NOW, SOON, living, rental
+from tests.hosts.ec2_fleet import LATER, MARK, NAMES, NOW, SOON, living, mark_of, rental
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,12 +28,14 @@ def test_give_back_may_be_called_at_any_moment(cloud: Cloud, tmp_path: Path) -> 
     """Before anything is there, with half of it, and again."""
     nothing = "0 instances terminated, 0 key pairs and 0 security groups deleted"
     client = cloud.client("ec2")
-    assert give_back(client, "c1", limits=SOON) == nothing
+    assert give_back(client, "c1", MARK, limits=SOON) == nothing
     cloud.fault("RunInstances", "UnauthorizedOperation", match="tikv-2", times=1)
     with pytest.raises(AwsError):
         launch(cloud.access(), rental(tmp_path), limits=SOON)
-    assert give_back(client, "c1", limits=SOON).startswith("2 instances terminated, 1 key pair and")
-    assert give_back(client, "c1", limits=SOON) == nothing
+    assert give_back(client, "c1", MARK, limits=SOON).startswith(
+        "2 instances terminated, 1 key pair and"
+    )
+    assert give_back(client, "c1", MARK, limits=SOON) == nothing
     assert cloud.holdings() == NOTHING
 
 
@@ -42,9 +44,9 @@ def test_campaigns_do_not_touch_each_other(cloud: Cloud, tmp_path: Path) -> None
     one = provision(cloud.access(), rental(tmp_path, "c1"), limits=SOON)
     two = provision(cloud.access(), rental(tmp_path, "c2"), limits=SOON)
     assert not {host.instance for host in one.hosts} & {host.instance for host in two.hosts}
-    give_back(cloud.client("ec2"), "c1", limits=SOON)
+    give_back(cloud.client("ec2"), "c1", MARK, limits=SOON)
     assert cloud.holdings()["instances"] == sorted(str(host.instance) for host in two.hosts)
-    assert cloud.holdings()["keys"] == ["benchlab-c2"]
+    assert cloud.holdings()["keys"] == [f"benchlab-c2-{mark_of('c2')}"]
     assert provision(cloud.access(), rental(tmp_path, "c2"), limits=SOON) == two
 
 
@@ -55,10 +57,10 @@ def test_what_cannot_be_given_back_keeps_nothing_else(cloud: Cloud, tmp_path: Pa
     cloud.fault("TerminateInstances", "UnauthorizedOperation", match=spared)
     cloud.fault("DeleteKeyPair", "UnauthorizedOperation")
     with pytest.raises(TargetError, match=r"(?s)terminate_instances.*delete_key_pair"):
-        give_back(cloud.client("ec2"), "c1", limits=dataclasses.replace(SOON, gone_s=0))
+        give_back(cloud.client("ec2"), "c1", MARK, limits=dataclasses.replace(SOON, gone_s=0))
     assert list(living(cloud).values()) == [spared]
     cloud.heal()
-    give_back(cloud.client("ec2"), "c1", limits=SOON)
+    give_back(cloud.client("ec2"), "c1", MARK, limits=SOON)
     assert cloud.holdings() == NOTHING
 
 
@@ -68,7 +70,7 @@ def test_an_instance_that_is_listed_late_is_ended_while_the_group_is_waited_for(
     """It holds the group; without another look the group would never be free."""
     launch(cloud.access(), rental(tmp_path), limits=SOON)
     cloud.fault("DescribeInstances", "empty", times=2)
-    give_back(cloud.client("ec2"), "c1", limits=SOON)
+    give_back(cloud.client("ec2"), "c1", MARK, limits=SOON)
     assert cloud.holdings() == NOTHING
 
 
@@ -76,15 +78,15 @@ def test_rules_revoked_a_moment_ago_do_not_stop_giving_back(cloud: Cloud, tmp_pa
     """EC2 may list them still, and then refuse to revoke them again."""
     launch(cloud.access(), rental(tmp_path), limits=SOON)
     cloud.fault("RevokeSecurityGroupIngress", "InvalidPermission.NotFound", times=1)
-    give_back(cloud.client("ec2"), "c1", limits=SOON)
+    give_back(cloud.client("ec2"), "c1", MARK, limits=SOON)
     assert cloud.holdings() == NOTHING
 
 
 @pytest.mark.parametrize("by_reaper", [False, True])
 def test_volumes_that_outlived_their_instances_are_deleted(cloud: Cloud, by_reaper: bool) -> None:
-    """Those with the campaign's tags; others are not touched."""
+    """Those with the rental's tags; others are not touched."""
     client = cloud.client("ec2")
-    for labels in (tags.of_campaign("c1"), {"benchlab:project": "another"}):
+    for labels in (tags.of_campaign("c1") | {tags.MARK: MARK}, {"benchlab:project": "another"}):
         client.create_volume(
             AvailabilityZone=f"{REGION}a",
             Size=1,
@@ -94,7 +96,7 @@ def test_volumes_that_outlived_their_instances_are_deleted(cloud: Cloud, by_reap
         [done] = reap(cloud.access(), [REGION], now=NOW, limits=SOON)
         assert done.kind == "volume"
     else:
-        assert "1 volume deleted" in give_back(client, "c1", limits=SOON)
+        assert "1 volume deleted" in give_back(client, "c1", MARK, limits=SOON)
     assert len(cloud.holdings()["volumes"]) == 1
 
 
@@ -124,7 +126,7 @@ def test_the_reaper_ends_what_has_expired(cloud: Cloud, tmp_path: Path) -> None:
     assert heard == [str(one) for one in reaped]
     assert "of campaign old terminated: expired at" in heard[0]
     assert cloud.holdings()["instances"] == kept
-    assert cloud.holdings()["keys"] == ["benchlab-young"]
+    assert cloud.holdings()["keys"] == [f"benchlab-young-{mark_of('young')}"]
     assert len(cloud.holdings()["groups"]) == 1
 
 
@@ -161,15 +163,17 @@ def test_what_nobody_can_say_the_end_of_is_ended_after_an_hour(
     assert len(cloud.holdings()["instances"]) == 2
 
 
-def test_a_key_and_group_without_instances_are_deleted_after_an_hour(
+def test_a_key_and_group_without_instances_are_deleted_when_they_expire(
     cloud: Cloud, tmp_path: Path
 ) -> None:
-    """A campaign that crashed before its first instance; one that has just begun is spared."""
+    """A campaign that crashed before its first instance; another home's that goes on to rent, or
+    whose spot hosts were taken away, keeps what it needs.
+    """
     cloud.fault("RunInstances", "UnauthorizedOperation")
     with pytest.raises(AwsError):
         launch(cloud.access(), rental(tmp_path), limits=SOON)
-    assert reap(cloud.access(), [REGION], now=NOW + timedelta(minutes=59), limits=SOON) == []
-    reaped = reap(cloud.access(), [REGION], now=NOW + timedelta(minutes=61), limits=SOON)
+    assert reap(cloud.access(), [REGION], now=NOW + timedelta(hours=5), limits=SOON) == []
+    reaped = reap(cloud.access(), [REGION], now=LATER, limits=SOON)
     assert [one.kind for one in reaped] == ["key pair", "security group"]
     assert cloud.holdings() == NOTHING
 
@@ -182,7 +186,8 @@ def test_a_key_and_group_of_unknown_age_are_deleted_unless_their_campaign_lives(
     launch(cloud.access(), rental(tmp_path, "young"), limits=SOON)
     client = cloud.client("ec2")
     for campaign in ("dead", "young"):
-        labels = tags.of_campaign(campaign) | ({tags.CREATED_AT: created} if created else {})
+        labels = tags.of_campaign(campaign) | {tags.MARK: mark_of(campaign)}
+        labels |= {tags.CREATED_AT: created} if created else {}
         client.create_key_pair(
             KeyName=f"of-{campaign}", TagSpecifications=tags.specifications(labels, "key-pair")
         )
@@ -196,8 +201,10 @@ def test_a_key_and_group_of_unknown_age_are_deleted_unless_their_campaign_lives(
         ("key pair", "dead"),
         ("security group", "dead"),
     ]
-    assert all("it has no valid benchlab:created_at" in str(one) for one in reaped)
-    assert cloud.holdings()["keys"] == ["benchlab-young", "of-young"]
+    assert all(
+        "it has no valid benchlab:expires_at or benchlab:created_at" in str(one) for one in reaped
+    )
+    assert cloud.holdings()["keys"] == [f"benchlab-young-{mark_of('young')}", "of-young"]
     assert len(cloud.holdings()["groups"]) == 2
 
 

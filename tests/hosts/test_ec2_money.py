@@ -393,6 +393,158 @@ def test_nothing_known_anywhere_is_said_plainly(renter: Renter) -> None:
     assert renter.cloud.holdings() == NOTHING
 
 
+# ---------------------------------------------------------------- two homes of one id
+
+
+@pytest.fixture
+def other(renter: Renter) -> Renter:
+    """A second installation in the account: its campaign has the same id, and nothing yet."""
+    found = Renter(
+        Home(renter.home.project, renter.home.root / "other"), renter.cloud, renter.campaign
+    )
+    found.state.mkdir(parents=True)
+    (found.state / "target").write_text("ec2")
+    with open_store(found.home) as store:
+        store.add_campaign(renter.campaign)
+    return found
+
+
+def tear_down(renter: Renter) -> str:
+    """What the DAG and `benchlab run` do at the end, whatever failed before."""
+    return targets.give_back(renter.home, "c1", renter.cloud.access(), target="ec2")
+
+
+def test_a_second_home_is_refused_and_what_it_gives_back_is_its_own(
+    renter: Renter, other: Renter
+) -> None:
+    """Before it rents, where the instances were listed late, and once more; by a person, too.
+
+    Each refusal names the mark, and the command of a person who knows that nobody uses them.
+    """
+    renter.rent()
+    before, whose = renter.cloud.holdings(), rf"c1: {REGION}: there are 4 instances under this id "
+    how = f"`benchlab give-back c1 --rental '{renter.rental().mark}'`"
+    with pytest.raises(TargetError, match=whose) as refused:
+        other.target().preflight()
+    assert how in str(refused.value)
+    assert tear_down(other) == "nothing of it is rented"
+    with pytest.raises(TargetError, match=whose) as refused:
+        other.rent()
+    assert how in str(refused.value)
+    assert "0 instances terminated, 0 key pairs and 0 security groups" in tear_down(other)
+    assert "nothing of it is rented" in (said := other.end())
+    assert how in said
+    assert renter.cloud.holdings() == before
+    assert "4 instances terminated" in tear_down(renter)
+    other.rent()
+    assert "4 instances terminated" in other.end()
+    assert renter.cloud.holdings() == NOTHING
+
+
+def test_two_homes_that_rent_at_once_have_each_their_own(renter: Renter, other: Renter) -> None:
+    """Neither saw the other's instances; no token, key or group is shared."""
+    renter.rent()
+    own = living(renter.cloud)
+    renter.cloud.fault("DescribeInstances", "empty", times=1)
+    other.rent()
+    assert len(renter.cloud.holdings()["instances"]) == 8
+    with pytest.raises(TargetError, match="there are 4 instances under this id"):
+        other.rent()  # resumed: it still has its own, and rents no more
+    assert "4 instances terminated, 1 key pair and 1 security group" in tear_down(other)
+    assert renter.cloud.holdings()["instances"] == sorted(own.values())
+    renter.rent()
+    assert living(renter.cloud) == own
+
+
+def test_a_person_who_knows_nothing_here_has_to_say_which_of_two_is_meant(
+    renter: Renter, other: Renter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a third machine. Nothing is ended by the id alone; one by its mark, then the last one."""
+    renter.rent()
+    renter.cloud.fault("DescribeInstances", "empty", times=1)
+    other.rent()
+    third = dataclasses.replace(renter, home=Home(renter.home.project, tmp_path / "third"))
+    with pytest.raises(TargetError, match="more than one home rents under this id") as refused:
+        third.end()
+    mark = other.rental().mark
+    for one in (mark, renter.rental().mark):
+        assert f"`benchlab give-back c1 --rental '{one}'` ends 4 instances" in str(refused.value)
+    assert len(renter.cloud.holdings()["instances"]) == 8
+    for name, value in {
+        **renter.cloud.environment,
+        "BENCHLAB_PROJECT": str(third.home.project),
+        "BENCHLAB_HOME": str(third.home.root),
+    }.items():
+        monkeypatch.setenv(name, value)
+    done = CliRunner().invoke(app, ["give-back", "c1", "--rental", mark])
+    assert "4 instances terminated" in done.stdout, done.output
+    assert renter.cloud.holdings()["instances"] == sorted(living(renter.cloud).values())
+    assert len(living(renter.cloud)) == 4
+    for named, said in ((mark, "0 instances terminated"), ("0-0", "benchlab:mark=0-0")):
+        again = CliRunner().invoke(app, ["give-back", "c1", "--rental", named])
+        assert said in f"{again.output}{again.exception}"
+        assert again.exit_code == (named != mark)
+    assert "4 instances terminated" in third.end(), "one is left, and it was named"
+    assert renter.cloud.holdings() == NOTHING
+
+
+@pytest.mark.parametrize("lose", [lose_directory, empty_files, cut_rental])
+def test_a_home_that_lost_its_files_ends_its_own_alone(
+    renter: Renter, other: Renter, lose: Callable[[Renter], None]
+) -> None:
+    """Without a person, by the home's mark."""
+    renter.rent()
+    renter.cloud.fault("DescribeInstances", "empty", times=1)
+    other.rent()
+    lose(other)
+    assert "4 instances terminated" in tear_down(other)
+    assert len(living(renter.cloud)) == 4
+    shutil.rmtree(other.state, ignore_errors=True)
+    lose_mark(other)
+    with pytest.raises(TargetError, match="has the mark of another home"):
+        tear_down(other)
+    assert len(living(renter.cloud)) == 4
+
+
+def lose_mark(renter: Renter) -> None:
+    """The mark of the home: it makes another one."""
+    (renter.home.root / "mark").unlink()
+
+
+def test_a_fleet_whose_rental_file_and_homes_mark_are_lost_is_known_by_its_instances(
+    renter: Renter,
+) -> None:
+    """The fleet's file has their ids; key and group are found by what the instances carry."""
+    renter.rent()
+    rental_file.path(renter.state).unlink()
+    lose_mark(renter)
+    assert "4 instances terminated, 1 key pair and 1 security group" in tear_down(renter)
+    assert renter.cloud.holdings() == NOTHING
+
+
+def test_a_crash_between_the_mark_and_the_first_request_is_gone_on_with(
+    renter: Renter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The resumed campaign has the same mark, until everything has been given back."""
+
+    def killed(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("benchlab.targets.ec2.boot.provision", killed)
+        with pytest.raises(KeyboardInterrupt):
+            renter.rent()
+    mark = renter.rental().mark
+    assert mark.startswith(f"{renter.home.mark}-")
+    renter.rent()
+    assert renter.rental().mark == mark
+    assert len(renter.cloud.requests("RunInstances")) == 4
+    tear_down(renter)
+    assert renter.cloud.holdings() == NOTHING
+    renter.rent()
+    assert renter.rental().mark != mark
+
+
 # ---------------------------------------------------------------- clocks
 
 

@@ -19,7 +19,7 @@ from benchlab.targets.ec2.inventory import give_back
 from benchlab.targets.ec2.reaper import reap
 from tests.hosts import iam
 from tests.hosts.cloud import NOTHING, REGION, Cloud
-from tests.hosts.ec2_fleet import GRANTED, HERE, LATER, SOON, ZONES, rental, topology
+from tests.hosts.ec2_fleet import GRANTED, HERE, LATER, MARK, SOON, ZONES, rental, topology
 
 ROOT = Path(__file__).parents[2]
 PD_SMALL = {"instance_type": "m5.xlarge", "count": 1, "root_gib": 8}
@@ -55,7 +55,7 @@ def test_a_quota_that_is_too_small_is_found_before(cloud: Cloud, tmp_path: Path)
     cloud.quota(24)
     preflight.check(cloud.access(), topology())
     launch(cloud.access(), rental(tmp_path), limits=SOON)
-    preflight.check(cloud.access(), topology(), campaign="c1")
+    preflight.check(cloud.access(), topology(), campaign="c1", mark=MARK)
     with pytest.raises(TargetError, match="the fleet needs 24, 24 of 24 are in use"):
         preflight.check(cloud.access(), topology(), campaign="c2")
 
@@ -109,7 +109,7 @@ def test_the_policy_grants_what_is_called_and_no_more(
     cloud.fault("RunInstances", "InsufficientInstanceCapacity", zone=ZONES[0], match="tidb-1")
     launch(access, wanted, limits=SOON)
     provision(access, wanted, limits=SOON)
-    give_back(access.aws("ec2", REGION), "c1", limits=SOON)
+    give_back(access.aws("ec2", REGION), "c1", MARK, limits=SOON)
     access.aws("ec2", REGION).create_volume(
         AvailabilityZone=ZONES[0],
         Size=1,
@@ -159,7 +159,7 @@ def test_the_policy_allows_ours_and_denies_foreign_ones(action: str, kind: str) 
     if action == "ec2:CreateTags":
         foreign.append({**ours, "ec2:CreateAction": "CreateVolume"})
     if kind == "key-pair":
-        assert not iam.allows(action, mine.replace("benchlab-c1", "of-others"), ours)
+        assert not iam.allows(action, mine.replace("benchlab-c1", "of-c1"), ours)
     assert not any(iam.allows(action, mine, context) for context in foreign)
 
 

@@ -20,7 +20,7 @@ from benchlab.targets.ec2.calls import AwsError, Limits
 from benchlab.targets.ec2.instances import launch
 from benchlab.targets.ec2.inventory import give_back
 from tests.hosts.cloud import NOTHING, Cloud
-from tests.hosts.ec2_fleet import NAMES, NOW, SOON, ZONES, living, rental, topology, zones
+from tests.hosts.ec2_fleet import MARK, NAMES, NOW, SOON, ZONES, living, rental, topology, zones
 
 ROOT = Path(__file__).parents[2]
 
@@ -40,7 +40,7 @@ def test_a_fleet_is_rented_and_given_back(cloud: Cloud, tmp_path: Path) -> None:
         assert (host.user, host.data) == ("admin", Path("/data"))
     assert Fleet.from_json(json.loads(json.dumps(fleet.to_json()))) == fleet
     ended = f"{len(fleet.hosts)} instances terminated, 1 key pair and 1 security group deleted"
-    assert give_back(cloud.client("ec2"), "c1", limits=SOON) == ended
+    assert give_back(cloud.client("ec2"), "c1", MARK, limits=SOON) == ended
     assert cloud.holdings() == NOTHING
 
 
@@ -169,7 +169,7 @@ def test_more_than_wanted_is_refused(cloud: Cloud, tmp_path: Path) -> None:
     client = cloud.client("ec2")
     launch(cloud.access(), rental(tmp_path), limits=SOON)
     for name in ("tikv-1", "stranger-1"):
-        labels = {**tags.of_campaign("c1"), tags.NAME: name}
+        labels = {**tags.of_campaign("c1"), tags.MARK: MARK, tags.NAME: name}
         client.run_instances(
             ImageId=cloud.image,
             InstanceType="i3.xlarge",
@@ -180,6 +180,14 @@ def test_more_than_wanted_is_refused(cloud: Cloud, tmp_path: Path) -> None:
     with pytest.raises(TargetError, match=r"(?s)stranger-1.*2 instances are tikv-1"):
         launch(cloud.access(), rental(tmp_path), limits=SOON)
     assert len(cloud.holdings()["instances"]) == len(NAMES) + 2
+
+
+def test_every_launch_is_known_by_the_mark(cloud: Cloud, tmp_path: Path) -> None:
+    """The token of another home, of the same id in the same second, is another one."""
+    launch(cloud.access(), rental(tmp_path), limits=SOON)
+    tokens = [request["ClientToken"] for request in cloud.requests("RunInstances")]
+    assert len(set(tokens)) == len(NAMES)
+    assert all(token.startswith(f"benchlab-{MARK}-") and len(token) <= 64 for token in tokens)
 
 
 def test_another_size_of_the_same_fleet_is_refused(cloud: Cloud, tmp_path: Path) -> None:
@@ -216,8 +224,9 @@ def test_a_foreign_group_of_the_same_name_is_neither_used_nor_opened(
     """Without the campaign's tags it belongs to somebody: its rules stay as they are."""
     client = cloud.client("ec2")
     vpc = client.describe_subnets()["Subnets"][0]["VpcId"]
-    client.create_security_group(GroupName="benchlab-c1", Description="of others", VpcId=vpc)
-    with pytest.raises(TargetError, match=r"benchlab-c1 \(sg-.*not Benchlab's"):
+    name = f"benchlab-c1-{MARK}"
+    client.create_security_group(GroupName=name, Description="of others", VpcId=vpc)
+    with pytest.raises(TargetError, match=rf"{name} \(sg-.*not Benchlab's"):
         launch(cloud.access(), rental(tmp_path), limits=SOON)
     assert cloud.requests("AuthorizeSecurityGroupIngress") == []
 
@@ -239,7 +248,7 @@ def test_an_images_further_volumes_end_with_their_instances(cloud: Cloud, tmp_pa
     """Whatever the image's own mapping says: kept ones would cost money for ever."""
     cloud.image_volume("/dev/sdf", 100)
     launch(cloud.access(), rental(tmp_path), limits=SOON)
-    give_back(cloud.client("ec2"), "c1", limits=SOON)
+    give_back(cloud.client("ec2"), "c1", MARK, limits=SOON)
     assert cloud.holdings() == NOTHING
 
 
@@ -298,7 +307,7 @@ def test_a_quota_is_explained_and_no_other_zone_tried(cloud: Cloud, tmp_path: Pa
     with pytest.raises(TargetError, match="ask for a higher quota of vCPUs"):
         launch(cloud.access(), rental(tmp_path), limits=SOON)
     assert zones(cloud) == {ZONES[0]}
-    give_back(cloud.client("ec2"), "c1", limits=SOON)
+    give_back(cloud.client("ec2"), "c1", MARK, limits=SOON)
     assert cloud.holdings() == NOTHING
 
 
@@ -330,7 +339,7 @@ def test_a_host_that_never_boots_leaves_nothing_behind(cloud: Cloud, tmp_path: P
     with pytest.raises(TargetError, match=r"(?s)not ready after 0 s.*tikv-2 .*pending"):
         provision(cloud.access(), rental(tmp_path), limits=dataclasses.replace(SOON, ready_s=0))
     assert len(cloud.holdings()["instances"]) == len(NAMES)
-    give_back(cloud.client("ec2"), "c1", limits=SOON)
+    give_back(cloud.client("ec2"), "c1", MARK, limits=SOON)
     assert cloud.holdings() == NOTHING
 
 

@@ -43,7 +43,7 @@ from benchlab.results.records import Campaign
 from benchlab.results.store import Store, open_store
 from benchlab.targets import fleet_files
 from benchlab.targets.cloud import reaper as clusters
-from benchlab.targets.ec2 import reaper
+from benchlab.targets.ec2 import ending, reaper, rental_file
 from benchlab.targets.ec2.calls import AwsError
 from benchlab.targets.ec2.ending import NothingFoundError
 from benchlab.targets.ec2.regions import known_regions, never_rented
@@ -108,7 +108,7 @@ def _resuming(work: CampaignRun, again: str) -> str:
 
 
 def end_campaign(home: Home, campaign: str, access: Access) -> str:
-    """End a campaign wherever it runs, and record that in the store.
+    """End a campaign wherever it runs, because a person named it, and record that in the store.
 
     Returns:
         What was given back, for people.
@@ -136,6 +136,7 @@ def end_campaign(home: Home, campaign: str, access: Access) -> str:
             target=None if said else target,
             ask_driver=True,
             regions=sorted(regions),
+            by_person=True,
         )
     except NothingFoundError as error:
         if state == "running":
@@ -165,7 +166,9 @@ def _search(home: Home, campaign: str, access: Access, unknown: StoreError) -> s
     asked = "EC2 was not asked, because no region is known in which anything was rented"
     try:
         if regions:
-            return targets.give_back(home, campaign, access, target="ec2", regions=regions)
+            return targets.give_back(
+                home, campaign, access, target="ec2", regions=regions, by_person=True
+            )
     except NothingFoundError as error:
         asked = str(error)
     except AwsError as error:
@@ -232,15 +235,32 @@ def run(
 
 
 @app.command("give-back")
-def give_back(campaign: CampaignId) -> None:
+def give_back(
+    campaign: CampaignId,
+    rental: Annotated[
+        str | None,
+        typer.Option(
+            help="end only the hosts on EC2 with this `benchlab:mark`, whatever home rents them"
+        ),
+    ] = None,
+) -> None:
     """End a campaign wherever it runs, remove its data, and give back its hosts and the machine.
 
     Example: benchlab give-back CAMPAIGN
     """
     if not re.fullmatch(ID, campaign):
         raise SpecError(f"{campaign!r} is not a campaign's id; `benchlab campaigns` lists them")
-    done = end_campaign(find(), campaign, Access())
-    print(f"{campaign}: {done}; it does not hold the machine")
+    home, access = find(), Access()
+    if rental is not None and not _is_own(home, campaign, rental):
+        regions = known_regions(home, open_store).names
+        print(f"{campaign}: {ending.end_rental(access, campaign, rental, regions)}")
+        return
+    print(f"{campaign}: {end_campaign(home, campaign, access)}; it does not hold the machine")
+
+
+def _is_own(home: Home, campaign: str, mark: str) -> bool:
+    kept = rental_file.read(home.campaign(campaign))
+    return kept is not None and kept.mark == mark
 
 
 @app.command()

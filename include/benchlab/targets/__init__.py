@@ -62,16 +62,17 @@ def give_back(
     target: str | None = None,
     ask_driver: bool = False,
     regions: Sequence[str] = (),
+    by_person: bool = False,
 ) -> str:
     """End a campaign wherever it runs and give its hosts back; repeatable, needs no store.
 
     Example:
-        ``give_back(home, "c1", Access())`` is `benchlab give-back c1`.
+        ``give_back(home, "c1", Access(), by_person=True)`` is `benchlab give-back c1`.
 
     Args:
         target: the name of its target; None: as its directory says, or what lies in it, else
             ``local``.
-        ask_driver, regions: see :class:`Taken`.
+        ask_driver, regions, by_person: see :class:`Taken`.
 
     Returns:
         What was given back, for people.
@@ -79,7 +80,7 @@ def give_back(
     Raises:
         TargetError: names what could not be given back.
     """
-    taken = Taken(home, campaign, access, ask_driver, regions)
+    taken = Taken(home, campaign, access, ask_driver, regions, by_person)
     return by_name()[target or _target_of(taken.state)].give_back(taken)
 
 

@@ -53,6 +53,14 @@ def rented_nothing(state: Path) -> bool:
     return (state / "target").exists() and not any((state / name).exists() for name in begun)
 
 
+def rents_nothing(state: Path) -> bool:
+    """Whether a campaign that was planned on this machine has certainly no host on EC2 now: it has
+    not begun to rent, or has given everything back.
+    """
+    has = (RENTAL_FILE, FLEET_FILE)
+    return (state / "target").exists() and not any((state / name).exists() for name in has)
+
+
 def read_fleet(state: Path) -> Fleet:
     """The fleet of a campaign, from its directory on this machine.
 

@@ -1,8 +1,8 @@
 """The target ``ec2``: a fleet rented for one campaign, in one zone, and given back in any case.
 
 Each of three safeguards alone keeps a host from being forgotten: :meth:`Target.give_back` finds
-everything by tag; the reaper ends what is past its expiry; and every host shuts itself down, which
-terminates it, when its lifetime is over.
+everything by the mark in its tags; the reaper ends what is past its expiry; and every host shuts
+itself down, which terminates it, when its lifetime is over.
 """
 
 from __future__ import annotations
@@ -38,9 +38,6 @@ from benchlab.targets.fleet import CLIENT_TOOLS, SERVER_TOOLS, STORAGE_TOOLS, Fl
 from benchlab.targets.target import Say, Taken
 from benchlab.workloads.sysbench_archive import TOOLS as BUILDS
 
-# The fleet's lifetime is twice the planned time, or the planned time with all repeats if that is
-# more, plus this; unless the budget ends it before.
-SPARE_MINUTES = 120.0
 PROBE_LIMIT_S = 20.0
 INSTALL_LIMIT_S = 600.0
 HAS_TIUP = "test -x ~/.tiup/bin/tiup"
@@ -85,7 +82,10 @@ class Target(FleetTarget):
             # Only to see that they can be read: which ones are used depends on the client.
             self.datasets.are_kept()
         self._refuse_edits()
-        preflight_module.check(self.access, self._topology, campaign=self.campaign)
+        kept = rental_file.read_to_rent(self.state)
+        preflight_module.check(
+            self.access, self._topology, campaign=self.campaign, mark=kept.mark if kept else None
+        )
         # What would fail when hosts are rented already.
         reach.decided(self.access, self._topology)
         installer.last_seen(self.home, self._topology.tiup)
@@ -181,16 +181,18 @@ class Target(FleetTarget):
 
     def environment(self) -> dict[str, str]:
         """See :class:`FleetTarget`; adds the fleet's availability zone and its spot hosts."""
-        rented = self._kept().rented or self._topology
+        kept = self._kept()
+        rented = kept.rented or self._topology
         client = self.access.aws("ec2", rented.region)
         zones = {subnet.id: subnet.zone for subnet in find_subnets(client, rented)}
-        living = [one for one in inventory.of_campaign(client, self.campaign) if one.living]
+        own = inventory.of_rental(client, self.campaign, kept.mark)
+        living = [one for one in own if one.living]
         found = sorted({zones.get(one.subnet, one.subnet) for one in living})
         spot = sorted(one.name for one in living if one.spot)
         return (
             super().environment()
             | {"zone": ", ".join(found)}
-            | self._kept().installer
+            | kept.installer
             | ({SPOT_HOSTS: ", ".join(spot)} if any(map(rented.is_spot, rented.roles)) else {})
         )
 
@@ -206,11 +208,12 @@ class Target(FleetTarget):
         if kept is None:
             # Without its file nobody knows in which of them the campaign looked for capacity.
             places = sorted({*places, *known_regions(taken.home).names})
-        said = ending.give_back(taken.access, taken.state, places)
+        said = ending.give_back(
+            taken.access, taken.home, taken.campaign, places, by_person=taken.by_person
+        )
         if kept is None or (spent := kept.spending(time_at(taken.access, kept.region))) is None:
             return said
-        # What a fleet has cost counts if the campaign rents another one.
-        fleet_files.write(taken.state / fleet_files.SPENT_FILE, f"{spent.dollars:.4f}")
+        rental_file.keep_spent(taken.state, spent)
         return f"{said}; it has spent about {spent} at list prices"
 
     def spending(self) -> Spending | None:
@@ -294,6 +297,7 @@ class Target(FleetTarget):
             vars(self).pop("_topology", None)  # now it is the one that was kept
         return Rental(
             campaign=self.campaign,
+            mark=kept.mark,
             topology=self._topology,
             directory=self.state,
             created_at=kept.created_at,
@@ -345,31 +349,15 @@ class Target(FleetTarget):
         return min(found, most)
 
     def _new_rental(self, caller: Caller) -> RentalFile:
-        rate, budget = self.plan.most_usd_per_minute, self.spec.budget
-        if rate is None or budget is None:
-            raise TargetError(f"campaign {self.campaign}: its plan has no price, or no budget")
-        earlier = rental_file.spent_before(self.state)
-        # A plan that keeps to the limit fits into it.
-        payable = (budget.limit - earlier) / rate
-        measuring = sum(step.minutes for step in self.plan.steps if step.stage == "measure")
-        if earlier and payable < self.plan.minutes - measuring:
-            raise TargetError(
-                f"budget.limit: campaign {self.campaign} has spent {earlier:.2f} of "
-                f"{budget.limit:.2f} dollars on fleets that were given back, and the rest does not "
-                "pay for another one. What it has measured is kept: `benchlab publish "
-                f"{self.campaign}`"
-            )
-        longest = self.plan.minutes + max(self.plan.minutes, self.plan.repeat_minutes)
-        return RentalFile(
-            region=self._topology.region,
-            created_at=caller.now,
-            lifetime_minutes=min(longest + SPARE_MINUTES, payable),
-            account=caller.account,
-            topology=reach.decided(self.access, self._topology),
-            usd_per_minute=self.plan.usd_per_minute,
-            limit=budget.limit,
-            earlier=earlier,
+        region = self._topology.region
+        new = rental_file.new(
+            self.home, self.campaign, self.plan, self.spec, region=region, now=caller.now
         )
+        return new.model_copy(update=self._in_account(caller))
+
+    def _in_account(self, caller: Caller) -> dict[str, Any]:
+        topology = reach.decided(self.access, self._topology)
+        return {"account": caller.account, "topology": topology}
 
     def _needs_imdsv1(self) -> bool:
         """Whether a side's TiKV, which reads and writes datasets, cannot ask by IMDSv2."""

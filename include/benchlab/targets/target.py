@@ -170,6 +170,7 @@ class Taken:
             restart what is ended here. Not to be used inside that process.
         regions: the AWS regions in which it may have rented hosts, for a campaign whose directory
             does not say it; empty: those of topologies and of other campaigns.
+        by_person: a person named it, whose word counts where nothing here says what its own is.
     """
 
     home: Home
@@ -177,6 +178,7 @@ class Taken:
     access: Access
     ask_driver: bool = False
     regions: Sequence[str] = ()
+    by_person: bool = False
 
     @property
     def state(self) -> Path:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
 from functools import cached_property
 from typing import Any, cast
 
@@ -34,13 +33,10 @@ from benchlab.targets.cloud import clusters, lease_file
 from benchlab.targets.cloud.api import Api
 from benchlab.targets.cloud.clusters import Cluster
 from benchlab.targets.cloud.lease_file import LeaseFile
-from benchlab.targets.ec2 import reach, rental_file
+from benchlab.targets.ec2 import rental_file
 from benchlab.targets.ec2.caller import Caller
 from benchlab.targets.ec2.rental_file import RentalFile
 from benchlab.targets.target import OnTopology, Say, Taken
-
-# Beside twice the planned time, after which anyone may delete the cluster.
-SPARE_MINUTES = 120.0
 
 
 class Target(OnTopology, existing.Target):
@@ -157,7 +153,7 @@ class Target(OnTopology, existing.Target):
                 clusters.delete(api, cluster)
                 deleted += 1
             if (spent := lease.rental.spending(api.now())) is not None:
-                fleet_files.write(state / fleet_files.SPENT_FILE, f"{spent.dollars:.4f}")
+                rental_file.keep_spent(state, spent)
             (state / lease_file.FILE).unlink()
         return f"{deleted} cluster{'s' * (deleted != 1)} deleted"
 
@@ -177,28 +173,11 @@ class Target(OnTopology, existing.Target):
         return lease
 
     def _new_lease(self) -> LeaseFile:
-        rate, budget = self.plan.usd_per_minute, self.spec.budget
-        if rate is None or budget is None:
-            raise TargetError(f"campaign {self.campaign}: its plan has no price, or no budget")
-        earlier = rental_file.spent_before(self.state)
-        longest = self.plan.minutes + max(self.plan.minutes, self.plan.repeat_minutes)
-        minutes = min(longest + SPARE_MINUTES, (budget.limit - earlier) / rate)
-        if minutes < self.plan.minutes:
-            raise TargetError(
-                f"budget.limit: campaign {self.campaign} has spent {earlier:.2f} of "
-                f"{budget.limit:.2f} dollars on clusters that were given back, and the rest does "
-                "not pay for another one"
-            )
-        now = self._api.now()
-        rental = RentalFile(
-            region=self._topology.region,
-            created_at=now,
-            lifetime_minutes=minutes,
-            usd_per_minute=rate,
-            limit=budget.limit,
-            earlier=earlier,
+        region, now = self._topology.region, self._api.now()
+        rental = rental_file.new(
+            self.home, self.campaign, self.plan, self.spec, region=region, now=now
         )
-        name = clusters.new_name(now + timedelta(minutes=minutes))
+        name = clusters.new_name(now + rental.lifetime)
         return LeaseFile(name=name, project=self._topology.project, rental=rental)
 
     def _request(self, name: str) -> dict[str, Any]:
@@ -317,11 +296,11 @@ class RentedClient(rented.Target):
         if (lease := lease_file.read(self.state)) is None:
             raise TargetError(f"campaign {self.campaign} has no cluster: it was given back")
         return RentalFile(
+            mark=rental_file.new_mark(self.home),
             region=self._topology.region,
             created_at=caller.now,
             lifetime_minutes=lease.rental.lifetime_minutes,
-            account=caller.account,
-            topology=reach.decided(self.access, self._topology),
+            **self._in_account(caller),
         )
 
     def _usd_per_minute(self, choice: Any) -> float:

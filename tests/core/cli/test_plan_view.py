@@ -29,7 +29,7 @@ from benchlab.plan.topology import load as load_topology
 from benchlab.report.formats import plan_text
 from benchlab.report.formats.plan_text import duration
 from benchlab.targets.dataset_snapshots import KeptDatasets
-from benchlab.targets.rented import SPARE_MINUTES
+from benchlab.targets.ec2.rental_file import SPARE_MINUTES
 from tests.builders import plans
 from tests.builders.installation import Here
 

@@ -123,7 +123,11 @@ def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Client:
     found = Client(home, "c1", made.plan, made.report_type, Access())
     wanted = topology(tiup="https://mirrors.example.org/install.sh")
     rental = RentalFile(
-        region="us-west-2", created_at=datetime.now(UTC), lifetime_minutes=60, topology=wanted
+        mark="m",
+        region="us-west-2",
+        created_at=datetime.now(UTC),
+        lifetime_minutes=60,
+        topology=wanted,
     )
     rental_file.write(found.state, rental)
     return found

@@ -51,6 +51,7 @@ def rented(home: Home, campaign: str, region: str) -> None:
     state.mkdir(parents=True)
     (state / "target").write_text("ec2")
     kept = {
+        "mark": "0123abcd-4567cdef",
         "region": region,
         "created_at": datetime.now(UTC).isoformat(),
         "lifetime_minutes": 60,

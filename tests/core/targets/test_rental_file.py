@@ -18,6 +18,7 @@ BEGAN = datetime(2026, 1, 31, 12, 0, tzinfo=UTC)
 def kept(**fields: object) -> RentalFile:
     """A fleet of 6 dollars an hour, for at most four hours."""
     made = {
+        "mark": "0123abcd-4567cdef",
         "region": "us-west-2",
         "created_at": BEGAN,
         "lifetime_minutes": 240.0,

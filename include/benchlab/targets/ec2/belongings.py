@@ -45,15 +45,17 @@ class Belonging:
 
     Attributes:
         id: its id, or the name of a key pair.
-        campaign: from its tags; empty if it has no such tag.
-        created_at: from its tags, since EC2 keeps no creation date for groups; None if the tag is
-            missing or unreadable.
+        campaign, mark: from its tags; empty if it has no such tag.
+        created_at, expires_at: from its tags, since EC2 keeps no creation date for groups; None if
+            the tag is missing or unreadable.
     """
 
     kind: Kind
     id: str
     campaign: str
+    mark: str
     created_at: datetime | None
+    expires_at: datetime | None
 
     def delete(self, client: Any, limits: Limits, meanwhile: Callable[[], None] = _nothing) -> None:
         """Delete it; if it does not exist, that counts as deleted.
@@ -102,7 +104,7 @@ def ensure_key_pair(client: Any, rental: Rental, limits: Limits = PATIENT) -> st
         TargetError: EC2 knows another key under this name.
         AwsError: EC2 refuses.
     """
-    name = f"benchlab-{rental.campaign}"
+    name = rental.name
     public = fleet_files.public_key(rental.directory)
     try:
         call(
@@ -134,7 +136,7 @@ def ensure_group(client: Any, rental: Rental, vpc: str, limits: Limits = PATIENT
         TargetError: a group of this name is there that is not the campaign's.
         AwsError: EC2 refuses.
     """
-    group = _find_group(client, rental.campaign, vpc) or _create_group(client, rental, vpc, limits)
+    group = _find_group(client, rental, vpc) or _create_group(client, rental, vpc, limits)
     within = {"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": group}]}
     for rule in (_ssh_rule(rental.topology.ssh_from), within):
         until_known(limits, partial(_allow, client, group, rule))
@@ -143,8 +145,9 @@ def ensure_group(client: Any, rental: Rental, vpc: str, limits: Limits = PATIENT
 
 def _belonging(kind: Kind, name: str, described: Mapping[str, Any]) -> Belonging:
     labels = tags.read(described)
-    created = tags.moment(labels.get(tags.CREATED_AT))
-    return Belonging(kind, str(name), labels.get(tags.CAMPAIGN, ""), created)
+    whose = (labels.get(tags.CAMPAIGN, ""), labels.get(tags.MARK, ""))
+    moments = (tags.moment(labels.get(one)) for one in (tags.CREATED_AT, tags.EXPIRES_AT))
+    return Belonging(kind, str(name), *whose, *moments)
 
 
 def _delete_key_pair(client: Any, name: str) -> None:
@@ -187,14 +190,14 @@ def _delete_group(client: Any, group: str) -> None:
     call(client, "delete_security_group", GroupId=group)
 
 
-def _find_group(client: Any, campaign: str, vpc: str) -> str | None:
-    chosen = [*tag_filters(tags.of_campaign(campaign)), *filters(vpc_id=vpc)]
+def _find_group(client: Any, rental: Rental, vpc: str) -> str | None:
+    chosen = [*tag_filters(rental.own), *filters(vpc_id=vpc)]
     listed = pages(client, "describe_security_groups", "SecurityGroups", Filters=chosen)
     return next((str(group["GroupId"]) for group in listed), None)
 
 
 def _create_group(client: Any, rental: Rental, vpc: str, limits: Limits) -> str:
-    name = f"benchlab-{rental.campaign}"
+    name = rental.name
     try:
         made = call(
             client,
@@ -208,7 +211,7 @@ def _create_group(client: Any, rental: Rental, vpc: str, limits: Limits) -> str:
         if error.code != "InvalidGroup.Duplicate":
             raise
         made = _group_named(client, name, vpc, limits)
-        if not tags.of_campaign(rental.campaign).items() <= tags.read(made).items():
+        if not rental.own.items() <= tags.read(made).items():
             raise TargetError(
                 f"security group {name} ({made['GroupId']}) is in {vpc} without the tags of "
                 f"campaign {rental.campaign}, so it is not Benchlab's: it is neither used nor "

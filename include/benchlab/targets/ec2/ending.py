@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 
 from benchlab.errors import TargetError
+from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.targets import fleet_files
-from benchlab.targets.ec2 import inventory, rental_file
+from benchlab.targets.ec2 import inventory, rental_file, tags
 from benchlab.targets.ec2.caller import Caller, identify
 from benchlab.targets.ec2.calls import PATIENT, AwsError, Limits
+from benchlab.targets.ec2.inventory import Instance
 from benchlab.targets.ec2.rental_file import RentalFile
+
+_NOTHING = "nothing of it is rented"
+_Rentals = dict[str, list[Instance]]
 
 # Below this age of a rental EC2 still knows all of its instances, ended ones too ("Terminate Amazon
 # EC2 instances", EC2 User Guide: visible for about an hour).
@@ -25,13 +30,24 @@ class NothingFoundError(TargetError):
 
 
 def give_back(
-    access: Access, state: Path, regions: Sequence[str], *, limits: Limits = PATIENT
+    access: Access,
+    home: Home,
+    campaign: str,
+    regions: Sequence[str],
+    *,
+    by_person: bool = False,
+    limits: Limits = PATIENT,
 ) -> str:
-    """End everything of a campaign, by its rental file, and by tag where that is lost.
+    """End everything that a campaign of this home rents, and nothing of other homes.
+
+    What carries the mark of its rental file is its own. Where that file is lost, this home's mark
+    and the instances that the fleet's file names decide.
 
     Args:
-        state: the campaign's directory on this machine.
         regions: where to look if no rental file says it.
+        by_person: a person named the campaign: EC2 is asked though nothing is rented as far as this
+            machine knows; and where nothing here says what its own is, all that one rental has
+            under its id is taken for it.
 
     Returns:
         What was ended in which region, for people.
@@ -39,47 +55,156 @@ def give_back(
     Raises:
         NothingFoundError: nothing is in these regions, and the directory or its file is lost.
         TargetError: the credentials are of another account than the one that rented, EC2 does not
-            know instances that it should, or something could not be ended; each is named.
+            know instances that it should, several homes rent under the id of a campaign of which
+            this machine knows nothing, or something could not be ended; each is named.
     """
+    state = home.campaign(campaign)
     kept = rental_file.read(state)
+    known = _known(state, kept)
     if kept is not None:
         regions = [kept.region, *kept.regions]
-    # With neither a fleet nor what would say where it is, nothing found is no success.
-    doubtful = not state.is_dir() or (kept is None and rental_file.path(state).exists())
-    known = _known(state, kept)
-    unknown = set(known)
-    said: list[str] = []
-    looked: list[Caller] = []
-    faults: list[TargetError] = []
-    for region in dict.fromkeys(regions):
-        try:
-            caller = identify(access, region)
-            check_account(state.name, kept, caller)
-            looked.append(caller)
-            client = access.aws("ec2", region)
-            if doubtful and not known and not inventory.has_any(client, state.name):
-                continue
-            try:
-                # Tags may be lost, and a listing may be behind: what is known is ended by its id.
-                unknown &= set(inventory.end_untagged(client, state.name, known, limits))
-            except TargetError as error:  # all else is given back nevertheless
-                faults.append(error)
-            said.append(f"{region}: {inventory.give_back(client, state.name, limits=limits)}")
-        except TargetError as error:
-            faults.append(error)
+    # It was refused before it rented, or has given everything back.
+    nothing = kept is None and not known and fleet_files.rents_nothing(state)
+    if nothing and not by_person:
+        return _NOTHING
+    faults = list[TargetError]()
+    looked, found = _look(access, campaign, kept, regions, faults)
+    take_one = by_person and not nothing
+    marks = {kept.mark} if kept else _own_marks(home, campaign, found, known, take_one=take_one)
+    said, unknown = list[str](), set(known)
+    for region, rentals in found.items():
+        client = access.aws("ec2", region)
+        # Tags may be lost, and a listing may be behind: what is known is ended by its id.
+        untagged = known - {one.id for mark in marks for one in rentals.get(mark, ())}
+        with _noting(faults):
+            unknown &= {*inventory.end_by_id(client, untagged, limits)}
+        for mark in sorted(marks if kept else marks & rentals.keys()):
+            with _noting(faults):
+                done = inventory.give_back(client, campaign, mark, limits=limits)
+                said.append(f"{region}: {done}")
     if faults:
         raise _as_one(faults)
-    if looked and not said:
-        file = rental_file.path(state)
-        raise NothingFoundError(
-            f"campaign {state.name}: {', '.join(regions)}: no instance, key pair or security group "
-            f"of it for the credentials of account {looked[0].account}, and {file}, which would "
-            f"say where it rented, is {'damaged' if file.exists() else 'not here'}. If it rented "
-            "with credentials of another account, give it back with those"
-        )
+    if looked and not said and unknown == known:
+        others = _others(campaign, found)
+        if nothing:
+            return "; ".join(filter(None, (_NOTHING, others)))
+        raise NothingFoundError(others or _nothing_found(state, regions, looked[0]))
     if unknown:
         said.append(_forgotten(state, kept, looked[0], unknown, len(known)))
     return "; ".join(said) or "no region is known in which it could have rented"
+
+
+def _look(
+    access: Access,
+    campaign: str,
+    kept: RentalFile | None,
+    regions: Sequence[str],
+    faults: list[TargetError],
+) -> tuple[list[Caller], dict[str, _Rentals]]:
+    """Who asks, and all that there is under a campaign's id, by region."""
+    looked, found = list[Caller](), dict[str, _Rentals]()
+    for region in dict.fromkeys(regions):
+        with _noting(faults):
+            caller = identify(access, region)
+            check_account(campaign, kept, caller)
+            looked.append(caller)
+            found[region] = inventory.rentals(access.aws("ec2", region), campaign)
+    return looked, found
+
+
+@contextlib.contextmanager
+def _noting(faults: list[TargetError]) -> Iterator[None]:
+    """A failure is noted, and keeps nothing else from being given back."""
+    try:
+        yield
+    except TargetError as error:
+        faults.append(error)
+
+
+def end_rental(
+    access: Access,
+    campaign: str,
+    mark: str,
+    regions: Sequence[str],
+    *,
+    limits: Limits = PATIENT,
+) -> str:
+    """End a rental of whatever home, which a person has named by its mark; see :func:`give_back`.
+
+    Raises:
+        NothingFoundError: there is nothing with that mark in these regions.
+        TargetError: something could not be ended; each is named.
+    """
+    said = [
+        f"{region}: {inventory.give_back(client, campaign, mark, limits=limits)}"
+        for region in regions
+        if mark in inventory.rentals(client := access.aws("ec2", region), campaign)
+    ]
+    if not said:
+        raise NothingFoundError(
+            f"campaign {campaign}: {', '.join(regions)}: nothing there has the tags "
+            f"{tags.CAMPAIGN}={campaign} and {tags.MARK}={mark}; nothing was ended"
+        )
+    return "; ".join(said)
+
+
+def _own_marks(
+    home: Home,
+    campaign: str,
+    found: Mapping[str, _Rentals],
+    known: Collection[str],
+    *,
+    take_one: bool,
+) -> set[str]:
+    """The marks of what is the campaign's own, or is taken for it if there is one rental only."""
+    every: dict[str, list[Instance]] = {}
+    for rentals in found.values():
+        for mark, instances in rentals.items():
+            every.setdefault(mark, []).extend(instances)
+    own = {
+        mark
+        for mark, instances in every.items()
+        if mark.startswith(f"{home.mark}-") or any(one.id in known for one in instances)
+    }
+    if own or not take_one:
+        return own
+    alive = {mark: [one for one in each if one.living] for mark, each in every.items()}
+    several = [mark for mark in sorted(every) if alive[mark] or not every[mark]]
+    if len(several) > 1:
+        each = "; ".join(
+            f"`{inventory.how_to_end(campaign, mark)}` ends {len(alive[mark])} instances"
+            + "".join(f" that expire at {end}" for end in _expiries(alive[mark]))
+            for mark in several
+        )
+        raise TargetError(
+            f"campaign {campaign}: more than one home rents under this id, and nothing here says "
+            f"which rental is its own; nothing was ended: {each}"
+        )
+    return {*every}
+
+
+def _expiries(instances: Collection[Instance]) -> list[str]:
+    return sorted({tags.written(one.expires_at) for one in instances if one.expires_at})[-1:]
+
+
+def _others(campaign: str, found: Mapping[str, _Rentals]) -> str:
+    """The sentence on what other homes rent under a campaign's id; empty if there is none."""
+    marks = sorted({mark for rentals in found.values() for mark in rentals})
+    ends = ", ".join(f"`{inventory.how_to_end(campaign, mark)}`" for mark in marks)
+    return ends and (
+        f"campaign {campaign}: what is rented under this id has the mark of another home, and was "
+        f"not ended; only if nobody uses it: {ends}"
+    )
+
+
+def _nothing_found(state: Path, regions: Sequence[str], caller: Caller) -> str:
+    file = rental_file.path(state)
+    return (
+        f"campaign {state.name}: {', '.join(regions)}: no instance, key pair or security group "
+        f"of it for the credentials of account {caller.account}, and {file}, which would "
+        f"say where it rented, is {'damaged' if file.exists() else 'not here'}. If it rented "
+        "with credentials of another account, give it back with those"
+    )
 
 
 def _as_one(faults: list[TargetError]) -> TargetError:
@@ -107,14 +232,14 @@ def check_account(campaign: str, kept: RentalFile | None, caller: Caller) -> Non
     )
 
 
-def _known(state: Path, kept: RentalFile | None) -> list[str]:
+def _known(state: Path, kept: RentalFile | None) -> set[str]:
     """The instances of which this machine knows."""
     known = set(kept.instances) if kept is not None else set()
     # It may be missing or damaged as well; then the tags have to do.
     with contextlib.suppress(TargetError, ValueError, LookupError, TypeError):
         hosts = fleet_files.read_fleet(state).hosts
         known |= {host.instance for host in hosts if host.instance is not None}
-    return sorted(known)
+    return known
 
 
 def _forgotten(

@@ -4,11 +4,13 @@ A topology may allow several instance types for a role, and several regions. The
 order of :meth:`Ec2Topology.choices`, each in every zone; a type that a zone refused is not asked
 for there again. A spot host that EC2 does not have is asked for on demand, in the same place.
 
-Two things keep a repeated call from launching a host twice. Instances with the campaign's tags
-count as there. A ClientToken made of campaign, time of renting, host, generation and subnet lets
-EC2 recognise a call whose instance is not listed yet. The generation counts the instances of that
-name that have died in the subnet: for their tokens EC2 returns the dead ones while they shut down,
-and refuses them afterwards. (Amazon EC2 API, "Ensuring idempotency", and its error codes.)
+Two things keep a repeated call from launching a host twice. Instances with the campaign's tags and
+the rental's mark count as there. A ClientToken made of mark, host, generation and subnet lets EC2
+recognise a call whose instance is not listed yet. Instances under the campaign's id with another
+mark are another home's: with them nothing is rented, and they are neither used nor ended. The
+generation counts the instances of that name that have died in the subnet: for their tokens EC2
+returns the dead ones while they shut down, and refuses them afterwards. (Amazon EC2 API, "Ensuring
+idempotency", and its error codes.)
 """
 
 from __future__ import annotations
@@ -17,7 +19,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -144,7 +145,7 @@ def launch(
     for number, choice in enumerate(choices):
         if order is None or choice.region != order.rental.topology.region:
             if order is not None:
-                inventory.give_back(order.client, rental.campaign, limits=limits)
+                inventory.give_back(order.client, rental.campaign, rental.mark, limits=limits)
             over_quota = None
             course.choice = choice
             course.keep(course)
@@ -180,6 +181,8 @@ def _enter(
     """What is needed to launch in a region."""
     client = access.aws("ec2", rental.topology.region)
     listed = inventory.of_campaign(client, rental.campaign)
+    inventory.refuse_others(rental.topology.region, listed, rental.mark)
+    listed = [one for one in listed if one.mark == rental.mark]
     living = _living(rental, listed)
     # All hosts of a fleet have the same image, even if the topology's parameter has moved on.
     image = Image(id=next(iter(living.values())).image) if living else rental.topology.image
@@ -219,24 +222,16 @@ def _launch_somewhere(
 
 
 def client_token(
-    campaign: str,
-    created_at: datetime,
-    name: str,
-    generation: int,
-    subnet: str,
-    kind: str,
-    market: Capacity,
+    mark: str, name: str, generation: int, subnet: str, kind: str, market: Capacity
 ) -> str:
     """What EC2 recognises one launch by; at most 64 ASCII characters.
 
-    ``created_at`` is part of it because a campaign that rents again after it was given back has a
-    later expiry, and EC2 refuses another request under the same token. So are instance type and
-    market, because another one may have been asked for in the same place.
+    The mark is another one in another home, and when a campaign rents again after it was given
+    back, with a later expiry: EC2 refuses another request under the same token. Instance type and
+    market are part of it because another one may have been asked for in the same place.
     """
-    asked = "\0".join(
-        (campaign, created_at.isoformat(), name, str(generation), subnet, kind, market)
-    )
-    return "benchlab-" + hashlib.sha256(asked.encode()).hexdigest()[:40]
+    asked = "\0".join((name, str(generation), subnet, kind, market))
+    return f"benchlab-{mark}-{hashlib.sha256(asked.encode()).hexdigest()[:32]}"
 
 
 def _living(rental: Rental, listed: list[Instance]) -> dict[str, Instance]:
@@ -376,8 +371,7 @@ def _request(
         "KeyName": order.key,
         "UserData": script,
         "ClientToken": client_token(
-            *(rental.campaign, rental.created_at, name, generation, subnet.id),
-            *(machines.instance_type, market),
+            rental.mark, name, generation, subnet.id, machines.instance_type, market
         ),
         "BlockDeviceMappings": [root, *order.image.volumes],
         "InstanceInitiatedShutdownBehavior": "terminate",
@@ -412,7 +406,8 @@ def _give_back(order: _Order, launched: list[Launched]) -> None:
 
     def left() -> list[Instance]:
         # By id as well: an instance launched a moment ago may not be listed by its tags yet.
-        listed = {one.id: one for one in inventory.of_campaign(client, order.rental.campaign)}
+        rental = order.rental
+        listed = {one.id: one for one in inventory.of_rental(client, rental.campaign, rental.mark)}
         return list((listed | inventory.by_id(client, ids)).values())
 
     # What EC2 does not know yet is not gone: it would go on beside the fleet of the next zone.

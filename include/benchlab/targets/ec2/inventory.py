@@ -33,7 +33,7 @@ class Instance:
     Attributes:
         state: EC2's word, as ``running``.
         private, public: its addresses; None if it has none.
-        campaign, name: from its tags; empty if it has no such tag.
+        campaign, mark, name: from its tags; empty if it has no such tag.
         expires_at: from its tag; None if that is missing or unreadable.
         reason: why it is in its state; empty if EC2 does not say.
         spot: whether it is a spot instance, which EC2 may take away at any time.
@@ -48,6 +48,7 @@ class Instance:
     private: str | None
     public: str | None
     campaign: str
+    mark: str
     name: str
     expires_at: datetime | None
     reason: str
@@ -60,8 +61,15 @@ class Instance:
 
 
 def of_campaign(client: Any, campaign: str) -> list[Instance]:
-    """A campaign's instances, including ended ones, which EC2 lists for about an hour."""
+    """The instances under a campaign's id, of whatever home; also ended ones, which EC2 lists for
+    about an hour.
+    """
     return _listed(client, tag_filters(tags.of_campaign(campaign)))
+
+
+def of_rental(client: Any, campaign: str, mark: str) -> list[Instance]:
+    """Those of one rental; ``mark`` may be empty, for what has none."""
+    return [instance for instance in of_campaign(client, campaign) if instance.mark == mark]
 
 
 def of_project(client: Any) -> list[Instance]:
@@ -78,16 +86,44 @@ def by_id(client: Any, instances: Iterable[str]) -> dict[str, Instance]:
     return {instance.id: instance for instance in found}
 
 
-def has_any(client: Any, campaign: str) -> bool:
-    """Whether there is anything of a campaign, even an instance that has ended."""
-    labels = tags.of_campaign(campaign)
-    return any(
-        (
-            of_campaign(client, campaign),
-            belongings.key_pairs(client, labels),
-            belongings.groups(client, labels),
-        )
+def rentals(client: Any, campaign: str) -> dict[str, list[Instance]]:
+    """All that there is under a campaign's id: instances, ended ones too, by the rental's mark.
+
+    A rental that has only a key pair or a security group left has no instance.
+    """
+    labels, found = tags.of_campaign(campaign), dict[str, list[Instance]]()
+    for instance in of_campaign(client, campaign):
+        found.setdefault(instance.mark, []).append(instance)
+    for one in (*belongings.key_pairs(client, labels), *belongings.groups(client, labels)):
+        found.setdefault(one.mark, [])
+    return found
+
+
+def refuse_others(region: str, listed: Iterable[Instance], mark: str | None) -> None:
+    """Refuse to rent under a campaign's id where another home does.
+
+    Args:
+        listed: what there is under the id; see :func:`of_campaign`.
+        mark: of the campaign's own rental; None: it has not begun to rent.
+
+    Raises:
+        TargetError: names the instances, their marks, and the command that ends them.
+    """
+    if not (others := [one for one in listed if one.living and one.mark != mark]):
+        return
+    marks, campaign = sorted({one.mark for one in others}), others[0].campaign
+    raise TargetError(
+        f"campaign {campaign}: {region}: there are {len(others)} instances under "
+        f"this id ({', '.join(one.id for one in others)}) with another mark ({', '.join(marks)}): "
+        "another home rents them, or this one did before its rental.json was lost. They are "
+        "neither used nor ended. Start a campaign with another id; only if nobody uses them, "
+        + " or ".join(f"`{how_to_end(campaign, one)}`" for one in marks)
     )
+
+
+def how_to_end(campaign: str, mark: str) -> str:
+    """The command with which a person ends a rental that is not for certain this home's."""
+    return f"benchlab give-back {campaign} --rental '{mark}'"
 
 
 def terminate(client: Any, instances: Iterable[str]) -> None:
@@ -126,10 +162,8 @@ def wait_until_gone(client: Any, look: Callable[[], Iterable[Instance]], limits:
         time.sleep(next(polls))
 
 
-def end_untagged(
-    client: Any, campaign: str, instances: Iterable[str], limits: Limits = PATIENT
-) -> list[str]:
-    """End the instances that are not listed by a campaign's tags, and wait until they are gone.
+def end_by_id(client: Any, instances: Iterable[str], limits: Limits = PATIENT) -> list[str]:
+    """End instances, whatever their tags are, and wait until they are gone.
 
     Returns:
         Those that EC2 does not know.
@@ -137,10 +171,9 @@ def end_untagged(
     Raises:
         TargetError: one could not be ended.
     """
-    untagged = set(instances) - {one.id for one in of_campaign(client, campaign)}
-    listed = by_id(client, untagged)
+    listed = by_id(client, instances := sorted(set(instances)))
     ended, unknown, faults = list[str](), list[str](), list[AwsError]()
-    for instance in sorted(untagged):
+    for instance in instances:
         # An ended one loses its tags, without which our permissions do not hold for it.
         if instance in listed and not listed[instance].living:
             ended.append(instance)
@@ -160,14 +193,14 @@ def end_untagged(
     return unknown
 
 
-def give_back(client: Any, campaign: str, *, limits: Limits = PATIENT) -> str:
-    """Terminate a campaign's instances, wait until they are gone, delete its key and group.
+def give_back(client: Any, campaign: str, mark: str, *, limits: Limits = PATIENT) -> str:
+    """Terminate a rental's instances, wait until they are gone, delete its key and group.
 
     May be called at any moment and repeatedly, even if only part of it exists. If one part cannot
     be given back, the others are nevertheless.
 
     Example:
-        ``give_back(Access().aws("ec2", "us-west-2"), "c1")``
+        ``give_back(Access().aws("ec2", "us-west-2"), "c1", rental_file.read(state).mark)``
 
     Returns:
         How much was ended and deleted, for people.
@@ -176,12 +209,13 @@ def give_back(client: Any, campaign: str, *, limits: Limits = PATIENT) -> str:
         TargetError: names everything that could not be given back; a repeated call resumes.
     """
     faults: list[str] = []
-    ended = _end_instances(client, campaign, limits, faults)
-    pairs = _delete_each(client, belongings.key_pairs, campaign, limits, faults)
+    whose = (campaign, mark)
+    ended = _end_instances(client, whose, limits, faults)
+    pairs = _delete_each(client, belongings.key_pairs, whose, limits, faults)
     # Instances that could not be ended hold the group: waiting for it is no use.
     patience = replace(limits, gone_s=0.0) if faults else limits
-    volumes = _delete_each(client, belongings.volumes, campaign, patience, faults)
-    groups = _delete_each(client, belongings.groups, campaign, patience, faults)
+    volumes = _delete_each(client, belongings.volumes, whose, patience, faults)
+    groups = _delete_each(client, belongings.groups, whose, patience, faults)
     if faults:
         named = "\n".join(faults)
         raise TargetError(f"campaign {campaign}: not everything was given back:\n{named}")
@@ -196,34 +230,33 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {what}{'s' * (number != 1)}"
 
 
-def _end_instances(client: Any, campaign: str, limits: Limits, faults: list[str]) -> int:
+def _end_instances(client: Any, whose: tuple[str, str], limits: Limits, faults: list[str]) -> int:
     living: list[str] = []
     with noting(faults):
-        listed = of_campaign(client, campaign)
-        living = [instance.id for instance in listed if instance.living]
+        living = [instance.id for instance in of_rental(client, *whose) if instance.living]
         terminate(client, living)
-        wait_until_gone(client, lambda: of_campaign(client, campaign), limits)
+        wait_until_gone(client, lambda: of_rental(client, *whose), limits)
     return len(living)
 
 
-def _end_late(client: Any, campaign: str) -> None:
+def _end_late(client: Any, whose: tuple[str, str]) -> None:
     """End instances that were listed only after the others had been waited for."""
-    terminate(client, [one.id for one in of_campaign(client, campaign) if one.living])
+    terminate(client, [one.id for one in of_rental(client, *whose) if one.living])
 
 
 def _delete_each(
     client: Any,
     find: Callable[[Any, Mapping[str, str]], list[Belonging]],
-    campaign: str,
+    whose: tuple[str, str],
     limits: Limits,
     faults: list[str],
 ) -> int:
-    deleted, found = 0, list[Belonging]()
+    (campaign, mark), deleted, found = whose, 0, list[Belonging]()
     with noting(faults):
-        found = find(client, tags.of_campaign(campaign))
+        found = [one for one in find(client, tags.of_campaign(campaign)) if one.mark == mark]
     for belonging in found:
         with noting(faults):
-            belonging.delete(client, limits, lambda: _end_late(client, campaign))
+            belonging.delete(client, limits, lambda: _end_late(client, whose))
             deleted += 1
     return deleted
 
@@ -249,6 +282,7 @@ def described(raw: Mapping[str, Any]) -> Instance:
         private=raw.get("PrivateIpAddress"),
         public=raw.get("PublicIpAddress"),
         campaign=labels.get(tags.CAMPAIGN, ""),
+        mark=labels.get(tags.MARK, ""),
         name=labels.get(tags.NAME, ""),
         expires_at=tags.moment(labels.get(tags.EXPIRES_AT)),
         reason=reason,

@@ -69,11 +69,14 @@ class _Kind:
     architectures: tuple[str, ...]
 
 
-def check(access: Access, topology: Ec2Topology, *, campaign: str = "") -> list[str]:
+def check(
+    access: Access, topology: Ec2Topology, *, campaign: str = "", mark: str | None = None
+) -> list[str]:
     """Check credentials, image, subnets, instance types and quotas; nothing is rented.
 
     Args:
-        campaign: its own instances do not count as used: they are part of the fleet.
+        campaign: the id under which no other home may rent.
+        mark: of its own rental, whose instances do not count as used; None: it has none yet.
 
     Returns:
         Notes: what could not be checked, and zones that lack an instance type.
@@ -82,7 +85,7 @@ def check(access: Access, topology: Ec2Topology, *, campaign: str = "") -> list[
         TargetError: names every fault, not only the first.
     """
     accepted(access, topology.region)  # without credentials every other check would say the same
-    found = look_everywhere(access, topology, campaign=campaign)
+    found = look_everywhere(access, topology, campaign, mark)
     if faults := [finding.detail for finding in _faults(found)]:
         named = "\n".join(f"- {fault}" for fault in faults)
         where = " or ".join(topology.regions)
@@ -102,11 +105,13 @@ def accepted(access: Access, region: str) -> Caller:
         raise TargetError(f"AWS credentials are not accepted: {error}") from error
 
 
-def look_everywhere(access: Access, topology: Ec2Topology, *, campaign: str = "") -> list[Finding]:
+def look_everywhere(
+    access: Access, topology: Ec2Topology, campaign: str = "", mark: str | None = None
+) -> list[Finding]:
     """As :func:`look`, in each of the topology's regions; in further ones quotas are notes."""
     found: list[Finding] = []
     for place in topology.places():
-        found += in_region(place, topology, look(access, place, campaign=campaign))
+        found += in_region(place, topology, look(access, place, campaign, mark))
     return found
 
 
@@ -127,9 +132,13 @@ def in_region(
     ]
 
 
-def look(access: Access, topology: Ec2Topology, *, campaign: str = "") -> list[Finding]:
+def look(
+    access: Access, topology: Ec2Topology, campaign: str = "", mark: str | None = None
+) -> list[Finding]:
     """What :func:`check` asks after the credentials in one region, whatever the answers are."""
     client, found = access.aws("ec2", topology.region), list[Finding]()
+    if campaign:
+        found += findings_or_fault("id", lambda: _others(client, campaign, mark))
     image = _ask(
         found, "image", lambda: find_image(access, client, topology.image), _described_image
     )
@@ -141,10 +150,14 @@ def look(access: Access, topology: Ec2Topology, *, campaign: str = "") -> list[F
     if kinds is not None and subnets is not None:
         found += findings_or_fault("zones", lambda: _offers(client, subnets, topology))
     if kinds is not None:
-        found += findings_or_fault(
-            "quota", lambda: _quotas(access, client, topology, kinds, campaign)
-        )
+        found += findings_or_fault("quota", lambda: _quotas(access, client, topology, kinds, mark))
     return found
+
+
+def _others(client: Any, campaign: str, mark: str | None) -> list[Finding]:
+    listed = inventory.of_campaign(client, campaign)
+    inventory.refuse_others(client.meta.region_name, listed, mark)
+    return []
 
 
 def findings_or_fault(what: str, look: Callable[[], list[Finding]]) -> list[Finding]:
@@ -259,13 +272,13 @@ def _quotas(
     client: Any,
     topology: Ec2Topology,
     kinds: dict[str, _Kind],
-    campaign: str,
+    mark: str | None,
 ) -> list[Finding]:
     """Whether the preferred types may run; other quotas that are too small are notes.
 
     A spot host that cannot be had is rented on demand, and a type that cannot be had is another.
     """
-    used = _used(client, campaign)
+    used = _used(client, mark)
     quotas = access.aws("service-quotas", topology.region)
 
     def ask(fleet: Ec2Topology, *, spot: bool) -> list[Finding]:
@@ -313,8 +326,8 @@ def _quota(quotas: Any, code: str | None, needed: int, used: int) -> Finding:
     return Finding("quota", needed + used <= limit, told)
 
 
-def _used(client: Any, campaign: str) -> Counter[str | None]:
-    """vCPUs that run now, by quota, without the campaign's own."""
+def _used(client: Any, mark: str | None) -> Counter[str | None]:
+    """vCPUs that run now, by quota, without those of the rental with that mark."""
     reservations = pages(
         client,
         "describe_instances",
@@ -325,7 +338,7 @@ def _used(client: Any, campaign: str) -> Counter[str | None]:
         (str(raw["InstanceType"]), raw.get("InstanceLifecycle"))
         for reservation in reservations
         for raw in reservation["Instances"]
-        if not (campaign and inventory.described(raw).campaign == campaign)
+        if not (mark and inventory.described(raw).mark == mark)
     )
     kinds = _described(client, {kind for kind, _ in running}) if running else {}
     used = Counter[str | None]()

@@ -1,6 +1,7 @@
 """The reaper: ends what is past its expiry, and what has no readable expiry.
 
-It reads only tags and knows nothing of campaigns; AWS's clock decides what has expired.
+It reads only tags and knows nothing of campaigns: what has expired is ended whatever home rented
+it, and nothing else is. AWS's clock decides what has expired.
 If it does not run, one safeguard remains: each host shuts itself down at the end of its lifetime.
 """
 
@@ -15,12 +16,12 @@ from typing import Any
 from benchlab.errors import TargetError, noting
 from benchlab.hosts.access import Access
 from benchlab.targets.ec2 import belongings, inventory, tags
+from benchlab.targets.ec2.belongings import Belonging
 from benchlab.targets.ec2.caller import identify
 from benchlab.targets.ec2.calls import PATIENT, AwsError, Limits
 from benchlab.targets.ec2.inventory import Instance
 
-# A campaign has its key pair for a while before its first instance, and an instance may lack tags
-# for a while; younger things are left alone.
+# What has no valid expiry, perhaps because it lacks its tags yet, is left alone for so long.
 GRACE = timedelta(hours=1)
 
 
@@ -104,10 +105,11 @@ def reap(
     """End what is past its expiry, in every region.
 
     First it ends instances of the project whose expiry is past, or is missing or unreadable an
-    hour after their launch. Then it deletes key pairs, volumes and security groups of campaigns
-    that have no instance left, if they are more than an hour old or their age is unknown (tag
-    ``benchlab:created_at``; EC2 keeps no creation date for groups). Whatever lacks the project's
-    tag, or belongs to a campaign with living instances, stays.
+    hour after their launch. Then it deletes key pairs, volumes and security groups of rentals that
+    have no instance left, if their expiry is past; or is missing or unreadable, and they are more
+    than an hour old or their age is unknown (tag ``benchlab:created_at``; EC2 keeps no creation
+    date for groups). Whatever lacks the project's tag, or belongs to a rental with living
+    instances, stays.
 
     Args:
         dry_run: only report what would be ended.
@@ -157,11 +159,11 @@ def _visit(visit: _Visit) -> None:
     if taken and not visit.dry_run:
         _wait(visit, taken)
         listed = inventory.of_project(visit.client)
-    inhabited = {one.campaign for one in listed if one.living and one.id not in taken}
+    inhabited = {(one.campaign, one.mark) for one in listed if one.living and one.id not in taken}
     for find in (belongings.key_pairs, belongings.volumes, belongings.groups):
         for found in find(visit.client, tags.of_project()):
-            why = _left_behind(found.created_at, visit.now)
-            if why and found.campaign not in inhabited:
+            why = _left_behind(found, visit.now)
+            if why and (found.campaign, found.mark) not in inhabited:
                 delete = partial(found.delete, visit.client, visit.limits)
                 visit.take(found.kind, found.id, found.campaign, why, delete)
 
@@ -177,13 +179,17 @@ def _overdue(instance: Instance, now: datetime) -> str | None:
     return f"launched at {tags.written(instance.launched_at)} without a valid {tags.EXPIRES_AT}"
 
 
-def _left_behind(created: datetime | None, now: datetime) -> str | None:
-    """Why a key pair or group of a campaign without instances is to be deleted; None: not yet."""
-    if created is None:
-        return f"its campaign has no instance, and it has no valid {tags.CREATED_AT}"
-    if now - created < GRACE:
+def _left_behind(found: Belonging, now: datetime) -> str | None:
+    """Why a key pair or group of a rental without instances is to be deleted; None: not yet."""
+    none = "its campaign has no instance, and it"
+    if found.expires_at is not None:
+        at = tags.written(found.expires_at)
+        return f"{none} expired at {at}" if found.expires_at < now else None
+    if found.created_at is None:
+        return f"{none} has no valid {tags.EXPIRES_AT} or {tags.CREATED_AT}"
+    if now - found.created_at < GRACE:
         return None
-    return f"its campaign has no instance, and it was made at {tags.written(created)}"
+    return f"{none} was made at {tags.written(found.created_at)} without a valid {tags.EXPIRES_AT}"
 
 
 def _wait(visit: _Visit, ended: set[str]) -> None:

@@ -1,12 +1,13 @@
 """``rental.json`` in a campaign's directory: what it rents, where, and in which account.
 
 It is there from before anything is rented until all of it was given back. A repeated call rents
-what it says, and giving back checks against it what EC2 lists.
+what it says, and giving back ends what carries its mark, and checks what EC2 lists against it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import secrets
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -16,16 +17,25 @@ import pydantic
 from pydantic import Field
 
 from benchlab.errors import TargetError
+from benchlab.home import Home
 from benchlab.plan.documents import Frozen, flat
+from benchlab.plan.plan import Plan
+from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.spending import Spending
 from benchlab.plan.topology import Ec2Topology
 from benchlab.targets import fleet_files
+
+# The lifetime is twice the planned time, or the planned time with all repeats if that is more, plus
+# this; unless the budget ends it before.
+SPARE_MINUTES = 120.0
 
 
 class RentalFile(Frozen):
     """The content of a campaign's ``rental.json``.
 
     Attributes:
+        mark: what tells the rental from every other one under the campaign's id: the home's mark,
+            and one drawn for the rental. It is in the tags and names of all that is rented.
         region: where the fleet is, or was tried last.
         created_at: when the campaign began to rent, by AWS's clock.
         account: id of the AWS account that pays; None, like ``topology``, in TiDB Cloud.
@@ -42,6 +52,7 @@ class RentalFile(Frozen):
         installer: which script has installed TiUP, as the report says it.
     """
 
+    mark: Annotated[str, Field(min_length=1)]
     region: str
     created_at: datetime
     lifetime_minutes: float
@@ -86,6 +97,45 @@ class RentalFile(Frozen):
             return self
         price = {"usd_per_minute": usd_per_minute, "priced_since": now}
         return self.model_copy(update={"earlier": spent.dollars, **price})
+
+
+def new(
+    home: Home, campaign: str, plan: Plan, spec: ReportSpec, *, region: str, now: datetime
+) -> RentalFile:
+    """What a campaign begins to rent now: with a mark of its own, for as long as it may pay.
+
+    Raises:
+        TargetError: the plan has no price; or earlier fleets or clusters of the campaign have cost
+            so much that the rest does not pay for another one.
+    """
+    most, budget, state = plan.most_usd_per_minute, spec.budget, home.campaign(campaign)
+    if most is None or budget is None:
+        raise TargetError(f"campaign {campaign}: its plan has no price, or no budget")
+    earlier = spent_before(state)
+    # A plan that keeps to the limit fits into it.
+    payable = (budget.limit - earlier) / most
+    measuring = sum(step.minutes for step in plan.steps if step.stage == "measure")
+    if earlier and payable < plan.minutes - measuring:
+        raise TargetError(
+            f"budget.limit: campaign {campaign} has spent {earlier:.2f} of {budget.limit:.2f} "
+            "dollars on what it rented before, and the rest does not pay for another one. What it "
+            f"has measured is kept: `benchlab publish {campaign}`"
+        )
+    longest = plan.minutes + max(plan.minutes, plan.repeat_minutes)
+    return RentalFile(
+        mark=new_mark(home),
+        region=region,
+        created_at=now,
+        lifetime_minutes=min(longest + SPARE_MINUTES, payable),
+        usd_per_minute=plan.usd_per_minute,
+        limit=budget.limit,
+        earlier=earlier,
+    )
+
+
+def new_mark(home: Home) -> str:
+    """A mark that no other rental has: ``3f2a9c1b-7d40e1c2``."""
+    return f"{home.mark}-{secrets.token_hex(4)}"
 
 
 def path(state: Path) -> Path:
@@ -138,6 +188,11 @@ def spent_before(state: Path) -> float:
             "cannot be read; write the dollars into it, for example 12.50, or start another "
             "campaign"
         ) from error
+
+
+def keep_spent(state: Path, spent: Spending) -> None:
+    """Note what has been given back has cost: it counts if the campaign rents again."""
+    fleet_files.write(state / fleet_files.SPENT_FILE, f"{spent.dollars:.4f}")
 
 
 def add_instances(state: Path, instances: Iterable[str]) -> None:

@@ -3,6 +3,7 @@
 =====================  ==========================================================
 ``benchlab:project``   ``benchlab``, on everything
 ``benchlab:campaign``  the campaign's id
+``benchlab:mark``      the mark of its rental, which no other one has, of another home neither
 ``benchlab:created_at``  when the campaign began to rent, UTC, ISO 8601
 ``benchlab:expires_at``  when the reaper may take it, UTC, ISO 8601
 ``benchlab:name``      a host's name in the fleet: ``tikv-1``; what a launch makes only
@@ -25,6 +26,7 @@ from benchlab.plan.topology import Ec2Topology
 PROJECT = "benchlab:project"
 PROJECT_NAME = "benchlab"
 CAMPAIGN = "benchlab:campaign"
+MARK = "benchlab:mark"
 NAME = "benchlab:name"
 ROLE = "benchlab:role"
 CREATED_AT = "benchlab:created_at"
@@ -41,6 +43,7 @@ class Rental:
 
     Attributes:
         campaign: its id.
+        mark: what tells the rental from others of that id; from its file.
         topology: hosts, image and network.
         directory: the campaign's; the private key is kept there.
         created_at: when the campaign began to rent, with a time zone; stored with the campaign,
@@ -52,6 +55,7 @@ class Rental:
     """
 
     campaign: str
+    mark: str
     topology: Ec2Topology
     directory: Path
     created_at: datetime
@@ -60,15 +64,25 @@ class Rental:
     old_metadata: frozenset[Role] = frozenset()
 
     @property
+    def name(self) -> str:
+        """The name of its key pair and of its security group."""
+        return f"benchlab-{self.campaign}-{self.mark}"
+
+    @property
     def expires_at(self) -> datetime:
         """From when on the reaper may end it."""
         return self.created_at + self.lifetime
 
     @property
+    def own(self) -> dict[str, str]:
+        """The tags by which what is the rental's own is known."""
+        return {**of_campaign(self.campaign), MARK: self.mark}
+
+    @property
     def tags(self) -> dict[str, str]:
         """The tags of the campaign's key pair and security group."""
         return {
-            **of_campaign(self.campaign),
+            **self.own,
             CREATED_AT: written(self.created_at),
             EXPIRES_AT: written(self.expires_at),
             FOR_PEOPLE: f"benchlab {self.campaign}",
@@ -81,7 +95,7 @@ class Rental:
 
 
 def of_campaign(campaign: str) -> dict[str, str]:
-    """The tags that everything of a campaign carries and is found by."""
+    """The tags that everything of a campaign carries and is found by, whatever its mark."""
     return {PROJECT: PROJECT_NAME, CAMPAIGN: campaign}
 
 
