@@ -403,3 +403,52 @@ def test_a_change_is_recorded_in_the_persons_name(answers: Answers) -> None:
     assert answers.header("to elsewhere", "location") == "../evil.example/"
     assert "by ann" in answers.text("after it")
     assert "issue 7" in answers.text("after it")
+
+
+# Airflow's whole app; many plans are asked for at once, and its own API after them.
+PLANS = """
+import asyncio, httpx
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.main import app
+from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
+
+vic = get_auth_manager().generate_jwt(SimpleAuthManagerUser(username="vic", role="VIEWER"))
+answered = []
+
+async def ask(client, place):
+    answer = await client.get(place)
+    answered.append(place)
+    return answer
+
+async def main():
+    plans = [
+        f"/benchmarks/plan/figures?report={report}&candidate={version}.{number}"
+        for number in range(15)
+        for report, version in (
+            ("sysbench_local", "99.0"), ("sysbench_local", "v99.0"), ("sysbench_ec2", "v99.0"))
+    ]
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app), base_url="http://testserver", timeout=None,
+        headers={"Authorization": f"Bearer {vic}"},
+    ) as client:
+        found = await asyncio.gather(*(ask(client, place) for place in (*plans, "/api/v2/pools")))
+    *pages, pools = found
+    say({answer.status_code for answer in pages}, pools.status_code)
+    say(all("was asked whether it exists" in answer.text for answer in pages))
+    say(answered.index("/api/v2/pools") < len(plans))
+asyncio.run(main())
+"""
+
+
+def test_many_plans_of_a_viewer_hold_up_nobody_and_start_nothing(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """Neither Maven nor TiUP, which would take a thread of Airflow's each, for up to a minute."""
+    begun = tmp_path / "begun"
+    for program in ("mvn", "tiup"):
+        script = tmp_path / program
+        script.write_text(f"#!/bin/sh\ntouch {begun}\nexec sleep 600\n")
+        script.chmod(0o755)
+    path = f"{tmp_path}:{airflow_env['PATH']}"
+    assert told(PLANS, airflow_env, PATH=path) == ["{200} 200", "True", "True"]
+    assert not begun.exists()

@@ -166,7 +166,7 @@ class FakeEngine(BaseEngine):
         return True
 
     @classmethod
-    def availability(cls, version: str, servers: Path) -> Availability:
+    def availability(cls, version: str, servers: Path, *, ask: bool = True) -> Availability:
         """Always."""
         return Availability(True, "made up")
 

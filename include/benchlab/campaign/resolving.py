@@ -9,6 +9,7 @@ Example:
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from enum import IntEnum
@@ -50,12 +51,14 @@ class Asks(IntEnum):
 
     #: Files of this machine and the store only; a release stands in for what only others can say.
     NOBODY = 0
+    #: Also what is installed on this machine; see :attr:`Versioned.unasked`.
+    MACHINE = 1
     #: Which versions there are, and servers that exist which they are.
-    MIRRORS = 1
+    MIRRORS = 2
     #: S3, which datasets are there; Connections, whether they exist.
-    EVERYBODY = 2
+    EVERYBODY = 3
     #: The nightly itself, for which a release stands in otherwise.
-    TO_RUN = 3
+    TO_RUN = 4
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class Resolver:
             SpecError: the versions do not fit, for example one refuses a parameter, or a build's
                 file is missing or is no build.
         """
-        spec = request.spec if self.asks else _with_stand_ins(request)
+        spec = request.spec if self.asks >= Asks.MIRRORS else _with_stand_ins(request, self.asks)
         # What was measured is known by its hash, with which version rules compare.
         spec, notes = resolving.with_running(self.hashed(spec), self.access)
         calendar = report_types.calendar(self.home)
@@ -101,7 +104,8 @@ class Resolver:
         )
         spec = self.hashed(fit.check(named.spec, where=f"{spec.report} on {request.on}"))
         engine, reason = self.engine(spec)
-        return Versioned(spec, request.on, engine, reason, (*notes, *named.notes))
+        unasked = tuple(_unasked(request.spec)) if self.asks == Asks.MACHINE else ()
+        return Versioned(spec, request.on, engine, reason, (*notes, *named.notes), unasked)
 
     def complete(self, found: Versioned, basis: Basis | None = None) -> Resolved:
         """Topology, prices, and what the estimates rest on.
@@ -116,6 +120,7 @@ class Resolver:
         """
         spec, engine = found.spec, found.engine
         unchecked = self._refuse_unpublished(spec, engine)
+        only_here = self.asks == Asks.MACHINE
         topology = targets.load_topology(self.home, spec)
         target = targets.by_name()[spec.target]
         unset = not target.can.administers and spec.engines[engine].by_workload
@@ -125,6 +130,7 @@ class Resolver:
             engine,
             found.reason,
             found.notes,
+            (*found.unasked, *(unchecked if only_here else ())),
             can=target.can,
             read_only=frozenset(workloads.read_only()),
             metrics=workloads.workload_of(spec).METRICS,
@@ -139,7 +145,8 @@ class Resolver:
         basis = self._basis(resolved) if basis is None else basis
         asked = self.access if self.asks >= Asks.EVERYBODY else None
         undecided = tuple(planning.left_open(spec, topology, asked))
-        return replace(resolved, basis=basis.with_notes(unchecked), undecided=undecided)
+        basis = basis.with_notes(() if only_here else unchecked)
+        return replace(resolved, basis=basis, undecided=undecided)
 
     def engine(self, spec: ReportSpec) -> tuple[str, Said]:
         """The engine to deploy, and why.
@@ -228,26 +235,30 @@ class Resolver:
             )
         owner = engines.by_name()[engine]
         try:
+            if self.asks == Asks.MACHINE:
+                raise UnavailableError(message("unasked-nightly", rule=NIGHTLY))
             return owner.nightly(on_fleet=spec.topology is not None)
         except UnavailableError as error:
             releases = report_types.calendar(self.home).owned(owner.owns)
             newest = versions.newest([release for release in releases if release.day <= on])
             if self.asks == Asks.TO_RUN or newest is None:
                 raise
-            return Nightly(newest.version.text, newest.day, {}, stands_in=str(error))
+            return Nightly(newest.version.text, newest.day, {}, stands_in=said_by(error))
 
     def _missing(self, spec: ReportSpec, engine: str) -> Said | None:
         for side in spec.measured_sides:
             chosen = spec.side(engine, side)
             if chosen.builds or self.asks == Asks.NOBODY:
                 continue  # fetched and checked when the campaign begins
-            availability = engines.by_name()[engine].availability(chosen.version, self.home.servers)
+            ask = self.asks >= Asks.MIRRORS
+            owner = engines.by_name()[engine]
+            availability = owner.availability(chosen.version, self.home.servers, ask=ask)
             if not availability.available:
                 return availability.how
         return None
 
     def _refuse_unpublished(self, spec: ReportSpec, engine: str) -> tuple[Message, ...]:
-        """Refuse versions that do not exist; returns which could not be asked for, as warnings.
+        """Refuse versions that do not exist; returns which were not asked for, as warnings.
 
         A release of the calendar is there. For any other version, the place that the engine fetches
         it from is asked; where it does not answer, the version is not refused.
@@ -264,6 +275,9 @@ class Resolver:
             if chosen.builds or not chosen.is_resolved or chosen.version in released:
                 continue
             which = {"side": side, "version": chosen.version}
+            if self.asks == Asks.MACHINE:
+                unchecked.append(message("unasked-version", **which))
+                continue
             try:
                 why = owner.not_published(chosen.version, self.home.servers)
             except UnavailableError as error:
@@ -304,11 +318,26 @@ class Resolver:
         return replace(NOTHING_KNOWN, learned=rates.learned(times, large))
 
 
-def _with_stand_ins(request: Request) -> ReportSpec:
+def _unasked(spec: ReportSpec) -> Iterator[Message]:
+    """What mirrors and servers have to be asked about the versions of a report type."""
+    if spec.connections:
+        yield message("unasked-servers")
+    sides = (
+        getattr(spec.engines[name], side)
+        for name in spec.deployable_engines
+        for side in spec.measured_sides
+    )
+    if any(side.version == NIGHTLY for side in sides):
+        yield message("unasked-nightly", rule=NIGHTLY)
+
+
+def _with_stand_ins(request: Request, asks: Asks) -> ReportSpec:
     """The first engine, and a release for what only a run can name: a nightly, what was measured,
-    what runs.
+    what runs. Where this machine is looked at, only of servers that exist.
     """
     spec = request.spec
+    if asks == Asks.MACHINE and not spec.connections:
+        return spec
     engine = spec.deployable_engines[0]
     stand_ins = {NIGHTLY: NEWEST, RUNNING: NEWEST}
     if request.measured is None:

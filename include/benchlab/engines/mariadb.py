@@ -78,7 +78,7 @@ class Engine(BaseEngine):
         return re.fullmatch(r"[0-9]+\.[0-9]+\.[0-9]+", version) is not None
 
     @classmethod
-    def availability(cls, version: str, servers: Path) -> Availability:
+    def availability(cls, version: str, servers: Path, *, ask: bool = True) -> Availability:
         """Whether it is installed, or can be fetched with Maven."""
         if _server_program(_base(servers, version)) is not None:
             return Availability(True, f"installed in {_base(servers, version)}")

@@ -112,8 +112,12 @@ class BaseEngine(Database):
 
     @classmethod
     @abstractmethod
-    def availability(cls, version: str, servers: Path) -> Availability:
-        """Whether the version is here or can be fetched; starts no download."""
+    def availability(cls, version: str, servers: Path, *, ask: bool = True) -> Availability:
+        """Whether the version is here or can be fetched; starts no download.
+
+        Args:
+            ask: whether a mirror may be asked; otherwise it is taken to have the version.
+        """
 
     @classmethod
     def offered(cls, version: str) -> Availability | None:

@@ -48,6 +48,7 @@ class Versioned:
         spec: with a version on each side that may be deployed.
         engine, reason: the engine that is deployed, and why this one.
         notes: which rule named which version; empty where there was no rule.
+        unasked: what mirrors and servers were to be asked, and were not, a sentence each.
     """
 
     spec: ReportSpec
@@ -55,6 +56,7 @@ class Versioned:
     engine: str
     reason: Said
     notes: tuple[Message, ...] = ()
+    unasked: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True)

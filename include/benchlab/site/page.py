@@ -22,6 +22,7 @@ from benchlab.language import Language, codes, load, side_name
 from benchlab.language.names import title_of
 from benchlab.language.numbers import MISSING, Numbers
 from benchlab.plan.report_type import SIDES
+from benchlab.plan.resolved import Request, Resolved
 from benchlab.report.formats import pages
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
@@ -90,6 +91,8 @@ class Site:
             report type; empty where none can be started.
         run_of: the place of the run that measured a campaign, from the site's first page; empty
             where there is none. None where no runs can be reached.
+        ask: what mirrors and servers say of a request, None until they have answered; None where
+            they are not asked for the reader.
         paused_dag: the place of a report type's DAG, likewise, where it is paused, so that no run
             begins, neither by its schedule nor by a person. None where that is not known.
     """
@@ -104,6 +107,7 @@ class Site:
     guard: str = ""
     starts_at: str = ""
     run_of: Callable[[Campaign], str] | None = None
+    ask: Callable[[Request], Resolved | None] | None = None
     paused_dag: Callable[[str], str] | None = None
 
     @cached_property

@@ -120,6 +120,7 @@ class Figures:
     Attributes:
         faults: why there is no plan, a line each; then everything else is empty.
         facts: each with the id of its name.
+        asks: whether mirrors or servers are being asked, so that it may be otherwise soon.
         undecided: why a run would be refused as things are, a line each; then none can be started.
         start, conf: where a run of it is asked for, from the site's first page, and the values of
             its form; empty where none can be started.
@@ -131,6 +132,7 @@ class Figures:
     versions: str = ""
     facts: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
+    asks: bool = False
     steps: tuple[tuple[str, str], ...] = ()
     command: str = ""
     undecided: tuple[str, ...] = ()
@@ -217,8 +219,11 @@ def _figures(site: Site, asked: Asked) -> Figures:
         spec, changes = chosen(site, asked)
         name = _one(asked, "report") or spec.report
         wanted = overrides.override(spec, changes) if changes else spec
-        resolver = Resolver(site.home, site.store, asks=Asks.MIRRORS)
-        resolved = resolver.resolve(Request(wanted, site.now.date()))
+        request = Request(wanted, site.now.date())
+        resolved = Resolver(site.home, site.store, asks=Asks.MACHINE).resolve(request)
+        if asks := site.ask is not None and bool(resolved.unasked):
+            answer = site.ask(request)
+            resolved, asks = answer or resolved, answer is None
         made = make(resolved, spec.report)
         finds = plan_sensitivity(site.home, resolved, made, site.store)
     except BenchlabError as error:
@@ -229,7 +234,8 @@ def _figures(site: Site, asked: Asked) -> Figures:
     return Figures(
         versions=" vs. ".join(plain(side.label) for side in reversed(made.sides.values())),
         facts=tuple(_facts(site, resolved.spec, made, finds)),
-        notes=language.texts((*resolved.notes, chosen_engine, *made.warnings)),
+        notes=language.texts((*resolved.notes, chosen_engine, *made.warnings, *resolved.unasked)),
+        asks=asks,
         steps=tuple(
             (_step(step, language),
              Numbers(language).duration(timedelta(minutes=step.minutes)))

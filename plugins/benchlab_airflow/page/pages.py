@@ -6,9 +6,11 @@ A campaign is started by the browser, which asks Airflow's own API as the person
 from __future__ import annotations
 
 import mimetypes
+from collections.abc import Callable
 from typing import Annotated, Literal
 from urllib.parse import quote, urlencode
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Form, Path, Query, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 
@@ -21,7 +23,7 @@ from benchlab.site import trial as trial_page
 from benchlab.site.page import NoSuchPage, Page, Site, render
 from benchlab_airflow.calendar.calendar_runs import ORIGIN
 from benchlab_airflow.page import airflow_runs
-from benchlab_airflow.page.rights import ReaderDep, changer
+from benchlab_airflow.page.rights import Reader, ReaderDep, changer
 
 router = APIRouter()
 
@@ -31,6 +33,8 @@ NamePath = Annotated[str, Path(max_length=160)]
 RunPath = Annotated[str, Path(max_length=250)]  # as long as Airflow allows
 VersionQuery = Annotated[str, Query(max_length=200)]
 _LONGEST_NOTE = 500
+# So many plans are made at once, for all readers: the others' requests take no thread of Airflow's.
+_PLANNING = CapacityLimiter(2)
 # Shown in the browser, where a reader wants to read; all others are downloaded. A file is never
 # trusted: it has an origin of its own, runs nothing, and loads nothing but its own pictures.
 _READ = {".html", ".md", ".txt", ".csv", ".json", ".svg"}
@@ -113,19 +117,15 @@ def show_history(
 
 
 @router.get("/plan/")
-def show_plan(request: Request, reader: ReaderDep) -> HTMLResponse:
+async def show_plan(request: Request, reader: ReaderDep) -> HTMLResponse:
     """What a campaign would take; the form's fields are the query."""
-    asked = _asked(request)
-    site = reader.of(plan.report_of(reader.site, asked))
-    return shown(site, plan.plan(site, asked))
+    return await to_thread.run_sync(_planned, request, reader, plan.plan, limiter=_PLANNING)
 
 
 @router.get("/plan/figures")
-def show_figures(request: Request, reader: ReaderDep) -> HTMLResponse:
+async def show_figures(request: Request, reader: ReaderDep) -> HTMLResponse:
     """The part of the plan's page that changes with the form."""
-    asked = _asked(request)
-    site = reader.of(plan.report_of(reader.site, asked))
-    return shown(site, plan.figures(site, asked), fragment=True)
+    return await to_thread.run_sync(_planned, request, reader, plan.figures, limiter=_PLANNING)
 
 
 @router.get("/dags/{report}/")
@@ -207,6 +207,14 @@ def _campaign_of(site: Site, report: str, run: str) -> str | None:
         return named and trial_page.campaign_of(site, named).id
     except NoSuchPage:
         return None
+
+
+def _planned(
+    request: Request, reader: Reader, page: Callable[[Site, plan.Asked], Page]
+) -> HTMLResponse:
+    asked = _asked(request)
+    site = reader.of(plan.report_of(reader.site, asked))
+    return shown(site, page(site, asked), fragment=page is plan.figures)
 
 
 def _asked(request: Request) -> plan.Asked:

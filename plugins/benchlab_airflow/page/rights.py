@@ -17,12 +17,14 @@ from itsdangerous import BadData, URLSafeTimedSerializer
 
 from benchlab import home
 from benchlab.campaign import report_types
+from benchlab.campaign.asking import Asking
+from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.errors import StoreError
 from benchlab.home import Home
 from benchlab.language import REFERENCE, codes, load, message
 from benchlab.results.store import Store
 from benchlab.site.page import PageError, Site
-from benchlab_airflow.connections import open_store
+from benchlab_airflow.connections import access, open_store
 from benchlab_airflow.page import airflow_runs
 from benchlab_airflow.private_names import (
     AccessView,
@@ -70,6 +72,7 @@ class _Shared:
 
 
 shared = _Shared()
+asking = Asking()
 
 
 @dataclass(frozen=True)
@@ -84,8 +87,16 @@ class Reader:
     site: Site
 
     def of(self, report: str) -> Site:
-        """The site for a page about one report type: who may trigger its DAG may change things."""
-        return dataclasses.replace(self.site, may_change=may_trigger(self.user, report))
+        """The site for a page about one report type: who may trigger its DAG may change things,
+        and mirrors and servers are asked for them.
+        """
+        if not may_trigger(self.user, report):
+            return self.site
+        here = self.site
+        ask = functools.partial(
+            asking.resolved, Resolver(here.home, here.store, access(), Asks.MIRRORS)
+        )
+        return dataclasses.replace(here, may_change=True, ask=ask)
 
     def of_all(self) -> Site:
         """The site for a page about every report type, for who may trigger all of them."""

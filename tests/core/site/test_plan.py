@@ -5,15 +5,19 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+import subprocess
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from html import unescape
+from pathlib import Path
 
 import pytest
 
 from benchlab import engines
 from benchlab.campaign import planning, report_types
+from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.engines.server import Availability
+from benchlab.hosts.executor import LocalExecutor
 from benchlab.language import load, message
 from benchlab.site import plan
 from benchlab.site.page import Site, render
@@ -25,9 +29,10 @@ MARIADB = {"baseline": ["10.2.11"], "candidate": ["10.11.5"]}
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """The house's report types, and an empty store."""
+    """The house's report types, and an empty store; mirrors are asked while the page waits."""
     with weekly.installation(tmp_path_factory.mktemp("plan")) as opened:
-        yield Site(opened.home, opened.store, load("en"), NOW)
+        ask = Resolver(opened.home, opened.store, asks=Asks.MIRRORS).resolve
+        yield Site(opened.home, opened.store, load("en"), NOW, ask=ask)
 
 
 def figures(site: Site, **asked: Sequence[str]) -> str:
@@ -93,7 +98,7 @@ def test_why_a_form_is_refused_is_in_the_reader_s_language(
     )
     tidb = Availability(False, message("engine-without-tiup", version="v6.1.0", path="/x"))
     monkeypatch.setattr(
-        engines.by_name()["tidb"], "availability", staticmethod(lambda version, servers: tidb)
+        engines.by_name()["tidb"], "availability", staticmethod(lambda *_, **__: tidb)
     )
     zh = dataclasses.replace(site, language=load("zh"))
     for asked, said in (
@@ -139,6 +144,37 @@ def test_what_a_run_would_refuse_is_not_planned(
     read = figures(site, report=["sysbench_ec2"], candidate=["v6.5.0"], baseline=["v2.1.0"])
     assert "engines.tidb.baseline.version: " in read
     assert "Takes about" not in read
+
+
+def test_a_page_asks_nobody_itself(
+    site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """No program is started, whatever is planned; who may have others asked is told so."""
+    monkeypatch.setattr(LocalExecutor, "run", None)
+    monkeypatch.setattr(subprocess, "Popen", None)
+    for program in ("mvn", "tiup"):
+        (tmp_path / program).touch(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    reader = dataclasses.replace(site, ask=None, now=datetime.now(UTC))
+    asking = dataclasses.replace(reader, ask=lambda request: None)
+    for asked, unasked in (
+        ({"report": ["sysbench_local"], **MARIADB}, None),
+        (
+            {"report": ["sysbench_local"], "baseline": ["10.11.5"], "candidate": ["99.9.9"]},
+            "candidate: version 99.9.9 is not in the release calendar, and nobody was asked",
+        ),
+        ({"report": ["sysbench_local"], "candidate": ["v99.0.0"]}, "version v99.0.0 is not in"),
+        ({"report": ["sysbench_ec2"], "candidate": ["nightly"]}, "nobody was asked which version"),
+        ({"report": ["sysbench_existing"]}, "as if the servers ran the newest release"),
+    ):
+        read = figures(reader, **asked)
+        assert "Takes about" in read
+        assert "Mirrors and servers are asked" not in read
+        assert ("nobody was asked" in read or "were not asked" in read) == (unasked is not None)
+        assert (unasked or "") in read
+        assert ("Mirrors and servers are asked" in figures(asking, **asked)) == (
+            unasked is not None
+        )
 
 
 def test_what_is_undecided_is_planned_and_cannot_be_started(site: Site) -> None:

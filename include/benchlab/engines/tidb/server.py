@@ -71,13 +71,15 @@ class Engine(TiDB, BaseEngine):
         return re.fullmatch(r"v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?", version) is not None
 
     @classmethod
-    def availability(cls, version: str, servers: Path) -> Availability:
+    def availability(cls, version: str, servers: Path, *, ask: bool = True) -> Availability:
         """Whether it is in ``BENCHLAB_TIDB_HOME`` or installed by TiUP, or TiUP can fetch it.
 
         Where only TiUP could have it, its mirror is asked, once per process.
         """
         if (program := _program(version)) is not None:
             return Availability(True, f"installed as {program}")
+        if not ask and (tiup := _tiup()) is not None:
+            return Availability(True, f"would be fetched with TiUP ({tiup})")
         path = f"BENCHLAB_TIDB_HOME/{version}/tidb-server"
         return cls.offered(version) or Availability(
             False, message("engine-without-tiup", version=version, path=path)

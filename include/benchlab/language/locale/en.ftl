@@ -1098,6 +1098,7 @@ site-plan-deployments-field = Deployments of each side
 site-plan-seconds-field = Seconds per trial
 site-plan-show = Show the plan
 site-plan-asking = The plan is being computed …
+site-plan-being-asked = Mirrors and servers are asked for the rest, unless a campaign is being measured on this machine.
 site-plan-stale = The figures below belong to earlier values: Airflow does not answer, or your login has expired. Change a value to try again, or reload the page.
 site-plan-faults = This cannot be planned:
 site-plan-not-whole = { $field }: { $found } is not a whole number
@@ -1218,6 +1219,9 @@ warning-deletes = dataset: oltp_delete deletes a row once. From { $rate } delete
 warning-not-set = engines.{ $engine }.by_workload: recorded but not set: only TiDB Cloud's support can change TiKV's parameters, on a cluster that is there; have it done on a cluster of your own, and measure that with the target existing
 warning-dataset-unknown = planned as if the dataset had to be loaded, because S3 cannot be asked: { $why }
 warning-not-checked = { $side }: could not check whether version { $version } exists: { $why }
+unasked-version = { $side }: version { $version } is not in the release calendar, and nobody was asked whether it exists
+unasked-nightly = nobody was asked which version { $rule } is
+unasked-servers = planned as if the servers ran the newest release: they were not asked
 maven-silent = Maven Central does not answer
 
 ## Stages and phases of a campaign, as its progress has them

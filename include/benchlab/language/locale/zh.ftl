@@ -1015,6 +1015,7 @@ site-plan-deployments-field = 每一方的部署次数
 site-plan-seconds-field = 每次试验秒数
 site-plan-show = 显示计划
 site-plan-asking = 正在计算计划……
+site-plan-being-asked = 其余信息正向镜像和服务器查询；若本机正在测量测试活动，则暂不查询。
 site-plan-stale = 下面的数字对应之前的值：Airflow 没有响应，或登录已失效。请修改一个值重试，或重新加载本页。
 site-plan-faults = 无法制定计划：
 site-plan-not-whole = { $field }：{ $found } 不是整数
@@ -1127,6 +1128,9 @@ warning-deletes = dataset：oltp_delete 对每一行只能删除一次。若每�
 warning-not-set = engines.{ $engine }.by_workload：仅记录，不会生效。TiKV 的参数只能由 TiDB Cloud 的技术支持在已有的集群上修改；请在自己的集群上让其修改，再以 target: existing 测量该集群
 warning-dataset-unknown = 无法访问 S3，因此按需要导入数据集制定计划：{ $why }
 warning-not-checked = { $side }：无法核实是否存在版本 { $version }：{ $why }
+unasked-version = { $side }：版本 { $version } 不在发布日历中，尚未核实其是否存在
+unasked-nightly = 尚未查询“{ $rule }”是哪个版本
+unasked-servers = 制定计划时假定服务器运行最新版本：尚未查询服务器
 maven-silent = Maven Central 没有响应
 
 ## 测试活动的阶段，如其进度所记

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 import pydantic
 from pydantic import Field
 
+from benchlab.language import Said
 from benchlab.plan.documents import Frozen
 
 COMMIT = "{commit}"
@@ -140,7 +141,7 @@ class Nightly:
     version: str
     day: date
     builds: dict[str, Build]
-    stands_in: str | None = None
+    stands_in: Said | None = None
 
 
 def label(version: str, builds: Builds) -> str:

@@ -91,6 +91,7 @@ for (const part of document.querySelectorAll("[data-refresh]")) {
 // <form data-figures="ADDRESS" data-part="ID" data-status="ID">: while it is filled in, the part with
 // this id is what ADDRESS answers for the form's values. An older answer never replaces a newer one.
 // Until there is an answer, the part is marked, nothing in it can be started, and the status says why.
+// A part with data-again="3" is asked for again after 3 s.
 for (const form of document.querySelectorAll("form[data-figures]")) {
   const part = document.getElementById(form.dataset.part);
   const status = document.getElementById(form.dataset.status);
@@ -102,6 +103,12 @@ for (const form of document.querySelectorAll("form[data-figures]")) {
     part.setAttribute("aria-busy", String(said === form.dataset.asking));
     part.querySelectorAll("button").forEach((button) => { button.disabled = isOld; });
     status.textContent = said;
+  };
+  const askAgain = () => {
+    const due = part.querySelector("[data-again]");
+    if (due) {
+      waiting = window.setTimeout(ask, 1000 * Number(due.dataset.again));
+    }
   };
   const ask = async () => {
     const turn = ++newest;
@@ -124,7 +131,9 @@ for (const form of document.querySelectorAll("form[data-figures]")) {
       part.replaceChildren(...made.content.firstElementChild.childNodes);
     }
     mark(made ? "" : form.dataset.stale);
+    askAgain();
   };
+  askAgain();
   form.addEventListener("input", (event) => {
     if (event.target.dataset.submits !== undefined) {
       // Another report type has other values: begin with its own.
