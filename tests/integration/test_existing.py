@@ -28,12 +28,17 @@ from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import LocalExecutor
 from benchlab.hosts.server_login import ServerLogin, Tls
+from benchlab.plan.fields.client import Client
 from benchlab.targets.existing import Target
 from benchlab.targets.haproxy import HAProxy
 from benchlab.targets.target import Taken
+from benchlab.workloads.client import Endpoint, Session
+from benchlab.workloads.sysbench import Tables
+from benchlab.workloads.sysbench_options import config_file_text, connection
 from benchlab_airflow.local.airflow_home import AirflowHome
 from tests.builders import given_server, plans
 from tests.builders.given_server import GivenServer
+from tests.builders.hostile_server import HostileServer
 from tests.machine import LIMIT_S, PROJECT, Machine
 from tests.ports import free_port
 
@@ -293,6 +298,45 @@ def test_a_password_arrives_whatever_is_in_it(
     """Both clients read it from files of their own, each with other rules."""
     server.account("bench", password)
     preflight(tmp_path, replace(login, password=password))
+
+
+@pytest.mark.parametrize(
+    "name", ["a#b", "c\\d", " e f ", 'g"h', "i;j=k", "l\\n", "#m", "[n]", "o$(p)", "漢é"]
+)
+@pytest.mark.parametrize("tls", [None, Tls()])
+def test_an_account_is_who_its_name_says(
+    name: str, tls: Tls | None, server: GivenServer, login: ServerLogin, tmp_path: Path
+) -> None:
+    """Whatever an option file would read into it; by the client of the trials as well."""
+    server.sql(f"DROP USER 'bench'@'%'; CREATE USER bench_{os.getpid()}@'%'")
+    server.account(name.replace("\\", "\\\\").replace("'", "''"), PASSWORD)
+    try:
+        preflight(tmp_path, replace(login, user=name, tls=tls))
+    finally:
+        server.sql("DELETE FROM mysql.global_priv WHERE host = '%'; FLUSH PRIVILEGES")
+
+
+def test_no_password_goes_to_a_server_without_tls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not even told who logs in; and to one that offers none later, nobody sends it."""
+    tls = Tls()
+    with HostileServer([[b"x"]]) as hostile:
+        login = ServerLogin("my_db", "127.0.0.1", hostile.port, "bench", "S3cret", tls)
+        with pytest.raises(TargetError, match="the server offers no encrypted connection"):
+            preflight(tmp_path, login)
+        assert hostile.heard == []
+        monkeypatch.setattr(Given, "_refuse_plain", lambda self: None)
+        with pytest.raises(TargetError, match="logs in by sending its password"):
+            preflight(tmp_path, login)
+        endpoint = Endpoint("127.0.0.1", hostile.port, "bench", "S3cret", "sbtest", tls)
+        (config := tmp_path / "sysbench.cnf").write_text(config_file_text(endpoint))
+        session = Session(endpoint, str(config), Tables(tables=1, table_size=1), 1, Client())
+        command = ["sysbench", "oltp_point_select", *connection(session), "--time=1", "run"]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+        assert "error 5010" in done.stdout
+        assert len(hostile.heard) >= 2
+        assert [packet for packet in hostile.heard if b"S3cret" in packet] == []
 
 
 def test_missing_rights_are_named(server: GivenServer, login: ServerLogin, tmp_path: Path) -> None:

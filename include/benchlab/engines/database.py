@@ -12,11 +12,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import starmap
 from pathlib import Path
 from typing import ClassVar, NamedTuple, TypeVar
 
 from benchlab.errors import CommandError, EngineError
 from benchlab.hosts.executor import Executor
+from benchlab.hosts.server_login import option
 from benchlab.language import Message
 from benchlab.plan.fields.builds import has_commit, is_nightly
 from benchlab.plan.fields.engines import Components, Parameters
@@ -410,10 +412,8 @@ class Database(ABC):
         }
 
     def _client_options(self) -> str:
-        return (
-            f"[client]\nhost={self.instance.host}\nuser={USER}\n"
-            f"password={self.instance.password}\nskip-ssl\n"
-        )
+        fields = {"host": self.instance.host, "user": USER, "password": self.instance.password}
+        return "\n".join(["[client]", *starmap(option, fields.items()), "skip-ssl", ""])
 
     def _name(self) -> str:
         return f"{self.instance.side} ({self.name} {self.instance.version})"

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import starmap
 from pathlib import Path
 
 from benchlab.engines import mariadb, tidb
@@ -21,7 +22,7 @@ from benchlab.engines.database import BackgroundJobs, Database, Deployed, is_ver
 from benchlab.engines.tidb.tidb import TiDB
 from benchlab.errors import CommandError, TargetError
 from benchlab.hosts.executor import Executor
-from benchlab.hosts.server_login import ServerLogin
+from benchlab.hosts.server_login import RESTRICTED_AUTH, ServerLogin, option
 from benchlab.results.records import SideFacts
 
 #: The table by which a schema is known as a campaign's own.
@@ -71,6 +72,8 @@ _MEANINGS = {
     3118: "the account is locked",
     3159: "the server wants an encrypted connection: set extra.ssl_mode",
     4151: "the account is locked",
+    5010: "the account logs in by sending its password, which this server gets only where its "
+    "certificate is verified: set extra.ssl_mode to VERIFY_IDENTITY",
 }
 _DENIED, _TLS_ERROR, _UNENCRYPTED = 1045, 2026, 2061
 # With these the server says no before it has done anything; the client library's are 2000 to 2999.
@@ -136,7 +139,7 @@ class Given(Database):
                 a right; says which.
         """
         self._write_login()
-        # MariaDB's client library goes on without TLS where it does not verify the certificate.
+        # Behind one address may be several servers.
         plain = self._ask("SHOW STATUS LIKE 'Ssl_cipher'") == [["Ssl_cipher", ""]]
         if plain and self.instance.login.tls is not None:
             raise TargetError(f"{self._name()}: {_NO_TLS}")
@@ -209,7 +212,26 @@ class Given(Database):
             return []
 
     def _write_login(self) -> None:
+        self._refuse_plain()
         self.executor.put(self.client_config, self._client_options(), private=True)
+
+    def _refuse_plain(self) -> None:
+        """Refuse a server without TLS before it is told a password.
+
+        MariaDB's client library goes on without TLS where it does not verify the certificate. So it
+        is asked to verify it once, as nobody: without TLS that ends before the login.
+        """
+        login = self.instance.login
+        if login.tls is None or login.tls.ca is not None:
+            return
+        options = [f"--host={login.host}", f"--port={login.port}", "--user=nobody", "--ssl"]
+        asked = self.executor.run(
+            ["mariadb", "--no-defaults", "--protocol=tcp", *options, "--ssl-verify-server-cert"],
+            timeout_s=ASK_LIMIT_S,
+            check=False,
+        )
+        if refusal(asked.stderr) == _NO_TLS:
+            raise TargetError(f"{self._name()}: {_NO_TLS}")
 
     def _ask(self, statement: str) -> list[list[str]]:
         """Run SQL on a server that may not be reachable, or may refuse the account or to write."""
@@ -398,14 +420,15 @@ class Given(Database):
 
     def _client_options(self) -> str:
         login = self.instance.login
-        password = login.password.replace("\\", "\\\\").replace('"', '\\"')
-        lines = [f"host={login.host}", f"user={login.user}", f'password="{password}"']
-        if login.tls is None:
-            lines += ["skip-ssl"]
-        elif login.tls.ca is None:
-            lines += ["ssl", "skip-ssl-verify-server-cert"]
-        else:
-            lines += [f'ssl-ca="{login.tls.ca}"', "ssl-verify-server-cert"]
+        host, lines = login.host, ["skip-ssl"]
+        if login.tls is not None and login.tls.ca is None:
+            # As a connection string, which has what the client has no option for.
+            host = f"host={host};{RESTRICTED_AUTH}"
+            lines = ["ssl", "skip-ssl-verify-server-cert"]
+        elif login.tls is not None:
+            lines = [option("ssl-ca", str(login.tls.ca)), "ssl-verify-server-cert"]
+        fields = {"host": host, "user": login.user, "password": login.password}
+        lines = [*starmap(option, fields.items()), *lines]
         return "\n".join(["[client]", "default-character-set=utf8mb4", *lines, ""])
 
     def _name(self) -> str:

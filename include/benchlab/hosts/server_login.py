@@ -11,6 +11,7 @@ Example:
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +23,16 @@ from benchlab.errors import TargetError
 PORT = 3306
 DISABLED, REQUIRED, VERIFIED = "DISABLED", "REQUIRED", "VERIFY_IDENTITY"
 # A client's options are separated by these; sysbench cannot be given one that has them.
+# A client reads a line of its option file as far as 4 KB, and takes the rest for another option.
+_LONGEST = 1000
 _SEPARATORS = frozenset(",;={}\"'\n\r\0")
+
+
+# How accounts log in without sending their password as it is: where the certificate is not
+# verified, whoever answers could ask for that (`mysql_clear_password`), even without TLS.
+RESTRICTED_AUTH = (
+    "restricted-auth=mysql_native_password,client_ed25519,caching_sha2_password,sha256_password"
+)
 
 
 @dataclass(frozen=True)
@@ -105,7 +115,8 @@ def fields_of(connection: str, text: str) -> tuple[dict[str, Any], dict[str, Any
 def refuse_incomplete(
     connection: str, host: str | None, port: int | str | None, user: str | None
 ) -> None:
-    """Refuse a Connection without a host or a login, or whose port is none.
+    """Refuse a Connection without a host or a login, with more than text in one, or whose port is
+    none.
 
     Raises:
         TargetError: names the field.
@@ -113,6 +124,7 @@ def refuse_incomplete(
     for name, value in (("host", host), ("login", user)):
         if not value:
             raise fault(connection, f"{name}: missing")
+        _refuse_no_line(connection, name, value)
     if port and not (str(port).isdigit() and 0 < int(port) < 65536):
         raise fault(connection, "port: not a number from 1 to 65535")
 
@@ -131,12 +143,33 @@ def login(
         TargetError: names the field that is missing or not valid.
     """
     refuse_incomplete(connection, host, port, user)
+    _refuse_no_line(connection, "password", password or "")
     if any(character in _SEPARATORS or character.isspace() for character in str(host)):
         raise fault(connection, "host: not a host name or an address")
     # For `localhost` MySQL's clients take a socket file, whatever the port.
     address = "127.0.0.1" if host == "localhost" else str(host)
     tls = _tls(connection, extra)
     return ServerLogin(connection, address, int(port or PORT), str(user), password or "", tls)
+
+
+def option(name: str, value: str) -> str:
+    """A line of an option file of MariaDB's clients: ``option("user", "a#b")`` is ``user="a#b"``.
+
+    Raises:
+        ValueError: the value is more than a line; it is not quoted.
+    """
+    if any(ord(character) < 32 for character in value):
+        raise ValueError(f"{name}: a control character cannot be written into an option file")
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'{name}="{escaped}"'
+
+
+def _refuse_no_line(connection: str, name: str, value: str) -> None:
+    """Refuse what a file of options could not hold in a line."""
+    if any(unicodedata.category(character) == "Cc" for character in value):
+        raise fault(connection, f"{name}: has a line break or another control character")
+    if len(value) > _LONGEST:
+        raise fault(connection, f"{name}: is longer than {_LONGEST:,} characters")
 
 
 def _tls(connection: str, extra: Mapping[str, Any]) -> Tls | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from benchlab.hosts.server_login import RESTRICTED_AUTH
 from benchlab.plan.fields.client import RAND_TYPE, Client
 from benchlab.workloads.client import Endpoint, Session, at_least
 
@@ -137,7 +138,9 @@ def _host(endpoint: Endpoint) -> str:
     options = {"host": endpoint.host, "ssl-enforce": "1", "ssl-verify-server-cert": verified}
     if tls.ca:
         options["ssl-ca"] = str(tls.ca)
-    return ";".join(f"{name}={value}" for name, value in options.items())
+    words = [f"{name}={value}" for name, value in options.items()]
+    # Without a certificate to verify the library goes on without TLS, whatever `ssl-enforce` says.
+    return ";".join(words if tls.ca else [*words, RESTRICTED_AUTH])
 
 
 def measured(seconds: int, client: Client, ignore_errors: Sequence[int]) -> list[str]:

@@ -272,7 +272,7 @@ def test_deploying_keeps_the_password_private(version: str, servers: Path) -> No
     engine = SAMPLES[version](executor, instance(version, servers.parent), servers)
     engine.deploy()
     assert engine.client_config in executor.private
-    assert "password=hunter2" in executor.files[engine.client_config]
+    assert 'password="hunter2"' in executor.files[engine.client_config]
     assert not [line for line in executor.commands if "hunter2" in " ".join(line)]
     assert any("hunter2" in stdin for stdin in seen)
 
