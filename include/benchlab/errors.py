@@ -5,7 +5,9 @@ defined elsewhere is listed with its module.
 
     BenchlabError
     ├── SpecError            a report type or an override is wrong
-    │   └── NoReleaseError   the calendar has no release that a version rule names, or no pair
+    │   ├── NoReleaseError   the calendar has no release that a version rule names, or no pair
+    │   ├── AnotherPlanError     a campaign of this id measures something else
+    │   └── NothingToMeasureError  the campaign is complete
     ├── UnavailableError     a version or a tool is not available on this machine
     │   └── FetchError       a mirror, an address or S3 does not answer; it may later
     ├── TargetError          the machine is unfit: a busy port, too little disk, a leftover
@@ -40,7 +42,7 @@ import errno
 import logging
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 TAIL_LINES = 12
 # Colours and cursor movements of a terminal (ECMA-48, "CSI").
@@ -113,6 +115,37 @@ class NoReleaseError(SpecError):
     def __init__(self, text: object, side: str | None = None) -> None:
         self.side = side
         super().__init__(text)
+
+
+class AnotherPlanError(SpecError):
+    """A campaign of this id is stored, and what is asked for would measure something else.
+
+    Args:
+        campaign: its id.
+        differing: what is stored, and what is asked for instead: ``warmup_seconds 1, not 60``.
+    """
+
+    def __init__(self, campaign: str, differing: Iterable[str]) -> None:
+        super().__init__(
+            f"campaign {campaign} exists already, with another plan: {'; '.join(differing)}; leave "
+            "that as it was, or start another campaign"
+        )
+
+
+class NothingToMeasureError(SpecError):
+    """A campaign is complete, and is neither measured nor published again.
+
+    Args:
+        campaign: its id.
+        kept: what it keeps though something else is asked for: ``threshold_pct 2.0, not 5.0``.
+    """
+
+    def __init__(self, campaign: str, kept: Iterable[str] = ()) -> None:
+        keeps = "".join(f"; it keeps {field}" for field in kept)
+        super().__init__(
+            f"nothing to measure: campaign {campaign} is complete{keeps}. `benchlab publish "
+            f"{campaign}` publishes its report again; to measure again, start another campaign"
+        )
 
 
 class UnavailableError(BenchlabError):

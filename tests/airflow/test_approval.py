@@ -28,7 +28,10 @@ with warnings.catch_warnings():
     with DAG("sysbench_ec2", default_args={"execution_timeout": timedelta(hours=1)}) as dag:
         approve = CampaignApproval(task_id="approve")
 
-ti = SimpleNamespace(task_id="approve", id="ti")
+noted = {}
+ti = SimpleNamespace(task_id="approve", id="ti",
+    xcom_push=lambda key, value: noted.update({key: value}),
+    xcom_pull=lambda task_ids, key: noted.get(key))
 context = {"params": {"campaign": "c1", "overrides": OVERRIDES}, "run_id": "r", "dag": dag,
            "ti": ti, "task_instance": ti,
            "dag_run": SimpleNamespace(run_type="manual", logical_date=None)}
@@ -76,10 +79,10 @@ def test_what_a_topology_leaves_open_is_said_before_anybody_is_asked(
 ) -> None:
     """As it is shipped, it lacks the host keys of owned hosts: the plan is refused."""
     env = {**airflow_env, "BENCHLAB_HOME": str(tmp_path / "benchlab")}
-    plan = 'stages.plan(str(home.find().configs / "reports" / "sysbench_hosts.yaml"))'
+    plan = 'stages.plan(str(home.find().configs / "reports" / "sysbench_ec2.yaml"))'
     caught = f"""
 try:
-    {plan}
+    {plan.replace("sysbench_ec2", "sysbench_hosts")}
 except Exception as error:
     say(type(error).__name__, error)
 """
@@ -133,6 +136,84 @@ say(answered["responded_by_user"]["name"], state())
 """,
     )
     assert lines == ["ada running"]
+
+
+def test_what_is_only_marked_as_approved_is_not_rented(ask: dict[str, str]) -> None:
+    """The task was marked as success by hand, or another campaign was approved in its place."""
+    lines = said(
+        ask,
+        """
+from benchlab.campaign.stages import CampaignRun
+CampaignRun.register = lambda self: say("registered")
+def register():
+    try:
+        say(stages.register().is_done)
+    except AirflowFailException as error:
+        say(error)
+register()
+noted["approved"] = "c0"
+register()
+answer(chosen("Approve"))
+register()
+""",
+    )
+    *refused, registered, done = lines
+    assert [line[:52] for line in refused] == [
+        "nobody has approved the cost of this campaign, so no"
+    ] * 2
+    assert (registered, done) == ("registered", "True")
+
+
+def test_a_failed_run_on_rented_hosts_is_repeated(ask: dict[str, str]) -> None:
+    """As the same campaign if nothing was rented; else as another, of the same versions.
+
+    Not where only a later task is cleared: that must not rent.
+    """
+    lines = said(
+        ask,
+        """
+from benchlab.targets import fleet_files
+from benchlab_airflow.private_names import RuntimeTaskInstance
+del context["params"]["campaign"]
+states = {}
+RuntimeTaskInstance.get_task_states = lambda dag_id, **asked: states
+def plan(**params):
+    params = {**context["params"], **params}
+    stages.get_current_context = lambda: {**context, "params": params}
+    try:
+        stages.plan(str(home.find().configs / "reports" / "sysbench_ec2.yaml"))
+    except AirflowFailException as error:
+        return error
+    with open_store(home.find()) as store:
+        found = store.campaign(stages.campaign_id(context))
+        say(found.id.partition("-r-")[2][6:], found.plan.sides["candidate"].version)
+def fail(rented):
+    with open_store(home.find()) as store:
+        store.finish(stages.campaign_id(context), "failed")
+    if rented:
+        (home.find().campaign(stages.campaign_id(context)) / fleet_files.SPENT_FILE).write_text("3")
+plan()
+fail(rented=False)
+plan()
+fail(rented=True)
+states = {"r": {"provision": "success"}}
+say(plan())
+states = {"r": {"provision": None}}
+say(plan(warmup_seconds=7))
+plan()
+plan()
+fail(rented=True)
+plan()
+""",
+        "baseline=v6.1.0",
+        "candidate=v6.5.0",
+    )
+    first, same, refused, otherwise, other, resumed, third = lines
+    assert first == same == " v6.5.0"
+    assert "has ended (failed), and hosts are not rented for it again" in refused
+    assert "warmup_seconds" in otherwise
+    assert other == resumed == "-again-2 v6.5.0"
+    assert third == "-again-3 v6.5.0"
 
 
 def test_rejected_the_campaign_has_failed(ask: dict[str, str]) -> None:

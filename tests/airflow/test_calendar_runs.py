@@ -13,7 +13,7 @@ import warnings
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from airflow.sdk import DAG
-from airflow.sdk.exceptions import AirflowSkipException, TaskDeferred
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException, TaskDeferred
 from benchlab import home
 from benchlab.campaign import overrides, report_types
 from benchlab.campaign.resolving import Resolver
@@ -32,18 +32,25 @@ def run(moment, run_type="backfill", started=None, cleared=0):
         run_type=run_type, logical_date=moment, start_date=started or moment, clear_number=cleared,
         run_id="own")
 
-def plan(run, name="sysbench_local_releases", **params):
+def plan(run, name="sysbench_local_releases", own=None, **params):
     # How many trials are planned, or why there are none; and what is left for the UI.
     left = {}
     ti = SimpleNamespace(task_id="plan", xcom_push=lambda key, value: left.update({key: value}))
     stages.get_current_context = lambda: {
-        "params": params, "run_id": f"{run.run_type}__{run.logical_date}", "dag_run": run,
-        "dag": SimpleNamespace(dag_id=name), "ti": ti}
+        "params": params, "run_id": f"{run.run_type}__{own or run.logical_date}", "dag_run": run,
+        "dag": SimpleNamespace(dag_id=name.rpartition("/")[2]), "ti": ti}
     try:
         return len(stages.plan(str(REPORTS / f"{name}.yaml")))
     except AirflowSkipException as skipped:
         assert left == {"no_campaign": str(skipped)}
         return f"skipped: {skipped}"
+
+def refused(run, **params):
+    # Why its plan fails.
+    try:
+        return plan(run, **params)
+    except AirflowFailException as failed:
+        return str(failed)
 
 STORE = open_store(here)
 
@@ -111,33 +118,80 @@ def test_a_pair_is_measured_once_by_the_calendar(
     """Unless it is asked for; and who starts a run by hand gets a campaign."""
     code = """
 first = run(LATEST)
-say(plan(first, campaign="first"))
+say(plan(first, own="first"))
 later = run(LATEST + timedelta(hours=1))
-say(plan(later, campaign="not_yet_complete"))
+say(plan(later, own="not_yet_complete"))
 finish()
-say(plan(later, campaign="second"))
-say(plan(run(LATEST, "scheduled"), campaign="second"))
-say(plan(later, campaign="second", measure_again=True))
-say(plan(later, campaign="fewer", rounds=1))
+say(plan(later, own="second"))
+say(plan(run(LATEST, "scheduled"), own="second"))
+say(plan(later, own="second", measure_again=True))
+say(plan(later, own="fewer", rounds=1))
 say(plan(run(LATEST, "manual"), campaign="by_hand"))
 say(plan(run(None, "manual"), campaign="by_hand_today"))
-# A run that is repeated carries its own campaign on, unless that is complete.
-say(plan(later, campaign="by_hand_today"))
-finish()
-say(plan(later, campaign="by_hand_today", measure_again=True))
-say(plan(run(None, "manual"), campaign="by_hand_today"))
+# A run that is repeated carries its own campaign on.
+say(plan(later, own="fewer", rounds=1))
 """
-    first, incomplete, again, scheduled, asked, fewer, *by_hand, own, complete, hand = planned(
+    first, incomplete, again, scheduled, asked, fewer, *by_hand, own = planned(
         airflow_env, tmp_path, code
     )
-    assert first == incomplete == asked == own == hand == "12"
-    assert complete.startswith("skipped: this run's campaign is complete: by_hand_today. ")
-    assert fewer == "4"
+    assert first == incomplete == asked == "12"
+    assert fewer == own == "4"
     assert by_hand == ["12", "12"]
     assert again == scheduled
     assert again.startswith(
         "skipped: 10.11.5 and 11.4.5 have been measured with this plan already: "
     )
+
+
+def test_a_run_whose_campaign_is_complete_measures_nothing(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """Whoever clears its tasks; another way to measure is refused, as where it has failed."""
+    code = """
+from benchlab.campaign.stored import StoredCampaign
+published = []
+StoredCampaign.publish_where_lacking = (
+    lambda self, asked: bool(published.append(self.campaign.id)))
+runs = run(LATEST), run(LATEST, "manual"), run(LATEST, "scheduled")
+for one in runs:
+    plan(one)
+finish()
+before = campaigns()
+for one in runs:
+    say(plan(one))
+say(before == campaigns(), len(published))
+say(refused(runs[1], warmup_seconds=60, table_size=100000))
+with open_store(here) as store:
+    for campaign in before:
+        store.finish(campaign.id, "failed")
+say(refused(runs[0], warmup_seconds=60, table_size=100000))
+"""
+    *skipped, kept, complete, failed = planned(airflow_env, tmp_path, code)
+    assert len(skipped) == 3
+    assert all("nothing to measure: campaign sysbench_local_releases-" in why for why in skipped)
+    assert kept == "True 3"
+    for said in (complete, failed):
+        assert "with another plan: " in said
+        assert "dataset.table_size 10000, not 100000" in said
+        assert "warmup_seconds 1, not 60" in said
+
+
+def test_a_campaign_in_the_form_of_a_backfill_is_refused(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """All its runs would be of that one campaign."""
+    code = """
+for kind in ("backfill", "scheduled", "manual"):
+    say(refused(run(LATEST, kind), campaign="catch_up"))
+say(*(campaign.id for campaign in campaigns()))
+"""
+    *by_calendar, by_hand, stored = planned(airflow_env, tmp_path, code)
+    assert (
+        by_calendar
+        == ["campaign: catch_up: each run of a backfill has a campaign of its own; leave it out"]
+        * 2
+    )
+    assert (by_hand, stored) == ("12", "catch_up")
 
 
 def test_a_build_without_a_hash_is_measured_once_by_the_calendar(
@@ -169,7 +223,7 @@ def planned_with(content, campaign):
     stub.add_client_error("get_object", "NoSuchKey", http_status_code=404)
     body = StreamingBody(io.BytesIO(content), len(content))
     stub.add_response("get_object", {"Body": body})
-    return plan(run(LATEST), str(folder / "sysbench_local_releases"), campaign=campaign)
+    return plan(run(LATEST), str(folder / "sysbench_local_releases"), own=campaign)
 say(planned_with(b"\\x7fELF one", "first"))
 finish()
 say(planned_with(b"\\x7fELF one", "second"))
@@ -178,7 +232,7 @@ say(planned_with(b"\\x7fELF two", "third"))
     first, again, other = planned(airflow_env, tmp_path, code)
     assert first == other
     assert first.isdecimal()
-    assert again.endswith("already: first. To measure them again, start a run by hand")
+    assert "already: sysbench_local_releases-backfill__first-" in again
 
 
 def test_a_run_that_is_repeated_compares_what_it_began_with(
@@ -187,19 +241,27 @@ def test_a_run_that_is_repeated_compares_what_it_began_with(
     """A release that somebody enters in between is for the runs that come."""
     code = """
 spec = report_types.load(REPORTS / "sysbench_local_releases.yaml")
-plan(run(LATEST), campaign="mine")
+plan(run(LATEST), own="mine")
 (begun,) = campaigns()
 earlier = run(datetime(2024, 1, 1, tzinfo=UTC))
 say(*versions(resolve(spec, earlier)))
 say(*versions(resolve(spec, earlier, begun)))
-same = begun.report_type.model_copy(update={"sides": "same"})
-aa = dataclasses.replace(begun, report_type=same)
-say(resolve(spec, earlier, aa).spec.sides)
+alike = spec.with_overrides({
+    "sides": "same", "engine": "mariadb",
+    **{f"engines.mariadb.{side}.version": "11.4.5" for side in ("baseline", "candidate")}})
+sides_ = {side: begun.plan.sides["candidate"] for side in ("baseline", "candidate")}
+aa = dataclasses.replace(
+    begun, report_type=alike, plan=dataclasses.replace(begun.plan, sides=sides_))
+weekly = spec.with_overrides({"schedule": {"runs": "weekly", "cron": "0 2 * * 1"}})
+say(resolve(weekly, earlier, aa).spec.sides)
 build = {"mariadb": {"source": "of-then", "sha256": "a" * 64}}
 sides = begun.plan.sides
 kept = type(sides["candidate"]).model_validate({"version": "11.4.5", "builds": build})
-built = dataclasses.replace(begun, plan=dataclasses.replace(
-    begun.plan, sides={**sides, "candidate": kept}))
+built = dataclasses.replace(
+    begun,
+    plan=dataclasses.replace(begun.plan, sides={**sides, "candidate": kept}),
+    report_type=begun.report_type.with_overrides({
+        "engines.mariadb.candidate.builds": kept.model_dump()["builds"]}))
 again = resolve(spec, earlier, built).spec
 say(again.side("mariadb", "candidate").label)
 """
@@ -282,7 +344,7 @@ say(ran(minutes[0]))
 calendar("10.11.5", "11.4.5")
 say(ran(minutes[1]))
 say(ran(minutes[2], measure_again=True))
-say(ran(minutes[0], campaign="repeated", measure_again=True))
+say(ran(minutes[0], own="repeated", measure_again=True))
 """
     first, joined, none, again = planned(airflow_env, tmp_path, JOINED + code)
     assert (first, joined) == ("10.11.5", "11.4.5")
@@ -365,7 +427,7 @@ def test_what_was_measured_last_is_the_baseline(
     code = """
 spec = report_types.load(REPORTS / "sysbench_local_releases.yaml")
 spec = overrides.override(spec, {"engines.mariadb.baseline.version": "previous measured"})
-say(plan(run(datetime(2023, 8, 14, tzinfo=UTC)), campaign="first"))
+say(plan(run(datetime(2023, 8, 14, tzinfo=UTC)), own="first"))
 finish()
 later = resolve(spec, run(LATEST))
 say(*versions(later))
@@ -376,7 +438,7 @@ say(earlier.notes[-1])
     planned_, later, why, earlier = planned(airflow_env, tmp_path, code)
     assert planned_ == "12"
     assert later == "10.11.5 11.4.5"
-    assert why.endswith("is 10.11.5, measured by first")
+    assert "is 10.11.5, measured by sysbench_local_releases-backfill__first-" in why
     assert earlier.endswith("nothing else was measured before")
 
 
@@ -386,11 +448,11 @@ def test_a_moment_that_came_up_while_airflow_was_down_is_not_run(
     """Airflow starts the moment that it has kept, however late; a backfill is meant."""
     code = """
 day = timedelta(days=1)
-say(plan(run(LATEST, "scheduled", LATEST + 21 * day), campaign="a"))
-say(plan(run(LATEST, "scheduled", LATEST + day), campaign="b"))
-say(plan(run(LATEST, "scheduled", LATEST + 21 * day, cleared=1), campaign="c"))
-say(plan(run(LATEST, "backfill", LATEST + 21 * day), campaign="d"))
-say(plan(run(LATEST, "scheduled", LATEST + 21 * day), campaign="e", overrides=[
+say(plan(run(LATEST, "scheduled", LATEST + 21 * day), own="a"))
+say(plan(run(LATEST, "scheduled", LATEST + day), own="b"))
+say(plan(run(LATEST, "scheduled", LATEST + 21 * day, cleared=1), own="c"))
+say(plan(run(LATEST, "backfill", LATEST + 21 * day), own="d"))
+say(plan(run(LATEST, "scheduled", LATEST + 21 * day), own="e", overrides=[
     "schedule.catchup_days=30"]))
 """
     missed, *others = planned(airflow_env, tmp_path, code)

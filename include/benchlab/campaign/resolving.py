@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING, Any
 from benchlab import engines, targets, workloads
 from benchlab.campaign import fit, planning, report_types, resolving
 from benchlab.engines import builds
-from benchlab.errors import NoReleaseError, SpecError, TargetError, UnavailableError
+from benchlab.errors import (
+    AnotherPlanError,
+    NoReleaseError,
+    NothingToMeasureError,
+    SpecError,
+    TargetError,
+    UnavailableError,
+)
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.language import Message, Said, joined, message, said_by
@@ -183,22 +190,32 @@ class Resolver:
         nightly.
 
         Raises:
+            NothingToMeasureError: the campaign is complete.
+            AnotherPlanError: the report type measures something else by now; names each field.
             SpecError: the report type has changed so that the versions do not fit it.
         """
-        engine = begun.plan.engine
+        engine, before = begun.plan.engine, begun.report_type
+        # A weekly schedule makes an A/A campaign of the candidate of two different sides.
+        by_turn = bool(getattr(spec.schedule, "aa_every", 0))
+        is_aa = by_turn and before.sides == "same" != spec.sides
+        if differing := _not_as_begun(spec, begun, sides_differ=is_aa):
+            raise AnotherPlanError(begun.id, differing)
         changes: dict[str, Any] = {
             f"engines.{engine}.{name}.{field}": value
-            for name, side in begun.plan.sides.items()
-            for field, value in _pinned(side).items()
+            for name in before.measured_sides
+            for field, value in _pinned(getattr(before.engines[engine], name)).items()
         }
-        if spec.connections:  # the servers said which engine it is
-            changes["engine"] = engine
-        if begun.report_type.sides == "same" != spec.sides:  # an A/A campaign of the candidate
+        if is_aa:
             chosen = spec.engines[engine].candidate or spec.engines[engine].baseline
             side = {**chosen.model_dump(mode="json"), **_pinned(begun.plan.sides["baseline"])}
             changes = {"sides": "same", **{f"engines.{engine}.{name}": side for name in SIDES}}
-        resumed = fit.check(spec.with_overrides(changes), begun.id)
-        name, reason = self.engine(resumed)
+        changes["engine"] = engine
+        resumed = self.hashed(spec.with_overrides(changes))
+        if differing := before.measured_otherwise(resumed, engine):
+            raise AnotherPlanError(begun.id, differing)
+        if begun.state == "complete":
+            raise NothingToMeasureError(begun.id, before.judged_otherwise(resumed))
+        name, reason = self.engine(fit.check(resumed, begun.id))
         note = message("rule-resumed", campaign=begun.id)
         return Versioned(resumed, begun.at.date(), name, reason, (note,))
 
@@ -329,6 +346,41 @@ def _unasked(spec: ReportSpec) -> Iterator[Message]:
     )
     if any(side.version == NIGHTLY for side in sides):
         yield message("unasked-nightly", rule=NIGHTLY)
+
+
+def _not_as_begun(spec: ReportSpec, begun: Campaign, *, sides_differ: bool) -> list[str]:
+    """What a report type itself says otherwise of engine and sides than a campaign that has begun.
+
+    A version rule names what it named when the campaign began.
+
+    Args:
+        sides_differ: whether the campaign's sides are meant to be others than the report type's.
+    """
+    engine, sides = begun.plan.engine, begun.report_type.sides
+    if engine not in spec.deployable_engines:
+        return [f"engine {engine}, not {' or '.join(spec.deployable_engines)}"]
+    if sides_differ:
+        return []
+    if spec.sides != sides:
+        return [f"sides {sides}, not {spec.sides}"]
+    differing = []
+    for name, side in begun.plan.sides.items():
+        asked = spec.side(engine, name, by_version=False)
+        if asked.is_resolved and not _is_build_of(asked, side):
+            differing.append(f"{name} {side.label}, not {asked.label}")
+    return differing
+
+
+def _is_build_of(asked: SideSpec, side: SideSpec) -> bool:
+    """Whether a side is of the version and of the builds that are asked for, as far as is said."""
+    return (
+        asked.version == side.version
+        and asked.builds.keys() == side.builds.keys()
+        and all(
+            build.model_dump().items() <= side.builds[name].model_dump().items()
+            for name, build in asked.builds.items()
+        )
+    )
 
 
 def _with_stand_ins(request: Request, asks: Asks) -> ReportSpec:

@@ -33,6 +33,7 @@ from benchlab.errors import (
     AtWorkError,
     BenchlabError,
     LockHeldError,
+    NothingToMeasureError,
     PublishError,
     SpecError,
     StoreError,
@@ -46,7 +47,7 @@ from benchlab.hosts.lock import Holder
 from benchlab.plan import plan
 from benchlab.plan.fields.client import Client
 from benchlab.plan.fields.publish import Destination
-from benchlab.plan.report_type import JUDGED, Side
+from benchlab.plan.report_type import TAKEN_OVER, Side
 from benchlab.plan.resolved import Resolved
 from benchlab.plan.steps import minutes_after_trials
 from benchlab.report import gate_files
@@ -130,7 +131,8 @@ class CampaignRun(StoredCampaign):
     ) -> CampaignRun:
         """Plan a campaign and write it to the store; nothing is started, but builds are fetched.
 
-        A repeated call with the same id and plan resumes the campaign.
+        A repeated call with the same id and plan resumes the campaign, which takes over the fields
+        that change nothing of what was measured.
 
         Args:
             origin: how it was started, for people: ``benchlab run``, ``Airflow run manual__...``.
@@ -138,10 +140,11 @@ class CampaignRun(StoredCampaign):
 
         Raises:
             SpecError: the id, the client's archive or the gates are not valid, something is left
-                that only a person can say, or the campaign is complete, or has ended and its target
-                rents hosts.
+                that only a person can say, or the campaign has ended and its target rents hosts.
+            AnotherPlanError: the store has another campaign of this id.
+            NothingToMeasureError: it is complete.
             UnavailableError: a build cannot be had on this machine.
-            StoreError: the store has another campaign of this id, or cannot be written.
+            StoreError: the store cannot be written.
         """
         if not re.fullmatch(ID, campaign):
             raise SpecError(
@@ -170,19 +173,18 @@ class CampaignRun(StoredCampaign):
         )
         is_new = store.add_campaign(record)
         run = cls.open(home, store, campaign, access)
-        run.is_new = is_new
         run._refuse_if_ended()
+        if taken_over := spec.judged_otherwise(run.spec):
+            changes = {name: getattr(spec, name) for name in TAKEN_OVER}
+            store.take_over(campaign, run.spec.model_copy(update=changes))
+            run = cls.open(home, store, campaign, access)
+        run.is_new = is_new
         run.directory.mkdir(parents=True, exist_ok=True)
         (run.directory / "target").write_text(spec.target, encoding="utf-8")
         lua_script.keep(home.project, spec, run.directory)
         run.note("plan", "planned", note=f"{len(planned.trials)} trials, {planned.minutes} min")
-        kept = [name for name in JUDGED if getattr(run.spec, name) != getattr(spec, name)]
-        if kept:
-            note = (
-                "it keeps the fields that it began with, though the report type has changed "
-                f"them: {', '.join(kept)}"
-            )
-            run.note("plan", "warning", note=note)
+        if taken_over:
+            run.note("plan", "warning", note=f"taken over: {'; '.join(taken_over)}")
         for warning in planned.warnings:
             run.note("plan", "warning", note=str(warning))
         return run
@@ -418,19 +420,24 @@ class CampaignRun(StoredCampaign):
 
     def _refuse_if_ended(self) -> None:
         campaign, state = self.campaign.id, self.store.campaign(self.campaign.id).state
-        if self.state.read().stage == "complete":
-            raise SpecError(
-                f"campaign {campaign} is complete and is not measured again: start another one. "
-                f"`benchlab publish {campaign}` publishes its report again"
-            )
-        # Refused when it registered, for want of credentials or a quota: nothing was rented.
-        refused = state == "failed" and fleet_files.rented_nothing(self.directory)
-        if self.target.can.rents and state != "running" and not refused:
+        if "complete" in (state, self.state.read().stage):
+            raise NothingToMeasureError(campaign)
+        if self.is_over:
             raise SpecError(
                 f"campaign {campaign} has ended ({state}), and hosts are not rented for it "
                 f"again: start another one. `benchlab publish {campaign}` publishes its report "
                 "again"
             )
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has failed, and its target rents hosts, which is done once for a campaign.
+
+        One that was refused when it registered, for want of credentials or a quota, or that nobody
+        approved, has rented nothing.
+        """
+        failed = self.store.campaign(self.campaign.id).state == "failed"
+        return failed and self.target.can.rents and not fleet_files.rented_nothing(self.directory)
 
     @property
     def how_to_give_back(self) -> str:

@@ -185,6 +185,28 @@ class StoredCampaign:
         """The addresses of the report's main page as last rendered, by destination."""
         return self._record.addresses()
 
+    def publish_where_lacking(self, asked: Sequence[Destination]) -> bool:
+        """Publish the report if a place lacks it, or it lacks its evidence; whether it did.
+
+        Args:
+            asked: what the report type by now names as its destinations.
+
+        Raises:
+            UnsoundReportError, PublishError: as :meth:`publish`.
+        """
+        instead = self._record.instead() if tuple(asked) == self.spec.publish else tuple(asked)
+        if not self._lacking(instead):
+            return False
+        self.publish(destinations=instead)
+        return True
+
+    def _lacking(self, instead: Sequence[Destination] | None) -> dict[str, str]:
+        """Why places lack the report; under :data:`EVIDENCE`, why it lacks its evidence."""
+        recorded, there = self._record.faults(), self.published()
+        places = map(place, self._destinations(instead))
+        faults = {at: recorded.get(at, "it has not been tried") for at in places if at not in there}
+        return faults | {at: why for at, why in recorded.items() if at == EVIDENCE}
+
     def forget_publication(self) -> None:
         """Forget where the report was published: it does not cover what is measured from now on."""
         self._record.forget()
@@ -266,8 +288,7 @@ class StoredCampaign:
         outcome, doubts = found.comparison, self._doubts(found.campaign)
         instead = self._record.instead()
         again = publish_command(self.campaign.id, instead=instead)
-        places = map(place, self._destinations(instead))
-        lacking = [place for place in places if place not in self.published()]
+        lacking = self._lacking(instead)
         if outcome.missing:
             why = [
                 f"{e.trial}: {'; '.join(map(str, e.reasons))}"
@@ -293,12 +314,8 @@ class StoredCampaign:
             )
         verdicts = (f"{name}: {verdict}" for name, verdict in _verdicts(outcome).items())
         self.note("verdict", ", ".join(verdicts) or "one version was measured: there is none")
-        recorded = self._record.faults()
-        faults = {place: recorded.get(place, "it has not been tried") for place in lacking}
-        if EVIDENCE in recorded:
-            faults[EVIDENCE] = recorded[EVIDENCE]
-        if faults:
-            raise PublishError(unpublished(self.published(), faults, again))
+        if lacking:
+            raise PublishError(unpublished(self.published(), lacking, again))
 
     def note(self, stage: Stage | Literal["failed"], phase: str, note: str = "") -> None:
         """Write a step to the campaign's progress."""

@@ -32,14 +32,11 @@ from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG, tagged
 from benchlab.hosts.lock import MachineLock
 from benchlab.plan import plan
-from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.fields.schedule import midnight
-from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.resolved import Resolved
 from benchlab.report.bundle import PAGES
 from benchlab.report.formats import terminal
 from benchlab.report.model import report as model
-from benchlab.results.records import Campaign
 from benchlab.results.store import Store, open_store
 from benchlab.targets import fleet_files
 from benchlab.targets.cloud import reaper as clusters
@@ -210,7 +207,7 @@ def run(
     request = request_on(home, report, overrides, on)
     with open_store(home) as store:
         resolver = Resolver(home, store, Access.for_a_person())
-        begun = _begun(request.spec, store, campaign) if campaign else None
+        begun = store.campaign(campaign) if campaign in store.campaign_ids() else None
         found = resolver.as_begun(request.spec, begun) if begun else resolver.versions(request)
         say_notes(found)
         if failing:
@@ -313,29 +310,6 @@ def _command(
     words += ["--on", on.isoformat()] if on else []
     words += ["--approve"] if approve else []
     return f"`{shlex.join([*words, '--campaign', campaign])}`"
-
-
-def _begun(spec: ReportSpec, store: Store, campaign: str) -> Campaign | None:
-    """The campaign to resume; None: it is new.
-
-    Raises:
-        StoreError: the report type names another version itself, so that this is another campaign.
-    """
-    if campaign not in store.campaign_ids():
-        return None
-    begun = store.campaign(campaign)
-    named = spec.engines.get(begun.plan.engine)
-    asked: dict[str, SideSpec | None] = {}
-    if named is not None and spec.sides == begun.report_type.sides:
-        asked = {"baseline": named.baseline, "candidate": named.candidate}
-    if named is None or any(
-        wanted.is_resolved and wanted.version != side.version
-        for name, side in begun.plan.sides.items()
-        if (wanted := asked.get(name))
-    ):
-        has = " and ".join(side.label for side in begun.plan.sides.values())
-        raise StoreError(f"campaign {campaign} exists already, with another plan: of {has}")
-    return begun
 
 
 def _refuse_unapproved(resolved: Resolved) -> None:

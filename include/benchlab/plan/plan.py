@@ -165,12 +165,15 @@ class Plan:
 
     def measures_as(self, other: Plan) -> bool:
         """Whether both have the same trials on the same hosts, in whatever order and time."""
+        return not self.measured_otherwise(other)
+
+    def measured_otherwise(self, other: Plan) -> list[str]:
+        """In what another differs, except for the order and the time of its trials: ``hosts``."""
         ours, theirs = self.to_json(), other.to_json()
-        keys = {**ours, **theirs}.keys() - _NOT_MEASURED
-        return all(ours.get(key) == theirs.get(key) for key in keys) and (
-            {(trial.id, trial.seconds) for trial in self.trials}
-            == {(trial.id, trial.seconds) for trial in other.trials}
-        )
+        for plan, written in ((self, ours), (other, theirs)):
+            written["its trials"] = {(trial.id, trial.seconds) for trial in plan.trials}
+        names = (name for name in {**ours, **theirs} if name not in _NOT_MEASURED)
+        return [name for name in names if ours.get(name) != theirs.get(name)]
 
     @property
     def server_starts(self) -> int:

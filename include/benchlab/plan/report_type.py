@@ -223,13 +223,23 @@ class ReportSpec(Frozen):
         """The items that are set for one workload alone; None: before the first workload."""
         return self.engines[engine].by_workload.get(workload, {}) if workload else {}
 
-    def measured_otherwise(self, other: ReportSpec) -> list[str]:
-        """What another says differently of how is measured: ``["warmup_seconds 1, not 60"]``."""
-        ours, others = (
-            flat(one.model_dump(mode="json", include=set(MEASURED))) for one in (self, other)
-        )
+    def measured_otherwise(self, other: ReportSpec, engine: str) -> list[str]:
+        """What another says differently of what is measured, and how, where ``engine`` is deployed.
+
+        Example:
+            ``found.measured_otherwise(asked, "tidb")`` is ``["warmup_seconds 1, not 60"]``.
+        """
+        fields = ReportSpec.model_fields.keys() - {*TAKEN_OVER, "engine"}
+        return self._otherwise(other, {**dict.fromkeys(fields, True), "engines": {engine}})
+
+    def judged_otherwise(self, other: ReportSpec) -> list[str]:
+        """The same of :data:`TAKEN_OVER`."""
+        return self._otherwise(other, dict.fromkeys(TAKEN_OVER, True))
+
+    def _otherwise(self, other: ReportSpec, fields: dict[str, Any]) -> list[str]:
+        ours, others = (flat(one.model_dump(mode="json", include=fields)) for one in (self, other))
         return [
-            f"{name} {ours.get(name)}, not {others.get(name)}"
+            f"{name} {_shown(ours.get(name))}, not {_shown(others.get(name))}"
             for name in dict.fromkeys((*ours, *others))
             if ours.get(name) != others.get(name)
         ]
@@ -323,8 +333,15 @@ class ReportSpec(Frozen):
 
 MEASURED = tuple(name for name, field in ReportSpec.model_fields.items() if HOW in field.metadata)
 """The fields in which two report types have to agree for their campaigns to be measured alike."""
-JUDGED = ("title", "threshold_pct", "repeat_limit", "languages", "publish")
-"""What a campaign that is resumed keeps, though the report type says otherwise by now."""
+_WHAT = ("report", "engine", "engines", "sides", "snapshots", "seed")
+TAKEN_OVER = tuple(name for name in ReportSpec.model_fields if name not in (*MEASURED, *_WHAT))
+"""The fields that change nothing of what was measured: a campaign that is resumed takes them over
+as they are by then.
+"""
+
+
+def _shown(value: Any) -> str:
+    return "unset" if value is None else str(value)
 
 
 def _names(overrides: Mapping[str, Any], field: str) -> bool:

@@ -23,10 +23,11 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection, make_url
 from upath import UPath
 
-from benchlab.errors import StoreError, meaning_of
+from benchlab.errors import AnotherPlanError, StoreError, meaning_of
 from benchlab.home import Home
 from benchlab.language import Said
 from benchlab.plan.rates import Size, StepTime
+from benchlab.plan.report_type import ReportSpec
 from benchlab.results.database import StoreDatabase
 from benchlab.results.kept import Kept
 from benchlab.results.listing import Listing
@@ -98,7 +99,7 @@ class Store:
     # Campaigns
 
     def add_campaign(self, campaign: Campaign) -> bool:
-        """Write a new campaign; does nothing where it is stored already with the same trials.
+        """Write a new campaign; does nothing where it is stored already and measures the same.
 
         Its stored plan stays, with the order in which its trials were planned.
 
@@ -106,7 +107,7 @@ class Store:
             Whether it is new.
 
         Raises:
-            StoreError: a campaign with another plan is stored under this id; names the fields.
+            AnotherPlanError: one with another plan is stored under this id; names what differs.
         """
         with contextlib.suppress(sa.exc.IntegrityError), self.transaction() as connection:
             # Fails where it is stored already, perhaps just now by another process.
@@ -115,11 +116,16 @@ class Store:
             return True
         found = self.campaign(campaign.id)
         # What has become known of its dataset, its steps or its price meanwhile is no other plan.
-        differing = found.report_type.measured_otherwise(campaign.report_type)
-        if differing or not found.plan.measures_as(campaign.plan):
-            what = f": {'; '.join(differing)}" if differing else ""
-            raise StoreError(f"campaign {campaign.id} exists already, with another plan{what}")
+        asked, engine = campaign.report_type, found.plan.engine
+        differing = found.report_type.measured_otherwise(asked, engine)
+        if differing := differing or found.plan.measured_otherwise(campaign.plan):
+            raise AnotherPlanError(campaign.id, differing)
         return False
+
+    def take_over(self, campaign: str, spec: ReportSpec) -> None:
+        """Replace a campaign's report type by one with which it is measured alike."""
+        with self.transaction() as connection:
+            self._update(connection, campaign, spec=as_json(spec.model_dump(mode="json")))
 
     def campaign(self, campaign: str) -> Campaign:
         """One campaign.

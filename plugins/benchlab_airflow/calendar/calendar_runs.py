@@ -6,8 +6,10 @@ never skipped.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
 from benchlab.campaign import report_types
@@ -18,6 +20,7 @@ from benchlab.plan.releases import days
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.resolved import Request
 from benchlab.plan.versions import OF_THE_DAY
+from benchlab.targets.fleet_files import write
 
 if TYPE_CHECKING:
     from benchlab.campaign.resolving import Resolver
@@ -28,17 +31,40 @@ if TYPE_CHECKING:
 SCHEDULED, BACKFILL = "scheduled", "backfill"
 # Prefix of the run's id in a campaign's `origin`.
 ORIGIN = "Airflow run "
+# The file in a campaign's directory with the id of the one that its run measures in its place.
+_FOLLOWED_BY = "followed_by"
+_NUMBER = re.compile(r"-again-[0-9]+$")
 # A run that waits for an earlier one starts late, but was not missed.
 LATE = timedelta(days=1)
 
 
 class NoCampaignError(BenchlabError):
-    """A run by the calendar has nothing to measure; the message says why."""
+    """A run has nothing to measure; the message says why."""
 
 
 def by_calendar(run: Any) -> bool:
     """Whether a DAG run was started by the schedule or by a backfill."""
     return run.run_type in (SCHEDULED, BACKFILL)
+
+
+def newest(home: Home, campaign: str) -> str:
+    """The campaign that a run measures now: the one it began with, or what followed that."""
+    while (note := home.campaign(campaign) / _FOLLOWED_BY).is_file():
+        campaign = note.read_text(encoding="utf-8")
+    return campaign
+
+
+def follow(home: Home, store: Store, failed: Campaign) -> str:
+    """The id of the campaign that a run measures in place of one that cannot be resumed.
+
+    Every task of the run finds it by :func:`newest`, also one that gives hosts back while the store
+    is out of reach.
+    """
+    first = _NUMBER.sub("", failed.id)
+    taken = store.campaign_ids()
+    campaign = next(name for n in count(2) if (name := f"{first}-again-{n}") not in taken)
+    write(home.campaign(failed.id) / _FOLLOWED_BY, campaign)
+    return campaign
 
 
 def as_of(run: Any) -> date:
@@ -56,18 +82,14 @@ def versions(
             kept, even if the calendar has got a release since.
 
     Raises:
-        NoCampaignError: the run is by the calendar, and its campaign is complete, its moment was
-            missed, a version rule names no release on its day, or nothing of a day with several
-            releases is left to measure.
+        NoCampaignError: the run is by the calendar, and its moment was missed, a version rule
+            names no release on its day, or nothing of a day with several releases is left to
+            measure.
+        NothingToMeasureError: the campaign is complete.
         NoReleaseError: a scheduled run's candidate has a rule that names no release.
         SpecError: see :func:`benchlab.campaign.resolving.Resolver.versions`.
     """
     if begun is not None:
-        if begun.state == "complete" and by_calendar(run):
-            raise NoCampaignError(
-                f"this run's campaign is complete: {begun.id}. To measure its versions again, "
-                "start a run by hand"
-            )
         return resolver.as_begun(spec, begun)
     if not by_calendar(run):
         return resolver.versions(Request(spec, as_of(run)))

@@ -21,6 +21,7 @@ from benchlab.errors import (
     BenchlabError,
     FetchError,
     LockHeldError,
+    NothingToMeasureError,
     NotMeasuredError,
     SpecError,
     TargetError,
@@ -55,7 +56,9 @@ NOTE = "note"
 LONGEST_NOTE = 1000
 """Airflow's limit of a note, in characters."""
 NO_CAMPAIGN = "no_campaign"
-"""The XCom of ``plan`` with the reason why a run by the calendar measures nothing."""
+"""The XCom of ``plan`` with the reason why a run measures nothing."""
+APPROVED = "approved"
+"""The XCom of ``approve`` with the campaign that was approved, or needs no approval."""
 # Before anything is measured, trying again does not help against these.
 _UNFIT = (SpecError, UnavailableError, TargetError, NotMeasuredError)
 
@@ -70,18 +73,31 @@ def campaign_id(context: Context) -> str:
             raise AirflowFailException(f"campaign: {named!r} is not a campaign's id")
         return str(named)
     from benchlab import home
+    from benchlab_airflow.calendar import calendar_runs
 
-    run = f"{context['dag'].dag_id}-{context['run_id']}"
+    here, run = home.find(), f"{context['dag'].dag_id}-{context['run_id']}"
     # Of the whole: two long run ids may differ only in what is cut off or written otherwise.
-    own = hashlib.sha256(f"{home.find().mark}-{run}".encode()).hexdigest()[:6]
-    return f"{re.sub('[^A-Za-z0-9_.-]+', '-', run).strip('-')[:143]}-{own}"
+    own = hashlib.sha256(f"{here.mark}-{run}".encode()).hexdigest()[:6]
+    began = f"{re.sub('[^A-Za-z0-9_.-]+', '-', run).strip('-')[:130]}-{own}"
+    return calendar_runs.newest(here, began)
+
+
+def _is_cleared_as_a_whole(context: Context) -> bool:
+    """Whether all of the run is repeated: Airflow clears `plan` with any later task."""
+    from benchlab_airflow.private_names import RuntimeTaskInstance
+
+    dag_id, run_id = context["dag"].dag_id, context["run_id"]
+    asked = RuntimeTaskInstance.get_task_states(dag_id, task_ids=["provision"], run_ids=[run_id])
+    return asked.get(run_id, {}).get("provision") is None
 
 
 def plan(report_file: str) -> list[str]:
     """Plan the campaign from report type and form; return the titles of its trials, to map over.
 
-    Version rules apply as of the run's day. A run by the calendar that has nothing to measure is
-    skipped, with the reason in the log and in the XCom `no_campaign`.
+    Version rules apply as of the run's day. A run that has nothing to measure is skipped, with the
+    reason in the log and in the XCom `no_campaign`; a complete campaign is first published where
+    its report is lacking. One that failed on hosts that are not rented for it again is measured as
+    another campaign, of the same versions, if all of its run is cleared.
     """
     from pathlib import Path
 
@@ -91,6 +107,7 @@ def plan(report_file: str) -> list[str]:
     from benchlab.campaign import report_types
     from benchlab.campaign.resolving import Resolver
     from benchlab.campaign.stages import CampaignRun
+    from benchlab.campaign.stored import StoredCampaign
     from benchlab.engines import builds
     from benchlab.targets.target import driving_process
     from benchlab_airflow.calendar import calendar_runs
@@ -100,6 +117,11 @@ def plan(report_file: str) -> list[str]:
 
     context = get_current_context()
     run, campaign = context["dag_run"], campaign_id(context)
+    named = context["params"].get("campaign")
+    if named and calendar_runs.by_calendar(run):
+        raise AirflowFailException(
+            f"campaign: {campaign}: each run of a backfill has a campaign of its own; leave it out"
+        )
     with _final_errors(*_UNFIT), _skipped_without_campaign(context):
         report_type = report_types.load(Path(report_file))
         spec = trigger_form.chosen(
@@ -114,9 +136,22 @@ def plan(report_file: str) -> list[str]:
                 # that is measured already compare with it.
                 spec = builds.pinned(here, spec, access())
             resolver = Resolver(here, store, access())
-            found = calendar_runs.versions(resolver, spec, run, begun)
+            try:
+                found = calendar_runs.versions(resolver, spec, run, begun)
+            except NothingToMeasureError as error:
+                # Whoever cleared a task of its run may want the report where it is lacking.
+                stored = StoredCampaign(here, store, store.campaign(campaign), access())
+                done = stored.publish_where_lacking(spec.publish)
+                at = f"its report is now at {', '.join(stored.published().values())}; " * done
+                raise calendar_runs.NoCampaignError(f"{at}{error}") from error
             if begun is None:
                 calendar_runs.refuse_measured(here, store, found, run)
+            elif (
+                not named
+                and CampaignRun.open(here, store, campaign).is_over
+                and _is_cleared_as_a_whole(context)
+            ):
+                campaign = calendar_runs.follow(here, store, begun)
             work = CampaignRun.create(
                 here,
                 store,
@@ -125,7 +160,9 @@ def plan(report_file: str) -> list[str]:
                 calendar_runs.ORIGIN + context["run_id"],
                 access(),
                 # Only version rules tie a campaign to a day.
-                planned_for=run.logical_date if found.notes else None,
+                planned_for=(begun.planned_for if begun else run.logical_date)
+                if found.notes
+                else None,
             )
             report_types.keep_planned(here, Path(report_file))
             for note in found.notes:
@@ -148,6 +185,12 @@ def question() -> str | None:
         return plan_text.question(work.spec, work.plan)
 
 
+def approved() -> None:
+    """Note that the cost of the run's campaign is approved; see :func:`register`."""
+    context = get_current_context()
+    context["ti"].xcom_push(key=APPROVED, value=campaign_id(context))
+
+
 def give_up(reason: str) -> None:
     """Record that the campaign failed before anything was taken."""
     with _campaign() as work:
@@ -156,8 +199,21 @@ def give_up(reason: str) -> None:
 
 
 def register() -> PokeReturnValue:
-    """Take the machine; while another campaign holds it, name that campaign and wait."""
+    """Take the machine; while another campaign holds it, name that campaign and wait.
+
+    A task that a person marks as success has done nothing: only `approve` itself says that the cost
+    is approved.
+    """
+    from benchlab.plan.plan import needs_approval
+
     with _final_errors(*_UNFIT), _campaign() as work:
+        if needs_approval(work.plan, work.spec.budget):
+            ti = get_current_context()["ti"]
+            if ti.xcom_pull(task_ids="approve", key=APPROVED) != work.campaign.id:
+                raise NotMeasuredError(
+                    "nobody has approved the cost of this campaign, so nothing was rented: clear "
+                    "the task approve with all after it, and answer it in Required Actions"
+                )
         try:
             work.register()
         except LockHeldError as error:
@@ -431,7 +487,7 @@ def _campaign() -> Iterator[CampaignRun]:
 
 @contextlib.contextmanager
 def _skipped_without_campaign(context: Context) -> Iterator[None]:
-    """Skip the whole run if it is by the calendar and has nothing to measure."""
+    """Skip the whole run if it has nothing to measure."""
     from benchlab_airflow.calendar.calendar_runs import NoCampaignError
 
     try:

@@ -35,6 +35,7 @@ class CampaignApproval(ApprovalOperator):
         question = stages.question()
         if question is None:
             self.log.info("the plan costs too little to need approval")
+            stages.approved()
             return None
         self.body = question
         return super().execute(context)
@@ -48,7 +49,7 @@ class CampaignApproval(ApprovalOperator):
         from benchlab_airflow.dags import stages
 
         try:
-            return super().execute_complete(context, event)
+            answer = super().execute_complete(context, event)
         except (HITLRejectException, HITLTimeoutError) as error:
             who = (event.get("responded_by_user") or {}).get("name", "somebody")
             why = f"rejected by {who}"
@@ -57,3 +58,5 @@ class CampaignApproval(ApprovalOperator):
             reason = f"{why}; nothing was rented"
             stages.give_up(reason)
             raise AirflowFailException(reason) from error
+        stages.approved()
+        return answer

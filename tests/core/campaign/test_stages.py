@@ -15,7 +15,14 @@ import pytest
 from benchlab import targets
 from benchlab.campaign import removal, report_types, stages
 from benchlab.campaign.stages import CampaignRun
-from benchlab.errors import AtWorkError, LockHeldError, SpecError, StoreError, TargetError
+from benchlab.errors import (
+    AtWorkError,
+    LockHeldError,
+    NothingToMeasureError,
+    SpecError,
+    StoreError,
+    TargetError,
+)
 from benchlab.hosts.lock import MachineLock
 from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.spending import Spending
@@ -143,20 +150,6 @@ def test_a_campaign_whose_process_is_at_work_is_not_removed(bench: Bench) -> Non
     removal.refuse(bench.run.home, bench.run.store, "c1")
 
 
-def test_a_resumed_campaign_says_which_values_it_keeps(bench: Bench) -> None:
-    """Nothing that was measured depends on them, and the report follows those it began with."""
-    store, home = bench.run.store, bench.run.home
-    spec = bench.run.spec.with_overrides({"threshold_pct": 5.0, "languages": ["zh"]})
-    campaigns.begin(home, store, spec, "c1")
-    notes = [note.note for note in bench.run.progress.read()[0] if note.phase == "warning"]
-    said = (
-        "it keeps the fields that it began with, though the report type has changed them: "
-        "threshold_pct, languages"
-    )
-    assert notes == [said]
-    assert store.campaign("c1").report_type.threshold_pct != 5.0
-
-
 def test_what_may_hold_hosts_stays_though_the_machine_is_held(bench: Bench) -> None:
     """Hosts were opened, another campaign took their lock, and they could not be given back."""
     (bench.run.directory / fleet_files.FLEET_FILE).write_text("{}")
@@ -246,19 +239,36 @@ def test_a_retry_of_the_registration_keeps_its_hosts(
     assert "give_back" not in bench.acts
 
 
-def test_for_a_campaign_that_has_ended_nothing_is_rented_again(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("rents", [True, False])
+def test_a_campaign_that_is_complete_is_not_opened_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, rents: bool
 ) -> None:
-    """Whether its tasks are cleared or its id is given again; on hosts that cost nothing it may."""
-    bench.fails("", None)
-    monkeypatch.setattr(type(bench.run.target), "can", Capabilities(rents=True))
+    """Whether its tasks are cleared or its id is given again, and whoever found it complete: where
+    `benchlab publish` did, only the store says so.
+    """
+    monkeypatch.setattr(type(bench.run.target), "can", Capabilities(rents=rents))
     bench.run.store.finish("c1", "complete")
+    before = bench.run.store.campaign("c1")
     again: list[Callable[[], object]] = [bench.run.register, bench.run.provision, bench.create]
     for act in again:
-        with pytest.raises(SpecError, match=r"c1 has ended \(complete\).*start another one"):
+        with pytest.raises(NothingToMeasureError, match="nothing to measure: campaign c1"):
             act()
     assert bench.acts == []
-    assert bench.state == "complete"
+    assert bench.run.store.campaign("c1") == before
+
+
+def test_for_a_campaign_that_has_failed_nothing_is_rented_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On hosts that cost nothing it is measured again."""
+    bench.run.store.finish("c1", "failed")
+    (bench.run.directory / fleet_files.SPENT_FILE).write_text("0.30")
+    monkeypatch.setattr(type(bench.run.target), "can", Capabilities(rents=True))
+    again: list[Callable[[], object]] = [bench.run.register, bench.run.provision, bench.create]
+    for act in again:
+        with pytest.raises(SpecError, match=r"c1 has ended \(failed\).*start another one"):
+            act()
+    assert bench.acts == []
     monkeypatch.setattr(type(bench.run.target), "can", Capabilities(rents=False))
     bench.run.register()
     assert bench.state == "running"

@@ -7,13 +7,17 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
+from benchlab.campaign import stored as stored_module
 from benchlab.campaign.stored import StoredCampaign
-from benchlab.errors import NotMeasuredError, UnsoundReportError
+from benchlab.errors import NotMeasuredError, PublishError, UnsoundReportError
+from benchlab.plan.fields.publish import Destination
 from benchlab.report.formats import json_text
 from benchlab.report.model.validation import Validation
+from benchlab.report.publish import publisher_of
 from benchlab.report.validation import run
 from benchlab.report.validation.tables import Table
 from benchlab.results.store import Store
@@ -76,6 +80,29 @@ def campaign(stored: Here) -> Iterator[StoredCampaign]:
     """A whole campaign in the store."""
     with Store(stored.home.store_url, stored.home.objects) as store:
         yield StoredCampaign(stored.home, store, store.campaign("c1"))
+
+
+def test_a_report_is_published_where_it_is_lacking_and_nowhere_else(
+    campaign: StoredCampaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bucket that was out of reach, or that the report type names by now, gets it later."""
+    own, files = campaign.spec.publish, campaign.home.reports / "c1"
+    assert campaign.publish_where_lacking(own)
+    written = {path: path.stat().st_mtime_ns for path in files.iterdir()}
+    assert not campaign.publish_where_lacking(own)
+    assert {path: path.stat().st_mtime_ns for path in files.iterdir()} == written
+
+    bucket = Destination.model_validate({"to": "s3", "bucket": "reports", "region": "eu-west-1"})
+    publish = MagicMock(side_effect=[PublishError("out of reach"), "s3://reports/c1"])
+    s3 = MagicMock(place="s3://reports", publish=publish)
+    monkeypatch.setattr(
+        stored_module, "publisher_of", lambda to, *_: s3 if to == bucket else publisher_of(to, *_)
+    )
+    with pytest.raises(PublishError, match=r"s3://reports: out of reach(.|\n)*benchlab publish c1"):
+        campaign.publish_where_lacking([*own, bucket])
+    assert campaign.publish_where_lacking([*own, bucket])
+    assert not campaign.publish_where_lacking([*own, bucket])
+    assert campaign.published()["s3://reports"] == "s3://reports/c1"
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from upath import UPath
 
-from benchlab.errors import StoreError
+from benchlab.errors import AnotherPlanError, StoreError
 from benchlab.hosts.samples import Figure, HostFigures
 from benchlab.plan.rates import Size, StepTime
 from benchlab.results.records import Campaign, Condition, TrialResult
@@ -32,7 +32,7 @@ import sys
 from pathlib import Path
 from upath import UPath
 from tests.builders import campaigns
-from benchlab.errors import StoreError
+from benchlab.errors import AnotherPlanError, StoreError
 from benchlab.results.store import Store
 url, side, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 made = campaigns.campaign(rounds=1, threads=[4], workloads=["oltp_insert"])
@@ -140,14 +140,14 @@ def test_adding_a_campaign_again_changes_nothing(store: Store) -> None:
 
 def test_another_plan_under_the_same_id_is_refused(store: Store) -> None:
     """Two campaigns never mix under one name."""
-    with pytest.raises(StoreError, match="c1 exists already, with another plan"):
+    with pytest.raises(AnotherPlanError, match="c1 exists already, with another plan"):
         store.add_campaign(campaigns.campaign(rounds=2))
 
 
 def test_fields_that_are_measured_otherwise_are_named(store: Store) -> None:
     """A campaign is not resumed by other fields than those with which it began."""
     other = campaigns.campaign(warmup_seconds=60, dataset={"tables": 4, "table_size": 100_000})
-    with pytest.raises(StoreError) as refused:
+    with pytest.raises(AnotherPlanError) as refused:
         store.add_campaign(other)
     spec = CAMPAIGN.report_type
     for name, was, now in (
