@@ -6,11 +6,21 @@ import contextlib
 import csv
 import io
 from collections.abc import Hashable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    FiniteFloat,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 from pydantic_core import ErrorDetails
 
 from benchlab.errors import SpecError, meaning_of
@@ -30,8 +40,9 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 Text = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
 # As Airflow names Connections, and the environment variables that define them.
 ConnectionName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]{0,199}$")]
-# Pydantic's tags for the kinds of a load balancer; they are not fields.
-BALANCER_KINDS = ("name", "settings")
+# Pydantic's tags for what may be a word or a mapping of fields; no field has such a name.
+WORD, MAPPING = "(word)", "(mapping)"
+WORD_OR_MAPPING = Discriminator(lambda raw: WORD if isinstance(raw, str) else MAPPING)
 # All but the first are what PyYAML raises for values that do not fit their tag: a 45th of a month,
 # `!!int x`.
 YAML_FAULTS = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError)
@@ -66,10 +77,29 @@ _FAULTS = {
     **dict.fromkeys(("float_type", "float_parsing"), _NUMBER),
     **dict.fromkeys(("bool_type", "bool_parsing"), _TRUTH),
     **dict.fromkeys(("list_type", "tuple_type", "set_type", "frozen_set_type"), _LIST),
-    **dict.fromkeys(("dict_type", "model_type", "dataclass_type"), _FIELDS),
+    **dict.fromkeys(
+        ("dict_type", "model_type", "model_attributes_type", "dataclass_type"), _FIELDS
+    ),
     **dict.fromkeys(("string_type", "string_sub_type"), _TEXT),
     **dict.fromkeys(("date_type", "date_parsing", "date_from_datetime_parsing"), _DAY),
 }
+
+
+def one_of(words: str) -> WrapValidator:
+    """For what may be of several types: in one sentence what pydantic says for each of them."""
+
+    def read(found: Any, as_any: ValidatorFunctionWrapHandler) -> Any:
+        try:
+            return as_any(found)
+        except ValidationError:
+            raise ValueError(words) from None
+
+    return WrapValidator(read)
+
+
+# Written to option files and command lines: one line each, and finite numbers.
+ONE_VALUE = "must be text on one line, a finite number, true or false"
+Scalar = Annotated[Text | int | FiniteFloat | bool, one_of(f"{ONE_VALUE}, and no list or mapping")]
 
 
 class Frozen(BaseModel):
@@ -176,10 +206,7 @@ def faults(error: Exception, within: tuple[str | int, ...] = ()) -> list[Said]:
             for other in items
         ):
             continue  # the list is short only because its items were refused
-        place = (*within, *item["loc"])
-        if place[:1] == ("load_balancer",) and {*place[1:2]} & {*BALANCER_KINDS}:
-            place = (place[0], *place[2:])
-        names = map(str, place)
+        names = (str(name) for name in (*within, *item["loc"]) if name not in (WORD, MAPPING))
         field = ".".join(name if name.isprintable() else repr(name) for name in names)
         shown = item["type"] not in ("extra_forbidden", "missing")
         if not shown or not field or isinstance(item["input"], dict | list):
@@ -188,8 +215,13 @@ def faults(error: Exception, within: tuple[str | int, ...] = ()) -> list[Said]:
             most, found = str(item["ctx"]["le"]), repr(item["input"])
             sentences.append(message("fault-at-most", field=field, most=most, found=found))
         else:
-            sentences.append(f"{field}: {worded(item)}, found {item['input']!r}")
+            sentences.append(f"{field}: {worded(item)}, found {as_written(item['input'])}")
     return sentences
+
+
+def as_written(value: object) -> str:
+    """A value as a message shows it: text in quotes, a day as in YAML."""
+    return str(value) if isinstance(value, date) else repr(value)
 
 
 def worded(fault: ErrorDetails) -> Said:

@@ -387,13 +387,14 @@ def _read(path: Path, text: str) -> ReportSpec:
 def loads(text: str, where: str = "report type") -> ReportSpec:
     """Read one report type from YAML text; ``where`` begins each message. Raises SpecError."""
     raw = from_yaml(text, where)
-    if not isinstance(raw, dict):
-        raise SpecError(
-            f"{where}: a report type is a mapping of fields, found {type(raw).__name__}"
-        )
     if what := topology.called(raw):
         raise SpecError(
             f"{where}: is a {what}, not a report type; a report type names its topology in "
             "`topology`"
+        )
+    if not isinstance(raw, dict) or ReportSpec.model_fields.keys().isdisjoint(raw):
+        raise SpecError(
+            f"{where}: is no report type: it has none of the fields of one, such as `report`, "
+            "`target` and `workloads`"
         )
     return validated(ReportSpec, raw, where)

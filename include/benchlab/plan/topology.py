@@ -18,11 +18,21 @@ from pathlib import Path
 from typing import Annotated, Literal, Self
 
 import pydantic
-from pydantic import Field
+from pydantic import Field, Tag
 
 from benchlab.errors import SpecError
 from benchlab.hosts.fleet import MIRRORS, ROLES, Fleet, FleetHost, Role
-from benchlab.plan.documents import Frozen, from_yaml, read_text, validated
+from benchlab.plan.documents import (
+    MAPPING,
+    WORD,
+    WORD_OR_MAPPING,
+    Frozen,
+    as_written,
+    from_yaml,
+    one_of,
+    read_text,
+    validated,
+)
 
 InstanceType = Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")]
 Address = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9.:-]*$")]
@@ -85,7 +95,9 @@ Subnets = Annotated[
 
 
 AUTO = "auto"
-SshFrom = Literal["auto"] | Network
+SshFrom = Annotated[
+    Literal["auto"] | Network, one_of("must be `auto` or an address range, as 203.0.113.7/32")
+]
 """The addresses (CIDR) from which SSH is let in; ``auto``: this machine's, as it is when a campaign
 begins to rent."""
 
@@ -247,14 +259,15 @@ class OwnedHost(Frozen):
     ssh_address: Address | None = None
     ssh_port: Annotated[int, Field(ge=1, le=65535)] = 22
 
-    @pydantic.model_validator(mode="after")
-    def _not_ipv6(self) -> Self:
-        if ":" in self.address:
+    @pydantic.field_validator("address", mode="before")
+    @classmethod
+    def _not_ipv6(cls, address: object) -> object:
+        if isinstance(address, str) and ":" in address:
             raise ValueError(
-                f"{self.name}: address {self.address}: Benchlab deploys no cluster on IPv6 "
-                "addresses; write the host's IPv4 address or its name (ssh_address may be IPv6)"
+                "must be an IPv4 address or a name, without a port (ssh_port): Benchlab deploys "
+                "no cluster on IPv6 addresses (ssh_address may be one)"
             )
-        return self
+        return address
 
 
 class HostsTopology(Frozen):
@@ -348,7 +361,10 @@ class CloudTopology(Frozen):
     region: Region
     tidb: Nodes
     tikv: Nodes
-    client: Literal["here"] | CloudClient
+    client: Annotated[
+        Annotated[Literal["here"], Tag(WORD)] | Annotated[CloudClient, Tag(MAPPING)],
+        WORD_OR_MAPPING,
+    ]
     project: Annotated[str, Field(pattern=r"^[0-9]+$")] | None = None
     endpoint: Literal["public", "private", "peering"] = "private"
     open_to: Network | None = None
@@ -392,6 +408,7 @@ class CloudTopology(Frozen):
 
 #: A file that `tiup cluster deploy` takes: ``pd_servers``, ``tikv_servers``, ...
 OF_TIUP = "topology file of TiUP"
+_KEYS_OF_TIUP = frozenset(("global", "monitored", "server_configs"))
 Topology = Ec2Topology | HostsTopology | CloudTopology
 _KINDS: dict[str, type[Topology]] = {
     "ec2": Ec2Topology,
@@ -437,7 +454,9 @@ def _read(path: Path, text: str) -> Topology:
         )
     kind = raw.get("kind") if isinstance(raw, dict) else None
     if not isinstance(kind, str) or kind not in _KINDS:
-        raise SpecError(f"{path}: kind: must be one of {', '.join(_KINDS)}, found {kind!r}")
+        raise SpecError(
+            f"{path}: kind: must be one of {', '.join(_KINDS)}, found {as_written(kind)}"
+        )
     return validated(_KINDS[kind], raw, str(path))
 
 
@@ -449,9 +468,9 @@ def called(raw: object) -> str | None:
     """
     if not isinstance(raw, dict) or "report" in raw:
         return None
-    if any(str(key).endswith("_servers") for key in raw):
+    if not _KEYS_OF_TIUP.isdisjoint(raw) or any(str(key).endswith("_servers") for key in raw):
         return OF_TIUP
-    return "topology" if "kind" in raw else None
+    return "topology" if not {"kind", "hosts", "roles"}.isdisjoint(raw) else None
 
 
 def valid(directory: Path) -> dict[str, Topology]:

@@ -96,14 +96,35 @@ def test_a_topology_is_told_from_a_report_type(here: Here) -> None:
         "plan", topologies / "hosts_published.yaml"
     )
     path = topologies / "of_tiup.yaml"
-    path.write_text("global: {user: tidb}\npd_servers:\n - host: 10.0.0.10\n")
-    for command in (
-        ("validate", path),
-        ("plan", path),
-        ("plan", "sysbench_hosts", "--set", "topology=of_tiup"),
-    ):
-        (said,) = here.refused(*command).splitlines()
-        assert f"{path}: is a topology file of TiUP" in said
+    of_tiup = "pd_servers:\n - host: 10.0.0.10\n", "server_configs: {tidb: {log.level: warn}}"
+    for text in of_tiup:
+        path.write_text(f"global: {{user: tidb}}\n{text}")
+        for command in (
+            ("validate", path),
+            ("plan", path),
+            ("plan", "sysbench_hosts", "--set", "topology=of_tiup"),
+        ):
+            (said,) = here.refused(*command).splitlines()
+            assert f"{path}: is a topology file of TiUP" in said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("apiVersion: pingcap.com/v1alpha1\nkind: TidbCluster", "kind: must be one of ec2, hosts"),
+        ("user: tidb\nhosts: [{name: a, address: 10.0.0.1}]", "kind: must be one of ec2, hosts"),
+        ("all: {hosts: {h1: {ansible_host: 10.0.0.1}}}", "is no report type: it has none of the"),
+        ("services: {tidb: {image: pingcap/tidb}}", "is no report type: it has none of the"),
+    ],
+)
+def test_a_file_of_another_program_is_refused_in_one_sentence(
+    here: Here, text: str, said: str
+) -> None:
+    """It does not lack all the fields of a report type; it is none."""
+    path = here.path / "other.yaml"
+    path.write_text(text)
+    (line,) = here.refused("validate", path).splitlines()
+    assert f"{path}: {said}" in line
 
 
 @pytest.mark.parametrize("text", ["a: [", "", "a: 1\na: 2", "? [a]\n: b", "\x00"])

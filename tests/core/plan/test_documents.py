@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+import re
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +14,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchlab import home
 from benchlab.errors import SpecError
+from benchlab.plan import report_type, topology
 from benchlab.plan.documents import YAML_FAULTS, from_yaml
 
 
@@ -58,3 +64,77 @@ def test_it_is_what_pyyaml_reads(text: str) -> None:  # PyYAML alone takes the k
         assert by_pyyaml[0] == "refused" or "there twice" in found[1]
     elif by_pyyaml[0] == "read":  # libyaml reads some texts that PyYAML refuses, such as ">#"
         assert found == by_pyyaml
+
+
+# A report type in which every field that may be of several types is set.
+MIXED = {
+    "load_balancer": "haproxy",
+    "schedule": {"runs": "on_release", "types": ["patch"]},
+    "publish": [{"to": "s3", "bucket": "b"}],
+    "client": {"options": {"range-size": 10}},
+    "engines": {
+        "tidb": {
+            "baseline": {"version": "v6.1.0", "parameters": {"a": 1}},
+            "components": {"tikv": {"a": 1}},
+            "by_version": [{"since": "v6.1.0", "parameters": {"a": 1}}],
+        }
+    },
+}
+WRONG = [5, None, "x y", [1], [[1]], {"a": [1]}, [{"a": 1}], date(2024, 1, 1), float("nan")]
+OF_A_PROGRAM = re.compile(
+    r"constrained|function-|Input should|literal\[|datetime|None\w"
+    r"|\.(?:int|str|float|bool|[A-Z]\w+)\b"
+)
+
+
+def places(document: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The path of everything in a document."""
+    pairs = document.items() if isinstance(document, dict) else enumerate(document)
+    for key, value in pairs:
+        yield (*above, key)
+        if isinstance(value, dict | list):
+            yield from places(value, (*above, key))
+
+
+def refusals(document: Any, path: Path, read: Callable[[Path], object]) -> Iterator[str]:
+    """What is said where one value of a document is of a wrong type."""
+    for place in list(places(document)):
+        for wrong in WRONG:
+            changed = copy.deepcopy(document)
+            node = changed
+            for key in place[:-1]:
+                node = node[key]
+            node[place[-1]] = wrong
+            path.write_text(yaml.safe_dump(changed))
+            try:
+                read(path)
+            except SpecError as error:
+                yield from str(error).splitlines()
+
+
+def test_a_value_of_a_wrong_type_is_refused_in_words(tmp_path: Path) -> None:
+    """No part of a program is named, and each place has one sentence, wherever it is."""
+    said = list(refusals(MIXED, tmp_path / "a.yaml", report_type.load))
+    for name in ("ec2_first", "tidb_cloud_published"):
+        raw = yaml.safe_load((home.find().configs / "topologies" / f"{name}.yaml").read_text())
+        said += refusals(raw, tmp_path / "topology.yaml", topology.load)
+    assert len(said) > 100
+    assert not list(filter(OF_A_PROGRAM.search, said))
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("client", {"options": {"range-size": [1]}}, "client.options.range-size: must be text on"),
+        ("publish", [{"to": "s3", "bucket": [1]}], "publish.0.bucket: must be text on one line, a"),
+        ("schedule", [1], "schedule: must be a mapping of fields to values"),
+    ],
+)
+def test_a_list_in_place_of_one_value_has_one_sentence(field: str, value: Any, said: str) -> None:
+    """Not one for each type that the value could be of."""
+    with pytest.raises(SpecError) as error:
+        report_type.loads(yaml.safe_dump({field: value}), "a.yaml")
+    (line,) = (
+        line for line in str(error.value).splitlines() if line.startswith(f"a.yaml: {field}")
+    )
+    assert f"a.yaml: {said}" in line

@@ -194,8 +194,9 @@ SIDE = {"version": "v8.5.3"}
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "a report type is a mapping of fields, found NoneType"),
-        ("- a", "a report type is a mapping of fields, found list"),
+        ("", "is no report type: it has none of the fields of one"),
+        ("- a", "is no report type: it has none of the fields of one"),
+        ("services: {a: 1}", "is no report type: it has none of the fields of one"),
         ("a: [", "not YAML"),
         ("a: 1\na: 2", "the key 'a' occurs twice"),
         ("a: {b: 1, b: 2}", "the key 'b' occurs twice"),
@@ -207,8 +208,8 @@ SIDE = {"version": "v8.5.3"}
         ("a: \0", "not YAML"),
         ("a: " + "9" * 5000, "not YAML"),
         ("[" * 20_000, "not YAML"),
-        ("a: &a [*a]", "a: unknown key"),
-        ("&a {a: *a}", "a: unknown key"),
+        ("rounds: 1\na: &a [*a]", "a: unknown key"),
+        ("&a {a: *a, rounds: 1}", "a: unknown key"),
         ("1: 2", ""),
         ("a: !!timestamp x", "not YAML"),
         ("a: !!bool x", "not YAML"),

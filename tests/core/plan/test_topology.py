@@ -88,8 +88,14 @@ def test_every_report_type_and_published_plan_has_its_topology() -> None:
         ("hosts_published", {"hosts.0.host_key": "secret"}, "host_key"),
         (
             *("hosts_published", {"hosts.1.address": "2001:db8:7::11"}),
-            "hosts.1: host-2: address 2001:db8:7::11: Benchlab deploys no cluster on IPv6",
+            "hosts.1.address: must be an IPv4 address or a name, without a port (ssh_port): Bench",
         ),
+        ("hosts_published", {"hosts.1.address": "[2001:db8:7::11]"}, "no cluster on IPv6"),
+        ("hosts_published", {"hosts.1.address": "fe80::1%eth0"}, "no cluster on IPv6"),
+        ("hosts_published", {"hosts.1.address": "10.0.0.1:22"}, "without a port (ssh_port)"),
+        ("ec2_first", {"ssh_from": [1]}, "ssh_from: must be `auto` or an address range, as"),
+        ("tidb_cloud_published", {"client": "there"}, "client: must be 'here', found 'there'"),
+        ("tidb_cloud_published", {"client.ssh_by": "x"}, "client.ssh_by: must be 'private' or"),
         ("hosts_published", {"data": "relative"}, "data"),
         ("tidb_cloud_published", {"tidb.size": "large"}, "tidb.size"),
         ("tidb_cloud_published", {"tikv": None}, "tikv"),
@@ -179,7 +185,7 @@ def test_what_is_allowed_is_tried_in_order_of_preference() -> None:
     [
         ([{"region": "us-west-2"}], "a region is named twice"),
         ([{"region": "us-east-1"}], "us-east-1 needs an image of its own"),
-        ([{"region": "us-east-1", "ssh_from": "1.2.3.4/99"}], "is not an address range"),
+        ([{"region": "us-east-1", "ssh_from": "1.2.3.4/99"}], "or an address range"),
         ([{"region": "us-east-1", "subnet": "subnet-1"}], "subnet"),
     ],
 )

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import pydantic
 from pydantic import Field
 
-from benchlab.plan.documents import ConnectionName, Frozen, Text
+from benchlab.plan.documents import ConnectionName, Frozen, Scalar
 
 # As sysbench's help writes it, without the dashes.
 OptionName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,63}$")]
@@ -57,7 +57,7 @@ class Client(Frozen):
     report_interval: Annotated[int, Field(ge=1, le=60)] = 1
     auto_inc: bool = True
     rand_type: Annotated[str, Field(pattern=r"^[a-z]+$")] | None = None
-    options: dict[OptionName, Text | int | pydantic.FiniteFloat | bool] = Field(default={})
+    options: dict[OptionName, Scalar] = Field(default={})
     script: Script | None = None
 
     @pydantic.model_serializer(mode="wrap")

@@ -5,30 +5,24 @@ from __future__ import annotations
 from typing import Annotated, Any, Self
 
 import pydantic
-from pydantic import AfterValidator, Field, WrapValidator
+from pydantic import AfterValidator, Field
 
 from benchlab.errors import SpecError
 from benchlab.plan import versions
-from benchlab.plan.documents import Frozen, Name, Text
+from benchlab.plan.documents import ONE_VALUE, Frozen, Name, Scalar, one_of
 from benchlab.plan.fields import builds
 from benchlab.plan.fields.builds import Build
 
 ParameterName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")]
 
 
-def _value(found: Any, read: pydantic.ValidatorFunctionWrapHandler) -> Any:
-    """A parameter's value, for a validator; in one sentence what each of its types would say."""
-    try:
-        return read(found)
-    except pydantic.ValidationError:
-        raise ValueError(
-            "must be text on one line, a finite number, true or false; a list cannot be set, "
-            "and a nested item is written with dots (`replication.max-replicas: 3`)"
-        ) from None
-
-
-# Written to option files and SQL: one line each, and finite numbers.
-Value = Annotated[Text | int | pydantic.FiniteFloat | bool, WrapValidator(_value)]
+Value = Annotated[
+    Scalar,
+    one_of(
+        f"{ONE_VALUE}; a list cannot be set, and a nested item is written with dots "
+        "(`replication.max-replicas: 3`)"
+    ),
+]
 Parameters = dict[ParameterName, Value]
 Components = dict[Name, Parameters]
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Annotated, Literal, Self
 
 import pydantic
-from pydantic import AfterValidator, Discriminator, Field, Tag
+from pydantic import AfterValidator, Field, Tag
 
-from benchlab.plan.documents import BALANCER_KINDS, Frozen
+from benchlab.plan.documents import MAPPING, WORD, WORD_OR_MAPPING, Frozen
 
 MAX_THREADS = 64
 # HAProxy's times are whole numbers of milliseconds in 31 bits.
@@ -85,9 +85,8 @@ class HAProxySettings(Frozen):
 
 
 LoadBalancer = Annotated[
-    Annotated[Literal["haproxy", "none"], Tag(BALANCER_KINDS[0])]
-    | Annotated[HAProxySettings, Tag(BALANCER_KINDS[1])],
-    Discriminator(lambda raw: BALANCER_KINDS[not isinstance(raw, str)]),
+    Annotated[Literal["haproxy", "none"], Tag(WORD)] | Annotated[HAProxySettings, Tag(MAPPING)],
+    WORD_OR_MAPPING,
 ]
 
 

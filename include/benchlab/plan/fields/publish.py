@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pydantic
 from pydantic import BaseModel, ConfigDict, Field
 
-from benchlab.plan.documents import Name, Text
+from benchlab.plan.documents import Name, Scalar
 
 # The publisher of every report.
 FILES = "files"
@@ -23,9 +22,7 @@ class Destination(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True)
 
-    __pydantic_extra__: dict[str, Text | int | pydantic.FiniteFloat | bool | None] = Field(
-        init=False
-    )
+    __pydantic_extra__: dict[str, Scalar | None] = Field(init=False)
 
     to: Name
 

@@ -16,9 +16,9 @@ from typing import Annotated, Literal
 import pydantic
 from pydantic import Field
 
-from benchlab.plan.documents import Frozen
+from benchlab.plan.documents import Frozen, one_of
 from benchlab.plan.releases import days
-from benchlab.plan.versions import LTS_PATCH, Release, ReleaseType
+from benchlab.plan.versions import LTS_PATCH, RELEASE_KINDS, Release, ReleaseType
 
 # A Monday, with which ISO weeks begin; weeks are counted from it.
 FIRST_MONDAY = date(1970, 1, 5)
@@ -38,6 +38,9 @@ class _Schedule(Frozen):
     measure_again: bool = False
 
 
+_Type = Annotated[ReleaseType, one_of(f"must be one of {', '.join((*RELEASE_KINDS, LTS_PATCH))}")]
+
+
 class OnRelease(_Schedule):
     """One run for each release of these types in the calendar.
 
@@ -47,7 +50,7 @@ class OnRelease(_Schedule):
     """
 
     runs: Literal["on_release"]
-    types: Annotated[tuple[ReleaseType, ...], Field(min_length=1, strict=False)] = (
+    types: Annotated[tuple[_Type, ...], Field(min_length=1, strict=False)] = (
         "GA",
         "LTS",
         "DMR",
