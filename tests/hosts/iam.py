@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from benchlab.targets.ec2.permissions import ASKED as ASKED
+from benchlab.targets.ec2.account import ASKED as ASKED
 
 ROOT = Path(__file__).parents[2]
 ACCOUNT = "123456789012"

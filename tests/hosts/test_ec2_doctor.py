@@ -14,7 +14,7 @@ from benchlab.cli import doctor
 from benchlab.hosts import own_address
 from benchlab.hosts.access import Access
 from benchlab.targets.ec2 import account
-from benchlab.targets.ec2.permissions import principal
+from benchlab.targets.ec2.account import principal
 from benchlab.targets.ec2.preflight import Finding
 from tests.builders.installation import Here
 from tests.hosts.cloud import NOTHING, Cloud

@@ -12,7 +12,7 @@ from benchlab.home import find
 from benchlab.hosts import own_address
 from benchlab.plan.topology import on_ec2
 from benchlab.plan.topology import valid as load_all
-from benchlab.targets.ec2 import account, permissions, preflight, tags
+from benchlab.targets.ec2 import account, preflight, tags
 from benchlab.targets.ec2.boot import provision
 from benchlab.targets.ec2.instances import launch
 from benchlab.targets.ec2.inventory import give_back
@@ -118,7 +118,7 @@ def test_the_policy_grants_what_is_called_and_no_more(
     cloud.recorded.remove("ec2:CreateVolume")
     reap(access, [REGION], now=LATER, limits=SOON)
     granted = {action for statement in iam.statements() for action in actions(statement)}
-    assert cloud.recorded == granted - {permissions.PRICES}
+    assert cloud.recorded == granted - {account.PRICES}
 
 
 OURS = {
@@ -186,9 +186,9 @@ def test_the_doctor_asks_about_every_permission_of_the_policy() -> None:
     """An account's own identity, prices and the simulation itself need no question."""
     granted = {action for statement in iam.statements() for action in actions(statement)}
     asked = {
-        permissions.PRICES,
-        *permissions.LOOKS,
-        *permissions.ASKED,
+        account.PRICES,
+        *account.LOOKS,
+        *account.ASKED,
         *iam.SIMULATES,
         "sts:GetCallerIdentity",
     }

@@ -24,8 +24,7 @@ from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import FleetHost, Role
 from benchlab.hosts.lock import Holder, RemoteLock
 from benchlab.results import ended_servers
-from benchlab.targets.owned import Target
-from benchlab.targets.owned_hosts import lock_of
+from benchlab.targets.owned import Target, lock_of
 from tests.builders import campaigns
 from tests.hosts import standin
 from tests.hosts.namespaces import USER, NamespaceHost, Namespaces, new_key, unused

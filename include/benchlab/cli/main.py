@@ -37,8 +37,7 @@ COMMANDS = {
     "site": ("site",),
     "pages": ("import", "audit"),
     "bisect": ("bisect",),
-    "store": ("store",),
-    "builds": ("builds",),
+    "store": ("builds", "store"),
     "calendar": ("releases",),
     "prices": ("prices",),
 }

@@ -27,7 +27,7 @@ from benchlab.hosts.executor import Executor, LocalExecutor
 from benchlab.hosts.server_login import ServerLogin, Tls
 from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.report_type import SIDES, ReportSpec, Side
-from benchlab.targets import fleet_files, local, owned_hosts
+from benchlab.targets import fleet_files, local, owned
 from benchlab.targets.fleet import FleetTarget
 from benchlab.targets.haproxy import Direct
 from benchlab.targets.lent_client import LentClient, visited
@@ -204,7 +204,7 @@ class Target(OnThisMachine):
             )
         said = [f"{removed} schema{'s' * (removed != 1)} dropped"]
         if lent:
-            owned_hosts.give_back(taken.state, taken.access)
+            owned.give_back(taken.state, taken.access)
             fleet_files.forget(taken.state)
             said.append("the client's host cleaned")
         return said

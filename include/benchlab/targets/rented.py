@@ -27,7 +27,7 @@ from benchlab.targets import fleet_files
 from benchlab.targets.dataset_snapshots import KeptDatasets
 from benchlab.targets.ec2 import boot, ending, installer, inventory, reach, rental_file
 from benchlab.targets.ec2 import preflight as preflight_module
-from benchlab.targets.ec2.caller import Caller, identify, time_at
+from benchlab.targets.ec2.calls import Caller, identify, time_at
 from benchlab.targets.ec2.console import STATUS_FILE
 from benchlab.targets.ec2.instances import Course
 from benchlab.targets.ec2.places import find_subnets

@@ -34,7 +34,7 @@ from benchlab.targets.cloud.api import Api
 from benchlab.targets.cloud.clusters import Cluster
 from benchlab.targets.cloud.lease_file import LeaseFile
 from benchlab.targets.ec2 import rental_file
-from benchlab.targets.ec2.caller import Caller
+from benchlab.targets.ec2.calls import Caller
 from benchlab.targets.ec2.rental_file import RentalFile
 from benchlab.targets.target import OnTopology, Say, Taken
 

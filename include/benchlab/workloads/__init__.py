@@ -13,7 +13,7 @@ from benchlab.discovery import members
 from benchlab.plan.fields.client import Client
 from benchlab.plan.report_type import ReportSpec
 from benchlab.workloads.output import Output
-from benchlab.workloads.workload import Workload
+from benchlab.workloads.workload import DEFAULTS, Workload
 
 __path__.append(str(home.find().configs / "workloads"))
 
@@ -26,6 +26,9 @@ def by_name() -> dict[str, Workload]:
         ``by_name()["tpcc"].TOOL`` is ``"go-tpc"``.
     """
     found: list[Workload] = [*members("benchlab.workloads", "NAMES").values()]
+    for workload in found:
+        for name, value in DEFAULTS.items():
+            vars(workload).setdefault(name, value)
     return {name: workload for workload in found for name in workload.NAMES}
 
 

@@ -22,10 +22,8 @@ from benchlab.workloads.client import Session, at_least, fitting, is_workload
 
 # `x as x`: part of the `Workload` protocol, used only by its callers.
 from benchlab.workloads.sysbench import PROGRAMS as PROGRAMS
-from benchlab.workloads.sysbench import load_faults as load_faults
 from benchlab.workloads.sysbench import parse as parse
 from benchlab.workloads.sysbench import prepare_command as prepare_command
-from benchlab.workloads.sysbench import warnings as warnings
 from benchlab.workloads.sysbench_options import chosen, connection, measured
 from benchlab.workloads.sysbench_options import config_file_text as config_file_text
 
@@ -35,10 +33,6 @@ DATASET = sysbench.Tables
 DATABASE = sysbench.DATABASE
 TOOL = sysbench.TOOL
 METRICS = sysbench.METRICS
-FRESH: frozenset[str] = frozenset()
-CREATES = sysbench.CREATES
-VIEWS = sysbench.VIEWS
-CONSISTENCY = None
 
 # Beside the option file on the client's host, and in the campaign's directory.
 FILE = "script.lua"

@@ -57,10 +57,6 @@ METRICS = (
     *OF_RUN,
     Metric("reconnects", "1"),
 )
-FRESH: frozenset[str] = frozenset()
-CREATES = 0
-VIEWS = 0
-CONSISTENCY = None
 PROGRAMS = (
     Program(
         name="sysbench",
@@ -97,16 +93,6 @@ MYSQL_IGNORED_ERRORS = (1213, 1020, 1205)
 """sysbench's own list: deadlock, record changed since last read, lock wait timeout."""
 
 _DUPLICATE_KEY = 1062
-
-
-def warnings(dataset: Dataset, threads: Sequence[int]) -> list[Message]:
-    """None: sysbench's rows suffice for any number of threads."""
-    return []
-
-
-def load_faults(text: str) -> list[str]:
-    """None: sysbench's exit status says whether the load succeeded."""
-    return []
 
 
 def prepare_command(session: Session) -> list[str]:

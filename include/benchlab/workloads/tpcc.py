@@ -97,10 +97,6 @@ class Warehouses(Dataset):
 
 
 NAMES = ("tpcc",)
-READ_ONLY: frozenset[str] = frozenset()
-FRESH: frozenset[str] = frozenset()
-CREATES = 0
-VIEWS = 0
 DATASET = Warehouses
 DATABASE = "tpcc"
 TOOL = "go-tpc"

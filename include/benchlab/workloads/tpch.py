@@ -86,8 +86,6 @@ class ScaleFactor(Dataset):
 
 NAMES = tuple(f"tpch_q{number}" for number in range(1, 23))
 READ_ONLY = frozenset(NAMES)
-FRESH: frozenset[str] = frozenset()
-CREATES = 0
 VIEWS = 1
 DATASET = ScaleFactor
 DATABASE = "tpch"
@@ -99,7 +97,6 @@ METRICS = (
     Metric("p95_ms", "ms", "figures-p95", LATENCY, "table", less_is_better=True, step_ms=STEP_MS),
     *(metric for metric in OF_RUN[1:] if metric.name != "duration_s"),
 )
-CONSISTENCY = None
 # The first whose output is read; the embedded client is for TPC-C alone.
 _LEAST = {"tiup": "v1.12.0", "go-tpc": "v1.0.10"}
 PROGRAMS = tuple(
@@ -112,11 +109,6 @@ PROGRAMS = tuple(
 INTERVAL = "2ms"
 # go-tpc prints neither its query nor its threads, so that its command comes first in the output.
 _SHOWN = ("sh", "-c", 'printf "%s\\n" "$*"; exec "$@"', "sh")
-
-
-def warnings(dataset: Dataset, threads: Sequence[int]) -> list[Message]:
-    """None: which queries are too quick for go-tpc depends on the server as well."""
-    return []
 
 
 def prepare_command(session: Session) -> list[str]:

@@ -9,7 +9,7 @@ class raise a ValueError that begins with the argument's name.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 from benchlab.language import Message
 from benchlab.plan.fields.dataset import Dataset
@@ -23,7 +23,7 @@ Query = Callable[[str], Sequence[Sequence[object]]]
 
 
 class Workload(Protocol):
-    """A client and its workloads.
+    """A client and its workloads; what a module lacks of :data:`DEFAULTS` it has from there.
 
     Example:
         ``workloads.by_name()["oltp_point_select"].parse(text).tps``
@@ -86,3 +86,16 @@ class Workload(Protocol):
 
     def parse(self, text: str) -> Output:
         """Read what a run printed, stdout and stderr in one text. Raises nothing."""
+
+
+DEFAULTS: dict[str, Any] = {
+    "READ_ONLY": frozenset(),
+    "FRESH": frozenset(),
+    "CREATES": 0,
+    "VIEWS": 0,
+    "CONSISTENCY": None,
+    "config_file_text": lambda endpoint: "",
+    "warnings": lambda dataset, threads: [],
+    "load_faults": lambda text: [],
+}
+"""Of a client that reads no password from a file, and whose exit status says if it failed."""

@@ -25,7 +25,6 @@ from benchlab.plan.fields.dataset import Dataset
 from benchlab.plan.metric import Metric
 from benchlab.workloads import sysbench
 from benchlab.workloads.client import (
-    Endpoint,
     Program,
     Session,
     at_least,
@@ -78,7 +77,6 @@ METRICS = (
     Metric("p99_ms", "ms", "figures-p99", shown="details"),
     *OF_RUN,
 )
-CONSISTENCY = None
 
 # It can be asked for no version.
 _HASH = 'program=$(command -v "$0") || exit 127; sha256sum "$program"'
@@ -110,7 +108,6 @@ READ_ONLY = frozenset({"ycsb_c"})
 FRESH = frozenset(name for name, shares in _SHARES.items() if "insert" in shares)
 # It creates the table wherever there is none, in a run as well.
 CREATES = 1
-VIEWS = 0
 
 _MOST_SCANNED = 100
 # More than any run can do. In E it also widens the range of the keys from which scans begin; keys
@@ -120,11 +117,6 @@ _OPERATIONS = 1_000_000_000
 _SOON_COUNTED = 5_000_000
 # After the interrupt its threads end with their operation, and it gives itself 10 s.
 _KILLED_AFTER_S = 30
-
-
-def config_file_text(endpoint: Endpoint) -> str:
-    """Empty: go-ycsb has no password, and reads no file."""
-    return ""
 
 
 def warnings(dataset: Dataset, threads: Sequence[int]) -> list[Message]:

@@ -22,9 +22,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from airflow.sdk import DAG, TaskGroup, TriggerRule, XComArg, chain, task
+from airflow.sdk import DAG, BaseOperatorLink, TaskGroup, TriggerRule, XComArg, chain, task
 
 from benchlab import home, targets, workloads
 from benchlab.campaign import state
@@ -34,9 +34,14 @@ from benchlab_airflow.calendar import timetables
 from benchlab_airflow.dags import about, stages, trigger_form
 from benchlab_airflow.messages import notify
 from benchlab_airflow.operators.approval import CampaignApproval
-from benchlab_airflow.operators.campaign_link import linked
 from benchlab_airflow.operators.plan_operator import PlanOperator
 from benchlab_airflow.operators.trial_operator import TrialOperator
+from benchlab_airflow.page.navigation import campaign_tab
+
+if TYPE_CHECKING:
+    from airflow.sdk import BaseOperator
+    from airflow.sdk.types import TaskInstanceKey
+
 
 # Limits for tasks that hang; the commands inside have tighter ones.
 STAGE_LIMIT = timedelta(hours=26)
@@ -250,3 +255,22 @@ def _repeat(number: int, *, deferrable: bool) -> TaskGroup:
         )
         _trials("trials", invalid, attempt=number + 1, deferrable=deferrable)
     return group
+
+
+class CampaignLink(BaseOperatorLink):
+    """To the run's tab with its campaign.
+
+    Airflow asks for it where the task has run, and keeps the answer as an XCom.
+    """
+
+    name = "Campaign"
+
+    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
+        """See :func:`campaign_tab`."""
+        return campaign_tab(ti_key.dag_id, ti_key.run_id)
+
+
+def linked(made: XComArg) -> XComArg:
+    """The same task, with the button."""
+    made.operator.operator_extra_links = (CampaignLink(),)
+    return made

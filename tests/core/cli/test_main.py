@@ -569,7 +569,7 @@ def test_what_the_system_refuses_anywhere_is_no_traceback(
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device", "/data/x")
 
-    monkeypatch.setattr("benchlab.cli.builds.builds.all_kept", full)
+    monkeypatch.setattr("benchlab.cli.store.builds.all_kept", full)
     assert here.refused("builds") == "error: /data/x: the disk is full\n"
 
 

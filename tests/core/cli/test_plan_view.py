@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 from benchlab.campaign import planning, report_types
 from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.cli import dry_run
+from benchlab.cli.dry_run import Command
 from benchlab.cli.main import app
 from benchlab.cli.plan import REFUSED
 from benchlab.errors import SpecError, TargetError
 from benchlab.home import Home, find
-from benchlab.hosts.rehearsal import Command
 from benchlab.plan import pricing
 from benchlab.plan.fields.client import Client
 from benchlab.plan.plan import Plan

@@ -16,8 +16,7 @@ from benchlab.hosts.executor import LocalExecutor
 from benchlab.hosts.fleet import Fleet, FleetHost, Role
 from benchlab.hosts.lock import MachineLock
 from benchlab.targets import fleet_files
-from benchlab.targets.owned import Target
-from benchlab.targets.owned_hosts import LOCK, lock_of
+from benchlab.targets.owned import LOCK, Target, lock_of
 from tests.builders import fakes, plans
 
 GIB = 2**30

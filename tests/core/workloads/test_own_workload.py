@@ -89,8 +89,6 @@ class Reads(Output):
 
 NAMES = ("read_documents",)
 READ_ONLY = frozenset(NAMES)
-FRESH = frozenset()
-CREATES = VIEWS = 0
 DATASET = Documents
 DATABASE = "library"
 TOOL = "reader"
@@ -99,16 +97,7 @@ METRICS = (
     Metric("p90_ms", "ms", "p90 wait", LATENCY, "table", less_is_better=True, step=0.001),
     Metric("cache_pct", "%", "cache hits"),
 )
-CONSISTENCY = None
 PROGRAMS = (Program("reader", ("reader",), ("--version",), r"reader (.+)", "reader {}"),)
-
-
-def config_file_text(endpoint):
-    return ""
-
-
-def warnings(dataset, threads):
-    return []
 
 
 def prepare_command(session):
@@ -117,10 +106,6 @@ def prepare_command(session):
 
 def run_command(workload, session, *, seconds, ignore_errors=()):
     return ["reader", "read", str(seconds)]
-
-
-def load_faults(text):
-    return []
 
 
 def parse(text):

@@ -7,12 +7,12 @@ which gives what is wrong with its part, a sentence each.
 
 from __future__ import annotations
 
-from benchlab.campaign.fit import client, engines, names, report, target
+from benchlab.campaign.fit import client, engines, report, target
 from benchlab.errors import SpecError
 from benchlab.plan.documents import at
 from benchlab.plan.report_type import ReportSpec
 
-_PARTS = (names, client, engines, target, report)
+_PARTS = (report, client, engines, target)
 
 
 def check(spec: ReportSpec, where: str) -> ReportSpec:

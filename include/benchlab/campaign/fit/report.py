@@ -1,22 +1,42 @@
-"""Whether its schedule can be kept, and its report written and published."""
+"""Whether what it names exists here, its schedule can be kept, and its report published."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pydantic
 
-from benchlab import language
+from benchlab import engines, language, targets, workloads
 from benchlab.plan import documents
 from benchlab.plan.report_type import ReportSpec
 from benchlab.report import publish
 
 
 def faults(spec: ReportSpec) -> Iterator[str]:
-    """What keeps its report from being made; see :mod:`benchlab.campaign.fit`."""
+    """What it names in vain, or cannot be kept or published; see :mod:`benchlab.campaign.fit`."""
+    yield from _names(spec)
     yield from _schedule(spec)
     yield from _languages(spec)
     yield from _publishing(spec)
+
+
+def _names(spec: ReportSpec) -> Iterator[str]:
+    tables = spec.published.tables if spec.published else None
+    known: tuple[tuple[str, Iterable[str], Iterable[str]], ...] = (
+        ("target", [spec.target], [*targets.by_name()]),
+        ("engine", [spec.engine], [*engines.by_name(), "auto"]),
+        ("engines", spec.engines, engines.by_name()),
+        ("workloads", spec.workloads, workloads.by_name()),
+        ("threads_by_workload", spec.threads_by_workload, workloads.by_name()),
+        ("published.tables.workloads", tables.workloads if tables else (), workloads.by_name()),
+        *(
+            (f"engines.{name}.by_workload", entry.by_workload, workloads.by_name())
+            for name, entry in spec.engines.items()
+        ),
+    )
+    for field, names, there in known:
+        if unknown := [name for name in names if name not in there]:
+            yield f"{field}: unknown: {', '.join(unknown)}; known: {', '.join(there)}"
 
 
 def _schedule(spec: ReportSpec) -> Iterator[str]:

@@ -12,8 +12,7 @@ from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.targets import fleet_files
 from benchlab.targets.ec2 import inventory, rental_file, tags
-from benchlab.targets.ec2.caller import Caller, identify
-from benchlab.targets.ec2.calls import PATIENT, AwsError, Limits
+from benchlab.targets.ec2.calls import PATIENT, AwsError, Caller, Limits, identify
 from benchlab.targets.ec2.inventory import Instance
 from benchlab.targets.ec2.rental_file import RentalFile
 

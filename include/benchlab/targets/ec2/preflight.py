@@ -17,8 +17,7 @@ from benchlab.errors import TargetError
 from benchlab.hosts.access import Access
 from benchlab.plan.topology import Ec2Topology
 from benchlab.targets.ec2 import inventory
-from benchlab.targets.ec2.caller import Caller, identify
-from benchlab.targets.ec2.calls import AwsError, call, filters, pages
+from benchlab.targets.ec2.calls import AwsError, Caller, call, filters, identify, pages
 from benchlab.targets.ec2.places import FoundImage, Subnet, find_image, find_subnets
 
 STANDARD = "L-1216C47A"

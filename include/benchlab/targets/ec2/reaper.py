@@ -17,8 +17,7 @@ from benchlab.errors import TargetError, noting
 from benchlab.hosts.access import Access
 from benchlab.targets.ec2 import belongings, inventory, tags
 from benchlab.targets.ec2.belongings import Belonging
-from benchlab.targets.ec2.caller import identify
-from benchlab.targets.ec2.calls import PATIENT, AwsError, Limits
+from benchlab.targets.ec2.calls import PATIENT, AwsError, Limits, identify
 from benchlab.targets.ec2.inventory import Instance
 
 # What has no valid expiry, perhaps because it lacks its tags yet, is left alone for so long.
