@@ -8,11 +8,9 @@ ends at its first fault.
 from __future__ import annotations
 
 import csv
-import io
 import json
 import math
 import os
-import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import zip_longest
@@ -24,6 +22,7 @@ from pydantic_core import SchemaValidator
 
 from benchlab.errors import EvidenceError
 from benchlab.plan.documents import worded
+from benchlab.report.formats import csv_text
 
 # How far a recomputed figure may be off: processors and libraries round differently.
 RELATIVE = 1e-9
@@ -96,18 +95,10 @@ def read(name: str, content: bytes) -> Any:
     """
     if name.endswith(".json"):
         return parsed(name, content)
-    text = text_of(name, content)
     if not name.endswith(".csv"):
-        return text
+        return text_of(name, content)
     try:
-        header, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
-        if len(set(header)) != len(header):
-            raise FaultyFileError(name, "a column occurs twice")
-        cells = (map(_cell, row) for row in rows)
-        return {
-            f"row {number}": dict(zip(header, row, strict=True))
-            for number, row in enumerate(cells, start=2)
-        }
+        return {f"row {number}": row for number, row in enumerate(csv_text.read(content), 2)}
     except (ValueError, csv.Error) as error:
         raise FaultyFileError(name, f"no CSV table: {error}") from error
 
@@ -186,10 +177,3 @@ def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse(constant: str) -> float:
     raise ValueError(f"{constant} is no JSON")
-
-
-def _cell(text: str) -> str | float:
-    """A cell of a table, as a number where it is one."""
-    if not re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", text):
-        return text
-    return int(text) if text.removeprefix("-").isdigit() else float(text)

@@ -296,7 +296,7 @@ class Recomputation:
         intervals: dict[str, list[Interval]] = {}
         name = f"{RAW}{stored.hosts}"
         for row in documents.read(name, self.bundle.read(name)).values():
-            values = {metric: None if row[metric] == "" else row[metric] for metric in METRICS}
+            values = {metric: row[metric] for metric in METRICS}
             interval = Interval(row["t"], row["seconds"], **values)
             intervals.setdefault(row["host"], []).append(interval)
         cores = {host.host: host.cores for host in stored.host_figures}

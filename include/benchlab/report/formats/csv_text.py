@@ -1,10 +1,12 @@
-"""The figures as CSV. A missing value is an empty field."""
+"""The figures as CSV, and read back. A missing value is an empty field."""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from benchlab.analysis.verdict.compare import Comparison
 from benchlab.plan.plan import Plan
@@ -79,6 +81,25 @@ def comparison_csv(comparison: Comparison) -> str:
                 ]
             )
     return _csv(header, rows)
+
+
+def read(content: bytes) -> list[dict[str, Any]]:
+    """The rows of a table, by column: numbers, true and false, texts; None where it is missing.
+
+    Raises:
+        ValueError, csv.Error: it is no table with as many fields in each row as in the first.
+    """
+    table = csv.reader(io.StringIO(content.decode(), newline=""), strict=True)
+    header, *rows = table
+    if len(set(header)) != len(header):
+        raise ValueError("a column occurs twice")
+    return [dict(zip(header, map(_cell, row), strict=True)) for row in rows]
+
+
+def _cell(text: str) -> object:
+    if re.fullmatch(r"-?\d+(\.\d+)?(e[+-]?\d+)?", text):
+        return int(text) if text.removeprefix("-").isdigit() else float(text)
+    return {"": None, "true": True, "false": False}.get(text, text)
 
 
 def _restored(result: TrialResult) -> bool | None:

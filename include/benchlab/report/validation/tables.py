@@ -6,9 +6,7 @@ the trials. :mod:`benchlab.report.validation.run` has the tables judged.
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import math
 from collections import Counter
@@ -18,6 +16,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from benchlab import workloads
+from benchlab.report.formats.csv_text import read
 from benchlab.report.model import figures
 from benchlab.report.model.report import Report
 from benchlab.report.validation.recomputed import Change, Recomputed
@@ -72,12 +71,12 @@ def of_report(report: Report, files: Mapping[str, bytes]) -> tuple[Table, ...]:
         ``of_report(report, bundle.figures(...))[0].name`` is ``plan``.
     """
     document = json.loads(files["report.json"])
-    own, trials = Recomputed(report.plan, report.results), _read(files["trials.csv"])
+    own, trials = Recomputed(report.plan, report.results), read(files["trials.csv"])
     made = {
         "plan": _planned(own, trials, document),
         "trials": _trials(report, own, trials, document),
         "samples": _samples(report),
-        "figures": _figures(own, _read(files["comparison.csv"]), document),
+        "figures": _figures(own, read(files["comparison.csv"]), document),
         "decisions": _decisions(report, own, document),
         "shown": _shown(report, own),
         "gates": _gates(report.results, document),
@@ -319,21 +318,3 @@ def _number(text: str) -> tuple[float | None, float]:
         return float(digits), 0.5000001 * 10.0 ** -len(digits.partition(".")[2])
     except ValueError:
         return None, 0.0
-
-
-def _read(content: bytes) -> list[dict[str, Any]]:
-    found = csv.DictReader(io.StringIO(content.decode(), newline=""))
-    return [{name: _cell(text) for name, text in row.items()} for row in found]
-
-
-def _cell(text: str) -> object:
-    """A field of a CSV: a finite number, true or false, missing, or a text."""
-    if text in ("", "true", "false"):
-        return {"true": True, "false": False}.get(text)
-    for kind in (int, float):
-        try:
-            number = kind(text)
-        except ValueError:
-            continue
-        return number if math.isfinite(number) else text
-    return text
