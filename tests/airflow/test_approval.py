@@ -29,7 +29,7 @@ with warnings.catch_warnings():
         approve = CampaignApproval(task_id="approve")
 
 noted = {}
-ti = SimpleNamespace(task_id="approve", id="ti",
+ti = SimpleNamespace(task_id="approve", id="ti", dag_id="sysbench_ec2", run_id="r",
     xcom_push=lambda key, value: noted.update({key: value}),
     xcom_pull=lambda task_ids, key: noted.get(key))
 context = {"params": {"campaign": "c1", "overrides": OVERRIDES}, "run_id": "r", "dag": dag,
@@ -217,18 +217,23 @@ plan()
 
 
 def test_rejected_the_campaign_has_failed(ask: dict[str, str]) -> None:
-    """The task too, without another try; both say who it was."""
+    """The task too, without another try; the store, the progress and the run say who it was."""
     lines = said(
         ask,
         """
 say(answer(chosen("Reject")))
 say(state())
 say(repr((home.find().campaign("c1") / "progress.jsonl").read_text()))
+with open_store(home.find()) as store:
+    say(store.failure("c1").of, *store.failure("c1").said)
+say(repr(noted["failure"]["said"]))
 """,
     )
     assert lines[0] == "AirflowFailException: rejected by ada; nothing was rented"
     assert lines[1] == "failed"
     assert "rejected by ada" in lines[2]
+    assert lines[3] == "approve rejected by ada; nothing was rented"
+    assert lines[4] == "'rejected by ada; nothing was rented'"
 
 
 def test_without_an_answer_in_time_the_campaign_has_failed(ask: dict[str, str]) -> None:
@@ -265,21 +270,28 @@ for dag in report_dags.build_all(""):
 RUN = """
 say(one_run("sysbench_ec2", os.environ["DAGS"]).returncode)
 from airflow.utils.session import create_session
+from airflow.models.dagrun import DagRun
 from airflow.models.taskinstance import TaskInstance
 import json
 with create_session() as session:
     found = session.query(TaskInstance).filter(TaskInstance.dag_id == "sysbench_ec2")
     say(json.dumps({ti.task_id: str(ti.state) for ti in found}))
+    run = session.query(DagRun).filter(DagRun.dag_id == "sysbench_ec2").one()
+    say(repr(run.note))
+    from benchlab_airflow.page import airflow_runs
+    say(airflow_runs.form_and_failure("sysbench_ec2", run.run_id)[1])
 """
 
 
 def test_after_a_rejection_no_task_runs(ask: dict[str, str], tmp_path: Path) -> None:
-    """Of the whole run only the plan was made; there is nothing to give back."""
+    """Of the whole run only the plan was made; there is nothing to give back. Its note says why."""
     folder = tmp_path / "dags"
     folder.mkdir()
     (folder / "rejected.py").write_text(REJECTED_DAG)
-    exit_code, states = told(ONE_RUN + RUN, ask, DAGS=str(folder))
+    exit_code, states, note, tab = told(ONE_RUN + RUN, ask, DAGS=str(folder))
     assert exit_code == "1"
+    assert note.startswith(r"rejected by ada; nothing was rented\n\n[The campaign's page](", 1)
+    assert tab == "rejected by ada; nothing was rented"
     found = json.loads(states)
     assert found.pop("plan") == "success"
     assert found.pop("approve") == "failed"

@@ -35,7 +35,8 @@ def run(moment, run_type="backfill", started=None, cleared=0):
 def plan(run, name="sysbench_local_releases", own=None, **params):
     # How many trials are planned, or why there are none; and what is left for the UI.
     left = {}
-    ti = SimpleNamespace(task_id="plan", xcom_push=lambda key, value: left.update({key: value}))
+    ti = SimpleNamespace(task_id="plan", dag_id=name, run_id="r",
+                         xcom_push=lambda key, value: left.update({key: value}))
     stages.get_current_context = lambda: {
         "params": params, "run_id": f"{run.run_type}__{own or run.logical_date}", "dag_run": run,
         "dag": SimpleNamespace(dag_id=name.rpartition("/")[2]), "ti": ti}

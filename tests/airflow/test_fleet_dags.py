@@ -401,8 +401,10 @@ PLAN = """
 from types import SimpleNamespace
 from benchlab import home
 from benchlab_airflow.dags import stages
+ti = SimpleNamespace(task_id="plan", dag_id="REPORT", run_id="r",
+                     xcom_push=lambda key, value: None)
 context = {"params": {"campaign": "c1", "overrides": OVERRIDES}, "run_id": "r",
-           "dag": SimpleNamespace(dag_id="REPORT"), "ti": SimpleNamespace(task_id="plan"),
+           "dag": SimpleNamespace(dag_id="REPORT"), "ti": ti,
            "dag_run": SimpleNamespace(run_type="manual", logical_date=None)}
 stages.get_current_context = lambda: context
 try:

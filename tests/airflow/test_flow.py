@@ -775,8 +775,10 @@ LONG_PLAN = """
 from types import SimpleNamespace
 from benchlab import home
 from benchlab_airflow.dags import stages
+ti = SimpleNamespace(dag_id="sysbench_local", run_id="manual__1",
+                     xcom_push=lambda key, value: None)
 context = {"params": {}, "run_id": "manual__1", "dag": SimpleNamespace(dag_id="sysbench_local"),
-           "dag_run": SimpleNamespace(run_type="manual", logical_date=None)}
+           "ti": ti, "dag_run": SimpleNamespace(run_type="manual", logical_date=None)}
 stages.get_current_context = lambda: context
 try:
     stages.plan(str(home.find().configs / "reports" / "sysbench_local.yaml"))

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
 from benchlab import engines
-from benchlab.campaign import fit
+from benchlab.campaign import fit, report_types
 from benchlab.errors import SpecError
+from benchlab.home import Home
 from benchlab.language import Said, message, said_by
 from benchlab.plan import versions
-from benchlab.plan.documents import from_yaml
-from benchlab.plan.report_type import SIDES, ReportSpec
+from benchlab.plan.documents import flat, from_yaml
+from benchlab.plan.plan import needs_approval
+from benchlab.plan.report_type import MEASURED, SIDES, ReportSpec
+from benchlab.results.records import Campaign
+from benchlab.targets import fleet_files
+
+# What a resumed campaign keeps, whatever its file says by now.
+_IS_PINNED = re.compile(r"engines\.\w+\.(baseline|candidate)\.(version|builds)\b")
 
 
 def override(spec: ReportSpec, overrides: Mapping[str, Any]) -> ReportSpec:
@@ -103,6 +113,53 @@ def parse_assignments(assignments: list[str]) -> dict[str, Any]:
         as_list = key in ("threads", "workloads", "languages") and not text.startswith("[")
         overrides[key] = from_yaml(f"[{text}]" if as_list else text, f"--set {key}")
     return overrides
+
+
+def resuming(home: Home, campaign: Campaign) -> str:
+    """The command that resumes a campaign, with all that its report type's file does not say.
+
+    Empty where there is none: its hosts are not rented again, its file is gone, or says by now what
+    no command line can take back.
+
+    Example:
+        ``resuming(home, store.campaign("c1"))`` is
+        ``benchlab run sysbench_local --set rounds=2 --campaign c1``.
+    """
+    rented = campaign.plan.can.rents and not fleet_files.rented_nothing(home.campaign(campaign.id))
+    files = {path.stem: path for path in report_types.report_files(home)}
+    if rented or campaign.plan.report not in files:
+        return ""
+    try:
+        spec = report_types.load(files[campaign.plan.report])
+        changed = _changed(spec, campaign)
+        again = override(spec, parse_assignments(changed))
+    except SpecError:  # `benchlab validate` says why; here it is no report type to resume with
+        return ""
+    if _changed(again, campaign):
+        return ""
+    words = ["benchlab", "run", spec.report, *(w for one in changed for w in ("--set", one))]
+    words += ["--approve"] if needs_approval(campaign.plan, spec.budget) else []
+    return shlex.join([*words, "--campaign", campaign.id])
+
+
+def _changed(spec: ReportSpec, campaign: Campaign) -> list[str]:
+    """The assignments that make a report type that of a campaign, but for what resuming keeps."""
+    plan, wanted = campaign.plan, campaign.report_type
+    ours, theirs = (
+        flat(one.model_dump(mode="json", include={*MEASURED, "sides", "engine", "engines"}))
+        for one in (spec, wanted)
+    )
+    found = [
+        f"{name}={json.dumps(value)}"
+        for name, value in theirs.items()
+        if ours.get(name) != value and not _IS_PINNED.match(name)
+    ]
+    named = spec.engines.get(plan.engine)
+    for side, planned in plan.sides.items():
+        own = getattr(named, side, None)
+        if own and own.is_resolved and own.version != planned.version and wanted.sides != "same":
+            found.append(f"{side}={planned.version}")
+    return found
 
 
 def _owner(spec: ReportSpec, side: str, version: str, wanted: str) -> str:

@@ -387,8 +387,10 @@ class CampaignRun(StoredCampaign):
 
         What could not be given back becomes a note of the error, with the command that does it.
         """
-        if not isinstance(error, PublishError):  # then everything has been measured
+        if not isinstance(error, PublishError):
             self.end_as_failed(error)
+        else:  # everything has been measured
+            self.fail("publish", error)
         self._give_back_because_of(error)
 
     def _give_back_because_of(self, error: BaseException) -> None:
@@ -402,6 +404,7 @@ class CampaignRun(StoredCampaign):
 
     def end_as_failed(self, error: BaseException) -> None:
         """Record that the campaign failed; why it cannot be recorded is a note of the error."""
+        self.fail("", error)
         try:
             self.store.finish(self.campaign.id, "failed")
         except (StoreError, KeyboardInterrupt) as another:
@@ -472,6 +475,8 @@ def run(work: CampaignRun, *, wait: bool = False) -> list[Path]:
     except BaseException as error:
         if work.is_new:
             work.end_as_failed(error)
+        elif work.campaign.state != "complete":
+            work.fail("register", error)
         raise
     try:
         work.provision()

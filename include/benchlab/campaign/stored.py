@@ -20,11 +20,12 @@ from benchlab.errors import (
     NotMeasuredError,
     PublishError,
     SpecError,
+    StoreError,
     UnsoundReportError,
 )
 from benchlab.home import Home
 from benchlab.hosts.access import Access
-from benchlab.language import english, names
+from benchlab.language import Said, joined, message, names, sayings, side_name
 from benchlab.plan.fields.publish import FILES, Destination
 from benchlab.plan.steps import Stage
 from benchlab.report import bundle, evidence
@@ -42,7 +43,7 @@ from benchlab.report.publish.destinations import (
 from benchlab.report.publish.publisher import Publication
 from benchlab.report.sentences import wording
 from benchlab.report.validation import run, tables
-from benchlab.results.records import Campaign, inconsistencies
+from benchlab.results.records import Campaign, Failure, inconsistencies
 from benchlab.results.store import Store
 from benchlab.workloads.workload import Workload
 
@@ -179,6 +180,8 @@ class StoredCampaign:
             again=publish_command(self.campaign.id, only, destinations),
             without_evidence=without_evidence,
         )
+        if outcome.campaign.state == "complete":
+            self.overcome("", "validate", "publish", "verdict")
         return [self.home.reports / self.campaign.id / name for name in publication.files]
 
     def published(self) -> Mapping[str, str]:
@@ -268,6 +271,8 @@ class StoredCampaign:
         found = self.outcome()
         unreliable = found.comparison.missing or self._doubts(found.campaign)
         state: Literal["complete", "failed"] = "failed" if unreliable else "complete"
+        if state == "failed" and self.store.failure(self.campaign.id) is None:
+            self.store.fail(self.campaign.id, Failure("", tuple(self._why_failed(found))))
         if found.campaign.state != state:
             self.store.finish(self.campaign.id, state)
             finished = self.store.campaign(self.campaign.id)
@@ -285,19 +290,12 @@ class StoredCampaign:
                 report lacks its evidence.
         """
         found = self.outcome()
-        outcome, doubts = found.comparison, self._doubts(found.campaign)
+        outcome, doubts = found.comparison, [*map(str, self._doubts(found.campaign))]
         instead = self._record.instead()
         again = publish_command(self.campaign.id, instead=instead)
         lacking = self._lacking(instead)
         if outcome.missing:
-            why = [
-                f"{e.trial}: {'; '.join(map(str, e.reasons))}"
-                for e in outcome.excluded
-                if e.trial in outcome.missing
-            ]
-            missing = _missing(found, len(self.plan.trials))
-            stopped = wording.stopped(found.campaign, english())
-            raise NotMeasuredError("\n".join([missing, *stopped, *why, *doubts]))
+            raise NotMeasuredError(*self._not_measured(found), *doubts)
         if (validation := self.validation()) and validation.failures:
             raise UnsoundReportError("\n".join([self._unsound(validation), *doubts]))
         if FILES in lacking:
@@ -307,11 +305,7 @@ class StoredCampaign:
                 "it" + "".join(f"\n{sentence}" for sentence in doubts)
             )
         if doubts:
-            raise NotMeasuredError(
-                "figures of a database whose consistency is lost or not known cannot be relied "
-                "on; where it is lost, see whether anything else wrote to it, and what its log "
-                "says; where it is not known, measure again:\n" + "\n".join(doubts)
-            )
+            raise NotMeasuredError(message("failure-consistency"), *doubts)
         verdicts = (f"{name}: {verdict}" for name, verdict in _verdicts(outcome).items())
         self.note("verdict", ", ".join(verdicts) or "one version was measured: there is none")
         if lacking:
@@ -321,18 +315,64 @@ class StoredCampaign:
         """Write a step to the campaign's progress."""
         self.progress.note(stage, phase, note)
 
-    def _doubts(self, record: Campaign) -> list[str]:
+    def fail(self, of: str, error: BaseException) -> None:
+        """Note that a stage failed, and keep why, for the campaign's page and for lists.
+
+        Args:
+            of: the stage or the task.
+        """
+        said = sayings(error)
+        self.note("failed", of, "\n".join(map(str, said)))
+        try:
+            # What the verdict says follows from what failed before it.
+            if of != "verdict" or self.store.failure(self.campaign.id) is None:
+                self.store.fail(self.campaign.id, Failure(of, said))
+        except StoreError as another:  # perhaps the very error
+            if str(another) != str(error):
+                error.add_note(str(another))
+
+    def overcome(self, *stages: str) -> None:
+        """Forget that one of these stages has failed: it succeeded at last."""
+        found = self.store.failure(self.campaign.id)
+        if found is not None and found.of in stages:
+            self.store.fail(self.campaign.id, None)
+
+    def _why_failed(self, found: Outcome) -> list[Said]:
+        """Why a campaign counts as failed, the last trial's own reason first."""
+        if found.comparison.missing:
+            *others, last = self._not_measured(found)
+            return [last, *others[:_MOST_NAMED]]
+        return [message("failure-consistency"), *self._doubts(found.campaign)]
+
+    def _not_measured(self, found: Outcome) -> list[Said]:
+        """How many trials have no valid result, and why each was not used."""
+        missing, planned = found.comparison.missing, len(self.plan.trials)
+        counts = {"missing": str(len(missing)), "planned": str(planned)}
+        which = "all" if len(missing) == planned else "some"
+        if not found.trials:
+            which = "none"
+        return [
+            message(f"failure-{which}", **counts, trials=names.first_of(missing)),
+            *wording.stopped(found.campaign),
+            *(
+                message("failure-trial", trial=one.trial, why=joined(one.reasons))
+                for one in found.comparison.excluded
+                if one.trial in missing and one.reasons
+            ),
+        ]
+
+    def _doubts(self, record: Campaign) -> list[Said]:
         """Sentences on conditions that do not hold, or were not checked after the last trial."""
         if self.workload.CONSISTENCY is None:
             return []
         return [
             *(
-                f"{side}: {sentence}"
+                message("failure-side", side=side_name(side), why=sentence)
                 for side, sentences in inconsistencies(record.facts).items()
                 for sentence in sentences
             ),
             *(
-                f"{side}: its consistency after the last trial is not known"
+                message("failure-unchecked", side=side_name(side))
                 for side in record.plan.sides
                 if side not in record.facts or "last trial" not in record.facts[side].consistency
             ),
@@ -343,12 +383,3 @@ def _verdicts(comparison: Comparison) -> dict[str, str]:
     """On throughput, by workload; none where one version was measured."""
     found = (stored for stored in verdicts_of(comparison)[::2])
     return {stored.workload: stored.verdict for stored in found}
-
-
-def _missing(outcome: Outcome, planned: int) -> str:
-    """How many trials have no valid result, and which, unless all lack one."""
-    if not outcome.trials:
-        return f"none of the {planned} trials was measured"
-    trials = outcome.comparison.missing
-    text = f"{len(trials)} of {planned} trials have no valid result"
-    return text if len(trials) == planned else f"{text}: {names.first_of(trials)}"

@@ -39,7 +39,7 @@ _NONE = (
 _NO_MATCH = "No campaign in the store has all of that; `benchlab campaigns` lists all {count}"
 _HEADINGS = (
     *("campaign", "started (UTC)", "took", "compared", "throughput", "p95"),
-    "tags, note",
+    "remarks",
 )
 # Columns of a terminal from which on the list is a table.
 _TABLE_FROM = 100
@@ -172,6 +172,7 @@ def tag(
 def _to_json(one: CampaignSummary, remarks: Mapping[str, Remarks]) -> dict[str, Any]:
     return {
         **asdict(one),
+        "failure": "\n".join(map(str, one.failure.said)) if one.failure else None,
         **asdict(remarks.get(one.id, Remarks())),
         "started_at": one.started_at.isoformat(),
         "ended_at": one.ended_at.isoformat() if one.ended_at else None,
@@ -215,6 +216,7 @@ def _said(one: CampaignSummary, verdicts: Sequence[StoredVerdict]) -> Text:
 
 def _row(one: CampaignSummary, remarks: Remarks, numbers: Numbers) -> list[Text]:
     """The cells of a campaign below :data:`_HEADINGS`."""
+    failed = str(one.failure.said[0]) if one.failure else ""
     return [
         Text(one.id),
         Text(f"{one.started_at.astimezone(UTC):%Y-%m-%d %H:%M}"),
@@ -222,7 +224,7 @@ def _row(one: CampaignSummary, remarks: Remarks, numbers: Numbers) -> list[Text]
         Text(one.compared),
         _said(one, answer.throughput(one)),
         _said(one, answer.latency(one)),
-        Text(plain("; ".join(filter(None, (" ".join(remarks.tags), remarks.note))))),
+        Text(plain("; ".join(filter(None, (failed, " ".join(remarks.tags), remarks.note))))),
     ]
 
 

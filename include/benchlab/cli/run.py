@@ -31,12 +31,14 @@ from benchlab.home import ID, Home, find
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG, tagged
 from benchlab.hosts.lock import MachineLock
+from benchlab.language import message
 from benchlab.plan import plan
 from benchlab.plan.fields.schedule import midnight
 from benchlab.plan.resolved import Resolved
 from benchlab.report.bundle import PAGES
 from benchlab.report.formats import terminal
 from benchlab.report.model import report as model
+from benchlab.results.records import Failure
 from benchlab.results.store import Store, open_store
 from benchlab.targets import fleet_files
 from benchlab.targets.cloud import reaper as clusters
@@ -143,6 +145,7 @@ def end_campaign(home: Home, campaign: str, access: Access) -> str:
         StateFile(home.campaign(campaign)).give_back()
     with open_store(home) as store:
         if campaign in store.campaign_ids() and store.target_and_state(campaign)[1] == "running":
+            store.fail(campaign, Failure("give back", (message("failure-given-back"),)))
             store.finish(campaign, "failed")
     return given_back
 

@@ -75,6 +75,24 @@ def said_by(error: BenchlabError) -> Said:
     return said if isinstance(said, Message) else str(error)
 
 
+def sayings(error: BaseException) -> tuple[Said, ...]:
+    """What an error says to people, line by line; of one that nobody foresaw only its kind.
+
+    Example:
+        ``sayings(SpecError("rounds: missing", "threads: missing"))`` has two lines.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        return (message("failure-interrupted"),)
+    if not isinstance(error, BenchlabError):
+        return (message("failure-unforeseen", kind=type(error).__name__),)
+    lines = [
+        line
+        for arg in error.args
+        for line in ([arg] if isinstance(arg, Message) else str(arg).splitlines())
+    ]
+    return tuple(lines) or (message("failure-unforeseen", kind=type(error).__name__),)
+
+
 def side_name(side: str) -> Message:
     """The word for ``baseline`` or ``candidate`` in a sentence."""
     return Message(f"side-{side}")

@@ -33,7 +33,8 @@ Order = Literal["started_at", "id", "report", "state"]
 # Fewer than any database allows as parameters of one statement.
 _AT_ONCE = 500
 _LISTED = tuple(
-    CAMPAIGNS.c[name] for name in ("id", "report", "state", "origin", "started_at", "ended_at")
+    CAMPAIGNS.c[name]
+    for name in ("id", "report", "state", "origin", "started_at", "ended_at", "failure")
 )
 _JOINED = sa.join(CAMPAIGNS, SUMMARIES, CAMPAIGNS.c.id == SUMMARIES.c.campaign)
 

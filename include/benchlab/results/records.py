@@ -321,6 +321,19 @@ class LookedInto:
     note: str
 
 
+@dataclass(frozen=True)
+class Failure:
+    """Why a campaign failed.
+
+    Attributes:
+        of: the task or the stage that failed: ``register``; empty: the campaign as a whole.
+        said: the lines of its error, the most important first; at least one.
+    """
+
+    of: str
+    said: tuple[Said, ...]
+
+
 class _Timed:
     """What begins, and has ended or not."""
 
@@ -344,6 +357,7 @@ class CampaignSummary(_Timed):
         measures_noise: whether it is an A/A campaign.
         workloads: that it has planned, in the order of its report type.
         verdicts: throughput before p95 latency; empty while no report was published.
+        failure: what failed last, and was not made good since.
     """
 
     id: str
@@ -357,6 +371,7 @@ class CampaignSummary(_Timed):
     started_at: datetime
     ended_at: datetime | None
     verdicts: tuple[StoredVerdict, ...]
+    failure: Failure | None = None
 
     @property
     def compared(self) -> str:

@@ -23,6 +23,7 @@ from benchlab.plan.report_type import SIDES, ReportSpec, Side
 from benchlab.results.records import (
     Campaign,
     CampaignSummary,
+    Failure,
     SideFacts,
     StoredVerdict,
     TrialResult,
@@ -32,6 +33,7 @@ _REPORT_TYPE = TypeAdapter(ReportSpec)
 _FACTS = TypeAdapter(dict[Side, SideFacts])
 _TRIAL = TypeAdapter(TrialResult)
 _SAID: TypeAdapter[Said] = TypeAdapter(Said)
+_FAILURE = TypeAdapter(Failure)
 REASONS: TypeAdapter[tuple[Said, ...]] = TypeAdapter(tuple[Said, ...])
 _VERDICT = tuple(field.name for field in fields(StoredVerdict))
 
@@ -64,6 +66,7 @@ CAMPAIGNS = sa.Table(
     sa.Column("environment", _Document, nullable=False),
     sa.Column("facts", _Document, nullable=False),
     sa.Column("planned_for", sa.String(40)),
+    sa.Column("failure", _Document),
 )
 
 TRIALS = sa.Table(
@@ -269,6 +272,11 @@ def campaign_of(row: Any) -> Campaign:
     )
 
 
+def failure_of(text: str | None) -> Failure | None:
+    """What the column ``failure`` of :data:`CAMPAIGNS` says; the inverse of :func:`as_json`."""
+    return None if text is None else _FAILURE.validate_json(text)
+
+
 def summary_row(campaign: Campaign) -> dict[str, Any]:
     """A campaign as a row of :data:`SUMMARIES`."""
     plan = campaign.plan
@@ -298,6 +306,7 @@ def summary_of(row: Any, verdicts: Iterable[Any]) -> CampaignSummary:
         verdicts=tuple(
             StoredVerdict(**{name: getattr(one, name) for name in _VERDICT}) for one in verdicts
         ),
+        failure=failure_of(row.failure),
     )
 
 

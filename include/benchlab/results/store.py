@@ -34,6 +34,7 @@ from benchlab.results.listing import Listing
 from benchlab.results.records import (
     Campaign,
     CampaignEnvironment,
+    Failure,
     LookedInto,
     Remarks,
     SideFacts,
@@ -58,6 +59,7 @@ from benchlab.results.rows import (
     as_json,
     campaign_of,
     campaign_row,
+    failure_of,
     summary_row,
     trial_of,
     trial_row,
@@ -294,9 +296,23 @@ class Store:
             self._update(connection, campaign, state=state, ended_at=_now())
 
     def reopen(self, campaign: str) -> None:
-        """Mark a campaign that is resumed as running again."""
+        """Mark a campaign that is resumed as running again; what failed before is forgotten."""
         with self.transaction() as connection:
-            self._update(connection, campaign, state="running", ended_at=None)
+            self._update(connection, campaign, state="running", ended_at=None, failure=None)
+
+    def fail(self, campaign: str, failure: Failure | None) -> None:
+        """Record what failed last, in place of what failed before; None: it was made good."""
+        text = None if failure is None else as_json(asdict(failure))
+        with self.transaction() as connection:
+            self._update(connection, campaign, failure=text)
+
+    def failure(self, campaign: str) -> Failure | None:
+        """What failed last and was not made good since.
+
+        Example:
+            ``store.failure("c1").said`` is ``("port 13306 of this machine is taken",)``.
+        """
+        return failure_of(self._campaign_row(campaign).failure)
 
     # What was decided
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from benchlab.analysis.verdict.usable_trials import Exclusion
+from benchlab.campaign.overrides import resuming
 from benchlab.language import Language
 from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers
@@ -47,6 +48,7 @@ def campaign(site: Site, campaign: str) -> Page:
         **_downloads(site, record.id),
         "others": _others(site, record),
         "has_trial_pages": site.has_trial_pages(len(record.plan.trials)),
+        "failure": _failure(site, record),
     }
     found = site.comparisons.outcome(record)
     report = build(
@@ -62,6 +64,7 @@ def campaign(site: Site, campaign: str) -> Page:
         "trials": trials,
         "rejected": [row for row in trials if row["reasons"]],
         "has_results": any(section.rounds_used for section in report.sections),
+        "resumed_by": resuming(site.home, record) if found.comparison.missing else "",
         **_live(site, record),
     }
     title = wording.title(report)
@@ -87,6 +90,15 @@ def progress(site: Site, campaign: str) -> Page:
     title = site.language.say("site-how-far")
     values = {"campaign": record, "has_trial_pages": True, **_live(site, record)}
     return Page(place_of(record.id), "campaigns/", title, "progress.html.j2", values)
+
+
+def _failure(site: Site, record: Campaign) -> Row | None:
+    """What failed last, and was not made good since; None: nothing."""
+    found = site.store.failure(record.id)
+    if found is None:
+        return None
+    first, *more = language_of(site, record).texts(found.said)
+    return {"of": found.of, "first": first, "more": more}
 
 
 def _of_report(report: Report) -> Mapping[str, object]:

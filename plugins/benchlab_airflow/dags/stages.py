@@ -15,7 +15,11 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from airflow.sdk import get_current_context
 from airflow.sdk.bases.sensor import PokeReturnValue
-from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+from airflow.sdk.exceptions import (
+    AirflowFailException,
+    AirflowSkipException,
+    AirflowTaskTimeout,
+)
 
 from benchlab.errors import (
     BenchlabError,
@@ -30,10 +34,14 @@ from benchlab.errors import (
     UnsoundReportError,
 )
 from benchlab.home import ID
+from benchlab.language import REFERENCE, Language, Said, message, sayings
+from benchlab.language import load as language_of
 from benchlab.results.records import TrialResult
 from benchlab_airflow.page.navigation import campaign_page, campaign_tab
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from airflow.sdk import Context
 
     from benchlab.campaign.stages import CampaignRun
@@ -55,6 +63,8 @@ NOTE = "note"
 """The XCom of ``compare`` with the note of its run: sentence, table, and a link to the campaign."""
 LONGEST_NOTE = 1000
 """Airflow's limit of a note, in characters."""
+FAILURE = "failure"
+"""The XCom of a task that failed: why, in the report's language, and a link to the campaign."""
 NO_CAMPAIGN = "no_campaign"
 """The XCom of ``plan`` with the reason why a run measures nothing."""
 APPROVED = "approved"
@@ -117,13 +127,14 @@ def plan(report_file: str) -> list[str]:
 
     context = get_current_context()
     run, campaign = context["dag_run"], campaign_id(context)
-    named = context["params"].get("campaign")
-    if named and calendar_runs.by_calendar(run):
-        raise AirflowFailException(
-            f"campaign: {campaign}: each run of a backfill has a campaign of its own; leave it out"
-        )
-    with _final_errors(*_UNFIT), _skipped_without_campaign(context):
-        report_type = report_types.load(Path(report_file))
+    named, file = context["params"].get("campaign"), Path(report_file)
+    with _final_errors(*_UNFIT), _saying(file), _skipped_without_campaign(context):
+        if named and calendar_runs.by_calendar(run):
+            raise SpecError(
+                f"campaign: {campaign}: each run of a backfill has a campaign of its own; leave it "
+                "out"
+            )
+        report_type = report_types.load(file)
         spec = trigger_form.chosen(
             report_type, context["params"], own_command=driving_process() is not None
         )
@@ -164,7 +175,7 @@ def plan(report_file: str) -> list[str]:
                 if found.notes
                 else None,
             )
-            report_types.keep_planned(here, Path(report_file))
+            report_types.keep_planned(here, file)
             for note in found.notes:
                 log.info("%s", note)
                 work.note("plan", "versions", note=str(note))
@@ -191,11 +202,11 @@ def approved() -> None:
     context["ti"].xcom_push(key=APPROVED, value=campaign_id(context))
 
 
-def give_up(reason: str) -> None:
+def give_up(reason: Said) -> None:
     """Record that the campaign failed before anything was taken."""
-    with _campaign() as work:
-        work.note("failed", get_current_context()["ti"].task_id, reason)
+    with contextlib.suppress(NotMeasuredError), _campaign() as work:
         work.store.finish(work.campaign.id, "failed")
+        raise NotMeasuredError(reason)  # kept and told as any other failure
 
 
 def register() -> PokeReturnValue:
@@ -397,12 +408,14 @@ def compare() -> dict[str, str]:
 
     with _campaign() as work:
         made = work.outcome()
-        report = model.build(made.campaign, made.comparison, made.trials)
+    of, ti = (made.campaign, made.comparison, made.trials), get_current_context()["ti"]
+    report = model.build(*of)
     log.info("\n%s", terminal.render(report, 120, False))
-    ti = get_current_context()["ti"]
-    link = f"\n\n[{report.language.say('answer-page')}]({campaign_tab(ti.dag_id, ti.run_id)})"
+    language = language_of(work.spec.languages[0])
+    link = _link(ti, language)
+    note = pages.note(model.build(*of, language=language), LONGEST_NOTE - len(link)) + link
     ti.xcom_push(key=ANSWER, value=answer.sentence(report))
-    ti.xcom_push(key=NOTE, value=pages.note(report, LONGEST_NOTE - len(link)) + link)
+    ti.xcom_push(key=NOTE, value=note)
     if not made.comparison.has_verdicts:
         return {}
     return {workload.name: workload.verdict for workload in made.comparison.workloads}
@@ -480,9 +493,45 @@ def _campaign() -> Iterator[CampaignRun]:
         work = CampaignRun.open(here, store, campaign_id(context), access())
         try:
             yield work
-        except Exception as error:
-            work.note("failed", context["ti"].task_id, str(error))
+        except (Exception, AirflowTaskTimeout) as raised:
+            error = _ended(raised)
+            work.fail(context["ti"].task_id, error)
+            _tell(error, work.spec.languages[0])
             raise
+        work.overcome(context["ti"].task_id)
+
+
+def _ended(error: BaseException) -> BaseException:
+    """The error; where Airflow ended the task, that in our words."""
+    if isinstance(error, AirflowTaskTimeout):
+        return NotMeasuredError(message("failure-too-long"))
+    return error
+
+
+@contextlib.contextmanager
+def _saying(report_file: Path) -> Iterator[None]:
+    """Tell why there is no plan, in the language of the report type, if that can be read."""
+    from benchlab.campaign import report_types
+
+    try:
+        yield
+    except (BenchlabError, AirflowTaskTimeout) as error:
+        language = REFERENCE
+        with contextlib.suppress(SpecError):  # then it is the file that is told of
+            language = report_types.load(report_file).languages[0]
+        _tell(_ended(error), language)
+        raise
+
+
+def _tell(error: BaseException, code: str) -> None:
+    """Leave why the task failed as an XCom, for the note of the run and its tab."""
+    language, ti = language_of(code), get_current_context()["ti"]
+    value = {"said": "\n".join(language.texts(sayings(error))), "link": _link(ti, language)}
+    ti.xcom_push(key=FAILURE, value=value)
+
+
+def _link(ti: Any, language: Language) -> str:
+    return f"\n\n[{language.say('answer-page')}]({campaign_tab(ti.dag_id, ti.run_id)})"
 
 
 @contextlib.contextmanager

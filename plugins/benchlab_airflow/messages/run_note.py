@@ -1,7 +1,8 @@
-"""Writes a campaign's answer into the note of its DAG run, which Airflow's UI shows with the run.
+"""Writes a campaign's answer, or why it failed, into the note of its DAG run in Airflow's UI.
 
 A task cannot write a note: Airflow 3.3 gives it no way. This listener can: the scheduler calls it
-when a run ends, with the run as it is about to store it. A note that a person wrote stays.
+when a run ends, with the run as it is about to store it. A note that a person wrote stays; one that
+was written here gives way to what the run says when it has ended again.
 
 Every process of Airflow loads this module with its plugin, so what it needs is imported where it is
 used.
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING
 
 from airflow.listeners import hookimpl
 
+from benchlab_airflow.page.navigation import campaign_tab
+
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
@@ -22,16 +25,16 @@ if TYPE_CHECKING:
 @hookimpl
 def on_dag_run_success(dag_run: DagRun) -> None:
     """Write what was found, or why there was nothing to measure."""
-    _note(dag_run)
+    _note(dag_run, failed=False)
 
 
 @hookimpl
 def on_dag_run_failed(dag_run: DagRun) -> None:
-    """Write the answer of a campaign in which something is missing, if there is one."""
-    _note(dag_run)
+    """Write why it failed; then the answer of what was measured, if there is one."""
+    _note(dag_run, failed=True)
 
 
-def _note(dag_run: DagRun) -> None:
+def _note(dag_run: DagRun, *, failed: bool) -> None:
     from sqlalchemy.orm import object_session
 
     from benchlab_airflow import private_names
@@ -42,19 +45,37 @@ def _note(dag_run: DagRun) -> None:
         # `airflow dags test` closes its session after each task, and goes on to use it.
         session = private_names.Session()
         dag_run = session.merge(dag_run)
-    if dag_run.note is None and (said := _answer(dag_run, session)):
-        dag_run.note = said[:LONGEST_NOTE]
+    is_ours = campaign_tab(dag_run.dag_id, dag_run.run_id) in str(dag_run.note)
+    if dag_run.note is None or is_ours:
+        said = _answer(dag_run, session)
+        if failed:
+            said = _with_failure(dag_run, session, said, LONGEST_NOTE)
+        if said:
+            dag_run.note = said[:LONGEST_NOTE]
+
+
+def _with_failure(
+    dag_run: DagRun, session: Session, answer: str | None, longest: int
+) -> str | None:
+    """What failed last, before the answer if both have room, and a link to the campaign."""
+    from benchlab_airflow.page import airflow_runs
+
+    failure = airflow_runs.failure(dag_run, session)
+    if failure is None:
+        return answer
+    said, link = failure["said"], failure["link"]
+    if answer and len(said) + len(answer) + 2 <= longest:
+        return f"{said}\n\n{answer}"
+    room = longest - len(link)
+    return (said if len(said) <= room else f"{said[: room - 4]} ...") + link
 
 
 def _answer(dag_run: DagRun, session: Session) -> str | None:
     """What the campaign found, or why a run by the calendar has none; None if nothing is said."""
     from benchlab_airflow.dags.stages import NO_CAMPAIGN, NOTE
-    from benchlab_airflow.private_names import XComModel
+    from benchlab_airflow.page import airflow_runs
 
     for task, key in (("compare", NOTE), ("plan", NO_CAMPAIGN)):
-        asked = XComModel.get_many(
-            run_id=dag_run.run_id, dag_ids=dag_run.dag_id, task_ids=task, key=key, limit=1
-        )
-        if (found := session.scalars(asked).first()) is not None:
-            return str(XComModel.deserialize_value(found))
+        if found := airflow_runs.xcoms(dag_run, key, session).get(task):
+            return str(found)
     return None

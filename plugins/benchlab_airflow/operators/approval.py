@@ -10,6 +10,7 @@ from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import Context
 from airflow.sdk.exceptions import AirflowFailException
 
+from benchlab.language import message
 from benchlab.plan.fields.budget import APPROVAL_DAYS
 
 
@@ -52,11 +53,10 @@ class CampaignApproval(ApprovalOperator):
             answer = super().execute_complete(context, event)
         except (HITLRejectException, HITLTimeoutError) as error:
             who = (event.get("responded_by_user") or {}).get("name", "somebody")
-            why = f"rejected by {who}"
+            reason = message("failure-rejected", who=str(who))
             if isinstance(error, HITLTimeoutError):
-                why = f"nobody approved it within {APPROVAL_DAYS} days"
-            reason = f"{why}; nothing was rented"
+                reason = message("failure-not-approved", days=str(APPROVAL_DAYS))
             stages.give_up(reason)
-            raise AirflowFailException(reason) from error
+            raise AirflowFailException(str(reason)) from error
         stages.approved()
         return answer

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from benchlab.home import ID
+from benchlab.language import english
 from benchlab.results.records import Campaign
 from benchlab_airflow.calendar.calendar_runs import ORIGIN
-from benchlab_airflow.private_names import DagModel, DagRun, create_session
+from benchlab_airflow.page.navigation import campaign_tab
+from benchlab_airflow.private_names import DagModel, DagRun, XComModel, create_session
 
 
 def address_of(campaign: Campaign) -> str:
@@ -32,9 +36,40 @@ def paused_dag(report: str) -> str:
     return f"../dags/{report}" if is_paused else ""
 
 
-def campaign_in_form(report: str, run: str) -> str | None:
-    """The campaign that a run was asked to resume, or whose id its form gave; None without one."""
+def xcoms(run: DagRun, key: str, session: Session) -> dict[str, Any]:
+    """What the tasks of a run have left under a key, by task, what was left last first."""
+    asked = XComModel.get_many(run_id=run.run_id, dag_ids=run.dag_id, key=key)
+    found: dict[str, Any] = {}
+    for one in session.scalars(asked):
+        found.setdefault(one.task_id, XComModel.deserialize_value(one))
+    return found
+
+
+def failure(run: DagRun, session: Session) -> dict[str, str] | None:
+    """Why a run failed, ``said``, and a ``link`` to its campaign, in Markdown; None: nothing has.
+
+    What `verdict` says follows from what failed before it. A task that was killed says nothing, and
+    is named.
+    """
+    from benchlab_airflow.dags.stages import FAILURE
+
+    told = xcoms(run, FAILURE, session)
+    if told:
+        return next((told[task] for task in told if task != "verdict"), told.get("verdict"))
+    failed = run.get_task_instances(state=["failed"], session=session)
+    if not failed:
+        return None
+    say, tasks = english().say, ", ".join(sorted({one.task_id for one in failed}))
+    link = f"\n\n[{say('answer-page')}]({campaign_tab(run.dag_id, run.run_id)})"
+    return {"said": say("failure-unknown", task=tasks), "link": link}
+
+
+def form_and_failure(report: str, run: str) -> tuple[str | None, str | None]:
+    """The campaign that a run's form names, and why the run failed; None where it does not."""
     with create_session() as session:
-        conf = session.scalar(select(DagRun.conf).filter_by(dag_id=report, run_id=run))
-    named = str((conf or {}).get("campaign") or "")
-    return named if re.fullmatch(ID, named) else None
+        found = session.scalar(select(DagRun).filter_by(dag_id=report, run_id=run))
+        if found is None:
+            return None, None
+        named = str((found.conf or {}).get("campaign") or "")
+        why = failure(found, session) if found.state == "failed" else None
+    return named if re.fullmatch(ID, named) else None, why["said"] if why else None

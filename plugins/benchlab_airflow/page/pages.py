@@ -139,10 +139,10 @@ def show_report_type(request: Request, reader: ReaderDep, report: NamePath) -> R
 def show_run(request: Request, reader: ReaderDep, report: NamePath, run: RunPath) -> Response:
     """The tab of a run: its campaign, or that it has none yet, until it has one."""
     site = reader.site
-    campaign = _campaign_of(site, report, run)
+    campaign, failure = _campaign_of(site, report, run)
     if campaign is None:
-        title = site.language.say("site-run")
-        return shown(site, Page(f"runs/{report}/{run}/", "", title, "no-campaign.html.j2", {}))
+        title, values = site.language.say("site-run"), {"failure": failure}
+        return shown(site, Page(f"runs/{report}/{run}/", "", title, "no-campaign.html.j2", values))
     place = quote(campaign_page.place_of(campaign))
     return RedirectResponse(f"{request.scope['root_path']}/{place}", 302)
 
@@ -196,17 +196,17 @@ def show_nothing(request: Request, reader: ReaderDep, place: str) -> Response:
     return RedirectResponse(f"{request.scope['root_path']}/{quote(place)}/{query}", 302)
 
 
-def _campaign_of(site: Site, report: str, run: str) -> str | None:
-    """The campaign that a run began or resumed, once it is recorded; None until then."""
+def _campaign_of(site: Site, report: str, run: str) -> tuple[str | None, str | None]:
+    """The campaign that a run began or resumed, once it is recorded; else why the run failed."""
     if not site.shows(report):
-        return None
+        return None, None
     if began := site.store.started_by(report, f"{ORIGIN}{run}"):
-        return began
-    named = airflow_runs.campaign_in_form(report, run)
+        return began, None
+    named, failure = airflow_runs.form_and_failure(report, run)
     try:
-        return named and trial_page.campaign_of(site, named).id
+        return named and trial_page.campaign_of(site, named).id, failure
     except NoSuchPage:
-        return None
+        return None, failure
 
 
 def _planned(

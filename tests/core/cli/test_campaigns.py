@@ -118,7 +118,7 @@ def test_a_narrow_terminal_has_no_table(here: Here, store: Store) -> None:
     lines = here.run("campaigns", COLUMNS="60").stdout.splitlines()
     assert lines[0].startswith("slower  2024-01-02 03:04 UTC")
     assert "  compared: 10.11.5 vs. 10.2.11" in lines
-    assert "  tags, note: a new disk since then" in lines
+    assert "  remarks: a new disk since then" in lines
     assert max(map(len, lines)) <= 60
 
 
@@ -139,7 +139,7 @@ def test_a_campaign_has_a_note_and_tags(here: Here, store: Store) -> None:
     assert "ssd upgrade; before the upgrade" in here.run("campaigns", COLUMNS="200").stdout
     here.run("campaigns", "tag", "one", "upgrade", "ssd", "--remove")
     here.run("campaigns", "note", "one", "")
-    assert "tags, note" not in here.run("campaigns", COLUMNS="200").stdout
+    assert "remarks" not in here.run("campaigns", COLUMNS="200").stdout
     assert store.remarks() == {}
     assert "a tag is a word" in here.refused("campaigns", "tag", "one", "a b")
     assert "no campaign 'three'" in here.refused("campaigns", "note", "three", "text")

@@ -109,7 +109,7 @@ def is_used() -> Callable[[str], bool]:
                 patterns.add("".join(parts))
     for path in (ROOT / "include").rglob("*.j2"):
         text = path.read_text("utf-8")
-        exact.update(re.findall(r'"([a-z0-9-]+)"', text))
+        exact.update(re.findall(r'"#?([a-z0-9-]+)"', text))
         joined = re.findall(r'"([a-z0-9-]+-)" ~ [\w.]+(?: ~ "(-[a-z0-9-]+)")?', text)
         patterns.update(f"{before}[a-z0-9-]*{after}" for before, after in joined)
     named = re.compile(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from html import unescape
@@ -14,16 +15,22 @@ import pytest
 import sqlalchemy as sa
 from upath import UPath
 
+from benchlab.campaign import report_types
+from benchlab.campaign.overrides import override, parse_assignments, resuming
 from benchlab.campaign.progress import ProgressLog, ProgressNote
+from benchlab.campaign.stored import StoredCampaign
+from benchlab.errors import NotMeasuredError, SpecError, TargetError, UnavailableError
 from benchlab.home import Home
-from benchlab.language import codes, load
+from benchlab.language import codes, load, message
 from benchlab.plan.order import PlannedTrial
 from benchlab.results.records import Campaign, GateResult, Remarks, Sample
 from benchlab.results.store import Store
 from benchlab.site import campaign, side_by_side, trial
+from benchlab.site import campaigns as campaigns_page
+from benchlab.site.campaigns import Filter
 from benchlab.site.page import NoSuchPage, Page, Site, render
 from tests.builders import campaigns
-from tests.builders.installation import ROOT
+from tests.builders.installation import ROOT, Here
 from tests.builders.plans import START
 
 SLOW = campaigns.known_change({"oltp_update_index": -0.2}, noise=0.001)
@@ -284,7 +291,7 @@ def test_a_live_page_costs_two_small_queries_each_time(made: Made) -> None:
     ("state", "count", "said"),
     [
         ("running", 0, "No round is complete yet"),
-        ("failed", 0, "This resumes it: benchlab run --campaign c1"),
+        ("failed", 0, "The campaign failed. What was measured is shown."),
         ("failed", 1, "No round is complete: no verdict is possible."),
     ],
 )
@@ -301,6 +308,115 @@ def test_a_campaign_without_results_says_so_and_what_to_do(
     assert "Adjusted p" not in read.split("How to read this")[0]
     later = text(shown(site, trial.trial(site, "c1", record.plan.trials[-1].id)))
     assert ("has not been measured yet" if state == "running" else "never measured") in later
+
+
+@pytest.mark.parametrize(
+    ("error", "first"),
+    [
+        (UnavailableError("no MariaDB 9.9.9\nit is not published"), "no MariaDB 9.9.9"),
+        (TargetError("port 13306 of this machine is taken by mysqld"), "port 13306 of this"),
+        (SpecError(message("failure-rejected", who="ada")), "rejected by ada; nothing was"),
+        (KeyboardInterrupt(), "it was interrupted"),
+        (KeyError("a secret"), "an error that nobody foresaw (KeyError)"),
+    ],
+)
+def test_what_failed_last_is_said_first_on_the_page_and_in_the_list(
+    made: Made, error: BaseException, first: str
+) -> None:
+    """Its own sentence, in the reader's language; a text that nobody wrote for people is not."""
+    record = made.add(state="running", measured=0)
+    work = StoredCampaign(made.home, made.store, record)
+    work.fail("register", TargetError("an earlier one"))
+    work.fail("provision", error)
+    work.fail("verdict", NotMeasuredError("none of the trials was measured"))  # follows from it
+    made.store.finish("c1", "failed")
+    site = made.site()
+    problem = shown(site, campaign.campaign(site, "c1")).partition('class="problem">')[2]
+    said = text(problem.partition("</div>")[0])
+    assert said.startswith(first)
+    assert "It failed in provision." in said
+    assert first in text(shown(site, campaigns_page.campaigns(site, Filter())))
+    zh = made.site("zh")
+    read = text(shown(zh, campaign.campaign(zh, "c1")))
+    assert ("an earlier one" in read, "a secret" in read) == (False, False)
+    translated = not isinstance(error, (UnavailableError, TargetError))
+    assert (first in read) is not translated
+
+
+def test_what_succeeded_at_last_has_not_failed(made: Made) -> None:
+    """A try that failed is no reason once its stage went well; another stage's success is no cure.
+
+    A campaign that is resumed begins with a clean slate.
+    """
+    work = StoredCampaign(made.home, made.store, made.add(state="running", measured=0))
+    work.fail("provision", TargetError("no link"))
+    work.overcome("register")
+    assert made.store.failure("c1") is not None
+    work.overcome("provision")
+    assert made.store.failure("c1") is None
+    work.fail("give_back", TargetError("i-1 could not be ended"))
+    made.store.reopen("c1")
+    assert made.store.failure("c1") is None
+
+
+def test_where_no_stage_failed_the_last_trials_reason_is_the_campaigns(made: Made) -> None:
+    """It is kept when the campaign ends, and said in the list, too."""
+    record = made.add(state="running", rejected=(16, 17))
+    StoredCampaign(made.home, made.store, record).finish()
+    last = record.plan.trials[16].id
+    site = made.site()
+    read = text(shown(site, campaign.campaign(site, "c1")))
+    assert f"{last}: {REJECTION}" in read.partition("How to read")[0]
+    assert f"{last}: {REJECTION}" in text(shown(site, campaigns_page.campaigns(site, Filter())))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"rounds": 2, "threads": [4, 2], "threshold_pct": 3.5},
+        {"candidate": "10.11.5", "warmup_seconds": 7, "seconds": 9},
+        {"sides": "same"},
+        {
+            "baseline": "10.11.5",
+            "candidate": "10.2.11",
+            "engines.mariadb.parameters.innodb_buffer_pool_size": 1073741824,
+        },
+        {"workloads": ["oltp_update_index"], "dataset.table_size": 777},
+    ],
+)
+def test_the_command_that_resumes_is_whole(
+    here: Here, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Read as the command line reads it, it plans the same campaign: with it the store has one."""
+    monkeypatch.setenv("BENCHLAB_LOCK", str(here.path / "lock"))
+    file = report_types.load(report_types.find_report(here.home, "sysbench_local"))
+    with Store(here.home.store_url, here.home.objects) as store:
+        begun = campaigns.begin(here.home, store, override(file, changes))
+        store.finish("c1", "failed")
+        command = shlex.split(resuming(here.home, begun.campaign))
+        assert command[:3] == ["benchlab", "run", "sysbench_local"]
+        assert command[-2:] == ["--campaign", "c1"]
+        assert set(command[3:-2:2]) <= {"--set"}
+        again = override(file, parse_assignments(command[4:-2:2]))
+        assert campaigns.begin(here.home, store, again).is_new is False
+        assert len(store.campaign_ids()) == 1
+        site = Site(here.home, store, load("en"), datetime(2024, 2, 1, tzinfo=UTC))
+        assert shlex.join(command) in text(shown(site, campaign.campaign(site, "c1")))
+
+
+def test_no_command_is_offered_that_would_be_refused(here: Here) -> None:
+    """Where its file is gone, or faulty by now."""
+    file = report_types.find_report(here.home, "sysbench_local")
+    with Store(here.home.store_url, here.home.objects) as store:
+        begun = campaigns.begin(here.home, store, report_types.load(file)).campaign
+        file.write_text("report: sysbench_local\nrounds: many\n")
+        assert resuming(here.home, begun) == ""
+        file.unlink()
+        assert resuming(here.home, begun) == ""
+        store.finish("c1", "failed")
+        site = Site(here.home, store, load("en"), datetime(2024, 2, 1, tzinfo=UTC))
+        assert "start another campaign" in text(shown(site, campaign.campaign(site, "c1")))
 
 
 ONE_VERSION: dict[str, Any] = {

@@ -807,6 +807,22 @@ published-unread-cell = a table with the cell “{ $cell }” in the column { $c
 published-unread-threads-twice = a table with { $threads } threads twice
 published-unread-further = a second table of a workload, whose first one is in line { $first }; one workload has one table
 
+## Why a campaign failed, where no stage says it
+failure-none = none of the { $planned } trials was measured
+failure-all = { $missing } of { $planned } trials have no valid result
+failure-some = { $missing } of { $planned } trials have no valid result: { $trials }
+failure-trial = { $trial }: { $why }
+failure-consistency = figures of a database whose consistency is lost or not known cannot be relied on; where it is lost, see whether anything else wrote to it, and what its log says; where it is not known, measure again:
+failure-side = { $side }: { $why }
+failure-unchecked = { $side }: its consistency after the last trial is not known
+failure-interrupted = it was interrupted
+failure-given-back = a person ended it with "benchlab give-back"
+failure-rejected = rejected by { $who }; nothing was rented
+failure-not-approved = nobody approved it within { $days } days; nothing was rented
+failure-unforeseen = an error that nobody foresaw ({ $kind }); the log has the rest
+failure-too-long = it was ended, because it took longer than its limit
+failure-unknown = { $task } failed; its log says why
+
 ## Site: frame
 
 site-name = Benchmarks
@@ -964,7 +980,12 @@ site-so-far = { $count } measured so far; the latest:
 site-so-far-only = This is what its trials show so far; the campaign still runs.
 site-ended = The campaign has ended.
 site-ended-open = Show the answer
-site-failed = The campaign failed: trials have no valid result, or a side's data lost their consistency. What was measured is shown. This resumes it:
+site-failed-failed = The campaign failed. What was measured is shown.
+site-failed-complete = Everything was measured; something failed afterwards.
+site-failed-in = It failed in { $stage }.
+site-failed-run = Its run in Airflow has the log.
+site-failed-resume = Once that is mended, this resumes it, and measures no stored trial again:
+site-failed-again = It cannot be resumed: start another campaign.
 site-no-results-yet = No round is complete yet, so there is nothing to compare.
 site-no-results-ever = No round is complete: no verdict is possible. The trials below say what was measured and why it is not used.
 site-forest-throughput = Change of throughput with its 95% interval; shaded: within ±{ $limit }

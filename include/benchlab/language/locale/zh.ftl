@@ -741,6 +741,22 @@ published-unread-cell = { $column } 列中有单元格“{ $cell }”的表格�
 published-unread-threads-twice = 线程数 { $threads } 出现两次的表格
 published-unread-further = 负载的第二个表格，第一个位于第 { $first } 行；一个负载只有一个表格
 
+## 测试活动失败的原因（没有阶段说明时）
+failure-none = 计划的 { $planned } 次试验均未执行
+failure-all = { $planned } 次试验中有 { $missing } 次没有有效结果
+failure-some = { $planned } 次试验中有 { $missing } 次没有有效结果：{ $trials }
+failure-trial = { $trial }：{ $why }
+failure-consistency = 数据库的一致性已丧失或未知时，其数据不可信；若已丧失，请检查是否有其他程序写入该数据库，并查看其日志；若未知，请重新测量：
+failure-side = { $side }：{ $why }
+failure-unchecked = { $side }：最后一次试验之后的一致性未知
+failure-interrupted = 已被中断
+failure-given-back = 已由人工通过“benchlab give-back”结束
+failure-rejected = 被 { $who } 拒绝；没有租用任何主机
+failure-not-approved = { $days } 天内无人批准；没有租用任何主机
+failure-unforeseen = 未预见的错误（{ $kind }）；详情见日志
+failure-too-long = 因超过时间上限而被终止
+failure-unknown = { $task } 失败；原因见其日志
+
 ## 网站：框架
 
 site-name = 性能测试
@@ -888,7 +904,12 @@ site-so-far = 目前已测量 { $count } 个试验，最新的：
 site-so-far-only = 这是目前的试验所显示的结果；测试活动仍在运行。
 site-ended = 测试活动已结束。
 site-ended-open = 显示结论
-site-failed = 测试活动失败：有试验没有有效结果，或某一方的数据失去一致性。已测量的内容如下所示。以下命令可继续：
+site-failed-failed = 测试活动失败。已测量的内容如下。
+site-failed-complete = 全部测量均已完成；此后有步骤失败。
+site-failed-in = 失败于 { $stage }。
+site-failed-run = 日志见其 Airflow 运行。
+site-failed-resume = 问题解决之后，以下命令可继续该测试活动，已存储的试验不会重新测量：
+site-failed-again = 无法继续：请启动另一个测试活动。
 site-no-results-yet = 尚无完整的一轮，因此还没有可比较的内容。
 site-no-results-ever = 没有完整的一轮：无法得出结论。下面的试验说明测量了什么，以及为什么不使用。
 site-forest-throughput = 吞吐量变化及其 95% 区间；阴影：±{ $limit } 以内

@@ -14,7 +14,7 @@ from typing import get_args
 from benchlab.analysis.verdict.compare import WorkloadComparison
 from benchlab.analysis.verdict.decision import ALPHA, Decision
 from benchlab.analysis.verdict.variances import PRIOR_SIDE_SD
-from benchlab.language import Language, Value, side_name
+from benchlab.language import Language, Message, Value, message, side_name
 from benchlab.language.names import clauses, items, plain
 from benchlab.language.numbers import MISSING, Numbers
 from benchlab.plan.metric import THROUGHPUT, of_family
@@ -278,7 +278,8 @@ def _missing(report: Report, found: Quality) -> str:
         return report.language.say("missing-none")
     trials = items(found.missing, report.language)
     missing = report.language.say("missing-trials", count=len(found.missing), trials=trials)
-    return sentences((missing, *stopped(report.campaign, report.language)), report)
+    stops = report.language.texts(stopped(report.campaign))
+    return sentences((missing, *stops), report)
 
 
 def _servers_ended(report: Report) -> tuple[str, ...]:
@@ -291,13 +292,13 @@ def _servers_ended(report: Report) -> tuple[str, ...]:
     return (said,)
 
 
-def stopped(campaign: Campaign, language: Language) -> list[str]:
+def stopped(campaign: Campaign) -> list[Message]:
     """Why measuring ended before the plan did; empty if it did not."""
     if (by := campaign.environment.get(STOPPED)) not in get_args(Stop):
         return []
     budget = campaign.report_type.budget
-    limit = Numbers(language).rate(budget.limit, 2) if budget is not None else MISSING
-    return [language.say(f"stopped-by-{by}", limit=limit)]
+    limit = f"{budget.limit:,.2f}" if budget is not None else MISSING
+    return [message(f"stopped-by-{by}", limit=limit)]
 
 
 def _client_count(report: Report, what: str, tally: Tally) -> str:

@@ -64,6 +64,7 @@ def upgrade() -> None:
         Column("environment", DOCUMENT, nullable=False),
         Column("facts", DOCUMENT, nullable=False),
         Column("planned_for", TIME),
+        Column("failure", DOCUMENT),
     )
     _of_campaign(
         "trials",
