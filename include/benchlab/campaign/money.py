@@ -1,4 +1,4 @@
-"""Whether a campaign may go on: what its hosts may still cost, and why it measures no more.
+"""What a campaign's hosts have cost and may still cost, and why it measures no more.
 
 Example:
     ``Money(campaign, target).allows("another trial", minutes)``
@@ -6,10 +6,43 @@ Example:
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+
 from benchlab.campaign.stored import StoredCampaign
+from benchlab.errors import TargetError
 from benchlab.plan.spending import Spending
-from benchlab.results.records import STOPPED, Stop
+from benchlab.results.records import SPENT, STOPPED, Stop
+from benchlab.targets import fleet_files
+from benchlab.targets.cloud import lease_file
+from benchlab.targets.ec2 import rental_file
 from benchlab.targets.target import Deployment
+
+
+def dollars_so_far(state: Path, environment: Mapping[str, str], now: datetime) -> float | None:
+    """About what a campaign's rented hosts, or its cluster, have cost until ``now``.
+
+    The most that its report, the file of earlier rentals and what it rents now say: what could not
+    be given back costs more than the report of its campaign knows.
+
+    Args:
+        state: the campaign's directory on this machine.
+
+    Returns:
+        None where it is not known: it has rented nothing, or from another machine.
+    """
+    known = [float(environment[SPENT])] if SPENT in environment else []
+    if (state / fleet_files.SPENT_FILE).exists():
+        with contextlib.suppress(TargetError):  # a damaged file says nothing
+            known.append(rental_file.spent_before(state))
+    rentals = [rental_file.read(state)]
+    with contextlib.suppress(TargetError):
+        rentals.append(lease.rental if (lease := lease_file.read(state)) else None)
+    spendings = (rental.spending(now) for rental in rentals if rental is not None)
+    known += [spending.dollars for spending in spendings if spending is not None]
+    return max(known, default=None)
 
 
 class Money:

@@ -41,7 +41,7 @@ def _held(home: Home, store: Store, campaign: str) -> Iterator[str]:
         yield "a process is at work on it"
     if any(tagged(f"{TAG}={campaign}", home.campaign(campaign))):
         yield "processes of it run on this machine"
-    held_by = (fleet_files.FLEET_FILE, fleet_files.RENTAL_FILE)
+    held_by = (fleet_files.FLEET_FILE, fleet_files.RENTAL_FILE, fleet_files.CLUSTER_FILE)
     if any((home.campaign(campaign) / name).exists() for name in held_by):
         yield "it may still hold hosts"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from benchlab.campaign import money
 from benchlab.campaign.progress import ProgressLog, ProgressNote, TimeLeft
-from benchlab.results.records import SPENT, Campaign
+from benchlab.results.records import Campaign
 from benchlab.site.page import Site
-from benchlab.targets.ec2 import rental_file
 
 # A campaign that says nothing for longer than this, and twice one of its trials, may be dead.
 _SILENCE = timedelta(minutes=30)
@@ -75,13 +75,12 @@ def at_work(site: Site, campaign: Campaign) -> AtWork:
     seconds = estimate.seconds(site.now.timestamp())
     spec = campaign.report_type
     patience = _SILENCE + 2 * timedelta(seconds=spec.seconds + spec.warmup_seconds)
-    said = campaign.environment.get(SPENT)
     return AtWork(
         campaign=campaign,
         step=last,
         at=at,
         left=None if seconds is None else timedelta(seconds=seconds),
         is_late=seconds == 0,
-        dollars=float(said) if said else rental_file.dollars_so_far(directory, site.now),
+        dollars=money.dollars_so_far(directory, campaign.environment, site.now),
         is_silent=at is not None and site.now - at > patience,
     )

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-from benchlab.campaign import report_types
+from benchlab.campaign import money, report_types
 from benchlab.charts.picture import Scale, around
 from benchlab.errors import SpecError
 from benchlab.language.numbers import Numbers
@@ -20,10 +20,9 @@ from benchlab.plan.fields.schedule import OnRelease
 from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.report.sentences import answer
 from benchlab.results.listing import Chosen
-from benchlab.results.records import SPENT, CampaignSummary, ReportSummary, StoredVerdict
+from benchlab.results.records import CampaignSummary, ReportSummary, StoredVerdict
 from benchlab.site.at_work import all_at_work
 from benchlab.site.page import Page, Row, Site
-from benchlab.targets.ec2 import rental_file
 
 # What is asked again while a page is open, beside the overview.
 AT_WORK = "at-work"
@@ -283,9 +282,8 @@ def costs_since(site: Site, since: date) -> Mapping[tuple[date, str], Cost]:
 def _spent(site: Site, since: date) -> Iterator[tuple[date, str, float | None]]:
     """Month, report type and dollars of each campaign that rented hosts."""
     for campaign, found in site.store.environments(since).items():
-        said = found.environment.get(SPENT)
-        so_far = rental_file.dollars_so_far(site.home.campaign(campaign), site.now)
-        dollars = float(said) if said else so_far
+        directory = site.home.campaign(campaign)
+        dollars = money.dollars_so_far(directory, found.environment, site.now)
         # The zone of a rented fleet is known, even where what it has cost is not.
         if site.shows(found.report) and (dollars is not None or "zone" in found.environment):
             yield found.started_at.date().replace(day=1), found.report, dollars

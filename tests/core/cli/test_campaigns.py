@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from benchlab.campaign.stored import StoredCampaign
 from benchlab.results.rows import METADATA
 from benchlab.results.store import Store
-from benchlab.targets.fleet_files import RENTAL_FILE
+from benchlab.targets.fleet_files import CLUSTER_FILE, RENTAL_FILE
 from tests.builders import campaigns, plans
 from tests.builders.installation import Here
 
@@ -185,6 +185,8 @@ def test_a_campaign_at_work_is_not_deleted(here: Here, store: Store) -> None:
     assert "`benchlab give-back busy` first" in refused
     store.finish("busy", "failed")
     (here.home.campaign("busy")).mkdir(parents=True)
-    (here.home.campaign("busy") / RENTAL_FILE).write_text("{}")
-    assert "may still hold hosts" in here.refused("campaigns", "delete", "busy", "--yes")
+    for name in (RENTAL_FILE, CLUSTER_FILE):
+        (held := here.home.campaign("busy") / name).write_text("{}")
+        assert "may still hold hosts" in here.refused("campaigns", "delete", "busy", "--yes")
+        held.unlink()
     assert store.campaign("busy").state == "failed"

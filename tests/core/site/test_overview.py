@@ -20,6 +20,10 @@ from benchlab.results.records import SPENT, StoredVerdict
 from benchlab.results.store import Store
 from benchlab.site import overview
 from benchlab.site.page import Site, render
+from benchlab.targets.cloud import lease_file
+from benchlab.targets.cloud.lease_file import LeaseFile
+from benchlab.targets.ec2 import rental_file
+from benchlab.targets.ec2.rental_file import RentalFile
 from tests.builders import campaigns
 
 ROOT = Path(__file__).parents[3]
@@ -200,6 +204,30 @@ def test_the_cost_of_a_month_is_that_of_its_campaigns(site: Site) -> None:
     add(site, "before", 30, environment={**rented, SPENT: "7.00"})
     read = text(shown(site))
     assert "21.65 dollars unknown for 1 campaign last month 7.00 dollars" in read
+
+
+@pytest.mark.parametrize("kind", ["fleet", "cluster"])
+def test_what_could_not_be_given_back_costs_more_than_its_report_says(
+    site: Site, kind: Literal["fleet", "cluster"]
+) -> None:
+    """Six dollars an hour until it ends itself; a smaller figure than the report's is none."""
+    add(site, "left", 2, environment={"zone": "us-west-2a", SPENT: "3.00"})
+    state = site.home.campaign("left")
+    kept = RentalFile(
+        mark="0123abcd-4567cdef",
+        region="us-west-2",
+        created_at=NOW - timedelta(hours=21),
+        lifetime_minutes=6000,
+        usd_per_minute=0.1,
+        limit=600.0,
+    )
+    if kind == "fleet":
+        rental_file.write(state, kept)
+    else:
+        lease_file.write(state, LeaseFile(name="benchlab-1", project=None, rental=kept))
+    assert "126.00 dollars" in text(shown(site))
+    early = dataclasses.replace(site, now=NOW - timedelta(hours=20, minutes=50))
+    assert "3.00 dollars" in text(shown(early))
 
 
 def test_a_report_type_that_the_reader_may_not_see_does_not_exist(site: Site) -> None:

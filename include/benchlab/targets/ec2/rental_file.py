@@ -6,7 +6,6 @@ what it says, and giving back ends what carries its mark, and checks what EC2 li
 
 from __future__ import annotations
 
-import contextlib
 import secrets
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
@@ -214,17 +213,3 @@ def changes(before: Mapping[str, object], after: Mapping[str, object]) -> list[s
         for field in sorted(before.keys() | after.keys())
         if before.get(field) != after.get(field)
     ]
-
-
-def dollars_so_far(state: Path, now: datetime) -> float | None:
-    """About what a campaign's rented hosts have cost until ``now``, as its directory says it.
-
-    None where that is not known: it has rented nothing, from another machine, or a file is damaged.
-    """
-    if (kept := read(state)) is not None and (spending := kept.spending(now)) is not None:
-        return spending.dollars
-    if not (state / fleet_files.SPENT_FILE).exists():
-        return None
-    with contextlib.suppress(TargetError):
-        return spent_before(state)
-    return None
