@@ -7,8 +7,11 @@ expiry for more than an hour; and likewise key pairs and security groups of rent
 instance. What has not expired is not touched.
 
 **reap_clusters** deletes clusters of TiDB Cloud, whose names say when they expire, wherever a
-campaign at work has one or a topology has its price. **reap_fleets** is for EC2. Neither waits for
-the other, and a fault in one does not stop the other.
+campaign at work has one or a topology has its price. **reap_fleets** is for EC2. None waits for
+another, and a fault in one does not stop the others.
+
+**reap_deleted** gives back, before its expiry, what a campaign of this installation rents whose DAG
+runs were deleted, if Airflow's database says so twice and nothing is at work meanwhile.
 
 If there are no AWS credentials and no campaign in the results store rents its hosts, reap_fleets is
 skipped. If there is such a campaign, missing credentials fail it.
@@ -38,5 +41,5 @@ with DAG(
     tags=["benchlab", "ec2"],
     default_args={"owner": "benchlab", "retries": 2, "execution_timeout": timedelta(minutes=30)},
 ) as dag:
-    for reap in (upkeep.reap_fleets, upkeep.reap_clusters):
+    for reap in (upkeep.reap_fleets, upkeep.reap_clusters, upkeep.reap_deleted):
         task(reap, **notify.of_reaper())()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tests.airflow.conftest import told
@@ -234,6 +235,20 @@ say(planned_with(b"\\x7fELF two", "third"))
     assert first == other
     assert first.isdecimal()
     assert "already: sysbench_local_releases-backfill__first-" in again
+
+
+def test_a_campaign_knows_every_run_that_has_planned_it(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """By these the reaper finds out whether any is left; a repeated run is the same."""
+    code = """
+for day in (LATEST, LATEST, LATEST + timedelta(days=1)):
+    plan(run(day, "manual"), campaign="mine")
+say((here.campaign("mine") / "airflow-runs.json").read_text())
+"""
+    (noted,) = planned(airflow_env, tmp_path, code)
+    days = [f"2025-02-0{day} 00:00:00+00:00" for day in (4, 5)]
+    assert json.loads(noted) == [["sysbench_local_releases", f"manual__{day}"] for day in days]
 
 
 def test_a_run_that_is_repeated_compares_what_it_began_with(

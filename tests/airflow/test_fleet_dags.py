@@ -525,8 +525,9 @@ from benchlab_airflow.operators import upkeep
 from tests.builders import tidb_cloud as fake
 
 dag = runpy.run_path(str(home.find().project / "dags" / "reap_expired_fleets.py"))["dag"]
-task, clusters = dag.tasks
+task, clusters, deleted = dag.tasks
 say(json.dumps({
+    "names": [one.task_id for one in dag.tasks],
     "before": [sorted(one.upstream_task_ids) for one in dag.tasks],
     "every_s": dag.schedule.total_seconds(), "catchup": dag.catchup,
     "at_a_time": dag.max_active_runs, "doc": dag.doc_md, "retries": task.retries,
@@ -583,7 +584,8 @@ def test_forgotten_fleets_are_ended_every_quarter_of_an_hour(airflow_env: dict[s
     assert re.search("cluster.json: cannot be read.* the API key is refused.* 1$", wrong_key)
     assert re.search("cluster.json: cannot be read.* 0$", damaged)
     dag = json.loads(described)
-    assert dag.pop("before") == [[], []]
+    assert dag.pop("names") == ["reap_fleets", "reap_clusters", "reap_deleted"]
+    assert dag.pop("before") == [[], [], []]
     assert dag.pop("every_s") == 900
     assert (dag.pop("catchup"), dag.pop("at_a_time")) == (False, 1)
     assert 0 < dag.pop("timeout_s") < 3600

@@ -124,6 +124,7 @@ def plan(report_file: str) -> list[str]:
     from benchlab_airflow.connections import access, open_store
     from benchlab_airflow.dags import trigger_form
     from benchlab_airflow.local.airflow_home import refuse_unmappable
+    from benchlab_airflow.operators import deleted_runs
 
     context = get_current_context()
     run, campaign = context["dag_run"], campaign_id(context)
@@ -175,6 +176,7 @@ def plan(report_file: str) -> list[str]:
                 if found.notes
                 else None,
             )
+            deleted_runs.note(work.directory, context["dag"].dag_id, context["run_id"])
             report_types.keep_planned(here, file)
             for note in found.notes:
                 log.info("%s", note)

@@ -1,6 +1,7 @@
 """The tasks that run beside campaigns: end what is past its expiry, add new releases.
 
-A reaper for each provider, so that a fault in one does not stop the other. Heavy imports are inside
+A reaper for each provider, so that a fault in one does not stop the other, and one for what deleted
+runs have left. Heavy imports are inside
 the functions, so that parsing the DAG files stays fast.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import logging
 
+from airflow.sdk import get_current_context
 from airflow.sdk.exceptions import AirflowSkipException
 
 log = logging.getLogger(__name__)
@@ -53,6 +55,32 @@ def reap_clusters() -> list[str]:
     from benchlab_airflow.connections import access
 
     return reaper.reap(home.find(), access(), say=log.warning)
+
+
+def reap_deleted() -> list[str]:
+    """Give back what campaigns of this home rent whose DAG runs were deleted, as sentences.
+
+    Raises:
+        TargetError: Airflow's database does not even know this run, so that its word is not taken.
+        ReaperError: something could not be given back.
+    """
+    from benchlab import home
+    from benchlab.errors import TargetError
+    from benchlab_airflow.connections import access, open_store
+    from benchlab_airflow.operators import deleted_runs
+
+    context = get_current_context()
+    this, count = context["dag_run"], context["ti"].get_dr_count
+
+    def exists(dag: str, run: str) -> bool:
+        return count(dag_id=dag, run_ids=[run]) > 0
+
+    if not exists(this.dag_id, this.run_id):
+        raise TargetError(
+            f"Airflow's database does not have this very run, {this.run_id}: what it says of "
+            "others is not believed, and nothing was ended; see the API server's log"
+        )
+    return deleted_runs.end(home.find(), access(), open_store, exists, log.warning)
 
 
 def update_calendar() -> list[str]:

@@ -116,11 +116,11 @@ def test_ended_fleets_are_told_once_also_where_the_reaper_failed_elsewhere(
     texts = [message["text"] for _, message in slack.messages]
     assert [text.splitlines()[:2] for text in texts] == [
         [
-            "Ended past its expiry: rented resources",
+            "Ended by the reaper: rented resources",
             "• us-west-2: instance i-1 of campaign c9 terminated: expired.",
         ],
         [
-            "Ended past its expiry: rented resources",
+            "Ended by the reaper: rented resources",
             "• us-west-2: instance i-2 of campaign c9 terminated: expired.",
         ],
         *[

@@ -95,8 +95,9 @@ def test_every_campaign_tells_of_itself_and_so_does_the_reaper(airflow_env: dict
     assert {campaign.partition(" ")[0] for campaign in campaigns} >= {"sysbench_ec2", "tpcc_local"}
     for campaign in campaigns:
         assert ast.literal_eval(campaign.partition(" ")[2]) == expected, campaign
-    told_of = "'success retry failure'"
-    assert reaper == f"reaper {{'reap_fleets': {told_of}, 'reap_clusters': {told_of}}}"
+    reapers = dict.fromkeys(("fleets", "clusters", "deleted"), "success retry failure")
+    expected = {f"reap_{what}": when for what, when in reapers.items()}
+    assert ast.literal_eval(reaper.partition(" ")[2]) == expected
 
 
 def test_a_run_tells_of_its_verdicts_and_is_green_though_a_notifier_fails(

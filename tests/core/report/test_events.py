@@ -192,7 +192,7 @@ def test_what_was_ended_is_named() -> None:
     """Each with its sentence."""
     sentences = ["us-west-2: instance i-1 terminated.", "us-west-2: key pair k."]
     (event,) = events.of_reaped(sentences)
-    assert event.subject == "Ended past its expiry: rented resources"
+    assert event.subject == "Ended by the reaper: rented resources"
     assert said_of(event) == sentences
 
 

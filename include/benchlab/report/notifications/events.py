@@ -139,13 +139,13 @@ def of_failure(
 
 
 def of_reaped(sentences: Sequence[str], links: Links = ()) -> tuple[Event, ...]:
-    """Fleets were ended past their expiry; nothing if none was.
+    """Fleets were ended past their expiry, or those of deleted runs; nothing if none was.
 
     Args:
         sentences: what was ended, each with its id.
     """
     parts = tuple(Part("rented resources", (sentence,), (sentence,)) for sentence in sentences)
-    return (Event("fleet_reaped", None, "Ended past its expiry", parts, links),) if parts else ()
+    return (Event("fleet_reaped", None, "Ended by the reaper", parts, links),) if parts else ()
 
 
 def _outcome(kind: EventKind, report: Report, section: Section) -> tuple[str, ...]:

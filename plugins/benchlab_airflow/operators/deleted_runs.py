@@ -1,0 +1,105 @@
+"""Fleets and clusters whose DAG runs were deleted: no task is left that would give them back.
+
+A campaign's directory names every run that planned it. Only what Airflow's database, asked about
+each of them, does not have any more is ended, and only if nothing has been at work since: tasks of
+a deleted run end at their next heartbeat.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchlab import targets
+from benchlab.campaign.stages import CampaignRun
+from benchlab.errors import noting
+from benchlab.home import Home
+from benchlab.hosts.access import Access
+from benchlab.targets import fleet_files
+from benchlab.targets.ec2.reaper import ReaperError
+
+if TYPE_CHECKING:
+    from benchlab.results.store import Store
+
+RUNS, DELETED = "airflow-runs.json", "run-deleted"
+# Longer than a task whose run was deleted can go on, and shorter than between two looks.
+QUIET_S = 600.0
+
+
+def note(state: Path, dag: str, run: str) -> None:
+    """Note a run that plans or resumes the campaign whose directory ``state`` is."""
+    runs = _runs(state)
+    if (dag, run) not in runs:
+        fleet_files.write(state / RUNS, json.dumps([*runs, (dag, run)]))
+
+
+def end(
+    home: Home,
+    access: Access,
+    open_store: Callable[[Home], Store],
+    exists: Callable[[str, str], bool],
+    say: Callable[[str], None],
+) -> list[str]:
+    """Give back what campaigns of this home rent whose runs were all deleted.
+
+    Args:
+        exists: whether Airflow's database has a run of a DAG; raises where it does not answer, and
+            then nothing is ended.
+
+    Returns:
+        A sentence for each campaign.
+
+    Raises:
+        ReaperError: names every campaign of which not everything could be given back.
+    """
+    renting = (fleet_files.RENTAL_FILE, fleet_files.CLUSTER_FILE)
+    folder = home.campaign("*").parent
+    states = {file.parent for name in renting for file in folder.glob(f"*/{name}")}
+    left = [state for state in sorted(states) if _is_left(state, exists)]
+    said, faults = list[str](), list[str]()
+    for state in left:
+        with noting(faults, f"campaign {state.name}, whose DAG run was deleted: "):
+            if fleet_files.driven(state):
+                continue
+            done = targets.give_back(home, state.name, access)
+            said.append(f"Campaign {state.name}, whose DAG run was deleted, is given back: {done}.")
+            say(said[-1])
+            (state / DELETED).unlink(missing_ok=True)
+            _record(home, open_store, state.name, done)
+    if faults:
+        raise ReaperError(faults, said)
+    return said
+
+
+def _is_left(state: Path, exists: Callable[[str, str], bool]) -> bool:
+    """Whether nobody can be at work on a campaign: found deleted by an earlier look, and quiet."""
+    runs, deleted = _runs(state), state / DELETED
+    if not runs or any(exists(*run) for run in runs):
+        deleted.unlink(missing_ok=True)
+        return False
+    if not deleted.exists():
+        deleted.touch()
+    at_work = (file for file in (deleted, state / "progress.jsonl") if file.exists())
+    return time.time() - max(file.stat().st_mtime for file in at_work) > QUIET_S
+
+
+def _record(home: Home, open_store: Callable[[Home], Store], campaign: str, done: str) -> None:
+    with open_store(home) as store:
+        if campaign not in store.campaign_ids():
+            return
+        work = CampaignRun.open(home, store, campaign)
+        work.note("give back", "done", note=done)
+        work.state.give_back()
+        if work.campaign.state == "running":
+            store.finish(campaign, "failed")
+
+
+def _runs(state: Path) -> list[tuple[str, str]]:
+    """The runs that a campaign's directory names; none where the file is missing or damaged."""
+    try:
+        return [(str(dag), str(run)) for dag, run in json.loads((state / RUNS).read_text("utf-8"))]
+    except (OSError, ValueError, TypeError):
+        return []
