@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 from pathlib import Path
 from typing import Annotated, Any
@@ -35,10 +36,12 @@ def parse(
     if tool not in parsers:
         raise BenchlabError(f"tool: {tool!r}: not one of {', '.join(sorted(parsers))}")
     try:
-        text = file.read_text(encoding="utf-8", errors="replace")
+        printed = file.read_bytes()
     except OSError as error:
         raise BenchlabError(f"{file}: cannot be read: {meaning_of(error)}") from error
-    output = parsers[tool](text)
+    # PowerShell writes what is redirected into a file so.
+    is_utf16 = printed.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    output = parsers[tool](printed.decode("utf-16" if is_utf16 else "utf-8", "replace"))
     document: dict[str, Any] = output.to_json()
     print(json.dumps(document, indent=2) if as_json else _text(document))
     if output.status != "complete":

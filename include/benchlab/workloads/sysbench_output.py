@@ -58,6 +58,8 @@ _SPOILED_INTERVAL = re.compile(r"(?:thds|tps|reconn/s): [^\n]*")
 _IMPOSSIBLE = ("nan", "inf", " -", "/-")
 
 _VERSION = re.compile(r"(?m)^sysbench ([0-9][^\s:]{0,40})")
+# Lines of 0.4 and 0.5, where the first one is lost.
+_OF_0 = re.compile(r"(?m)^(?:OLTP test statistics:$|\[ *[0-9]{1,9}s\] threads: )")
 _RUN = re.compile(r"(?m)^Running the test with following options:$")
 _STARTED = re.compile(r"(?m)^Threads started!$")
 _PREFIXED = re.compile(
@@ -226,9 +228,10 @@ def parse(text: str) -> SysbenchOutput:
 def _other_text(rest: str) -> str | None:
     """Why a text cannot be read at all: it is another program's, or its lines are not whole."""
     version = _VERSION.search(rest)
-    if version and version[1].startswith("0."):
+    if (version and version[1].startswith("0.")) or _OF_0.search(rest):
+        number = version[1] if version else "before 1.0"
         return (
-            f"The output is of sysbench {version[1]}, which prints other lines than sysbench 1.0 "
+            f"The output is of sysbench {number}, which prints other lines than sysbench 1.0 "
             "and 1.1; only those are read."
         )
     if version or _STARTED.search(rest) or _SUMMARY.search(rest):

@@ -69,6 +69,11 @@ _OF_CH = re.compile(r"\[(?:Current|Summary)\] Q[0-9]+ +- |Finished: [0-9]+ OLTP 
 _OLDER = re.compile(
     r"tpmC: [0-9.]+(?:, efficiency: [0-9.]+%)?|\[(?:Current|Summary)\] .*, Sum\(ms\): [0-9]+, .*"
 )
+_CH = (
+    "The output is of CH-benCHmark (`tiup bench ch`), TPC-C and TPC-H at once, whose tpmC is not "
+    "that of TPC-C alone; it is not read."
+)
+_OF_TABLE = re.compile(r"\| +PREFIX +\| +OPERATION +\|")
 _STAMPED = re.compile(r"(.{1,80}?)(?:\[(?:Current|Summary)\] [A-Z_]+ +- |tpmC: )")
 
 
@@ -280,7 +285,9 @@ class _Reader:
             elif line == _FINISHED:
                 self.finished += 1
             elif not (self._take_figures(line) or self.messages.take_other(line)):
-                self.other = self.other or _other_text(line)
+                other = _other_text(line)
+                # Lines of CH-benCHmark are also such as an older go-tpc prints.
+                self.other = other if other == _CH else self.other or other
                 self.unreadable += _SPOILED.search(line) is not None
 
     def _take_figures(self, line: str) -> bool:
@@ -314,10 +321,9 @@ class _Reader:
 def _other_text(line: str) -> str | None:
     """Why a text with such a line cannot be read at all, if it says so."""
     if _OF_CH.match(line):
-        return (
-            "The output is of CH-benCHmark (`tiup bench ch`), TPC-C and TPC-H at once, whose tpmC "
-            "is not that of TPC-C alone; it is not read."
-        )
+        return _CH
+    if _OF_TABLE.match(line):
+        return "The output is a table (`--output table`); only the plain one and JSON are read."
     if _OLDER.fullmatch(line):
         return (
             "The output is of a go-tpc before 1.0.9 (tiup bench before 1.12), which prints other "

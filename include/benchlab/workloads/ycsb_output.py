@@ -54,7 +54,9 @@ _FINISHED = re.compile(
 )
 # In the properties that it prints first; a run ends by itself after so many operations.
 _PROPERTY = re.compile(r'"(operationcount|threadcount)"="([0-9]{1,15})"')
-_STAMPED = re.compile(r"(.{1,80}?)[A-Z_]{4,32} *- Takes\(s\): ")
+_OLDER = re.compile(r"[A-Z_]{4,32} *- Takes\(s\): .{1,200}, Max\(us\): [0-9]{1,12}, 99th\(us\): ")
+_STYLED = re.compile(r'"outputstyle"="(?!plain)|\| +OPERATION +\||\[?\{"Operation":')
+_STAMPED = re.compile(r"(.{0,79}?[^A-Z_])[A-Z_]{4,32} *- Takes\(s\): ")
 _SIGNAL = re.compile(r"Got signal \[([^\]]{1,40})\]")
 _INTERRUPT = "interrupt"
 _FAILED = "operation err: "
@@ -172,7 +174,7 @@ class _Reader:
         self.error_numbers: Counter[str] = Counter()
         self.failed = self.cut_off = self.unreadable = 0
         self.properties: dict[str, int] = {}
-        self.prefix: str | None = None
+        self.other: str | None = None
 
     def read(self, text: str) -> None:
         lines = text.replace("\r\n", "\n").split("\n")
@@ -205,10 +207,8 @@ class _Reader:
             self.causes.append(line)
         elif match := _PROPERTY.fullmatch(line):
             self.properties[match[1]] = int(match[2])
-        elif match := _STAMPED.match(line):
-            self.prefix = match[1]
-            self.unreadable += 1
         else:
+            self.other = self.other or _other_text(line)
             self.unreadable += _SPOILED.search(line) is not None
 
     def _take_error(self, line: str) -> None:
@@ -241,6 +241,20 @@ class _Reader:
         return reasons
 
 
+def _other_text(line: str) -> str | None:
+    """Why a text with such a line cannot be read at all, if it says so."""
+    if _OLDER.match(line):
+        return (
+            "The output is of an older go-ycsb, which prints neither the 50th nor the 90th nor the "
+            "95th percentile; it is not read."
+        )
+    if _STYLED.match(line):
+        return "The output is in another style; it is read with `outputstyle=plain`."
+    if stamped := _STAMPED.match(line):
+        return not_at_start("go-ycsb", stamped[1])
+    return None
+
+
 def parse(text: str) -> YcsbOutput:
     """Read the output (stdout, or both streams) of one run. Takes any text; raises nothing."""
     reader = _Reader()
@@ -248,8 +262,8 @@ def parse(text: str) -> YcsbOutput:
     failures, losses = reader.faults(), _losses(reader)
     if len(reader.durations) > 1:
         failures.append("The output holds more than one run.")
-    elif reader.prefix is not None and not (reader.current or reader.summary):
-        failures, losses = [*failures, not_at_start("go-ycsb", reader.prefix)], []
+    elif reader.other is not None and not (reader.current or reader.summary):
+        failures, losses = [*failures, reader.other], []
     elif not (reader.current or reader.summary or failures):
         failures.append("There are no figures of a run of go-ycsb in the text.")
     whole = not losses and len(reader.durations) == 1 and reader.durations[0] > 0

@@ -244,6 +244,16 @@ def test_an_output_as_json_has_the_promised_shape(here: Here) -> None:
     assert json.loads(done.stdout)["tps"] is None
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_an_output_that_a_windows_shell_wrote_is_read(here: Here, encoding: str) -> None:
+    """With a byte order mark, and perhaps two bytes for each character."""
+    printed = (GOLDEN / "sysbench_read_write_t4.txt").read_text()
+    (path := here.path / "out.txt").write_text(printed.replace("\n", "\r\n"), encoding, newline="")
+    done = here.run("parse", "sysbench", path, "--json")
+    expected = json.loads((GOLDEN / "sysbench_read_write_t4.json").read_text())
+    assert json.loads(done.stdout) == expected
+
+
 def test_an_output_for_people_is_short(here: Here) -> None:
     """A line per figure, without the series."""
     done = here.run("parse", "sysbench", GOLDEN / "sysbench_read_write_t4.txt")

@@ -160,6 +160,13 @@ def test_a_version_before_a_run_is_not_a_run(before: str) -> None:
     assert parse(GOOD + after).to_json() == parse(GOOD).to_json()
 
 
+def test_an_old_sysbench_is_known_without_its_first_line() -> None:
+    """A log may have lost it; the run was of a database all the same."""
+    old = (GOLDEN / "sysbench_0_5.txt").read_text().partition("\n")[2]
+    (reason,) = parse(old).reasons
+    assert "of sysbench before 1.0, which prints other lines" in reason
+
+
 @pytest.mark.parametrize("text", ["", "\n \n", "hello\nworld\n", "[ 1s ] something", "\0\ud800"])
 def test_other_text_is_recognised(text: str) -> None:
     """An empty or foreign file is a failed run, and the reason says which."""

@@ -360,3 +360,28 @@ def test_a_garbled_output_is_never_another_measurement(at: int, length: int, put
         assert (read.tpmc, read.tpm_total) == (18736.6, 41738.3)
     else:
         assert read.reasons
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            (
+                "tpmC: 93826.9, efficiency: 729.6%\n"
+                "[Summary] Q1     - Count: 11, Sum(ms): 42738.2, Avg(ms): 3885.3\n"
+            ),
+            "The output is of CH-benCHmark",
+        ),
+        (
+            (
+                "Finished\n|  PREFIX   |  OPERATION   | TAKES(S) | COUNT |\n"
+                "tpmC: 600.0, tpmTotal: 1200.0, efficiency: 100.0%\n"
+            ),
+            "The output is a table (`--output table`)",
+        ),
+    ],
+)
+def test_what_is_printed_in_another_way_is_told_by_its_name(text: str, said: str) -> None:
+    """Neither is cut, and the first is no older go-tpc, though one of its lines is as there."""
+    (reason,) = parse(text).reasons
+    assert reason.startswith(said)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -241,6 +242,25 @@ def test_a_damaged_output_is_not_complete(old: str, new: str, said: str) -> None
     read = parse(recorded("ycsb_a").replace(old, new))
     assert read.status != "complete"
     assert said in " ".join(read.reasons)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "new", "said"),
+    [
+        (r", 50th\(us\).*?95th\(us\): \d+", "", "of an older go-ycsb"),
+        (r"(?m)^", "  ", "Before what go-ycsb printed, its lines have '  '"),
+        (r"[A-Z_]+ *- Takes.*", "| OPERATION | TAKES(S) |", "`outputstyle=plain`"),
+        (r"[A-Z_]+ *- Takes.*", '[{"Operation":"READ"}]', "`outputstyle=plain`"),
+    ],
+)
+def test_what_is_printed_in_another_way_is_told_by_its_name(
+    pattern: str, new: str, said: str
+) -> None:
+    """Nothing is missing in it."""
+    read = parse(re.sub(pattern, new, recorded("ycsb_a")))
+    assert read.status == "failed"
+    (reason,) = read.reasons
+    assert said in reason
 
 
 def test_two_runs_in_one_text_are_none() -> None:
