@@ -26,6 +26,7 @@ _KINDS = {
         r"|tls_.*|require_secure_transport|proxy_.*|feedback(_.*)?|report_(user|host|port)|cors"
         r"|join|initial_cluster.*|dashboard_.*|metric_.*|pd_server_metric_storage"
     ),
+    "decides what the server calls itself": r"(server_)?version",
     # TiDB's `store` and `path`, PD's `name`.
     "decides which cluster the server belongs to": r"store|name",
 }

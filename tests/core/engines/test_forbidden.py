@@ -23,6 +23,7 @@ REPORT = Path(__file__).parents[3] / "configs" / "reports" / "sysbench_hosts.yam
         *("loose-skip-grant-tables", "skip_gran", "plugin_load", "plugin-load-add", "tmpdir"),
         *("init_file", "wsrep_notify_cmd", "secure_file_priv", "log.file.filename", "plugin.dir"),
         *("security.ssl-ca", "storage.data-dir", "log-file", "data-dir", "enable_feedback_url"),
+        *("version", "loose-version", "server-version"),
     ],
 )
 def test_what_reaches_beyond_the_server_may_not_be_set(key: str) -> None:
@@ -37,7 +38,13 @@ def test_what_reaches_beyond_the_server_may_not_be_set(key: str) -> None:
 @pytest.mark.parametrize(
     ("component", "key"),
     [
-        *(("tidb", "store"), ("tidb", "path"), ("pd", "name"), ("pd", "initial-cluster")),
+        *(
+            ("tidb", "server-version"),
+            ("tidb", "store"),
+            ("tidb", "path"),
+            ("pd", "name"),
+            ("pd", "initial-cluster"),
+        ),
         *(
             ("tidb", "log.file.filename"),
             ("tikv", "storage.data-dir"),
