@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
+from benchlab.campaign import resuming
 from benchlab.campaign.deployment import client_config, endpoint
 from benchlab.campaign.remaining import Remaining
 from benchlab.campaign.state import StateFile
@@ -20,7 +21,7 @@ from benchlab.plan.rates import TimedStep
 from benchlab.plan.report_type import Side
 from benchlab.plan.steps import minutes_with_end
 from benchlab.results import ended_servers
-from benchlab.results.records import Condition, Moment
+from benchlab.results.records import RESUMED, Condition, Moment
 from benchlab.targets.target import LOAD_THREADS, Balancer, BaseTarget, DeploysClusters
 from benchlab.workloads.client import Endpoint, Session, program_of
 from benchlab.workloads.workload import Query
@@ -225,17 +226,26 @@ class Deployments:
                 )
 
     def analyze(self, side: Side) -> None:
-        """ANALYZE every table; store the side's facts, with the dataset's checksum."""
+        """ANALYZE every table; store the side's facts, with the dataset's checksum.
+
+        Raises:
+            TargetError: the servers of a resumed campaign are others than its trials had.
+        """
         self._begin("analyze", side)
         tables = list(self.spec.dataset.rows_by_table)
         with self._watched("analyze", side):
             engine = self._start(side)
             engine.analyze(tables)
             checksum, rows = engine.checksum(tables), engine.row_counts(tables)
-        before = self.store.campaign(self.campaign.id).facts.get(side)
+            found = engine.facts()
+        stored = self.store.campaign(self.campaign.id)
+        before = stored.facts.get(side)
+        if before is not None and RESUMED in stored.environment:
+            planned = self.plan.sides[side]
+            resuming.refuse(stored.id, resuming.of_server(side, planned, before, found))
         checked = before.consistency if before else {}
         facts = dataclasses.replace(
-            engine.facts(),
+            found,
             dataset_checksum=checksum,
             rows=rows,
             # Only trials can change what was found after the last trial.

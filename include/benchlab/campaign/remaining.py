@@ -79,6 +79,11 @@ class Remaining:
             if planned.pair in pairs and self.plan.deployment_of(planned.round) == there
         ]
 
+    def is_anything(self) -> bool:
+        """Whether any trial is left: in the plan, or to be measured again."""
+        results = self.store.trials(self.campaign.id)
+        return any(self.left(results, attempt) for attempt in self.attempts)
+
     def left(self, results: Sequence[TrialResult], attempt: int) -> list[PlannedTrial]:
         """The trials that an attempt has not measured yet, in plan order."""
         wanted = self.plan.trials if attempt == 1 else self.to_repeat(results, attempt)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchlab import targets
 from benchlab.analysis.gates import columns
-from benchlab.campaign import removal, step_times
+from benchlab.campaign import removal, resuming, step_times
 from benchlab.campaign.deployment import client_config
 from benchlab.campaign.money import Money
 from benchlab.campaign.outcome import Outcome
@@ -52,7 +52,7 @@ from benchlab.plan.resolved import Resolved
 from benchlab.plan.steps import minutes_after_trials
 from benchlab.report import gate_files
 from benchlab.results import ended_servers
-from benchlab.results.records import REPLACED, SPENT, Campaign, Condition
+from benchlab.results.records import REPLACED, RESUMED, SPENT, Campaign, Condition
 from benchlab.results.store import Store
 from benchlab.targets import fleet_files
 from benchlab.targets.target import BaseTarget, ReplacesHosts, ServersOfOthers, Taken
@@ -178,6 +178,7 @@ class CampaignRun(StoredCampaign):
             changes = {name: getattr(spec, name) for name in TAKEN_OVER}
             store.take_over(campaign, run.spec.model_copy(update=changes))
             run = cls.open(home, store, campaign, access)
+        run._refuse_if_nothing_is_left()
         run.is_new = is_new
         run.directory.mkdir(parents=True, exist_ok=True)
         (run.directory / "target").write_text(spec.target, encoding="utf-8")
@@ -215,9 +216,11 @@ class CampaignRun(StoredCampaign):
             AtWorkError: another process is at work on this one, for which nothing waits.
             LockHeldError: another campaign is at work.
             TargetError, UnavailableError, SpecError: the target is not fit; it was given back.
-            SpecError: the campaign is complete, or has ended and its target rents hosts.
+            SpecError: the campaign is complete, has no trial left, or has ended and its target
+                rents hosts.
         """
         self._refuse_if_ended()
+        self._refuse_if_nothing_is_left()
         self.note("register", "check the machine")
         acquired = False
         try:
@@ -253,10 +256,14 @@ class CampaignRun(StoredCampaign):
                     self.note("register", "wait until it is free", said := why)
             time.sleep(FREE_PAUSE_S)
 
-    def provision(self) -> None:
+    def provision(self, *, replacing: bool = False) -> None:
         """Get hosts and servers ready, choose the client, store the facts of both.
 
+        Args:
+            replacing: hosts of a run that goes on; else a campaign that has trials is resumed.
+
         Raises:
+            TargetError: a resumed campaign finds another machine or client than its trials had.
             UnavailableError: no client is installed.
             TargetError: the client is not the one that measured the campaign's earlier trials.
             SpecError: the campaign is complete, or has ended and its target rents hosts.
@@ -283,11 +290,15 @@ class CampaignRun(StoredCampaign):
         if (offset := metrics.clock_offset_ms(self.target.executors())) is not None:
             facts[columns.CLOCKS] = f"{offset:.3f}"
         before = self.store.campaign(self.campaign.id).environment
-        kept = (REPLACED, ended_servers.KEY)
+        kept = (REPLACED, RESUMED, ended_servers.KEY)
         facts |= {name: before[name] for name in kept if name in before}
         environment = {**self.target.environment(), **facts}
         if self.workload.TOOL in environment:  # else the one on the PATH would be reported
             environment[self.workload.TOOL] = facts["client_version"]
+        if not replacing and (measured := len(self.store.trials(self.campaign.id))):
+            resuming.refuse(self.campaign.id, resuming.of_hosts(before, environment))
+            times = self.store.campaign(self.campaign.id).resumed_after
+            environment[RESUMED] = ", ".join(dict.fromkeys([*times, str(measured)]))
         self.store.set_environment(self.campaign.id, environment)
         for side in self.target.sides:
             text = self.workload.config_file_text(self.deployments.endpoint(side))
@@ -318,7 +329,7 @@ class CampaignRun(StoredCampaign):
         kept = self.store.campaign(self.campaign.id).environment
         self.target.acquire(self.campaign.origin)
         hosts.before_replacing()
-        self.provision()
+        self.provision(replacing=True)
         hosts.clear()
         now = {**kept, **self.store.campaign(self.campaign.id).environment}
         self.store.set_environment(self.campaign.id, now)
@@ -430,6 +441,16 @@ class CampaignRun(StoredCampaign):
                 f"campaign {campaign} has ended ({state}), and hosts are not rented for it "
                 f"again: start another one. `benchlab publish {campaign}` publishes its report "
                 "again"
+            )
+
+    def _refuse_if_nothing_is_left(self) -> None:
+        if self.store.campaign(self.campaign.id).state != "failed":
+            return  # at work: what follows its last trial is left
+        if not self.deployments.remaining.is_anything():
+            raise SpecError(
+                f"nothing to measure: campaign {self.campaign.id} has failed, and each of its "
+                "trials has been measured as often as repeat_limit allows: allow more, or start "
+                f"another campaign. `benchlab publish {self.campaign.id}` publishes what it has"
             )
 
     @property

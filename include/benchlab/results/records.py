@@ -23,12 +23,13 @@ from benchlab.plan.report_type import ReportSpec, Side
 
 # Keys of Campaign.environment: about how many dollars the hosts cost until they were given back,
 # why measuring ended before the plan did (a `Stop`), which hosts were spot hosts, which were
-# lost and replaced after how many trials (`5: tikv-2, pd-1; 9: tikv-2`), and the address of the
-# campaign's page on the benchmark site.
+# lost and replaced after how many trials (`5: tikv-2, pd-1; 9: tikv-2`), after how many it was
+# resumed (`5, 9`), and the address of the campaign's page on the benchmark site.
 SPENT = "spent_usd"
 STOPPED = "stopped_by"
 SPOT_HOSTS = "spot_hosts"
 REPLACED = "replaced_hosts"
+RESUMED = "resumed_after"
 PAGE = "campaign_page"
 # Which script has installed TiUP on the client's host, its hash (`SCRIPT_sha256`), and if it was
 # another one than before: the day and the hash of that one (`2026-11-20 5e88...`).
@@ -435,7 +436,8 @@ class Campaign(_Timed):
             Where the target knows them, facts about the engine: ``engine_title``,
             ``engine_caveat`` (a message's id) and ``ignored_errors`` (numbers, comma-separated). Of
             rented hosts also :data:`SPENT`, :data:`STOPPED`, :data:`SPOT_HOSTS` and
-            :data:`REPLACED`. Where Airflow knows its own address, :data:`PAGE`.
+            :data:`REPLACED`. If it was resumed, :data:`RESUMED`. Where Airflow knows its own
+            address, :data:`PAGE`.
         planned_for: the moment whose versions it compares, with a time zone; for a backfill that is
             long before the run. None: the time of the run.
     """
@@ -467,6 +469,11 @@ class Campaign(_Timed):
     def client_path(self) -> str | None:
         """The path of the client's program; None: as its command names it."""
         return self.environment.get("client_path", self.report_type.client.path)
+
+    @property
+    def resumed_after(self) -> tuple[str, ...]:
+        """After how many trials it was resumed, each time."""
+        return tuple(re.findall(r"[0-9]{1,6}", self.environment.get(RESUMED, "")))
 
     @property
     def restored_dataset(self) -> bool:

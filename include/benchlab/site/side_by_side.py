@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from benchlab.analysis.gates.columns import CLOCKS
+from benchlab.campaign.resuming import OF_A_RUN
 from benchlab.charts.picture import Picture
 from benchlab.language.names import plain, title_of
 from benchlab.language.numbers import MISSING
@@ -18,9 +18,8 @@ from benchlab.plan.report_type import SIDES
 from benchlab.report import charts
 from benchlab.report.model.report import Report, build
 from benchlab.report.sentences import answer, wording
-from benchlab.results import ended_servers
 from benchlab.results.listing import Chosen
-from benchlab.results.records import PAGE, REPLACED, SPENT, STOPPED, Campaign
+from benchlab.results.records import Campaign
 from benchlab.site.page import Page, Row, Site
 from benchlab.site.trial import campaign_of
 
@@ -106,11 +105,7 @@ def _measured(report: Report) -> dict[str, str]:
 
 def _environment(report: Report) -> dict[str, str]:
     """What was recorded of hosts and programs, without what differs between any two campaigns."""
-    return {
-        name: text
-        for name, text in report.environment.items()
-        if name not in (PAGE, SPENT, STOPPED, REPLACED, ended_servers.KEY, CLOCKS)
-    }
+    return {name: text for name, text in report.environment.items() if name not in OF_A_RUN}
 
 
 def _flat(value: Mapping[str, Any], at: str = "") -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -23,14 +24,17 @@ from benchlab.errors import (
     StoreError,
     TargetError,
 )
+from benchlab.hosts import metrics
 from benchlab.hosts.lock import MachineLock
 from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.spending import Spending
 from benchlab.report.formats import terminal
 from benchlab.report.model import report as model
 from benchlab.results import ended_servers
+from benchlab.results.records import RESUMED, SideFacts
 from benchlab.results.store import Store
 from benchlab.targets import fleet_files
+from benchlab.workloads import program as client_program
 from tests.builders import campaigns, fakes, states
 from tests.builders.installation import Here
 
@@ -225,6 +229,38 @@ def test_servers_that_benchlab_ended_itself_are_not_said_to_have_ended(
         assert ended_servers.KEY not in bench.run.store.campaign("c1").environment
 
 
+def test_a_resumed_campaign_goes_on_only_with_the_servers_of_its_trials(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Version, source and settings are compared, without what differs between any two servers."""
+    engine, store = type(bench.run.target.engine("baseline")), bench.run.store
+    acts: dict[str, Any] = {"start": None, "analyze": None, "checksum": "1", "row_counts": {}}
+    for act, value in acts.items():
+        monkeypatch.setattr(engine, act, MagicMock(return_value=value))
+    then = SideFacts("10.2.11-MariaDB", "5c91a2b", {"sync_binlog": "1", "server_id": "1"})
+    others: dict[str, dict[str, Any]] = {
+        "version 10.2.11-MariaDB, not 10.2.12-MariaDB": {"version": "10.2.12-MariaDB"},
+        "source 5c91a2b, not 77b1e02": {"git_hash": "77b1e02"},
+        "sync_binlog 1, not 0": {"variables": {"sync_binlog": "0", "server_id": "2"}},
+        "": {"variables": {"sync_binlog": "1", "server_id": "2"}},
+    }
+    for named, other in others.items():
+        monkeypatch.setattr(engine, "facts", MagicMock(return_value=then))
+        store.set_environment("c1", {})
+        states.provisioned(bench.run.state)
+        states.prepared(bench.run.state, stages=["deploy", "load"])
+        store.set_facts("c1", "baseline", then)
+        store.set_environment("c1", {RESUMED: "5"})
+        now = dataclasses.replace(then, **other)
+        monkeypatch.setattr(engine, "facts", MagicMock(return_value=now))
+        if not named:
+            bench.run.deployments.analyze("baseline")
+            continue
+        with pytest.raises(TargetError, match=f"baseline: {named}: more of them"):
+            bench.run.deployments.analyze("baseline")
+        assert store.campaign("c1").facts["baseline"] == then
+
+
 def test_a_retry_of_the_registration_keeps_its_hosts(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -254,6 +290,68 @@ def test_a_campaign_that_is_complete_is_not_opened_again(
         with pytest.raises(NothingToMeasureError, match="nothing to measure: campaign c1"):
             act()
     assert bench.acts == []
+    assert bench.run.store.campaign("c1") == before
+
+
+def test_a_failed_campaign_without_a_trial_left_is_not_deployed_again(bench: Bench) -> None:
+    """It would be deployed and loaded to find nothing to measure; more repeats are something."""
+    for planned in bench.run.plan.trials:
+        for attempt in (1, 2, 3):
+            invalid = campaigns.trial_result(planned, reasons=["it stalled"])
+            bench.run.store.add_trial("c1", dataclasses.replace(invalid, attempt=attempt))
+    bench.run.store.finish("c1", "failed")
+    bench.acts.clear()
+    for act in (bench.create, bench.run.register):
+        with pytest.raises(SpecError, match=r"has failed, and each (.|\n)*benchlab publish c1"):
+            act()
+    assert (bench.acts, bench.state) == ([], "failed")
+    fewer = bench.run.spec.model_copy(update={"repeat_limit": 1})
+    bench.run.store.take_over("c1", fewer)
+    with pytest.raises(SpecError, match="has failed"):
+        CampaignRun.open(bench.run.home, bench.run.store, "c1").register()
+
+
+@pytest.mark.parametrize(
+    ("found", "named"),
+    [
+        ({"kernel": "6.5.0"}, "kernel 6.1.0, not 6.5.0"),
+        ({"cores": "4", "cpu": "another"}, "cores 2, not 4; cpu unknown, not another"),
+        ({"client_version": "sysbench 1.1"}, "client_version sysbench 1.0.20, not sysbench 1.1"),
+        ({}, None),
+    ],
+)
+def test_a_campaign_goes_on_only_where_its_trials_were_measured(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, found: dict[str, str], named: str | None
+) -> None:
+    """Machine and client are compared before anything is measured; a report says how often."""
+    here = {"kernel": "6.1.0", "cores": "2"}
+    client = {"client_program": "sysbench", "client_version": "sysbench 1.0.20"}
+
+    def provisioned() -> None:
+        states.provisioned(bench.run.state)
+        bench.run.provision()
+
+    facts = {**client}
+    monkeypatch.setattr(client_program, "install", lambda *_, **__: {**facts})
+    monkeypatch.setattr(metrics, "clock_offset_ms", lambda *_: None)
+    vars(bench.run.target)["environment"] = lambda: {**here}
+    provisioned()
+    assert bench.run.store.campaign("c1").resumed_after == ()
+    first = bench.run.plan.trials[0]
+    bench.run.store.add_trial("c1", campaigns.trial_result(first))
+    before = bench.run.store.campaign("c1")
+    for known in (here, facts):
+        known |= {
+            name: value for name, value in found.items() if (name in client) == (known is facts)
+        }
+    if named is None:
+        for _ in range(2):  # the task is tried again
+            provisioned()
+        assert bench.run.store.campaign("c1").resumed_after == ("1",)
+        return
+    with pytest.raises(TargetError) as refused:
+        provisioned()
+    assert f"c1 has trials that were measured with {named}: " in str(refused.value)
     assert bench.run.store.campaign("c1") == before
 
 

@@ -22,7 +22,7 @@ from benchlab.report.model import report as model
 from benchlab.report.model.report import Report
 from benchlab.report.model.software import commands_of
 from benchlab.report.sentences import answer, method, wording
-from benchlab.results.records import TrialResult
+from benchlab.results.records import RESUMED, TrialResult
 from tests.builders import campaigns, plans
 
 CHANGE_WORDS = ("improved", "reduced", "faster", "slower")
@@ -52,6 +52,24 @@ def command_of_a_trial(report: Report) -> str:
 def outcome(report: Report) -> str:
     """The sentence on the first workload."""
     return wording.outcome(report, report.sections[0])
+
+
+def test_a_campaign_that_was_resumed_says_so() -> None:
+    """And not that it was deployed and loaded once, nor as often as planned."""
+    assert "deployed and loaded once" in wording.deployments(report_of({}))
+    for planned, said in ((1, "deployed and loaded again"), (2, "deployed and loaded 4 times")):
+        made = campaigns.campaign(rounds=4, deployments=planned)
+        environment = {**made.environment, RESUMED: "5, 9"}
+        results = campaigns.results_of(made.plan)
+        report = model.build(
+            dataclasses.replace(made, environment=environment),
+            compare(made.plan, results, 2.0),
+            results,
+        )
+        assert said in wording.deployments(report)
+        assert "deployed and loaded once" not in pages.markdown(report)
+        (step,) = [step for step in method.steps(report) if "interrupted" in step]
+        assert step.startswith("Measuring was interrupted; trials measured by then: 5, 9. The")
 
 
 def test_a_regression_is_worded_as_reduced_and_an_improvement_as_improved() -> None:

@@ -234,6 +234,7 @@ basis-deployments = { basis-of-intervals }: each side was deployed and loaded { 
 basis-aa-campaigns = { basis-of-intervals }: deployment-to-deployment variation was measured in { $campaigns } A/A campaigns of this report type, and the intervals include it.
 basis-prior = { basis-of-intervals }: { $again ->
     [no] the variation between servers of one version has not been measured, and ±{ $side } a side is assumed. These servers are not deployed again, so neither several deployments nor A/A campaigns can replace the assumption. To see how large a difference is without a change, compare two campaigns of one version.
+    [again] each side was deployed and loaded again in the middle of the campaign, and little or nothing is known about deployment-to-deployment variation, so ±{ $side } a side is assumed (A/A campaigns so far: { $campaigns }). Several deployments, or A/A campaigns of this report type, replace the assumption and usually narrow the intervals.
    *[yes] each side was deployed and loaded once, and little or nothing is known about deployment-to-deployment variation, so ±{ $side } a side is assumed (A/A campaigns so far: { $campaigns }). Several deployments, or A/A campaigns of this report type, replace the assumption and usually narrow the intervals.
 }
 calibration-age = { $days ->
@@ -410,6 +411,10 @@ step-consistency = Check TPC-C's consistency conditions (clause 3.3.2) on each s
 }.
 step-snapshot = Stop each side and take a snapshot of its data.
 step-deployments = All of this is done { $deployments } times, each time from empty servers: the rounds are spread over { $deployments } deployments of each side, and which side is prepared first is balanced over them and otherwise random.
+step-resumed = Measuring was interrupted; trials measured by then: { $after }. { $again ->
+    [no] The dataset was then loaded again: trials before and after that are of different loads.
+   *[yes] The servers were then deployed and loaded again: trials before and after that belong to different deployments.
+}
 step-slowdown = While the candidate is measured, stop its server for { $limit } of the time, in periods of 20 ms: a deliberate slowdown, to see whether it is found.
 step-sequential = { $rounds ->
     [one] Measure 1 round, sequentially:

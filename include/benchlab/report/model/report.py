@@ -36,6 +36,7 @@ from benchlab.results.records import (
     HASH_OF,
     PAGE,
     REPLACED,
+    RESUMED,
     SCRIPT,
     SCRIPT_BEFORE,
     SPENT,
@@ -55,7 +56,15 @@ _MACHINE = ("host", "hostname", "os", "kernel", "cpu", "cores", "memory", "disk"
 _ELSEWHERE = (
     *("benchlab", "engine_title", "engine_caveat", "ignored_errors", "dataset", "zone"),
     *("client_program", "client_version", "client_path", CLOCKS, SPENT, STOPPED),
-    *(SPOT_HOSTS, REPLACED, PAGE, HASH_OF.format(SCRIPT), SCRIPT_BEFORE, ended_servers.KEY),
+    *(
+        SPOT_HOSTS,
+        REPLACED,
+        RESUMED,
+        PAGE,
+        HASH_OF.format(SCRIPT),
+        SCRIPT_BEFORE,
+        ended_servers.KEY,
+    ),
     *(f"{role}_hosts" for role in ROLES),
 )
 

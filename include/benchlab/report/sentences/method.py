@@ -119,9 +119,13 @@ def _consistency(report: Report) -> tuple[str, ...]:
 
 
 def _deployments(report: Report) -> tuple[str, ...]:
-    if (number := report.plan.deployments) == 1:
-        return ()
-    return (report.language.say("step-deployments", deployments=number),)
+    say, number = report.language.say, report.plan.deployments
+    planned = [say("step-deployments", deployments=number)] if number > 1 else []
+    if resumed := report.campaign.resumed_after:
+        after = items(resumed, report.language)
+        again = "yes" if report.plan.can.administers else "no"
+        planned.append(say("step-resumed", after=after, again=again))
+    return tuple(planned)
 
 
 def _slowdown(report: Report) -> tuple[str, ...]:

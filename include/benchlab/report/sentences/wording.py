@@ -321,6 +321,9 @@ def deployments(report: Report) -> str:
     say, sections = report.language.say, report.sections
     if not report.has_verdicts:
         return say("scope-one-version")
+    # Of a campaign that was resumed, or whose hosts were replaced, both sides are deployed anew.
+    more = len(report.campaign.resumed_after) + len(report.fleet.replaced if report.fleet else ())
+    prepared = "again" if more else "yes"
     said = []
     for basis in dict.fromkeys(section.figures.basis for section in sections):
         own = [section for section in sections if section.figures.basis == basis]
@@ -329,10 +332,10 @@ def deployments(report: Report) -> str:
                 f"basis-{basis.replace('/', '').replace(' ', '-').lower()}",
                 which="all" if len(own) == len(sections) else "some",
                 workloads=items((section.title for section in own), report.language),
-                deployments=min(section.figures.deployments for section in own),
+                deployments=min(section.figures.deployments for section in own) + more,
                 campaigns=min(section.figures.aa_campaigns for section in own),
                 side=Numbers(report.language).limit(100 * PRIOR_SIDE_SD),
-                again="yes" if report.plan.can.administers else "no",
+                again="no" if not report.plan.can.administers else prepared,
             )
         )
     if (days := report.comparison.aa_age_days) is not None:

@@ -1,0 +1,77 @@
+"""Whether a campaign that is resumed finds hosts, client and servers as its trials have had them.
+
+Example:
+    ``resuming.refuse("c1", resuming.of_hosts(before, now))``
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from benchlab.analysis.gates import columns, variables
+from benchlab.errors import TargetError
+from benchlab.plan.fields.engines import SideSpec
+from benchlab.results import ended_servers
+from benchlab.results.records import (
+    HASH_OF,
+    PAGE,
+    REPLACED,
+    RESUMED,
+    SCRIPT,
+    SCRIPT_BEFORE,
+    SPENT,
+    SPOT_HOSTS,
+    STOPPED,
+    SideFacts,
+)
+
+OF_A_RUN = (PAGE, SPENT, STOPPED, REPLACED, RESUMED, ended_servers.KEY, columns.CLOCKS)
+"""What is recorded in a campaign's environment of its run, and not of its hosts and programs."""
+# Where a program was found, by what clusters are deployed, and where their rows came from.
+_NOT_COMPARED = (
+    *OF_A_RUN,
+    *("client_path", "benchlab", "dataset", "zone", "tiup", "tiup_mirror"),
+    *(SPOT_HOSTS, SCRIPT, SCRIPT_BEFORE, HASH_OF.format(SCRIPT)),
+)
+
+
+def of_hosts(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """What the environment says otherwise by now: ``["kernel 6.1.0, not 6.5.0"]``."""
+    names = dict.fromkeys((*before, *now))
+    return [
+        f"{name} {before.get(name, 'unknown')}, not {now.get(name, 'unknown')}"
+        for name in names
+        if name not in _NOT_COMPARED and before.get(name) != now.get(name)
+    ]
+
+
+def of_server(side: str, planned: SideSpec, before: SideFacts, now: SideFacts) -> list[str]:
+    """What a side's servers say otherwise of themselves by now, without what always differs."""
+    said = {
+        "version": (before.version, now.version),
+        "source": (before.git_hash, now.git_hash),
+        **{name: (before.about.get(name), value) for name, value in now.about.items()},
+    }
+    found = variables.differences(
+        {"baseline": before, "candidate": now}, {"baseline": planned, "candidate": planned}
+    )
+    said |= {one.name: (one.baseline, one.candidate) for one in found.changed}
+    return [
+        f"{side}: {name} {was}, not {by_now}"
+        for name, (was, by_now) in said.items()
+        if was != by_now
+    ]
+
+
+def refuse(campaign: str, differing: Sequence[str]) -> None:
+    """Refuse to measure on what differs from what the stored trials were measured on.
+
+    Raises:
+        TargetError: names each difference.
+    """
+    if differing:
+        raise TargetError(
+            f"campaign {campaign} has trials that were measured with {'; '.join(differing)}: more "
+            "of them would not be comparable, so nothing is measured: make it as it was, or start "
+            "another campaign"
+        )
