@@ -5,8 +5,7 @@ Every builder takes what a test is about as an argument and fills in the rest.
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -126,11 +125,6 @@ class FakeExecutor:
     def upload(self, source: Path, path: Path) -> None:
         """See :class:`benchlab.hosts.executor.Executor`."""
         self.log.append(f"upload {path.name}")
-
-    @contextlib.contextmanager
-    def reach(self, host: str, port: int) -> Iterator[tuple[str, int]]:
-        """See :class:`benchlab.hosts.executor.Executor`."""
-        yield host, port
 
     def end_processes(self) -> int:
         """See :class:`benchlab.hosts.executor.Executor`."""

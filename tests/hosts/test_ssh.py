@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import signal
-import socket
 import subprocess
 import threading
-import urllib.request
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -319,46 +317,3 @@ def test_end_processes_kills_what_does_not_heed_sigterm(
         counts = list(pool.map(lambda _: executor.end_processes(), range(2)))
     assert max(counts) >= 2
     assert host.run(f"grep -lszxF -e {TAG}=c1 /proc/[0-9]*/environ", check=False).stdout == ""
-
-
-# ---------------------------------------------------------------- what only the host reaches
-
-
-def test_an_address_that_only_the_host_can_reach(
-    executor: SSHExecutor, host: NamespaceHost
-) -> None:
-    """It leads through loopback on both ends, for as long as the block lasts, and beside commands.
-
-    Where it leads nowhere the error names the host and what to do.
-    """
-    executor.run(["touch", "/home/admin/seen-over-ssh"])
-    serve = "cd /home/admin && exec python3 -m http.server --bind 127.0.0.1 8007"
-    executor.start_job("web", ["sh", "-c", serve])
-    # By its socket, for a first request would be the one that is tested.
-    until(lambda: "8007" in host.run("ss -Hltn").stdout)
-    with executor.reach("127.0.0.1", 8007) as (address, port):
-        assert address == "127.0.0.1"
-        for _ in range(2):
-            with urllib.request.urlopen(f"http://{address}:{port}/", timeout=10) as answer:
-                assert b"seen-over-ssh" in answer.read()
-            assert executor.run(["echo", "x"]).stdout == "x\n"
-        assert connections(host) == 1
-    with pytest.raises(ConnectionRefusedError):
-        socket.create_connection((address, port), timeout=10)
-    with executor.reach("127.0.0.1", 8007):
-        executor.close()  # a link that is lost meanwhile is no error of leaving
-    wanted = rf"127.0.0.1 port 8008 cannot be reached through tikv-1 \({host.address}\): .*refused"
-    with pytest.raises(UnreachableError, match=wanted), executor.reach("127.0.0.1", 8008):
-        pass
-    host.run("echo AllowTcpForwarding no >> /etc/ssh/sshd_config; kill -HUP $(cat /run/sshd.pid)")
-    until(lambda: forbidden(executor))
-
-
-def forbidden(executor: SSHExecutor) -> bool:
-    """Whether the host refuses to forward, for those who come after it read its settings."""
-    executor.close()
-    try:
-        with executor.reach("127.0.0.1", 8007):
-            return False
-    except UnreachableError as error:
-        return "AllowTcpForwarding" in str(error)

@@ -24,18 +24,10 @@ from benchlab.results import ended_servers
 from benchlab.results.records import RESUMED, Condition, Moment
 from benchlab.targets.target import LOAD_THREADS, Balancer, BaseTarget, DeploysClusters
 from benchlab.workloads.client import Endpoint, Session, program_of
-from benchlab.workloads.workload import Query
 
-LOAD_LIMIT_S = ASK_LIMIT_S = 24 * 3600.0
+LOAD_LIMIT_S = 24 * 3600.0
 # How long a repeated load waits for the process that it repeats, whose work has been ended.
 LEFT_BEHIND_S = 900.0
-QueryOn = Callable[[Database], Query | None]
-"""Gives what runs one statement on a side; None: the mariadb client."""
-
-
-def by_client(engine: Database) -> Query | None:
-    """Statements are run by the mariadb client: a :data:`QueryOn`."""
-    return None
 
 
 class Deployments:
@@ -64,7 +56,7 @@ class Deployments:
         """The sides of the current deployment, the one that is prepared first before the other."""
         return self.plan.in_order(self.remaining.current())
 
-    def prepare(self, query_on: QueryOn = by_client) -> None:
+    def prepare(self) -> None:
         """All stages of all sides from :meth:`deploy` to :meth:`back_up`, of one deployment."""
         sides = self.in_order
         if self.plan.can.loads_together:
@@ -76,7 +68,7 @@ class Deployments:
                 self.deploy(side)
                 self.load(side)
             self.analyze(side)
-            self.check(side, "load", query_on(self.target.engine(side)))
+            self.check(side, "load")
             self.back_up(side)
 
     def deploy(self, side: Side) -> None:
@@ -254,18 +246,10 @@ class Deployments:
         self.store.set_facts(self.campaign.id, side, facts)
         self._ended("analyze", side)
 
-    def check(
-        self,
-        side: Side,
-        moment: Moment,
-        query: Query | None = None,
-    ) -> tuple[Condition, ...]:
+    def check(self, side: Side, moment: Moment) -> tuple[Condition, ...]:
         """Check and store whether a side's dataset meets the workload's consistency conditions.
 
         Nothing is restored: after the last trial the data are what that trial left.
-
-        Args:
-            query: runs one statement in the schema of the dataset; by default the mariadb client.
 
         Returns:
             Each condition with its violations; empty if the workload has none, or if the side's
@@ -284,11 +268,7 @@ class Deployments:
             return ()
         self._begin(f"check after {moment}", side)
         with self._watched(f"check after {moment}", side):
-            engine = self._start(side)
-            database = engine.instance.database
-            found = check(
-                query or (lambda sql: engine.sql(f"USE {database}; {sql}", timeout_s=ASK_LIMIT_S))
-            )
+            found = check(self._start(side).query)
         facts = self.store.campaign(self.campaign.id).facts[side]
         facts = dataclasses.replace(facts, consistency={**facts.consistency, moment: found})
         self.store.set_facts(self.campaign.id, side, facts)

@@ -21,7 +21,7 @@ from benchlab.campaign import removal, resuming, step_times
 from benchlab.campaign.deployment import client_config
 from benchlab.campaign.money import Money
 from benchlab.campaign.outcome import Outcome
-from benchlab.campaign.preparation import Deployments, QueryOn, by_client
+from benchlab.campaign.preparation import Deployments
 from benchlab.campaign.recovery import Recovery
 from benchlab.campaign.remaining import Remaining
 from benchlab.campaign.sequence import TrialSequence
@@ -337,23 +337,16 @@ class CampaignRun(StoredCampaign):
         after = hosts.instances()
         return {name for name in after if after[name] != before.get(name)}
 
-    def check_after_trials(
-        self, query_on: QueryOn = by_client
-    ) -> dict[Side, tuple[Condition, ...]]:
+    def check_after_trials(self) -> dict[Side, tuple[Condition, ...]]:
         """Check every side after the last trials; a side that cannot be asked is left out.
 
         Its consistency is then not known. That must not keep the report from being published;
         :meth:`verdict` fails because of it.
-
-        Args:
-            query_on: returns what runs a statement on a side.
         """
         found: dict[Side, tuple[Condition, ...]] = {}
         for side in self.target.sides:
             try:
-                found[side] = self.deployments.check(
-                    side, "last trial", query_on(self.target.engine(side))
-                )
+                found[side] = self.deployments.check(side, "last trial")
             except BenchlabError as error:
                 self.note("failed", f"check after last trial {side}", str(error))
         return found

@@ -10,14 +10,13 @@ Example:
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import itertools
 import os
 import re
 import shlex
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from operator import attrgetter
@@ -150,9 +149,13 @@ class _Rehearsed(CampaignRun):
         vars(self.target)["acquire"] = lambda origin: None
         vars(self.target)["_package"] = lambda component, _: Path(f"<{component}.tar.gz>")
         deployed, given = self.target.engine, dict[Side, Components]()
-        vars(self.target)["engine"] = lambda side: _Silent(
-            deployed(side), self._rows, self._keep, given
-        )
+
+        def silent(side: Side) -> _Silent:
+            database = deployed(side)
+            vars(database)["query"] = self._ask
+            return _Silent(database, self._rows, self._keep, given)
+
+        vars(self.target)["engine"] = silent
 
     def note(self, stage: str, phase: str, note: str = "") -> None:
         """Commands recorded from now on belong to this stage, whichever its side."""
@@ -160,7 +163,7 @@ class _Rehearsed(CampaignRun):
 
     def all_stages(self) -> None:
         """Record all stages from the first deployment to the check after the last trial."""
-        self.deployments.prepare(lambda engine: self._ask)
+        self.deployments.prepare()
         self._stage = "measure"
         setup = self.sequence.setup(self.plan.trials[0])
         cells = {(t.side, t.workload, t.threads, t.restore): t for t in self.plan.trials[::-1]}
@@ -170,7 +173,7 @@ class _Rehearsed(CampaignRun):
         for side in self.target.sides:
             for transition in ("try", "measure"):
                 self.state.to(transition, side, trial="any", attempt=1)
-        self.check_after_trials(lambda engine: self._ask)
+        self.check_after_trials()
 
     def on_cloud(self) -> None:
         """Record what runs against a cluster of TiDB Cloud."""
@@ -427,10 +430,6 @@ class Rehearsal:
 
     def upload(self, source: Path, path: Path) -> None:
         self._keep(self.host, f"copy {source.name} to {path}", "")
-
-    @contextlib.contextmanager
-    def reach(self, host: str, port: int) -> Iterator[tuple[str, int]]:
-        yield host, port
 
     def end_processes(self) -> int:
         return 0

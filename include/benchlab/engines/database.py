@@ -32,6 +32,7 @@ OPEN_USER = "bench_open"
 START_LIMIT_S = 120.0
 # Analyzing TPC-C's largest table takes an hour.
 SQL_LIMIT_S = 4 * 3600.0
+CHECK_LIMIT_S = 24 * 3600.0
 # Bytes. A disk with less free is as good as full: logs and temporary files grow by as much at once.
 LEAST_FREE = 2.0**28
 
@@ -295,6 +296,11 @@ class Database(ABC):
             timeout_s=timeout_s,
         )
         return [line.split("\t") for line in completed.stdout.splitlines()]
+
+    def query(self, statement: str) -> list[list[str]]:
+        """Run one statement of a check in the schema of the dataset; raises as :meth:`sql`."""
+        use = f"USE {self.instance.database}"
+        return self.sql(f"{use}; {statement}", timeout_s=CHECK_LIMIT_S)
 
     def create_database(self) -> None:
         """Create the dataset's schema, empty; drops an existing one."""

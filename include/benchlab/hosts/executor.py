@@ -23,7 +23,6 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
@@ -123,15 +122,6 @@ class Executor(Protocol):
 
     def upload(self, source: Path, path: Path) -> None:
         """Copy a file of this machine to the host, whole or not at all."""
-
-    def reach(self, host: str, port: int) -> AbstractContextManager[tuple[str, int]]:
-        """An address on this machine that leads to ``host:port`` as seen from the executor's host.
-
-        It is valid inside the ``with`` block.
-
-        Raises:
-            UnreachableError: the address cannot be reached through that host; names both.
-        """
 
     def end_processes(self) -> int:
         """End every process that carries this campaign's tag; returns how many there were."""
@@ -277,11 +267,6 @@ class LocalExecutor:
         part = path.with_name(path.name + ".part")
         shutil.copyfile(source, part)
         part.replace(path)
-
-    @contextlib.contextmanager
-    def reach(self, host: str, port: int) -> Iterator[tuple[str, int]]:
-        """See :class:`Executor`; on this machine it is the address itself."""
-        yield host, port
 
     def end_processes(self) -> int:
         return end_tagged(f"{TAG}={self._campaign}", self._directory)

@@ -242,8 +242,6 @@ def on_side(stage: Preparation, place: Place) -> Side | None:
     check and back up; ``check`` verifies that the loaded dataset meets the workload's consistency
     conditions. The campaign itself prepares its later deployments, before their first trial.
     """
-    from benchlab_airflow.database_hook import query_on
-
     with _final_errors(*_UNFIT), _campaign() as work:
         side = dict(zip(PLACES, work.deployments.in_order, strict=False)).get(place)
         if side is None:
@@ -251,9 +249,7 @@ def on_side(stage: Preparation, place: Place) -> Side | None:
             return None
         log.info("%s: the %s side", side, place)
         if stage == "check":
-            _log_conditions(
-                side, work.deployments.check(side, "load", query_on(work.target.engine(side)))
-            )
+            _log_conditions(side, work.deployments.check(side, "load"))
         else:
             getattr(work.deployments, stage.replace(" ", "_"))(side)
     return side
@@ -267,10 +263,8 @@ def load() -> None:
 
 def check_consistency() -> None:
     """Check whether each side's data, as the last trial left it, still meets the conditions."""
-    from benchlab_airflow.database_hook import query_on
-
     with _final_errors(*_UNFIT), _campaign() as work:
-        checked = work.check_after_trials(query_on)
+        checked = work.check_after_trials()
         for side in work.target.sides:
             _log_conditions(side, checked.get(side))
 

@@ -16,9 +16,9 @@ from upath import UPath
 from benchlab.campaign.stages import CampaignRun
 from benchlab.errors import EngineError, NotMeasuredError, TargetError
 from benchlab.home import Home
-from benchlab.plan.report_type import SIDES
+from benchlab.plan.report_type import SIDES, Side
 from benchlab.report.publish.destinations import PublicationRecord
-from benchlab.results.records import Condition
+from benchlab.results.records import Condition, Moment
 from benchlab.results.store import Store
 from benchlab.workloads.tpcc_consistency import (
     AT_ONCE,
@@ -140,6 +140,17 @@ def campaign(store: Store, tmp_path: Path, **fields: Any) -> CampaignRun:
     return work
 
 
+def asks(work: CampaignRun, side: Side, server: Server) -> None:
+    """From now on a side's database answers as this server does."""
+    vars(work.target.engine(side))["query"] = server.query
+
+
+def checked(work: CampaignRun, side: Side, moment: Moment, server: Server) -> tuple[Condition, ...]:
+    """What is found of a side whose database answers as this server does."""
+    asks(work, side, server)
+    return work.deployments.check(side, moment)
+
+
 def log_of(work: CampaignRun) -> list[str]:
     """What the host was asked to do."""
     assert isinstance(work.target.executor, fakes.FakeExecutor)
@@ -153,10 +164,10 @@ def test_both_moments_are_stored_with_the_other_facts_of_a_side(
     work = campaign(store, tmp_path)
     before = store.campaign("c1").facts
     for side in SIDES:
-        loaded = work.deployments.check(side, "load", Server().query)
+        loaded = checked(work, side, "load", Server())
         states.prepared(work.state, [side], stages=["back up"])
         states.measured(work.state, side)
-        ended = work.deployments.check(side, "last trial", Server(no_o_id=1).query)
+        ended = checked(work, side, "last trial", Server(no_o_id=1))
         wanted = dataclasses.replace(
             before[side], consistency={"load": loaded, "last trial": ended}
         )
@@ -168,7 +179,7 @@ def test_a_side_is_checked_alone_and_on_the_data_that_it_has(store: Store, tmp_p
     """Its server is started and the other one stopped; nothing is restored."""
     work = campaign(store, tmp_path)
     work.target.engine("baseline").start()
-    work.deployments.check("candidate", "last trial", Server().query)
+    checked(work, "candidate", "last trial", Server())
     log = [entry for entry in log_of(work) if not entry.startswith("run")]
     assert log == ["start server-baseline", "stop server-baseline", "start server-candidate"]
 
@@ -177,7 +188,7 @@ def test_a_load_that_is_not_consistent_ends_the_campaign(store: Store, tmp_path:
     """The error names side, clause and number, and the result is stored."""
     work = campaign(store, tmp_path)
     with pytest.raises(TargetError, match=r"candidate: .* 3\.3\.2\.4 .*\(7 viol.*load it ag"):
-        work.deployments.check("candidate", "load", Server(order_line=7).query)
+        checked(work, "candidate", "load", Server(order_line=7))
     (broken,) = [c for c in kept(store, "candidate", "load") if c.clause == "3.3.2.4"]
     assert broken.violations == 7
 
@@ -191,8 +202,8 @@ def kept(store: Store, side: Any, moment: Any) -> tuple[Condition, ...]:
 def test_a_database_that_lost_its_consistency_fails_the_run(store: Store, tmp_path: Path) -> None:
     """After the report is published; the verdict names side, clause and number."""
     work = campaign(store, tmp_path)
-    work.deployments.check("baseline", "last trial", Server().query)
-    work.deployments.check("candidate", "last trial", Server(w_ytd=2).query)
+    checked(work, "baseline", "last trial", Server())
+    checked(work, "candidate", "last trial", Server(w_ytd=2))
     with pytest.raises(NotMeasuredError) as caught:
         work.verdict()
     (said,) = [line for line in str(caught.value).splitlines() if "3.3.2" in line]
@@ -206,7 +217,7 @@ def test_consistent_sides_let_the_run_succeed(store: Store, tmp_path: Path) -> N
     """A campaign whose workload has no conditions needs none."""
     work = campaign(store, tmp_path)
     for side in SIDES:
-        work.deployments.check(side, "last trial", Server().query)
+        checked(work, side, "last trial", Server())
     work.verdict()
     work.finish()
     assert store.campaign("c1").state == "complete"
@@ -220,7 +231,7 @@ def test_a_workload_without_conditions_is_not_checked(store: Store, tmp_path: Pa
         "dataset": {"tables": 1, "table_size": 10},
     }
     work = campaign(store, tmp_path, **sysbench)
-    assert work.deployments.check("baseline", "load", server.query) == ()
+    assert checked(work, "baseline", "load", server) == ()
     assert (server.asked, log_of(work)) == ([], [])
     assert store.campaign("c1").facts["baseline"].consistency == {}
     work.verdict()
@@ -231,13 +242,13 @@ def test_nothing_is_stored_of_a_side_that_cannot_be_asked(store: Store, tmp_path
     work, server = campaign(store, tmp_path), Server()
     server.broken_at = "FROM new_order"
     with pytest.raises(EngineError, match="the server is gone"):
-        work.deployments.check("baseline", "last trial", server.query)
+        checked(work, "baseline", "last trial", server)
     assert store.campaign("c1").facts["baseline"].consistency == {}
     with pytest.raises(NotMeasuredError, match=r"baseline: its consistency .* is not known"):
         work.verdict()
 
 
-def test_without_a_query_the_mariadb_client_is_used(
+def test_the_mariadb_client_asks_in_the_schema_of_the_dataset(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It runs every statement in the schema of the dataset."""
@@ -265,12 +276,12 @@ def test_a_resumed_campaign_keeps_what_was_found(
     monkeypatch.setattr(fakes.FakeEngine, "checksum", lambda self, tables: "sum")
     monkeypatch.setattr(fakes.FakeEngine, "analyze", lambda self, tables: None)
     monkeypatch.setattr(fakes.FakeEngine, "facts", lambda self: campaigns.side_facts("10.11.5"))
-    work.deployments.check("baseline", "last trial", Server().query)
-    work.deployments.check("candidate", "last trial", Server(w_ytd=2).query)
+    checked(work, "baseline", "last trial", Server())
+    checked(work, "candidate", "last trial", Server(w_ytd=2))
     for side in SIDES:
         states.prepared(work.state, [side], stages=["deploy", "load"])
         work.deployments.analyze(side)
-        assert work.deployments.check(side, "last trial", Server().query) == ()
+        assert checked(work, side, "last trial", Server()) == ()
     (found, *_) = kept(store, "candidate", "last trial")
     assert found.violations == 2
     with pytest.raises(NotMeasuredError, match=r"candidate: after the last trial condition 3\.3"):
@@ -283,12 +294,11 @@ def test_a_side_that_cannot_be_asked_at_the_end_does_not_stop_the_others(
     """Nor the report; the verdict says that its consistency is not known."""
     work = campaign(store, tmp_path)
 
-    def query_on(engine: Any) -> Any:
+    for side in SIDES:
         server = Server()
-        server.broken_at = "FROM new_order" if engine.instance.side == "baseline" else None
-        return server.query
-
-    assert set(work.check_after_trials(query_on)) == {"candidate"}
+        server.broken_at = "FROM new_order" if side == "baseline" else None
+        asks(work, side, server)
+    assert set(work.check_after_trials()) == {"candidate"}
     assert [c.violations for c in kept(store, "candidate", "last trial")] == [0, 0, 0, 0, 0]
     assert "last trial" not in store.campaign("c1").facts["baseline"].consistency
     with pytest.raises(NotMeasuredError) as caught:
@@ -301,5 +311,5 @@ def test_after_an_interrupted_trial_nothing_is_checked(store: Store, tmp_path: P
     """The data may be half a restore, which is not the server's fault."""
     work = campaign(store, tmp_path)
     work.state.to("try", "baseline", trial="next", attempt=1)
-    assert work.deployments.check("baseline", "last trial", Server().query) == ()
+    assert checked(work, "baseline", "last trial", Server()) == ()
     assert log_of(work) == []

@@ -96,12 +96,6 @@ def test_arguments_reach_the_program_as_they_are(executor: LocalExecutor) -> Non
     assert executor.run([sys.executable, "-c", script, *odd]).stdout.strip() == repr(odd)
 
 
-def test_an_address_is_reached_directly_from_this_machine(executor: LocalExecutor) -> None:
-    """Without a port in between, which could be in use."""
-    with executor.reach("127.0.0.1", 13410) as address:
-        assert address == ("127.0.0.1", 13410)
-
-
 def test_output_that_is_not_text_is_accepted(executor: LocalExecutor) -> None:
     """A tool may print any bytes."""
     assert "a" in executor.run(["printf", r"a\377\000b"]).stdout

@@ -15,7 +15,7 @@ import contextlib
 import io
 import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -165,12 +165,6 @@ class SSHExecutor(contextlib.AbstractContextManager["SSHExecutor"]):
                     timeout_s=OUTPUT_LIMIT_S,
                 )
                 sent += len(piece)
-
-    @contextlib.contextmanager
-    def reach(self, host: str, port: int) -> Iterator[tuple[str, int]]:
-        """See :class:`benchlab.hosts.executor.Executor`; a loopback port, forwarded over SSH."""
-        with self._link().forward(host, port) as local:
-            yield "127.0.0.1", local
 
     def end_processes(self) -> int:
         """See :class:`benchlab.hosts.executor.Executor`; runs as root, to reach all users."""

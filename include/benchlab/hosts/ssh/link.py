@@ -16,7 +16,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -146,21 +146,6 @@ class Link:
         """
         return call(self._execute(program.encode(), stdin, limit_s))
 
-    @contextlib.contextmanager
-    def forward(self, host: str, port: int) -> Iterator[int]:
-        """A loopback port of this machine that leads to ``host:port`` as the host sees it.
-
-        Raises:
-            TargetError: the host shows another key than expected.
-            UnreachableError: there is no connection, the host does not allow forwarding, or nothing
-                listens at that address.
-        """
-        listener = call(self._forward(host, port))
-        try:
-            yield listener.get_port()
-        finally:
-            call(_close_listener(listener))
-
     def close(self) -> None:
         """Close the connection; the next use opens a new one."""
         call(self._close())
@@ -190,31 +175,6 @@ class Link:
         return Ended(
             session.exit_code, bytes(session.stdout), bytes(session.stderr), timed_out, seconds
         )
-
-    async def _forward(self, host: str, port: int) -> asyncssh.SSHListener:
-        connection = await self._connected()
-        try:
-            async with asyncio.timeout(self._limits.connect_s):
-                # The port alone only shows that nothing answers; this finds out why.
-                _, probe = await connection.open_connection(host, port)
-                probe.close()
-                return await connection.forward_local_port("127.0.0.1", 0, host, port)
-        except asyncssh.ChannelOpenError as error:
-            if connection.is_closed():
-                raise self._lost(None) from error
-            forbidden = error.code == asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED
-            what = (
-                "its SSH server forwards nothing: set `AllowTcpForwarding local` in its sshd_config"
-                if forbidden
-                else f"{error.reason}; does the server listen there, and may this host reach it?"
-            )
-            raise UnreachableError(
-                f"{host} port {port} cannot be reached through {self._name}: {what}"
-            ) from error
-        except (OSError, asyncssh.Error) as error:
-            if isinstance(error, TimeoutError):
-                self._abort(connection)
-            raise self._lost(error) from error
 
     async def _wait(self, session: _Session, limit_s: float) -> bool:
         """Wait for the exit code, then for the end of the output, which daemons can hold open.
@@ -416,11 +376,6 @@ class _Session(asyncssh.SSHClientSession[bytes]):
         self.error = exc
         self.exited.set()
         self.closed.set()
-
-
-async def _close_listener(listener: asyncssh.SSHListener) -> None:
-    listener.close()
-    await listener.wait_closed()
 
 
 def _number(name: str) -> int:
