@@ -188,7 +188,8 @@ _BENCHMARK = re.compile(
 )
 _UNIT = re.compile(
     r"\bin (?:units of |tens of |hundreds of )*(?:thousand|million|[km]\b)|\bunits?\b|单位"
-    r"|(?:×|x|\*) ?1,?000",
+    r"|(?:×|x|\*) ?1,?000"
+    r"|(?:qps|tps|tpmc)[ (:,]{0,3}(?:[km]\b|[百千万亿])|\b[km]-?(?:qps|tps|tpmc)",
     re.IGNORECASE,
 )
 _OTHER_LETTERS = (
@@ -209,7 +210,7 @@ def is_other_benchmark(heading: str, kind: PageKind) -> bool:
 
 def says_unit(text: str) -> bool:
     """Whether a text says in which unit figures are printed: ``QPS in thousands``, ``单位：万``."""
-    return _UNIT.search(text) is not None
+    return _UNIT.search(plain(text)) is not None
 
 
 def is_other_language(text: str) -> bool:
