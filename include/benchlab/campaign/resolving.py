@@ -437,7 +437,11 @@ def with_running(spec: ReportSpec, access: Access) -> tuple[ReportSpec, tuple[Me
     notes = []
     for side, text in reported.items():
         if getattr(spec.engines[engine], side).version == RUNNING:
-            changes[f"engines.{engine}.{side}.version"] = version = given.version_of(text)
+            field = f"engines.{engine}.{side}.version"
+            try:
+                changes[field] = version = given.version_of(text)
+            except TargetError as error:
+                raise TargetError(f"{field}: {error}") from error
             said = message(
                 "rule-running", rule=RUNNING, label=version, connection=spec.connections[side]
             )

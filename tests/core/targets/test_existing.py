@@ -165,6 +165,19 @@ def test_running_is_what_the_servers_say(monkeypatch: pytest.MonkeyPatch) -> Non
         resolving.with_running(shipped(**two_sides()), Access())
 
 
+def test_a_server_without_a_number_needs_its_version_written(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The field is named; where it says a version, that is taken."""
+    said = {"baseline": "5.7.25-TiDB-v6.1.0", "candidate": "5.7.25-TiDB-None"}
+    monkeypatch.setattr(existing, "asked", lambda spec, access: said)
+    with pytest.raises(TargetError, match=r"^engines\.tidb\.candidate\.version: the server calls"):
+        resolving.with_running(shipped(**two_sides()), Access())
+    written = {"engines.tidb.candidate.version": "v2.0.6"}
+    spec, _ = resolving.with_running(shipped(**two_sides()).with_overrides(written), Access())
+    assert spec.side("tidb", "candidate").version == "v2.0.6"
+
+
 def test_an_estimate_asks_no_server() -> None:
     """A DAG and its form are made without any Connection."""
     spec = shipped()
