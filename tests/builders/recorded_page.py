@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from benchlab import language
-from benchlab.plan.document_tables import Metric
+from benchlab.plan.fields.published import Metric
 from benchlab.published import rendering
 from benchlab.published.model import Claim, Printed, Procedure, PublishedReport, Row, Workload
 

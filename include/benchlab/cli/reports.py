@@ -17,8 +17,8 @@ from benchlab.campaign.stored import StoredCampaign
 from benchlab.cli.options import CampaignId, Json
 from benchlab.errors import PublishedPageError, SpecError
 from benchlab.home import Home, find
-from benchlab.plan.document_tables import Layout
 from benchlab.plan.fields.publish import Destination
+from benchlab.plan.fields.published import Layout
 from benchlab.published import rendering
 from benchlab.published.store import PublishedReports
 from benchlab.report import bundle, evidence

@@ -18,7 +18,6 @@ from pydantic import Field
 from benchlab.errors import SpecError
 from benchlab.language import REFERENCE, message
 from benchlab.plan import topology
-from benchlab.plan.document_tables import Layout
 from benchlab.plan.documents import (
     ConnectionName,
     Frozen,
@@ -35,7 +34,7 @@ from benchlab.plan.fields.dataset import AnyDataset
 from benchlab.plan.fields.engines import Components, EngineSpec, SideSpec
 from benchlab.plan.fields.load_balancer import HAProxySettings, LoadBalancer, Ports
 from benchlab.plan.fields.publish import FILES, Destination
-from benchlab.plan.fields.published import Published
+from benchlab.plan.fields.published import Layout, Published
 from benchlab.plan.fields.schedule import Schedule
 
 Side = Literal["baseline", "candidate"]

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import pydantic
 
 from benchlab.language import Language
-from benchlab.plan.document_tables import Metric
+from benchlab.plan.fields.published import Metric
 
 PageKind = Literal["sysbench", "tpcc"]
 Place = Literal["summary", "overview", "section"]

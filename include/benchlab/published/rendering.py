@@ -18,7 +18,7 @@ from typing import Any, get_args
 from benchlab.language import Language
 from benchlab.language.names import items, title_of
 from benchlab.language.numbers import MISSING
-from benchlab.plan.document_tables import Metric
+from benchlab.plan.fields.published import Metric
 from benchlab.published import recompute
 from benchlab.published.model import PublishedReport, Workload
 from benchlab.published.recompute import DECIMALS, rounded_to

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from benchlab.plan.document_tables import THROUGHPUTS, Metric
+from benchlab.plan.fields.published import THROUGHPUTS, Metric
 from benchlab.plan.versions import order
 from benchlab.published import version_names
 from benchlab.published.document import Element

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from benchlab.plan.document_tables import Metric
+from benchlab.plan.fields.published import Metric
 from benchlab.published.model import PageKind
 from benchlab.published.version_names import label
 

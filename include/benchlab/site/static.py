@@ -21,7 +21,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
-from benchlab.errors import PublishError, SpecError, TargetError, meaning_of
+from benchlab.errors import PublishError, SpecError, meaning_of
 from benchlab.hosts.access import Access
 from benchlab.published.store import PublishedReports
 from benchlab.report.publish.s3 import Bucket
@@ -300,13 +300,7 @@ class _Directory(Folder):
 
 class _Objects(Folder):
     def __init__(self, to: str, bucket: str, prefix: str, region: str, access: Access) -> None:
-        from botocore.exceptions import BotoCoreError
-
-        try:
-            client = access.aws("s3", region)
-        except (TargetError, BotoCoreError, ValueError) as error:  # no such profile; not a URL
-            raise PublishError(f"--to {to}: no client for S3: {error}") from error
-        self._bucket = Bucket(client, bucket, correct=_CORRECT)
+        self._bucket = Bucket.at(f"--to {to}", bucket, region, access, correct=_CORRECT)
         self._prefix = f"{prefix}/" if prefix else ""
 
     def names(self) -> set[str]:

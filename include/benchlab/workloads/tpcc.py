@@ -31,7 +31,7 @@ from pydantic import Field
 from benchlab.language import Message, message
 from benchlab.plan.fields.dataset import Dataset
 from benchlab.plan.metric import LATENCY, THROUGHPUT, Metric
-from benchlab.workloads import tpcc_consistency
+from benchlab.workloads import sysbench, tpcc_consistency
 from benchlab.workloads.client import Program, Session, at_least, fitting, is_workload, program_of
 from benchlab.workloads.output import OF_RUN
 
@@ -165,11 +165,9 @@ PROGRAMS = (
         takes_password=False,
         least="v1.0.9",
     ),
-    Program(
+    replace(
+        sysbench.PROGRAMS[0],
         name="embedded",
-        words=("sysbench",),
-        version_arguments=("--version",),
-        version_pattern=r"sysbench (\S+)",
         title="Benchlab's tpcc.lua on sysbench {}",
         files={SCRIPT.name: SCRIPT},
     ),

@@ -1,4 +1,6 @@
-"""The published document whose plan a report type is, and where the plan differs from it."""
+"""The published document whose plan a report type is, where the plan differs from it, and how the
+document lays out its tables of results, so that a report can have the same.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +8,48 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field
 
-from benchlab.plan.document_tables import DocumentTables
 from benchlab.plan.documents import Frozen
+
+Metric = Literal["qps", "tps", "tpmc", "qpm", "p95_ms"]
+Shape = Literal[
+    "version_column",  # a row is a version at a thread count
+    "table_per_version",  # each version has a table of its own, below a heading or caption
+    "pairs",  # throughput and latency of one version, then of the other
+    "metrics_then_latencies",  # throughput of both versions, then latency of both
+    "single_version",
+]
+Layout = Literal["own", "published"]
+THROUGHPUTS: tuple[Metric, ...] = ("tps", "tpmc", "qpm", "qps")
+"""Figures of throughput; a table's improvement is about the first of these that it has."""
+
+
+class DocumentTables(Frozen):
+    """The tables of results of one document.
+
+    Attributes:
+        figures: of each version, in the order of their columns.
+        improvement: where the percent sign of the improvements is, in their cells or in their
+            heading; ``none``: the document prints none.
+        workloads: in the document's order; those that it lacks come last.
+
+    Example:
+        ``DocumentTables(figures=("qps", "p95_ms")).shape`` is ``pairs``.
+    """
+
+    shape: Shape = "pairs"
+    figures: Annotated[tuple[Metric, ...], Field(min_length=1, strict=False)]
+    improvement: Literal["cells", "heading", "none"] = "cells"
+    workloads: Annotated[tuple[str, ...], Field(strict=False)] = ()
+
+
+# Where no document is named: as most sysbench pages have them, and as all of TPC-C do.
+USUAL = {
+    "tps": DocumentTables(figures=("qps", "p95_ms")),
+    "tpmc": DocumentTables(figures=("tpmc",), improvement="heading"),
+    "qpm": DocumentTables(figures=("qpm", "p95_ms")),
+}
+"""The tables by the metric that decides, where a report type names no document's."""
+
 
 Line = Literal[
     "versions",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from benchlab.language import english
-from benchlab.plan.document_tables import Metric
+from benchlab.plan.fields.published import Metric
 from benchlab.published import recompute
 from benchlab.published.audit import check_drift, check_figures, check_plan, check_threads
 from benchlab.published.audit.finding import KINDS, Finding, number

@@ -8,7 +8,7 @@ from decimal import Decimal
 from itertools import combinations, product
 from typing import NamedTuple
 
-from benchlab.plan.document_tables import Metric
+from benchlab.plan.fields.published import Metric
 from benchlab.plan.versions import is_same, order
 from benchlab.published import recompute
 from benchlab.published.audit.finding import Finding

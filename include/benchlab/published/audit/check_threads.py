@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from math import exp, log
 
-from benchlab.plan.document_tables import Metric
+from benchlab.plan.fields.published import Metric
 from benchlab.published import recompute
 from benchlab.published.audit.finding import Finding
 from benchlab.published.model import Printed, PublishedReport, Row, Workload

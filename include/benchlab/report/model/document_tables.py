@@ -10,7 +10,7 @@ from benchlab.analysis.verdict.compare import CellComparison
 from benchlab.language import Language
 from benchlab.language.numbers import MISSING, rate_decimals
 from benchlab.plan import metric
-from benchlab.plan.document_tables import THROUGHPUTS, USUAL, DocumentTables, Metric, Shape
+from benchlab.plan.fields.published import THROUGHPUTS, USUAL, DocumentTables, Metric, Shape
 from benchlab.plan.metric import LATENCY, of_family
 from benchlab.plan.report_type import SIDES
 from benchlab.report.model.report import Report, Section

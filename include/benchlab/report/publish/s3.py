@@ -21,6 +21,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from benchlab.errors import PublishError, TargetError
+from benchlab.hosts.access import Access
 from benchlab.report.publish.publisher import (
     MAIN_PAGE,
     BasePublisher,
@@ -71,6 +72,16 @@ class Bucket:
         client: boto3's, for S3.
         correct: what to do where the bucket or its region is named wrongly.
     """
+
+    @classmethod
+    def at(cls, address: str, name: str, region: str, access: Access, **correct: str) -> Bucket:
+        """The bucket of an address, reached by whoever calls."""
+        from botocore.exceptions import BotoCoreError
+
+        try:
+            return cls(access.aws("s3", region), name, **correct)
+        except (TargetError, BotoCoreError, ValueError) as error:  # no such profile; not a URL
+            raise PublishError(f"{address}: no client for S3: {error}; {SETTINGS}") from error
 
     def __init__(self, client: Any, name: str, *, correct: str = _CORRECT) -> None:
         self._client, self.name, self._correct = client, name, correct
@@ -188,7 +199,8 @@ class Publisher(BasePublisher):
 
     def publish(self, publication: Publication) -> str:
         """See :meth:`BasePublisher.publish`; the address is ``s3://bucket/key``."""
-        bucket = self._bucket()
+        to = self.options
+        bucket = Bucket.at(self.place, to.bucket, to.region, self.access)
         parts = (self.options.prefix, publication.report, publication.campaign, publication.edition)
         folder = "/".join(filter(None, parts))
         there = bucket.listing(f"{folder}/")
@@ -202,12 +214,3 @@ class Publisher(BasePublisher):
             list(pool.map(put, [name for name in publication.files if name != MAIN_PAGE]))
         put(MAIN_PAGE)
         return f"s3://{bucket.name}/{folder}/{MAIN_PAGE}"
-
-    def _bucket(self) -> Bucket:
-        from botocore.exceptions import BotoCoreError
-
-        try:
-            client = self.access.aws("s3", self.options.region)
-        except (TargetError, BotoCoreError, ValueError) as error:  # no such profile; not a URL
-            raise PublishError(f"{self.place}: no client for S3: {error}; {SETTINGS}") from error
-        return Bucket(client, self.options.bucket)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchlab.plan.document_tables import Metric
+from benchlab.plan.fields.published import Metric
 from benchlab.published.model import Row
 from tests.audited import NEW, OLD, POINT, page, procedure, row, workload
 from tests.builders.findings import FASTER, found_in, kinds
