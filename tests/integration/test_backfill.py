@@ -92,6 +92,28 @@ class Calendar:
 
         wait("the end of the backfill", is_over)
 
+    def _ended(self, dag: str, run: str) -> dict[str, Any]:
+        """A run once it has ended."""
+
+        def ended() -> dict[str, Any] | None:
+            found: dict[str, Any] = self.api.call("GET", f"/api/v2/dags/{dag}/dagRuns/{run}")
+            return found if found["state"] in ("success", "failed") else None
+
+        return dict(wait("the end of the run", ended))
+
+    def cleared(self, dag: str, run: str, *tasks: Any) -> dict[str, Any]:
+        """Clear tasks of a run, or all, as the UI does; the run once it has ended."""
+        asked = {"dry_run": False, "dag_run_id": run, "only_failed": False}
+        path = f"/api/v2/dags/{dag}/clearTaskInstances"
+        self.api.call("POST", path, {**asked, **({"task_ids": tasks} if tasks else {})})
+        return self._ended(dag, run)
+
+    def triggered(self, dag: str, **conf: Any) -> dict[str, Any]:
+        """A run that a person starts with these fields of the form, once it has ended."""
+        asked = {"logical_date": None, "conf": conf}
+        run = self.api.call("POST", f"/api/v2/dags/{dag}/dagRuns", asked)["dag_run_id"]
+        return self._ended(dag, run)
+
     def unpause(self, dag: str) -> None:
         """As the switch in the UI does."""
         self.api.call("PATCH", f"/api/v2/dags/{dag}", {"is_paused": False})
@@ -228,6 +250,33 @@ def _the_change_is_found_again(machine: Machine) -> None:
     found = json.loads(machine.run("benchlab.cli.main", "bisect", OLDEST, NEWEST, *where, "--json"))
     assert found["outcome"] == "named", found["sentence"]
     assert CHANGED in found["sentence"]
+
+
+def test_what_is_cleared_of_a_complete_run_publishes_and_measures_nothing(
+    calendar: Calendar,
+) -> None:
+    """`publish` alone, whose destination is mended by now; a trial; all; and the campaign's id in
+    the form of another run. Airflow clears `plan` and `register` with each of them.
+    """
+    calendar.unpause(RELEASES)
+    calendar.backfill()
+    run, campaign = calendar.runs(RELEASES)[-1]["dag_run_id"], calendar.campaigns(RELEASES)[-1]
+    here = calendar.machine.here
+    report = here.reports / campaign.id / "report.html"
+    text, progress = report.read_bytes(), here.campaign(campaign.id) / "progress.jsonl"
+    report.unlink()
+    (here.campaign(campaign.id) / "published").unlink()
+    assert calendar.cleared(RELEASES, run, "publish")["state"] == "success"
+    assert report.read_bytes() == text
+    at, steps = report.stat().st_mtime_ns, progress.read_bytes()
+    for tasks in ([["trials", 0]], ["validate"], None):
+        assert calendar.cleared(RELEASES, run, *(tasks or []))["state"] == "success"
+    again = calendar.triggered(RELEASES, campaign=campaign.id)
+    assert again["state"] == "success"
+    assert "nothing to measure: campaign" in calendar.why_skipped(RELEASES, again["dag_run_id"])
+    assert calendar.campaigns(RELEASES)[-1] == campaign
+    assert (report.stat().st_mtime_ns, progress.read_bytes()) == (at, steps)
+    assert calendar.machine.holder() is None
 
 
 def test_a_weekly_run_starts_by_itself_and_survives_killed_tasks(calendar: Calendar) -> None:
