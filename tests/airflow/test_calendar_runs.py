@@ -178,6 +178,38 @@ say(refused(runs[0], warmup_seconds=60, table_size=100000))
         assert "warmup_seconds 1, not 60" in said
 
 
+def test_a_failed_run_without_a_trial_left_is_repeated_as_another_campaign(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """It failed by noise, and `--reprocess-behavior failed` clears all of it."""
+    code = """
+from benchlab_airflow.private_names import RuntimeTaskInstance
+from tests.builders.campaigns import trial_result
+states = {}
+RuntimeTaskInstance.get_task_states = lambda dag_id, task_ids, run_ids: {run_ids[0]: states}
+def fail(attempts):
+    with open_store(here) as store:
+        for planned in campaigns()[-1].plan.trials:
+            for attempt in attempts:
+                noisy = trial_result(planned, reasons=["noise"])
+                store.add_trial(campaigns()[-1].id, dataclasses.replace(noisy, attempt=attempt))
+        store.finish(campaigns()[-1].id, "failed")
+mine = run(LATEST)
+plan(mine)
+fail([1, 2])
+say(plan(mine), len(campaigns()))
+fail([3])
+states = {"provision": "success"}
+say(refused(mine))
+states = {"provision": None}
+say(plan(mine), *(campaign.planned_for == LATEST for campaign in campaigns()))
+"""
+    resumed, refused, again = planned(airflow_env, tmp_path, code)
+    assert resumed == "12 1"
+    assert "has failed, and each of its trials has been measured as often as" in refused
+    assert again == "12 True True"
+
+
 def test_a_campaign_in_the_form_of_a_backfill_is_refused(
     airflow_env: dict[str, str], tmp_path: Path
 ) -> None:

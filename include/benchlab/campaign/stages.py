@@ -429,7 +429,7 @@ class CampaignRun(StoredCampaign):
         campaign, state = self.campaign.id, self.store.campaign(self.campaign.id).state
         if "complete" in (state, self.state.read().stage):
             raise NothingToMeasureError(campaign)
-        if self.is_over:
+        if self._has_rented:
             raise SpecError(
                 f"campaign {campaign} has ended ({state}), and hosts are not rented for it "
                 f"again: start another one. `benchlab publish {campaign}` publishes its report "
@@ -437,9 +437,7 @@ class CampaignRun(StoredCampaign):
             )
 
     def _refuse_if_nothing_is_left(self) -> None:
-        if self.store.campaign(self.campaign.id).state != "failed":
-            return  # at work: what follows its last trial is left
-        if not self.deployments.remaining.is_anything():
+        if self.is_over:
             raise SpecError(
                 f"nothing to measure: campaign {self.campaign.id} has failed, and each of its "
                 "trials has been measured as often as repeat_limit allows: allow more, or start "
@@ -448,13 +446,23 @@ class CampaignRun(StoredCampaign):
 
     @property
     def is_over(self) -> bool:
-        """Whether it has failed, and its target rents hosts, which is done once for a campaign.
+        """Whether it has failed and cannot go on: no trial is left, or it had rented its hosts."""
+        is_left = self.deployments.remaining.is_anything
+        return self._has_failed and (self._has_rented or not is_left())
+
+    @property
+    def _has_failed(self) -> bool:
+        return self.store.campaign(self.campaign.id).state == "failed"
+
+    @property
+    def _has_rented(self) -> bool:
+        """Whether it has failed after it rented hosts, which is done once for a campaign.
 
         One that was refused when it registered, for want of credentials or a quota, or that nobody
         approved, has rented nothing.
         """
-        failed = self.store.campaign(self.campaign.id).state == "failed"
-        return failed and self.target.can.rents and not fleet_files.rented_nothing(self.directory)
+        rents = self.target.can.rents and not fleet_files.rented_nothing(self.directory)
+        return self._has_failed and rents
 
     @property
     def how_to_give_back(self) -> str:

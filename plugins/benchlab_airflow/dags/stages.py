@@ -106,8 +106,8 @@ def plan(report_file: str) -> list[str]:
 
     Version rules apply as of the run's day. A run that has nothing to measure is skipped, with the
     reason in the log and in the XCom `no_campaign`; a complete campaign is first published where
-    its report is lacking. One that failed on hosts that are not rented for it again is measured as
-    another campaign, of the same versions, if all of its run is cleared.
+    its report is lacking. One that has failed and cannot go on is measured as another campaign, of
+    the same versions, if all of its run is cleared.
     """
     from pathlib import Path
 
