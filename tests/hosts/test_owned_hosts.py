@@ -20,10 +20,12 @@ import pytest
 from benchlab import targets
 from benchlab.campaign import overrides, report_types
 from benchlab.errors import LockHeldError, TargetError, UnavailableError
+from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.fleet import FleetHost, Role
 from benchlab.hosts.lock import Holder, RemoteLock
 from benchlab.results import ended_servers
+from benchlab.targets import fleet_files
 from benchlab.targets.owned import Target, lock_of
 from tests.builders import campaigns
 from tests.hosts import standin
@@ -323,8 +325,12 @@ def test_a_campaign_that_was_killed_while_it_opened_the_hosts_leaves_no_key(
 
 def test_what_another_home_has_under_the_same_id_stays_on_the_hosts(owned: Owned) -> None:
     """Between the look at the lock and its taking another home's campaign came first: giving back
-    this one ends none of its processes, and leaves its lock and files.
+    this one ends none of its processes, and leaves its lock, files and keys.
     """
+    elsewhere = Home(owned.machine.here.project, owned.machine.here.root / "elsewhere")
+    key = f"ssh-ed25519 AAAAtheirs {fleet_files.key_mark(elsewhere.campaign('same'))}"
+    into = f"/home/{USER}/.ssh/authorized_keys"
+    owned.hosts["host-3"].run(f"su {USER} -c 'mkdir -p ~/.ssh; echo {key} >> {into}'")
     target = owned.target("same")
     target.acquire("test")
     target.provision(lambda text: None)
@@ -341,7 +347,8 @@ def test_what_another_home_has_under_the_same_id_stays_on_the_hosts(owned: Owned
     target.close()
     owned.end("same")
     assert owned.works() == before
-    assert owned.logins() == {}
+    assert owned.logins() == {"host-3": [key]}
+    owned.hosts["host-3"].run(f"rm {into}")
 
 
 def test_nothing_is_measured_beside_a_dead_campaign(owned: Owned) -> None:

@@ -384,11 +384,32 @@ def test_an_interruption_before_the_mark_is_mended(
         other.preflight()
     own.preflight()
     own.engine("baseline").create_database()
-    assert server.sql("SELECT campaign FROM sbtest.benchlab_campaign") == "c1/baseline"
+    assert server.sql("SELECT campaign FROM sbtest.benchlab_campaign") == (
+        f"c1/baseline/{own.home.mark}"
+    )
     assert own.engine("baseline").remove()
     interrupted()
     assert own.give_back(Taken(own.home, "c1", Access())).endswith("1 schema dropped")
     assert "sbtest" not in server.sql("SHOW DATABASES")
+
+
+def test_the_same_campaign_of_another_home_is_another_campaign(
+    server: GivenServer, login: ServerLogin, tmp_path: Path
+) -> None:
+    """On another machine, say: it neither empties nor drops the schema that is being measured."""
+    own, other = target(tmp_path / "a", login), target(tmp_path / "b", login)
+    other.preflight()
+    own.preflight()
+    own.engine("baseline").create_database()
+    server.sql("CREATE TABLE sbtest.sbtest1 (a INT)")
+    how = rf"of campaign c1 of another home: .* where the file `mark` says {own.home.mark} drops"
+    with pytest.raises(TargetError, match=how):
+        other.preflight()
+    with pytest.raises(TargetError, match=how):
+        other.engine("baseline").create_database()
+    assert other.give_back(Taken(other.home, "c1", Access())).endswith("0 schemas dropped")
+    assert server.sql("SHOW TABLES FROM sbtest LIKE 'sbtest1'") == "sbtest1"
+    assert own.give_back(Taken(own.home, "c1", Access())).endswith("1 schema dropped")
 
 
 @pytest.mark.parametrize(

@@ -104,11 +104,13 @@ class GivenInstance(Deployed):
 
     Attributes:
         version: as :func:`version_of` read it when the campaign was planned.
-        campaign: whose schema it is.
+        campaign, home: whose schema it is; the home by its mark, because another home's campaign of
+            the same id is another campaign.
         login: how it is reached; ``host``, ``port`` and ``password`` are also there.
     """
 
     campaign: str
+    home: str
     login: ServerLogin
 
 
@@ -326,16 +328,18 @@ class Given(Database):
                 f"{self._name()}: the schema {database} exists and was not created by Benchlab; "
                 f"nothing in it was touched: {what}"
             )
-        campaign, _, side = owner.partition("/")
+        campaign, side, home = owner.split("/")
+        where = "" if home == self.instance.home else f" where the file `mark` says {home}"
         raise TargetError(
-            f"{self._name()}: the schema {database} is the {side}'s of campaign {campaign}: "
-            f"`benchlab give-back {campaign}` drops it, unless that campaign is still at work"
+            f"{self._name()}: the schema {database} is the {side}'s of campaign {campaign}"
+            f"{' of another home' if where else ''}: `benchlab give-back {campaign}`{where} drops "
+            "it, unless that campaign is still at work"
         )
 
     @property
     def _mark(self) -> str:
         # With the side: both sides may be one server, by mistake.
-        return f"{self.instance.campaign}/{self.instance.side}"
+        return f"{self.instance.campaign}/{self.instance.side}/{self.instance.home}"
 
     def _marked_by(self) -> str | None:
         """The mark that the schema has; None: it has none, or there is no schema."""

@@ -143,6 +143,7 @@ class Target(OnThisMachine):
             version=self.plan.sides[side].version,
             database=workloads.workload_of(self.spec).DATABASE,
             campaign=self.campaign,
+            home=self.home.mark,
             fill=lambda: self._fill(side),
         )
 
@@ -321,6 +322,7 @@ def _given(
     version: str = "",
     database: str = "",
     campaign: str = "",
+    home: str = "",
     fill: Callable[[], None] = lambda: None,
 ) -> Given:
     instance = GivenInstance(
@@ -334,6 +336,7 @@ def _given(
         database=database,
         password=login.password,
         campaign=campaign,
+        home=home,
         login=login,
     )
     return given.CLASSES[engine](executor, instance, fill)
@@ -347,8 +350,15 @@ def _remove_schema(taken: Taken, side: Side, directory: Path, executor: Executor
     noted = json.loads(note.read_text(encoding="utf-8"))
     # Account and password are in the client's option file.
     login = ServerLogin(noted["connection"], noted["host"], noted["port"], "", "")
-    database, campaign = noted["database"], taken.campaign
-    server = _given(login, side, directory, executor, database=database, campaign=campaign)
+    server = _given(
+        login,
+        side,
+        directory,
+        executor,
+        database=noted["database"],
+        campaign=taken.campaign,
+        home=taken.home.mark,
+    )
     dropped = server.remove()
     note.unlink()
     return dropped

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 from abc import abstractmethod
 from dataclasses import replace
 from functools import cached_property
@@ -25,7 +24,7 @@ from benchlab.home import Home
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.fleet import MIRRORS, ROLES, Fleet, FleetHost, on_all
 from benchlab.hosts.lock import Holder, MachineLock
-from benchlab.hosts.logins import AUTHORISE, mark
+from benchlab.hosts.logins import AUTHORISE
 from benchlab.hosts.ssh.executor import SSHExecutor
 from benchlab.plan.fields.builds import Build
 from benchlab.plan.report_type import Side
@@ -288,12 +287,9 @@ class FleetTarget(OnTopology, BaseTarget):
 
     def _let_client_log_in(self) -> None:
         """Make a key on the client's host, with which TiUP logs in to every host."""
-        key = self.directory / "tiup_key"
-        make = (
-            f"test -f {shlex.quote(str(key))} || "
-            f"ssh-keygen -q -t ed25519 -N '' -C {mark(self.campaign)} -f {shlex.quote(str(key))}"
-        )
-        self.executor.run(["sh", "-c", make])
+        key, mark = self.directory / "tiup_key", fleet_files.key_mark(self.state)
+        make = 'test -f "$1" || ssh-keygen -q -t ed25519 -N "" -C "$2" -f "$1"'
+        self.executor.run(["sh", "-c", make, "sh", str(key), mark])
         public = self.executor.run(["cat", f"{key}.pub"]).stdout.strip()
         on_all(
             self.fleet.hosts,

@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 
 from benchlab.errors import LockHeldError, TargetError
 from benchlab.home import Home
+from benchlab.hosts import logins
 from benchlab.hosts.executor import end_process
 from benchlab.hosts.fleet import Fleet, FleetHost
 from benchlab.hosts.lock import MachineLock
@@ -116,6 +117,14 @@ def public_key(state: Path) -> str:
 
     read = asyncssh.import_private_key(private_key(state))
     return " ".join(read.export_public_key().decode("ascii").split()[:2])
+
+
+def key_mark(state: Path) -> str:
+    """The comment by which hosts know the keys of the campaign whose directory ``state`` is: those
+    of another home's campaign of the same id have another one.
+    """
+    home = Home(state, state.parents[1])
+    return logins.mark(f"{state.name}-{home.mark}")
 
 
 def opened(state: Path) -> Path:

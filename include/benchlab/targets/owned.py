@@ -19,6 +19,7 @@ from typing import Any, cast
 
 from benchlab import engines
 from benchlab.errors import BenchlabError, SpecError, TargetError, UnreachableError
+from benchlab.home import Home
 from benchlab.hosts import logins
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import Executor
@@ -45,8 +46,9 @@ def lock_of(client: Executor, fleet: Fleet, state: Path) -> RemoteLock:
     Args:
         state: the directory on this machine of the campaign that asks, beside those of others.
     """
-    path = fleet.client.data / LOCK
-    home = state.parents[1]
+    path, root = fleet.client.data / LOCK, state.parents[1]
+    # Two machines may have one name, and homes in one place.
+    home = Path(f"{root} ({Home(root, root).mark})")
     return RemoteLock(
         client, path, home, lambda campaign: fleet_files.driven(state.with_name(campaign))
     )
@@ -77,8 +79,8 @@ def give_back(state: Path, access: Access) -> None:
         fleet_files.opened(state).unlink(missing_ok=True)  # two may give back at once
     _refuse(
         _on_each(fleet, "take the keys away", lambda host: _revoke(state, host, access)),
-        f"campaign {campaign}: its keys, marked {logins.mark(campaign)}, could not be taken away "
-        f"everywhere; `benchlab give-back {campaign}` does the rest",
+        f"campaign {campaign}: its keys, marked {fleet_files.key_mark(state)}, could not be taken "
+        f"away everywhere; `benchlab give-back {campaign}` does the rest",
     )
 
 
@@ -188,7 +190,7 @@ def _revoke(state: Path, host: FleetHost, access: Access) -> None:
     A host refuses the campaign's key if it was never let in or is removed already. The owner's key
     distinguishes this from a host that cannot be reached.
     """
-    command = ["sh", "-c", logins.REVOKE, "sh", logins.mark(state.name)]
+    command = ["sh", "-c", logins.REVOKE, "sh", fleet_files.key_mark(state)]
     try:
         with fleet_files.open_host(state, host) as executor:
             executor.run(command)
@@ -303,7 +305,7 @@ class Target(FleetTarget):
         """Let this campaign's key in; the hosts are written down first, lest a killed process
         leave a key that nobody removes.
         """
-        public = f"{fleet_files.public_key(self.state)} {logins.mark(self.campaign)}"
+        public = f"{fleet_files.public_key(self.state)} {fleet_files.key_mark(self.state)}"
         fleet_files.opened(self.state).unlink(missing_ok=True)
         fleet_files.write(self.state / fleet_files.OWNER_FILE, self._topology.ssh)
         self.keep(self._named_hosts)

@@ -89,6 +89,7 @@ def given(
         database="sbtest",
         password=login.password,
         campaign="c1",
+        home="0123abcd",
         login=login,
     )
     return CLASSES[engine](FakeExecutor(answer), instance, lambda: None)
