@@ -54,6 +54,9 @@ Source = Literal["load", "snapshot", "new snapshot"]
 campaign has to load and back up first."""
 # Raised when the way datasets are loaded changes what they hold. 1 had a place for each version.
 GENERATION = 2
+# In a note that this campaign holds: it is its own; true until it is written. The id does not say
+# so, which another home's campaign may have, or this one's when it was resumed.
+_OWN = "own"
 
 
 @dataclass(frozen=True)
@@ -200,7 +203,7 @@ class KeptDatasets:
             "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "client_program": self.client,
         }
-        self._hold(side, note)
+        self._hold(side, {**note, _OWN: True})
 
     def load_instead(self) -> None:
         """From now on the client loads all sides, because a dataset could not be backed up."""
@@ -222,7 +225,7 @@ class KeptDatasets:
                 "another campaign, which will restore or load the dataset"
             )
         cluster = self.cluster(side)
-        if note["campaign"] == self.state.name and self._takes_it(side):
+        if _OWN in note and self._takes_it(side):
             cluster.deploy()
         cluster.load_dataset(note["url"], self.region)
 
@@ -252,12 +255,12 @@ class KeptDatasets:
                 f"{_differences(rows, note['checksum'])}; delete both, and the dataset is loaded "
                 "and kept again"
             )
-        if note["campaign"] == self.state.name and not note.get("written"):
+        if note.get(_OWN):
             try:
-                dataset.write_note(note)
+                dataset.write_note({key: text for key, text in note.items() if key != _OWN})
             except BenchlabError as error:  # the other side tries it again
                 return f"{side}: the dataset is not kept for later campaigns: {error}"
-            self._hold(side, {**note, "written": True})
+            self._hold(side, {**note, _OWN: False})
         return None
 
     def place(self, side: Side) -> DatasetSnapshot:

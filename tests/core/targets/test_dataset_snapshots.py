@@ -431,6 +431,23 @@ def test_sides_of_a_new_snapshot_are_compared_with_each_other(folder: Path, s3: 
         prepare(target(folder, s3, "c1"), "t:1:1+5", "t:1:2+5")
 
 
+def test_a_note_of_another_home_under_the_same_id_is_another_campaigns(
+    folder: Path, s3: Any
+) -> None:
+    """Nothing is deployed anew for it, and it does not replace the note that came after it."""
+    prepare(target(folder, s3, "c1"))
+    made = target(folder / "other", s3, "c1")
+    assert made.datasets.source() == "snapshot"
+    prepare(target(folder, s3, "c3", baseline="v5.0.0"))
+    (note,) = [key for key in keys(s3) if key.endswith(".json")]
+    newest = s3.get_object(Bucket="datasets", Key=note)["Body"].read()
+    assert prepare(made) == [None, None]
+    assert made.log == ["restore baseline", "restore candidate"]
+    assert s3.get_object(Bucket="datasets", Key=note)["Body"].read() == newest
+    assert json.loads(newest).keys() >= {"url", "campaign"}
+    assert "own" not in json.loads(newest)
+
+
 def test_all_sides_use_the_note_that_was_there_when_it_was_decided(folder: Path, s3: Any) -> None:
     """A campaign that replaces it meanwhile changes nothing."""
     prepare(target(folder, s3, "c1"))
