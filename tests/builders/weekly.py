@@ -77,7 +77,7 @@ class Weeks:
         """
         number, self._count = self._count, self._count + 1
         sides = {"baseline": {"version": baseline}, "candidate": {"version": candidate}}
-        fields = {"rounds": 2, "threads": [4], "workloads": [POINT],
+        fields = {"rounds": 3, "threads": [4], "workloads": [POINT],
                   "engines": {"mariadb": sides}, **fields}  # fmt: skip
         made = campaigns.campaign(id=f"week-{number:03}", **fields)
         told = {**made.environment, **(environment or {})}
@@ -103,10 +103,10 @@ class Weeks:
 
 
 def _tps(trial: PlannedTrial, ratio: float) -> float:
-    """The rounds scatter by 0.1 % about the campaign's ratio."""
+    """Each three rounds scatter by 0.1 % about the campaign's ratio."""
     if trial.side == "baseline":
         return 1000.0
-    return 1000.0 * math.exp(ratio + (0.001 if trial.round % 2 else -0.001))
+    return 1000.0 * math.exp(ratio + 0.001 * (1 - trial.round % 3))
 
 
 def regression(weeks: Weeks, **fields: Any) -> list[str]:

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from benchlab.analysis.verdict.compare import WorkloadComparison, judge
 from benchlab.analysis.verdict.estimates import NO_CALIBRATION, Calibration, calibrate
@@ -348,3 +350,49 @@ def test_no_calibration_knows_nothing() -> None:
     """Its default neither knows nor counts."""
     assert NO_CALIBRATION.deployment(rounds([0.0]), "throughput") is None
     assert NO_CALIBRATION.count(rounds([0.0])) == 0
+
+
+@settings(max_examples=100)
+@given(
+    seed=st.integers(0, 2**32),
+    deployments=st.integers(1, 4),
+    each=st.integers(1, 4),
+    width=st.integers(1, 4),
+)
+def test_no_interval_is_narrower_than_that_of_the_rounds_alone(
+    seed: int, deployments: int, each: int, width: int
+) -> None:
+    """Of few rounds that agree by chance the prior knew too well how they scatter."""
+    random = np.random.default_rng(seed)
+    scale = random.choice([0.002, 0.02, 0.2])
+    measured = [
+        dataclasses.replace(
+            rounds(random.normal(0, scale, deployments * each).tolist(), f"w{number}"),
+            deployments=[1 + place // each for place in range(deployments * each)],
+        )
+        for number in range(width)
+    ]
+    for workload in judge(measured, 2.0):
+        for one in (workload, workload.latency):
+            if one.rounds_ci95_pct is None:
+                assert deployments * each < 3 or each == 1
+                continue
+            (low, high), (least, most) = map(log_interval, (one.ci95_pct, one.rounds_ci95_pct))
+            assert low <= least + 1e-12
+            assert high >= most - 1e-12
+
+
+def test_noisy_rounds_that_agree_by_chance_are_no_regression() -> None:
+    """-7.2 %, where the rounds alone say -19 to +6: they once made a regression of it."""
+    (found,) = judge([rounds([-0.02, -0.075, -0.129])], 2.0)
+    assert found.verdict == "inconclusive"
+    assert found.ci95_pct == found.rounds_ci95_pct
+    assert found.ci95_pct is not None
+    assert found.ci95_pct == pytest.approx((-19.0, 6.3), abs=0.2)
+
+
+def test_two_workloads_do_not_vouch_for_each_others_noise() -> None:
+    """Two variances that happen to be alike say nothing of being so; three do."""
+    alike, df = np.full(3, 1e-4), np.full(3, 2.0)
+    assert moderated(alike[:2], df[:2])[1].tolist() == [2.0, 2.0]
+    assert moderated(alike, df)[1].tolist() == [3.0, 3.0, 3.0]

@@ -223,13 +223,14 @@ def test_verdicts(percents: list[float], verdict: str) -> None:
     assert outcome_of(percents).verdict == verdict
 
 
-def test_one_round_is_inconclusive_and_says_why() -> None:
-    """Without a second round there is no telling a change from noise, however large it is."""
-    outcome = outcome_of([-90])
+@pytest.mark.parametrize("percents", [[-90], [-90, -90.1]])
+def test_too_few_rounds_are_inconclusive_and_say_why(percents: list[float]) -> None:
+    """Two that agree may do so by chance, however large the change is."""
+    outcome = outcome_of(percents)
     assert outcome.verdict == "inconclusive"
     assert outcome.p_adjusted is None
     assert outcome.ci95_pct is None
-    assert any("at least two" in str(reason) for reason in outcome.reasons)
+    assert any("at least three" in str(reason) for reason in outcome.reasons)
 
 
 def test_the_threshold_is_the_report_types() -> None:

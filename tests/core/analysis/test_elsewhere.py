@@ -362,6 +362,19 @@ def test_a_thread_count_of_one_side_was_not_planned(compared: Callable[..., Any]
     assert (found["missing"], set(verdicts(found))) == ([], {"regression"})
 
 
+def test_sides_that_share_rounds_and_threads_but_no_cell_are_compared_nowhere(
+    compared: Callable[..., Any],
+) -> None:
+    """Nothing is left out then, and nothing breaks."""
+    places = (("baseline", 1, 4), ("baseline", 2, 8), ("candidate", 3, 4), ("candidate", 2, 16))
+    trials = [
+        row
+        for row in rows(workloads=[READ], threads=(4, 8, 16))
+        if (row["side"], row["round"], row["threads"]) in places
+    ]
+    assert set(verdicts(compared(trials))) == {"unstable"}
+
+
 def test_sides_that_were_numbered_on_are_no_rounds(compared: Callable[..., Any]) -> None:
     """The baseline's runs 1 to 3 and the candidate's 4 to 6: nothing stands beside anything."""
     trials = rows(-0.1, workloads=[READ])
@@ -489,7 +502,7 @@ def test_the_published_page_of_one_round_is_never_an_improvement(
     assert found["arithmetic_mean_pct"] == pytest.approx(11.03, abs=0.005)
     assert (found["verdict"], found["latency"]["verdict"]) == ("inconclusive", "inconclusive")
     assert found["ci95_pct"] is None
-    assert "at least two are needed" in found["reasons"][0]
+    assert "at least three are needed" in found["reasons"][0]
 
 
 def test_a_missing_cell_is_named_and_its_round_not_used(compared: Callable[..., Any]) -> None:
@@ -581,10 +594,14 @@ def test_a_workload_without_any_figure_says_so(compared: Callable[..., Any]) -> 
     assert any(WRITE in note for note in found["notes"])
 
 
-def test_one_round_is_inconclusive(compared: Callable[..., Any]) -> None:
-    """However large the difference."""
-    found = compared(rows(-0.9, rounds=[1]))
+@pytest.mark.parametrize("rounds", [[1], [1, 2]])
+def test_one_or_two_rounds_are_too_few(compared: Callable[..., Any], rounds: list[int]) -> None:
+    """However large the difference; and no interval that reaches to the moon."""
+    found = compared(rows(-0.9, rounds=rounds))
     assert set(verdicts(found)) == {"inconclusive"}
+    for workload in found["workloads"]:
+        assert workload["ci95_pct"] is workload["rounds_ci95_pct"] is None
+        assert "too few: at least three are needed" in workload["reasons"][0]
 
 
 def test_many_rounds_are_only_more(compared: Callable[..., Any]) -> None:
@@ -672,7 +689,7 @@ def test_whatever_is_in_the_file_it_is_answered(
     document = json.loads(json.dumps(json_text.trials_to_json(outcome), allow_nan=False))
     assert all(math.isfinite(number) for number in numbers(document))
     for workload in document["workloads"]:
-        if workload["rounds_used"] < 2:
+        if workload["rounds_used"] < 3:
             assert workload["verdict"] in ("inconclusive", "unstable")
             assert workload["ci95_pct"] is None
 

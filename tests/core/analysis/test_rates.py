@@ -101,7 +101,7 @@ def noise_with(kind: str, known: Calibration, width: int) -> NoiseModel:
 
 any_campaign = given(
     seed=st.integers(0, 2**32),
-    rounds=st.integers(2, 8),
+    rounds=st.integers(3, 8),
     width=st.integers(1, 4),
     kind=st.sampled_from((THROUGHPUT, LATENCY)),
     known=st.sampled_from([NO_CALIBRATION, CALIBRATED]),

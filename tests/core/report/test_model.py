@@ -113,7 +113,7 @@ def test_inconclusive_says_that_nothing_was_shown_or_ruled_out_and_why() -> None
 def test_a_single_round_is_inconclusive_and_says_that_it_is_too_few() -> None:
     """One round yields an estimate without an interval, and the reason."""
     text = outcome(report_of({"oltp_point_select": -0.3}, noise=0.0, rounds=1))
-    assert "1 complete round: at least two are needed" in text
+    assert "1 complete round is too few: at least three are needed" in text
     assert "estimate -30.00% without an interval" in text
 
 

@@ -261,7 +261,7 @@ def test_a_sound_report_has_no_fault() -> None:
 
 
 @pytest.mark.parametrize("noise", [0.01, 0.3, 3.0, 8.0])
-@pytest.mark.parametrize(("rounds", "deployments"), [(2, 1), (2, 2), (4, 3)])
+@pytest.mark.parametrize(("rounds", "deployments"), [(3, 1), (3, 3), (4, 3)])
 def test_a_noisy_campaign_has_no_fault(noise: float, rounds: int, deployments: int) -> None:
     """However wide its intervals are: the lower end of one may be -100 % to the last digit."""
     drawn = random.Random(9)
@@ -275,7 +275,7 @@ def test_a_noisy_campaign_has_no_fault(noise: float, rounds: int, deployments: i
 
 def test_an_end_of_a_wide_interval_that_is_wrong_is_found() -> None:
     """There its middle is not known, so that the end itself is compared."""
-    made = campaigns.campaign(rounds=2, deployments=2, threads=[4])
+    made = campaigns.campaign(rounds=3, deployments=3, threads=[4])
     slow = {(1, "baseline"): 1.0, (2, "candidate"): 0.1}
     results = [
         full(trial, 1000 * slow.get((trial.round, trial.side), 0.001)) for trial in made.plan.trials

@@ -184,7 +184,7 @@ def test_what_is_left_out_is_named_with_the_reason(weeks: Weeks) -> None:
         ("week-007", "by a bisection"),
         ("week-008", "older than its baseline"),
         ("week-009", "more than their versions: innodb_buffer_pool_size"),
-        ("week-010", "one complete round"),
+        ("week-010", "fewer than three complete rounds"),
     ):
         assert said in str(reasons[campaign])
     assert [figure.campaign for figure in found.chains[0].noise.figures] == ["week-006"]

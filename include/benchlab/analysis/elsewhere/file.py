@@ -334,9 +334,10 @@ def _on_both_sides(trials: Sequence[Trial]) -> tuple[Sequence[Trial], list[str]]
     there = {side: [one for one in trials if one.side == side] for side in SIDES}
     both = set.intersection(*({one.round for one in own} for own in there.values()))
     common = set.intersection(*({one.threads for one in own} for own in there.values()))
-    if not both or not common:
+    first, last = min(both, default=0), max(both, default=-1)
+    kept = [one for one in trials if first <= one.round <= last and one.threads in common]
+    if not kept:
         return trials, []
-    first, last = min(both), max(both)
     notes = []
     for side, own in there.items():
         ends = ranges(sorted({one.round for one in own if not first <= one.round <= last}))
@@ -345,7 +346,6 @@ def _on_both_sides(trials: Sequence[Trial]) -> tuple[Sequence[Trial], list[str]]
         if counts := sorted({one.threads for one in own} - common):
             listed = ", ".join(map(str, counts))
             notes.append(f"only {side} has {listed} threads, not compared")
-    kept = [one for one in trials if first <= one.round <= last and one.threads in common]
     return kept, notes
 
 

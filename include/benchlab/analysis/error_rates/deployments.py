@@ -43,6 +43,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from benchlab.analysis.verdict.decision import ALPHA
+from benchlab.analysis.verdict.estimates import LEAST_ROUNDS
 from benchlab.analysis.verdict.variances import (
     PRIOR_VARIANCE,
     Squares,
@@ -53,7 +54,7 @@ from benchlab.analysis.verdict.variances import (
 from benchlab.arrays import Array, np, special
 
 MOST_DEPLOYMENTS = 20
-ROUNDS = (*range(2, 11), 12, 14, 16, 20, 24, 28, 32, 40, 50, 64, 80, 100)
+ROUNDS = (*range(LEAST_ROUNDS, 11), 12, 14, 16, 20, 24, 28, 32, 40, 50, 64, 80, 100)
 """The numbers of rounds that are tried of a single deployment."""
 _BLOCK_SD, _CELL_SD = 0.012, 0.017
 _POWER = 0.8
@@ -96,7 +97,7 @@ def detectable_pct(noise: Noise, deployments: int, rounds: int, threshold_pct: f
         ``detectable_pct(assumed([6] * 5), deployments=6, rounds=6, threshold_pct=2)`` is about 4.6.
 
     Args:
-        rounds: of all deployments together, at least two.
+        rounds: of all deployments together, as many as a verdict takes.
     """
     s2, tau2 = np.array(noise.rounds), np.array(noise.deployments)
     each, nothing = rounds / deployments, np.zeros(len(noise.rounds))
@@ -157,7 +158,11 @@ def settings(
     if several:
         best = rounds_for_each(noise, deployment_cost, round_cost)
         ways = [
-            [(count, count * each) for count in range(1, MOST_DEPLOYMENTS + 1) if count * each > 1]
+            [
+                (count, count * each)
+                for count in range(1, MOST_DEPLOYMENTS + 1)
+                if count * each >= LEAST_ROUNDS
+            ]
             for each in {max(1, best - 1), best, best + 1}
         ]
     found = []

@@ -30,7 +30,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from benchlab.analysis.verdict.decision import ALPHA
-from benchlab.analysis.verdict.estimates import Calibration
+from benchlab.analysis.verdict.estimates import LEAST_ROUNDS, Calibration
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.analysis.verdict.variances import Squares, by_workload, deployment_variance, estimated
 from benchlab.arrays import Array, np, special
@@ -123,7 +123,7 @@ def noise_of(
         left_out=left_out,
         deployments=np.array(estimates) if estimates else empty[:, :0],
         known=by_workload([calibration.squares(rounds, kind) for rounds in shown]),
-        coarseness=np.array([rounds.coarseness(kind).value for rounds in shown]),
+        coarseness=np.array([rounds.coarseness(kind) for rounds in shown]),
     )
 
 
@@ -201,12 +201,12 @@ def outcome(noise: NoiseModel, rounds: int, threshold_pct: float) -> SimulatedRa
     """Judge many campaigns of ``rounds`` rounds.
 
     Returns:
-        None with one round, or no noise known: nothing is ever called a change.
+        None with too few rounds, or no noise known: nothing is ever called a change.
 
     Example:
         ``outcome(noise, 6, 2.0).smallest["oltp_insert"]`` is 3.1: a slowdown of 3.1 % is found.
     """
-    if rounds < 2 or not noise.workloads:
+    if rounds < LEAST_ROUNDS or not noise.workloads:
         return None
     made = resample(noise, rounds)
     alarms = changed(made, noise, threshold_pct)
@@ -296,9 +296,8 @@ def _variances(made: Resampled, noise: NoiseModel) -> tuple[Array, Array]:
         between_df=nothing,
         inverse_rounds=nothing + 1 / made.rounds,
     )
-    found = estimated(own, noise.known, nothing + 1)
-    total = found.versions + noise.coarseness
-    return total, total**2 / (found.versions**2 / found.versions_df)
+    found = estimated(own, noise.known, nothing + 1, noise.coarseness)
+    return found.versions, found.versions_df
 
 
 def _p_values(means: Array, variances: Array, df: Array) -> Array:

@@ -403,7 +403,7 @@ def _measured(
         of_rounds=found.rounds if found else None,
         rounds=sum(map(len, deployments)),
         deployments=len(deployments),
-        coarseness=rounds.coarseness(kind).value,
+        coarseness=rounds.coarseness(kind),
         notes=(*([lost] if lost and not one_sided else []), *_notes(rounds, kind, found)),
         doubts=(*([lost] if lost and one_sided else ()), *doubts),
     )

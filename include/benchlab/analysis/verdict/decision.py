@@ -41,11 +41,11 @@ from benchlab.plan.metric import LATENCY, THROUGHPUT, Metric
 
 Verdict = Literal["regression", "improvement", "equivalent", "inconclusive", "unstable"]
 ALPHA = 0.05
-RULE = 3
+RULE = 4
 """Which rule decides, raised whenever the same figures are decided otherwise. Of the first the
 interval was about one deployment's rounds, unless there were five A/A campaigns. The second took
 deployments to differ by 0.7 % a side, where nothing is known, and let what other workloads show
-make an interval narrower."""
+make an interval narrower. The third judged two rounds, and was narrower than the rounds alone."""
 # More rounds or deployments than this are no plan that anyone would run.
 _MOST_NAMED = 100
 
@@ -78,7 +78,7 @@ class Measurement:
 
     Attributes:
         mean: of the log ratios; None where there is no complete round.
-        estimate: about the versions; None with fewer than two complete rounds.
+        estimate: about the versions; None with too few complete rounds.
         of_rounds: the same by the rounds of these deployments alone.
         rounds, deployments: how many rounds are complete, and of how many deployments.
         deploys: whether there could be more deployments.

@@ -27,6 +27,8 @@ from benchlab.analysis.verdict.variances import (
 from benchlab.arrays import np
 from benchlab.plan.metric import THROUGHPUT
 
+LEAST_ROUNDS = 3
+"""With fewer there is no interval: two rounds would need a change of 12.7 standard errors."""
 MIN_CAMPAIGNS = 3
 """With fewer the interval rests on the prior more than on them, and is said to."""
 
@@ -127,7 +129,7 @@ class WorkloadEstimate:
 def estimates(
     workloads: Sequence[Rounds], kind: str, known: Calibration
 ) -> dict[str, WorkloadEstimate]:
-    """By workload; those with fewer than two complete rounds are left out.
+    """By workload; those with fewer than :data:`LEAST_ROUNDS` complete rounds are left out.
 
     Example:
         ``estimates(workloads, "throughput", known)["oltp_insert"].versions.interval(0.95)``
@@ -136,19 +138,20 @@ def estimates(
     usable = {
         name: (rounds, found)
         for name, (rounds, found) in measured.items()
-        if sum(map(len, found)) >= 2
+        if sum(map(len, found)) >= LEAST_ROUNDS
     }
     if not usable:
         return {}
     own = by_workload([squares(found) for _, found in usable.values()])
     aa = by_workload([known.squares(rounds, kind) for rounds, _ in usable.values()])
-    shown = estimated(own, aa, np.array([len(found) for _, found in usable.values()]))
+    deployments = np.array([len(found) for _, found in usable.values()])
+    coarseness = np.array([rounds.coarseness(kind) for rounds, _ in usable.values()])
+    shown = estimated(own, aa, deployments, coarseness)
     made = {}
     for place, (name, (rounds, found)) in enumerate(usable.items()):
         mean = float(np.mean([one.mean() for one in found]))
-        coarse = rounds.coarseness(kind)
-        versions = Variance(float(shown.versions[place]), float(shown.versions_df[place])) + coarse
-        of_rounds = Variance(float(shown.rounds[place]), float(shown.rounds_df[place])) + coarse
+        versions = Variance(float(shown.versions[place]), float(shown.versions_df[place]))
+        of_rounds = Variance(float(shown.rounds[place]), float(shown.rounds_df[place]))
         made[name] = WorkloadEstimate(
             versions=Estimate(mean, versions),
             rounds=Estimate(mean, of_rounds) if of_rounds.value == of_rounds.value else None,

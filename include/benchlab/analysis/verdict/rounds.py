@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from benchlab.analysis.verdict.variances import Variance
 from benchlab.arrays import Array, np
 from benchlab.plan.metric import Metric, families, of_family
 from benchlab.plan.report_type import SIDES, Side
@@ -71,7 +69,7 @@ class Rounds:
             return self.threads
         return tuple(count for count, keep in zip(self.threads, kept, strict=True) if keep)
 
-    def coarseness(self, kind: str) -> Variance:
+    def coarseness(self, kind: str) -> float:
         """What coarsely printed latencies add to the variance of the mean, in all rounds alike.
 
         A latency may lie anywhere in its step: step^2 / 12, a uniform variable's. A ratio is of
@@ -81,7 +79,7 @@ class Rounds:
         """
         pairs = zip(self.steps(kind), self.digits(kind), strict=True)
         total = sum(max(2 * step**2, (2 * digit) ** 2) for step, digit in pairs)
-        return Variance(total / 12 / len(self.threads) ** 2, math.inf)
+        return total / 12 / len(self.threads) ** 2
 
     def digits(self, kind: str) -> list[float]:
         """By thread count, what the last digit of a family's figures is of them."""

@@ -34,9 +34,11 @@ period (F test at 10 % over all workloads: of their rounds' variances, then of t
 where the campaign has several), their squares are multiplied by F before they count. s^2 is
 moderated over workloads as limma does (Smyth 2004: a scaled inverse chi-square prior by the moments
 of log s^2), with a prior that weighs 2 degrees of freedom at most, never makes a workload's own
-variance smaller, and counts for half its degrees of freedom. Where no deployment has two rounds,
-s^2 cannot be told from tau^2, and the mean squares of the deployments are moderated and taken as
-they are. docs/statistics.md has what each of these choices costs.
+variance smaller, and counts for half its degrees of freedom, from three workloads on. Where no
+deployment has two rounds, s^2 cannot be told from tau^2, and the mean squares of the deployments
+are moderated and taken as they are. Where s^2 / n alone gives a wider 95 % interval than U does,
+it is taken: Satterthwaite's degrees of freedom are too many where few rounds agree by chance.
+docs/statistics.md has what each of these choices costs.
 """
 
 from __future__ import annotations
@@ -54,6 +56,7 @@ PRIOR_DF = 4.0
 _MOST_PRIOR_DF = 8.0
 _MOST_ALIKE = 16.0
 _MOST_MODERATION = 2.0
+_FEWEST_ALIKE = 3
 _QUIETER = 0.9
 LEAST_SD = 1e-4
 """Of a log ratio: no client prints figures finer than this, so that no round scatters less."""
@@ -141,13 +144,16 @@ def by_workload(found: Sequence[Squares]) -> Squares:
     )
 
 
-def estimated(own: Squares, known: Squares, deployments: Array) -> Estimated:
+def estimated(
+    own: Squares, known: Squares, deployments: Array, coarseness: Array | float = 0.0
+) -> Estimated:
     """The variances of the estimates of a campaign's workloads; the module has the formulas.
 
     Args:
         own: of the campaign, with workloads as the last axis.
         known: of A/A campaigns, of the same workloads; zeros where there are none.
         deployments: of the campaign, by workload.
+        coarseness: what is added to the variances of estimates, exactly known.
     """
     quieter = _quieter(own.within, own.within_df, known.within, known.within_df)
     within, df = own.within + quieter * known.within, own.within_df + known.within_df
@@ -165,13 +171,33 @@ def estimated(own: Squares, known: Squares, deployments: Array) -> Estimated:
     own_s2, own_df = moderated(
         own.within / np.where(own.within_df > 0, own.within_df, 1), own.within_df
     )
+    of_rounds = np.where(own.within_df > 0, 1.0, np.nan) * own.inverse_rounds / deployments
+    rounds, rounds_df = _coarser(own_s2 * of_rounds, own_df, coarseness)
+    least, least_df = _coarser(s2 * of_rounds, s2_df, coarseness)
+    versions, versions_df = _coarser(
+        np.where(shown, factor * expected, alone) / deployments,
+        np.where(shown, factor_df, moderated_df),
+        coarseness,
+    )
+    # Few rounds that agree by chance make the expected variance look better known than it is.
+    narrower = _half_width(versions, versions_df) < _half_width(least, least_df)
     return Estimated(
-        versions=np.where(shown, factor * expected, alone) / deployments,
-        versions_df=np.where(shown, factor_df, moderated_df),
-        rounds=np.where(own.within_df > 0, own_s2, np.nan) * own.inverse_rounds / deployments,
-        rounds_df=own_df,
+        versions=np.where(narrower, least, versions),
+        versions_df=np.where(narrower, least_df, versions_df),
+        rounds=rounds,
+        rounds_df=rounds_df,
         quieter=quieter * apart,
     )
+
+
+def _coarser(variance: Array, df: Array, coarseness: Array | float) -> tuple[Array, Array]:
+    """A variance with that of coarse figures, and its degrees of freedom by Satterthwaite."""
+    total = variance + coarseness
+    return total, df * (total / variance) ** 2
+
+
+def _half_width(variance: Array, df: Array) -> Array:
+    return np.asarray(special.stdtrit(df, 0.975) * np.sqrt(variance))
 
 
 def _expected(of_rounds: Array, df: Array) -> tuple[Array, Array]:
@@ -246,7 +272,9 @@ def moderated(s2: Array, df: Array) -> tuple[Array, Array]:
     d0, mean = _alike(s2[..., usable], own_df[usable], _MOST_MODERATION)
     s0 = np.exp(mean + special.digamma(d0 / 2) - np.log(d0 / 2))
     value = np.maximum(s2, (d0 * s0 + own_df * s2) / (d0 + own_df))
-    return np.where(usable, value, s2), own_df + d0 / 2 * usable
+    # Two variances say too little of how alike they are.
+    more = d0 / 2 * usable * (usable.sum() >= _FEWEST_ALIKE)
+    return np.where(usable, value, s2), own_df + more
 
 
 def _alike(variances: Array, df: Array, most: float) -> tuple[Array, Array]:

@@ -8,8 +8,8 @@ side-candidate = candidate
 ## Why a verdict is what it is
 
 reason-rounds = { $rounds ->
-    [one] 1 complete round: at least two are needed to distinguish a change from noise
-   *[other] { $rounds } complete rounds: at least two are needed to distinguish a change from noise
+    [one] 1 complete round is too few: at least three are needed to distinguish a change from noise
+   *[other] { $rounds } complete rounds are too few: at least three are needed to distinguish a change from noise
 }
 reason-small = the sides differ (adjusted p { $p }), but the estimate is below { $limit }% and the 90% interval extends beyond it
 reason-certain = the candidate is { $how ->
@@ -205,6 +205,7 @@ outcome-inconclusive = { $workload } is inconclusive. No change of { $limit } or
 note = Note: { $because }.
 note-label = Note:
 reach = any change between { $low } and { $high } is within the noise
+reach-none = even half or twice as much would be within the noise
 reach-of-several = taken alone, this workload's estimate is outside the noise ({ $low } to { $high }), but not after correcting for the number of workloads tested
 why-sequential = the sides were measured one after the other, so drift of the hosts cannot be distinguished from a change of the version
 rounds-used = The estimate uses the { $used } of { $rounds } rounds that are complete; each row of the table uses the rounds in which both sides have a valid trial for it.
@@ -249,7 +250,7 @@ rounds-alone = { $deployments ->
 } these 95% intervals: { $each }.
 scope-two-campaigns = These are two campaigns measured at different times, { $before } and { $after }, with nothing interleaved: whatever else changed in between, on the servers, their hosts or the network, is part of the difference, and no interval allows for it.
 scope-sequential = Whatever else changed between measuring the two sides is part of their difference: all of the baseline was measured before the candidate.
-scope-one-round = A single round cannot distinguish a change from noise, so every verdict is inconclusive.
+scope-few-rounds = Fewer than three rounds cannot distinguish a change from noise, so every verdict is inconclusive.
 
 ## Clients
 
@@ -489,7 +490,7 @@ read-unstable = { $dataset ->
    *[other] Unstable: symptoms appear on one side only; its trials are missing, were rejected or had errors more often than chance explains; or the client was near its limit. The figures cannot be taken at face value.
 }
 read-inconclusive = Inconclusive: anything else. The data do not decide, in either direction; more rounds or longer trials might.
-read-inconclusive-one-round = Inconclusive: anything else. With a single round the verdict is always inconclusive: a change cannot be distinguished from noise.
+read-inconclusive-few-rounds = Inconclusive: anything else. With fewer than three rounds the verdict is always inconclusive: a change cannot be distinguished from noise.
 read-rows = Rows per thread count are descriptive and decide nothing, but one that moved against the rest is pointed out. Published reports print the arithmetic mean of their percentages; it gives gains more weight than losses.
 
 ## Provenance
@@ -1091,7 +1092,7 @@ left-out-slowed = its candidate was slowed down by { $pct }% on purpose
 left-out-restored = an A/A campaign restored from a dataset snapshot: deployments do not differ
 left-out-aa-rounds = an A/A campaign without two whole rounds
 left-out-no-round = no complete round
-left-out-one-round = one complete round: nothing tells a change from noise
+left-out-few-rounds = fewer than three complete rounds: nothing tells a change from noise
 left-out-unstable = unstable: { $why }
 left-out-bisection = measured by a bisection, and the calendar has no day of its candidate
 left-out-itself = compares a version with itself
@@ -1171,7 +1172,7 @@ site-plan-unpriced = not known: a price is missing
 site-plan-dollars = about { $dollars } dollars
 site-plan-at-most = , at most { $dollars }
 site-plan-approval = ; a person has to approve it
-site-plan-finds-nothing = nothing: with one side, or one round, nothing is ever called a change
+site-plan-finds-nothing = nothing: with one side, or fewer than three rounds, nothing is ever called a change
 site-plan-cheapest-is = { $rounds } rounds in { $deployments ->
     [one] 1 deployment
    *[other] { $deployments } deployments

@@ -7,7 +7,7 @@ side-candidate = 候选
 
 ## 结论的原因
 
-reason-rounds = 完整轮次数为 { $rounds }：至少需要两个完整轮次才能把变化与噪声区分开
+reason-rounds = 完整轮次数为 { $rounds }：太少，至少需要三个完整轮次才能把变化与噪声区分开
 reason-small = 两方确有差异（校正后的 p 值为 { $p }），但估计值小于 { $limit }%，而 90% 置信区间超出了这一范围
 reason-certain = 候选一方确实{ $how ->
     [faster] 更快
@@ -163,6 +163,7 @@ outcome-inconclusive = { $workload } 无法判定：既未证实、也未排除 
 note = 注意：{ $because }。
 note-label = 注意：
 reach = { $low } 与 { $high } 之间的任何变化都在噪声范围之内
+reach-none = 即使减半或加倍也在噪声范围之内
 reach-of-several = 单看该负载，估计值超出了噪声范围（{ $low } 至 { $high }），但计入所检验的负载数量后则不然
 why-sequential = 两方先后测试，因此无法区分主机状态的漂移与版本带来的差异
 rounds-used = 估计值来自 { $rounds } 个轮次中完整的 { $used } 个；表中每一行来自该行两方均有有效试验的轮次。
@@ -206,7 +207,7 @@ rounds-alone = { $deployments ->
 }（不能说明下一次部署），95% 置信区间为：{ $each }。
 scope-two-campaigns = 这是在不同时间进行的两次测试活动（{ $before } 和 { $after }），未交错执行：其间服务器、主机或网络上发生的任何其他变化都会计入差异，而任何置信区间都没有考虑这些变化。
 scope-sequential = 两方测试之间发生的其他变化也会计入两方的差异：基线的所有测试均在候选之前完成。
-scope-one-round = 由于只有一个轮次，无法区分变化与噪声，因此所有结论都只能是“无法判定”。
+scope-few-rounds = 由于轮次少于三个，无法区分变化与噪声，因此所有结论都只能是“无法判定”。
 
 ## 客户端
 
@@ -441,7 +442,7 @@ read-unstable = { $dataset ->
    *[other] 结果不稳定：症状只出现在其中一方；或一方缺失、被剔除或遇到错误的试验多于随机波动所能解释的数量；或客户端接近极限，因此不能直接采信其数据。
 }
 read-inconclusive = 无法判定：除此之外的情况。数据不足以说明任何一个方向；增加轮次或延长试验可能有帮助。
-read-inconclusive-one-round = 无法判定：除此之外的情况。只有一个轮次时总是如此：无法区分变化与噪声。
+read-inconclusive-few-rounds = 无法判定：除此之外的情况。轮次少于三个时总是如此：无法区分变化与噪声。
 read-rows = 表中各线程数的数据仅供描述，不用于判定，但与其余线程数走势不同的会被指出。已发布的报告采用的是各线程数百分比的算术平均值；它赋予提升的权重大于下降。
 
 ## 来源
@@ -1008,7 +1009,7 @@ left-out-slowed = 候选被人为减速 { $pct }%
 left-out-restored = 从数据集快照恢复的 A/A 测试：各次部署之间没有差异
 left-out-aa-rounds = A/A 测试没有两个完整的轮次
 left-out-no-round = 没有完整的轮次
-left-out-one-round = 只有一个完整的轮次：无法区分变化与噪声
+left-out-few-rounds = 完整的轮次少于三个：无法区分变化与噪声
 left-out-unstable = 结果不稳定：{ $why }
 left-out-bisection = 由二分查找测量，而发布日历中没有其候选版本的日期
 left-out-itself = 版本与自身对比
@@ -1088,7 +1089,7 @@ site-plan-unpriced = 未知：缺少价格
 site-plan-dollars = 约 { $dollars } 美元
 site-plan-at-most = ，最多 { $dollars }
 site-plan-approval = ；需要有人批准
-site-plan-finds-nothing = 无：只有一方或一轮时，不会得出任何变化的结论
+site-plan-finds-nothing = 无：只有一方或轮次少于三个时，不会得出任何变化的结论
 site-plan-cheapest-is = 每一方 { $deployments } 次部署、共 { $rounds } 轮，{ $duration }：可发现 { $change } 的变化
 site-plan-finds-little = 五次中有四次连 50% 的变化也发现不了
 site-plan-finds-change = 五次中有四次可发现 { $change } 的变化，依据 { $campaigns } 个 A/A 测试

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from benchlab.analysis.verdict.decision import ALPHA
+from benchlab.analysis.verdict.estimates import LEAST_ROUNDS
 from benchlab.language import side_name
 from benchlab.language.names import items, plain
 from benchlab.language.numbers import MISSING
@@ -182,7 +183,7 @@ def how_to_read(report: Report) -> tuple[str, ...]:
     if not report.has_verdicts:
         return (report.language.say("read-one-version"), report.language.say("read-one-alone"))
     say, limit = report.language.say, report.numbers.limit(report.spec.threshold_pct)
-    one_round = "-one-round" if report.plan.rounds == 1 else ""
+    few = "-few-rounds" if report.plan.rounds < LEAST_ROUNDS else ""
     unstable = say("read-unstable", dataset="checked" if report.consistency else "other")
     return (
         say("read-round", placement=report.plan.placement),
@@ -195,7 +196,7 @@ def how_to_read(report: Report) -> tuple[str, ...]:
             level=report.numbers.share(ALPHA, 0),
         ),
         wording.sentences((say("read-equivalent", limit=limit), unstable), report),
-        say(f"read-inconclusive{one_round}"),
+        say(f"read-inconclusive{few}"),
         say("read-rows"),
     )
 

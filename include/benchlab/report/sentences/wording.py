@@ -13,6 +13,7 @@ from typing import get_args
 
 from benchlab.analysis.verdict.compare import WorkloadComparison
 from benchlab.analysis.verdict.decision import ALPHA, Decision
+from benchlab.analysis.verdict.estimates import LEAST_ROUNDS
 from benchlab.analysis.verdict.variances import PRIOR_SIDE_SD
 from benchlab.language import Language, Message, Value, message, side_name
 from benchlab.language.names import clauses, items, plain
@@ -103,6 +104,8 @@ def reach(report: Report, found: Decision) -> str | None:
         return None
     low, high = (math.log1p(bound / 100) for bound in found.ci95_pct)
     half = (high - low) / 2
+    if half > math.log(2):
+        return report.language.say("reach-none")
     unseen = 100 * math.expm1(-half), 100 * math.expm1(half)
     low_text, high_text = (
         report.numbers.estimate(bound, report.spec.threshold_pct, unseen) for bound in unseen
@@ -361,8 +364,8 @@ def deployments(report: Report) -> str:
     if (two := report.campaign.environment.get(TWO_CAMPAIGNS)) is not None:
         before, _, after = two.partition(", ")
         drift = [say("scope-two-campaigns", before=before, after=after)]
-    single = [say("scope-one-round")] if report.plan.rounds == 1 else []
-    return sentences((*said, *drift, *single), report)
+    few = [say("scope-few-rounds")] if report.plan.rounds < LEAST_ROUNDS else []
+    return sentences((*said, *drift, *few), report)
 
 
 def latency(report: Report, section: Section) -> str:

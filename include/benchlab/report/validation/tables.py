@@ -230,7 +230,8 @@ def _decisions(report: Report, own: Recomputed, document: Row) -> Iterator[Fact]
             gain = -gain if gain and metric.less_is_better else gain
             yield _verdict(name, found.get("verdict"), gain, report.spec.threshold_pct)
             # What A/A campaigns show may make an interval narrower than the campaign's own does.
-            least = 0.0 if document["calibration"] else change.of_deployments
+            own_least = max(change.of_rounds, change.of_deployments)
+            least = 0.0 if document["calibration"] else own_least
             yield from _interval(name, "ci95_pct", found, change, least)
             yield from _interval(name, "rounds_ci95_pct", found, change, change.of_rounds)
 

@@ -175,7 +175,7 @@ def _why_left_out(
     if figures.estimate_pct is None:
         return message("left-out-no-round")
     if workload not in found.estimates:
-        return message("left-out-one-round")
+        return message("left-out-few-rounds")
     if figures.verdict == "unstable":
         return message("left-out-unstable", why=joined(figures.reasons))
     return None

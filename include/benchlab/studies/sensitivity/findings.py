@@ -179,8 +179,11 @@ def _about_rounds(chosen: AASelection, noise: dict[str, NoiseModel]) -> Iterator
             "known; use more rounds"
         )
         return
-    if spec.rounds < 2:
-        yield f"{chosen.first.id} has one round, with which a verdict is always inconclusive"
+    if spec.rounds < estimates.LEAST_ROUNDS:
+        yield (
+            f"{chosen.first.id} has fewer than {estimates.LEAST_ROUNDS} rounds, with which all "
+            "verdicts are inconclusive"
+        )
     if rounds < _FEW_ROUNDS:
         yield (
             f"the noise is known from {rounds} rounds only, so that all figures are rough; "

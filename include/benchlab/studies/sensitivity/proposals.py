@@ -23,7 +23,7 @@ from benchlab.analysis.error_rates.deployments import (
 )
 from benchlab.analysis.error_rates.resampling import MOST_CHANGE_PCT, NoiseModel, noise_of
 from benchlab.analysis.verdict.aa_campaigns import is_alike
-from benchlab.analysis.verdict.estimates import calibrate
+from benchlab.analysis.verdict.estimates import LEAST_ROUNDS, calibrate
 from benchlab.analysis.verdict.usable_trials import usable_trials
 from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.errors import SpecError, StoreError
@@ -146,7 +146,7 @@ def plan_sensitivity(
     store: Store | None = None,
     detect_pct: float | None = None,
 ) -> PlanSensitivity | None:
-    """What a plan will find; None where it compares nothing, or has a single round.
+    """What a plan will find; None where it compares nothing, or has too few rounds.
 
     Where the store has no A/A campaign of the same cells, by the noise of the published reports and
     what is assumed of deployments. Trials that are longer than those of the A/A campaigns are
@@ -164,7 +164,7 @@ def plan_sensitivity(
         ``plan_sensitivity(home, resolved, plan).detects_pct`` is 3.1: it finds 3.1 % or more.
     """
     spec = resolved.spec
-    if spec.sides == "single" or spec.rounds < 2:
+    if spec.sides == "single" or spec.rounds < LEAST_ROUNDS:
         return None
     wanted = wanted_pct(spec, detect_pct)
     campaigns, noise = _noise(home, spec, planned, store)

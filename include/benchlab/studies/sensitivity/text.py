@@ -105,7 +105,9 @@ def _offer(proposal: Proposal) -> str:
 def plan_lines(found: PlanSensitivity | None, report: str) -> list[str]:
     """What the text of a plan says of its sensitivity."""
     if found is None:
-        return ["sensitivity: with one side, or one round, nothing is ever called a change"]
+        return [
+            "sensitivity: with one side or fewer than three rounds, nothing is ever called a change"
+        ]
     head = f"sensitivity, by {_campaigns(found.campaigns)}: "
     if not found.campaigns:
         how = HOW_TO_MAKE.format(report=report)
