@@ -16,8 +16,8 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 from benchlab import engines, targets, workloads
-from benchlab.campaign import fit, planning, report_types, resolving
-from benchlab.engines import builds
+from benchlab.campaign import fit, planning, report_types
+from benchlab.engines import builds, given
 from benchlab.errors import (
     AnotherPlanError,
     NoReleaseError,
@@ -28,7 +28,7 @@ from benchlab.errors import (
 )
 from benchlab.home import Home
 from benchlab.hosts.access import Access
-from benchlab.language import Message, Said, joined, message, said_by
+from benchlab.language import Message, Said, joined, message, said_by, side_name
 from benchlab.language.numbers import MISSING
 from benchlab.plan import last_measured, plan, pricing, rates, resolution, versions
 from benchlab.plan.fields.builds import Nightly
@@ -40,13 +40,11 @@ from benchlab.plan.steps import NOTHING_KNOWN, Basis, sizes
 from benchlab.plan.topology import Topology
 from benchlab.plan.versions import MEASURED, NEWEST, NIGHTLY, PREVIOUS, RUNNING
 from benchlab.results.records import Campaign
+from benchlab.targets import existing
 from benchlab.workloads import lua_script, sysbench_faults
 
 if TYPE_CHECKING:
     from benchlab.results.store import Store
-from benchlab.engines import given
-from benchlab.language import side_name
-from benchlab.targets import existing
 
 # A run of a day may begin after its midnight, having waited for another.
 NIGHTLY_LASTS = timedelta(days=1)
@@ -98,7 +96,7 @@ class Resolver:
         """
         spec = request.spec if self.asks >= Asks.MIRRORS else _with_stand_ins(request, self.asks)
         # What was measured is known by its hash, with which version rules compare.
-        spec, notes = resolving.with_running(self.hashed(spec), self.access)
+        spec, notes = with_running(self.hashed(spec), self.access)
         calendar = report_types.calendar(self.home)
         named = resolution.resolve(
             spec,

@@ -31,7 +31,7 @@ from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.plan.steps import GIB, PROGRAM_BYTES, RESERVE, RESERVE_SHARE, disk_bytes
 from benchlab.plan.topology import HostsTopology
-from benchlab.targets import fleet_files, owned
+from benchlab.targets import fleet_files
 from benchlab.targets.fleet import FleetTarget
 from benchlab.targets.target import Say, Taken
 
@@ -250,7 +250,7 @@ class Target(FleetTarget):
             except BenchlabError as error:
                 self._give_back(error)
                 raise
-        owned.clean_displaced(self.state, self.fleet)
+        clean_displaced(self.state, self.fleet)
         return displaced
 
     def has_fleet(self) -> bool:
@@ -265,7 +265,7 @@ class Target(FleetTarget):
         """Remove the clusters, all data and the campaign's keys; see :class:`FleetTarget`."""
         if not (taken.state / fleet_files.FLEET_FILE).exists():
             return "no host was touched"
-        owned.give_back(taken.state, taken.access)
+        give_back(taken.state, taken.access)
         return f"{len(fleet_files.read_fleet(taken.state).hosts)} hosts cleaned"
 
     @property
@@ -297,9 +297,9 @@ class Target(FleetTarget):
         """Check the lock with the owner's key: a campaign that must wait changes nothing."""
         client = self._named_hosts.client
         with self._as_owner(client) as executor:
-            path = str(client.data / owned.LOCK)
+            path = str(client.data / LOCK)
             if executor.run(["test", "-e", path], check=False).exit_code == 0:
-                owned.lock_of(executor, self._named_hosts, self.state).check(self.campaign)
+                lock_of(executor, self._named_hosts, self.state).check(self.campaign)
 
     def _open_hosts(self) -> None:
         """Let this campaign's key in; the hosts are written down first, lest a killed process
@@ -314,7 +314,7 @@ class Target(FleetTarget):
 
     def _take(self, origin: str) -> Holder | None:
         """Take the lock; first writes down the displaced holder, which has to be cleaned up."""
-        lock = owned.lock_of(self.executor, self.fleet, self.state)
+        lock = lock_of(self.executor, self.fleet, self.state)
         self._note_displaced(lock.check(self.campaign))
         displaced = lock.acquire(self.campaign, origin, self.lease_s)
         self._note_displaced(displaced)  # the holder may have changed in between

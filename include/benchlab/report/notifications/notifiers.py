@@ -12,31 +12,29 @@ Airflow, with Airflow's notifiers::
 
 from __future__ import annotations
 
+import hashlib
 import html
-from collections.abc import Collection
+import json
+import logging
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
+import sqlalchemy as sa
 from pydantic import BaseModel, ConfigDict, Field
 
-from benchlab.errors import SpecError
+from benchlab.errors import BenchlabError, SpecError
 from benchlab.plan import documents
 from benchlab.plan.documents import Name
+from benchlab.results.rows import NOTICES
+from benchlab.results.store import Store
 
 if TYPE_CHECKING:
     from benchlab.report.notifications.events import Event, Part
-import hashlib
-import json
-import logging
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
 
-import sqlalchemy as sa
-
-from benchlab.errors import BenchlabError
-from benchlab.results.rows import NOTICES
-from benchlab.results.store import Store
+log = logging.getLogger(__name__)
 
 EventKind = Literal[
     "regression", "improvement", "unstable", "inconclusive", "change_point", "drift", "failed",
@@ -125,9 +123,6 @@ def load(path: Path, reports: Collection[str]) -> tuple[Notifier, ...]:
                 f"{', '.join(sorted(reports)) or 'none'}"
             )
     return found
-
-
-log = logging.getLogger(__name__)
 
 
 class NotificationError(BenchlabError):

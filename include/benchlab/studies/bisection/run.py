@@ -26,7 +26,7 @@ from benchlab.plan.versions import FINAL, Release, ReleaseKind, Version
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
 from benchlab.studies import comparisons as measured_module
-from benchlab.studies.bisection import run, search
+from benchlab.studies.bisection import search
 from benchlab.studies.bisection.search import BisectionOutcome, Next, PairComparison
 from benchlab.studies.comparisons import ComparedCampaign, Comparisons
 
@@ -201,7 +201,7 @@ class Bisection:
 
         Args:
             good, bad: versions; what is looked for changed from the first to the second.
-            kinds, first_of_series: of the releases in between; see :func:`run.between`.
+            kinds, first_of_series: of the releases in between; see :func:`between`.
 
         Raises:
             SpecError: the versions, the workload or the report type cannot be bisected.
@@ -214,7 +214,7 @@ class Bisection:
         alone = overrides.override(spec, {"workloads": [workload], **ends})
         _refuse_what_hides_the_release(spec, alone.engine)
         releases = report_types.calendar(home).owned(engines.by_name()[alone.engine].owns)
-        way = run.between(releases, first, last, kinds, first_of_series=first_of_series)
+        way = between(releases, first, last, kinds, first_of_series=first_of_series)
         _refuse_what_may_not_exist(home, alone, way)
         days = {release.version.text: release.day for release in releases}
         undeployable = {}
