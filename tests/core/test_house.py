@@ -28,6 +28,21 @@ ROOT = Path(__file__).parents[2]
 LOCKED = ("requirements", "requirements-dev")
 COMPOSE_FILE = ROOT / "docker-compose.yaml"
 
+
+def test_tests_run_in_the_background_as_in_front() -> None:
+    """A shell has its background jobs ignore Ctrl-C, and whatever they start ignores it then."""
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "import subprocess, sys, tests.conftest\n"
+        "show = 'import signal; print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)'\n"
+        "subprocess.run([sys.executable, '-c', show], check=True)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "False\n"
+
+
 # Where docker-compose may differ from `make up`; every other option is the same in both.
 ONLY_IN_CONTAINERS = {
     # Paths in the image, and the API server's name on the containers' network.

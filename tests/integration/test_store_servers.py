@@ -15,6 +15,7 @@ from benchlab.errors import StoreError
 from benchlab.hosts.executor import LocalExecutor
 from benchlab.results import revisions
 from benchlab.results.database import StoreDatabase
+from benchlab.results.records import Remarks
 from benchlab.results.rows import METADATA
 from benchlab.results.store import Store
 from tests import postgresql as server
@@ -33,7 +34,7 @@ def mysql(servers: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[s
     instance = Instance(
         side="baseline",
         version="10.11.5",
-        parameters={},
+        parameters={"character-set-server": "latin1"},
         directory=directory / "results",
         host="127.0.0.1",
         port=port,
@@ -82,6 +83,20 @@ def test_a_campaign_comes_back_as_it_was_written(url: str, tmp_path: Path) -> No
         assert again.trials(campaign.id) == results
         with pytest.raises(StoreError, match="is in the store already"):
             again.add_trial(campaign.id, results[0])
+
+
+def test_ids_have_case_and_texts_any_letter(url: str, tmp_path: Path) -> None:
+    """Whatever the server's defaults are."""
+    note = Remarks("Größe 漢字 😀", ("Tag",))
+    with Store(url, UPath(tmp_path)) as store:
+        for name in ("case", "CASE"):
+            store.add_campaign(campaigns.campaign(id=name))
+        store.set_remarks("CASE", note)
+    with Store(url, UPath(tmp_path)) as again:
+        assert again.campaign("case").id == "case"
+        assert again.remarks() == {"CASE": note}
+        for name in ("case", "CASE"):
+            again.delete_campaign(name)
 
 
 def test_a_store_is_upgraded_from_revision_to_revision(

@@ -11,8 +11,9 @@ import typer
 
 from benchlab import workloads
 from benchlab.cli.options import Json
-from benchlab.errors import BenchlabError, meaning_of
+from benchlab.errors import BenchlabError
 from benchlab.language.numbers import MISSING
+from benchlab.plan.documents import read_bytes
 
 app = typer.Typer()
 
@@ -35,10 +36,7 @@ def parse(
     parsers = workloads.parsers()
     if tool not in parsers:
         raise BenchlabError(f"tool: {tool!r}: not one of {', '.join(sorted(parsers))}")
-    try:
-        printed = file.read_bytes()
-    except OSError as error:
-        raise BenchlabError(f"{file}: cannot be read: {meaning_of(error)}") from error
+    printed = read_bytes(file)
     # PowerShell writes what is redirected into a file so.
     is_utf16 = printed.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     output = parsers[tool](printed.decode("utf-16" if is_utf16 else "utf-8", "replace"))

@@ -125,7 +125,7 @@ def refuse_incomplete(
         if not value:
             raise fault(connection, f"{name}: missing")
         _refuse_no_line(connection, name, value)
-    if port and not (str(port).isdigit() and 0 < int(port) < 65536):
+    if port and not (str(port).isdecimal() and 0 < int(port) < 65536):
         raise fault(connection, "port: not a number from 1 to 65535")
 
 

@@ -50,6 +50,8 @@ YAML_FAULTS = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeErro
 _MOST_BRACKETS = 1000
 # Python prints no number of more than 4300 digits, not even in the message that refuses it.
 _MOST_BITS = 1024
+# No file that a person wrote, and no output of a client, is larger.
+_MOST_BYTES = 64 << 20
 
 
 # In the words of people who write YAML, by pydantic's type of a fault.
@@ -108,16 +110,33 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
+def read_bytes(path: Path) -> bytes:
+    """The content of a file that a person names.
+
+    Raises:
+        SpecError: it cannot be read, or does not end (``/dev/zero``); names the file.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise SpecError(f"{path}: cannot be read: {meaning_of(error)}") from error
+    if len(content) > _MOST_BYTES:
+        raise SpecError(f"{path}: cannot be read: it is larger than {_MOST_BYTES >> 20} MB")
+    return content
+
+
 def read_text(path: Path) -> str:
-    """The text of a file.
+    """The text of a file, with line breaks as in Python.
 
     Raises:
         SpecError: it cannot be read; names the file.
     """
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_bytes(path).decode()
+    except UnicodeDecodeError as error:
         raise SpecError(f"{path}: cannot be read: {meaning_of(error)}") from error
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def write_text(path: Path, text: str) -> None:
@@ -250,9 +269,8 @@ def read_csv(path: Path) -> str:
     """
     try:
         # A spreadsheet may begin a file with a byte order mark.
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            return file.read()
-    except (OSError, UnicodeDecodeError) as error:
+        return read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
         raise SpecError(f"{path}: cannot be read: {meaning_of(error)}") from error
 
 

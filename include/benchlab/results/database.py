@@ -38,7 +38,7 @@ class StoreDatabase:
             sentence. Without it, an older store is refused.
 
     Attributes:
-        shown_url: the URL without its password.
+        shown_url: the URL without passwords, of which its query may have one as well.
 
     Raises:
         StoreError: the URL cannot be read, the database cannot be reached, or has another revision.
@@ -56,13 +56,17 @@ class StoreDatabase:
                 "sqlite:////path/results.db, mysql+pymysql://user:password@host:3306/database or "
                 "postgresql+psycopg2://user:password@host:5432/database"
             ) from None  # its text may contain the password
-        self.shown_url = parsed.render_as_string(hide_password=True)
+        self.shown_url = revisions.shown(parsed)
         try:
             if parsed.get_backend_name() == "sqlite" and parsed.database:
                 _make_folder(Path(parsed.database).parent)
-            self.engine = _connect(url)
+            if parsed.get_backend_name() in ("mysql", "mariadb"):
+                parsed = parsed.update_query_dict({"charset": "utf8mb4"})
+            self.engine = _connect(parsed)
         except (ImportError, sa.exc.ArgumentError) as error:
             raise StoreError(f"results store {self.shown_url}: {meaning_of(error)}") from error
+        except (TypeError, ValueError):
+            raise self._not_taken() from None
         try:
             if say is not None:
                 with self._errors_named():
@@ -71,6 +75,14 @@ class StoreDatabase:
         except StoreError:
             self.close()  # the caller has no store to close
             raise
+        except (TypeError, ValueError):
+            self.close()
+            raise self._not_taken() from None  # its text may contain a password
+
+    def _not_taken(self) -> StoreError:
+        return StoreError(
+            f"results store {self.shown_url}: its driver does not take the options after the ?"
+        )
 
     def _open(self) -> None:
         # Another process may be making the tables as well: after each failure there is one more.
@@ -121,8 +133,18 @@ def _make_folder(folder: Path) -> None:
         ) from error
 
 
-def _connect(url: str) -> Engine:
+def _connect(url: sa.URL) -> Engine:
     engine = sa.create_engine(url, pool_pre_ping=True)
+
+    @sa.event.listens_for(engine, "handle_error")
+    def _name(context: sa.engine.ExceptionContext) -> None:
+        """A driver's own errors are no database's: of an unknown option, a text with a NUL."""
+        error = context.original_exception
+        if context.sqlalchemy_exception is None and isinstance(
+            error, ValueError | TypeError | OverflowError
+        ):
+            raise sa.exc.StatementError(str(error), None, None, error) from error
+
     if engine.dialect.name == "sqlite":
 
         @sa.event.listens_for(engine, "connect")

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -86,7 +86,8 @@ class Chosen:
         yield self.tag, lambda tag: _has(REMARKS, _names(REMARKS.c.tags, tag))
         # Times are stored in UTC and in ISO 8601, whose order is that of time.
         yield self.since, lambda day: begun >= day.isoformat()
-        yield self.until, lambda day: begun < (day + timedelta(days=1)).isoformat()
+        # Before the letter that follows the `T` of a time: there is no day after the last one.
+        yield self.until, lambda day: begun < f"{day}U"
 
 
 def _has(table: sa.Table, condition: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:

@@ -126,8 +126,13 @@ def own_version() -> str:
     return metadata.version("benchlab")
 
 
+def shown(url: sa.URL) -> str:
+    """A database's URL for people, without a password; its query may have others."""
+    return url.set(query={}).render_as_string(hide_password=True)
+
+
 def _store(connection: Connection) -> str:
-    return f"results store {connection.engine.url.render_as_string(hide_password=True)}"
+    return f"results store {shown(connection.engine.url)}"
 
 
 def _record(connection: Connection, revision: str) -> None:

@@ -223,6 +223,16 @@ GATES = _of_trial(
     sa.Column("own", _Document, nullable=False),
 )
 
+# MySQL and MariaDB take their server's defaults otherwise: perhaps three bytes a character, and ids
+# without case.
+TABLE_OPTIONS = {
+    f"{dialect}_{name}": value
+    for dialect in ("mysql", "mariadb")
+    for name, value in (("charset", "utf8mb4"), ("collate", "utf8mb4_bin"))
+}
+for _table in METADATA.tables.values():
+    _table.dialect_kwargs.update(TABLE_OPTIONS)
+
 
 def campaign_row(campaign: Campaign) -> dict[str, Any]:
     """A campaign as a row of :data:`CAMPAIGNS`."""

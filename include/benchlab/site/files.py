@@ -5,6 +5,7 @@ Nothing else can be named: a name is looked up among those that there are, and n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,7 +66,8 @@ def read(site: Site, campaign: str, name: str) -> bytes:
     kind, _, rest = name.partition("/")
     if kind in _OF_TRIAL:
         trial, _, attempt = rest.removesuffix(_OF_TRIAL[kind]).rpartition(".")
-        result = site.store.trial(campaign, trial, int(attempt)) if attempt.isdigit() else None
+        is_one = re.fullmatch("[1-9][0-9]?", attempt)
+        result = site.store.trial(campaign, trial, int(attempt)) if is_one else None
         if result is not None and of_trial(result).get(kind) == name:
             return site.store.read_bytes(getattr(result, kind))
     else:

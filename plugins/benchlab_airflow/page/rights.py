@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import logging
 import threading
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from benchlab.campaign.asking import Asking
 from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.errors import StoreError
 from benchlab.home import Home
-from benchlab.language import REFERENCE, codes, load, message
+from benchlab.language import REFERENCE, Message, codes, load, message
 from benchlab.results.store import Store
 from benchlab.site.page import PageError, Site
 from benchlab_airflow.connections import access, open_store
@@ -37,6 +38,7 @@ from benchlab_airflow.private_names import (
     requires_access_view,
 )
 
+log = logging.getLogger(__name__)
 # A page that was open over night still works; an older one has to be opened again.
 GUARD_LASTS_S = 24 * 3600
 # The cookie with the language that a person chose last.
@@ -223,7 +225,11 @@ def _signer() -> URLSafeTimedSerializer:
     return URLSafeTimedSerializer(key, salt="benchlab-page")
 
 
-def store_failed(error: StoreError) -> str:
-    """What a person is told; the store is opened anew for the next request."""
+def store_failed(error: StoreError) -> Message:
+    """What a person is told; the store is opened anew for the next request.
+
+    Where the store is, and what it answers, is for those who can read the API server's log.
+    """
+    log.error("%s", error)
     shared.forget()
-    return str(error)
+    return message("site-store-failed")

@@ -20,8 +20,9 @@ from benchlab.report.sentences import method
 from benchlab.results.records import StoredVerdict
 from benchlab.results.store import Store
 from benchlab.site import campaigns as listing
+from benchlab.site import files
 from benchlab.site.campaigns import Filter
-from benchlab.site.page import Site, render
+from benchlab.site.page import NoSuchPage, Site, render
 from tests.builders import campaigns
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -181,3 +182,18 @@ def test_both_languages_have_every_sentence(site: Site) -> None:
     reader = dataclasses.replace(site, language=load("zh"))
     assert "性能退化" in shown(reader, verdict="regression")
     assert "60 个测试活动中没有符合全部条件的。" in text(shown(reader, version="9.9.9", since="x"))
+
+
+@pytest.mark.parametrize("day", ["9999-12-31", "0001-01-01"])
+def test_any_day_of_the_calendar_bounds_the_list(site: Site, day: str) -> None:
+    """Also the last one, after which there is no day."""
+    for field in ("since", "until"):
+        page = render(site, listing.campaigns(site, Filter.asked({field: day})))
+        assert ("day-58" in page) == ((field, day[0]) in (("since", "0"), ("until", "9")))
+
+
+@pytest.mark.parametrize("attempt", ["²", "9" * 20, "9" * 5000, "", "-1", "1.0"])
+def test_a_file_of_no_attempt_is_none(site: Site, attempt: str) -> None:
+    """Whatever is a digit to Unicode, or no number to a database."""
+    with pytest.raises(NoSuchPage):
+        files.read(site, "day-01", f"raw/x.{attempt}.txt")

@@ -26,7 +26,8 @@ from pathlib import Path
 from benchlab import workloads
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.arrays import Array, np
-from benchlab.errors import SpecError, meaning_of
+from benchlab.errors import SpecError
+from benchlab.plan.documents import read_bytes
 from benchlab.plan.metric import LATENCY as LATENCY_FAMILY
 from benchlab.plan.metric import THROUGHPUT, Metric, of_family
 from benchlab.plan.report_type import SIDES, Side
@@ -174,10 +175,7 @@ def _rows(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The fields of each line, without blanks around them, and its number."""
-    try:
-        raw = path.read_bytes()
-    except OSError as error:
-        raise SpecError(f"{path}: cannot be read as CSV: {meaning_of(error)}") from error
+    raw = read_bytes(path)
     is_wide = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     text = raw.decode("utf-16" if is_wide else "utf-8-sig", errors="replace")
     if strange := re.search("[\0\ufffd]", text):

@@ -73,7 +73,7 @@ def _files_of_service(executor: Executor) -> int:
     found = executor.run(command).stdout.strip()
     if found == "unlimited":
         return _WANTED_FILES
-    if not found.isdigit():
+    if not found.isdecimal():
         raise EngineError(f"how many files a service can open is not said by /proc/1: {found!r}")
     return int(found)
 

@@ -1113,6 +1113,7 @@ site-column-pages = Pages
 
 ## Site: plan
 
+site-store-failed = The results store cannot be read; the log of Airflow's API server says why.
 site-plan-about = How long a campaign would take, what it would cost and what it could find. Filling in the form starts nothing.
 site-plan-none = There is no valid report type that you may see; `benchlab validate` names what is wrong with the others.
 site-plan-published = Published plans

@@ -1030,6 +1030,7 @@ site-column-pages = 页面
 
 ## 网站：计划
 
+site-store-failed = 无法读取结果库；原因见 Airflow API server 的日志。
 site-plan-about = 一次测试活动需要多久、花费多少、能发现多大的变化。填写表单不会启动任何测试。
 site-plan-none = 没有你可以查看的有效报告类型；`benchlab validate` 会指出其他报告类型的问题。
 site-plan-published = 已发布文档的计划

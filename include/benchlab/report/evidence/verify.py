@@ -273,7 +273,7 @@ class Recomputation:
             output,
             dataset=self.campaign.report_type.dataset,
             interval_s=self.campaign.client.report_interval,
-            expected_errors=[int(number) for number in ignored.split(",") if number.isdigit()],
+            expected_errors=[int(number) for number in ignored.split(",") if number.isdecimal()],
         )
         hosts = HostMetrics(stored.host_figures, series, "", (), client_alone=False).columns()
         columns |= {name: value for name, value in hosts.items() if value is not None}

@@ -98,7 +98,7 @@ def read(content: bytes) -> list[dict[str, Any]]:
 
 def _cell(text: str) -> object:
     if re.fullmatch(r"-?\d+(\.\d+)?(e[+-]?\d+)?", text):
-        return int(text) if text.removeprefix("-").isdigit() else float(text)
+        return int(text) if text.removeprefix("-").isdecimal() else float(text)
     return {"": None, "true": True, "false": False}.get(text, text)
 
 

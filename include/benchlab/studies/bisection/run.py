@@ -137,7 +137,7 @@ def _place(
     """By number; a pre-release before its release, ``rc.2`` before ``rc.10``."""
     suffix = version.text.partition("-")[2]
     parts = tuple(
-        (part.isdigit(), int(part) if part.isdigit() else 0, part)
+        (part.isdecimal(), int(part) if part.isdecimal() else 0, part)
         for part in re.findall(r"[0-9]+|[A-Za-z]+", suffix)
     )
     return version.numbers, not version.is_prerelease, parts

@@ -5,6 +5,8 @@ changes this file in place. From then on each change is the next ``revision_<num
 this one, which names this one as its ``down_revision``, and this one stays as it is.
 """
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy import Column, Double, Integer, String
@@ -14,11 +16,13 @@ down_revision = None
 
 DOCUMENT = sa.Text().with_variant(sa.Text(2**32 - 1), "mysql", "mariadb")
 KEY, TIME, NAME, ADDRESS = String(160), String(40), String(255), String(500)
+OPTIONS: dict[str, Any] = {"mysql_charset": "utf8mb4", "mysql_collate": "utf8mb4_bin"}
+OPTIONS |= {name.replace("mysql", "mariadb"): value for name, value in OPTIONS.items()}
 OF_TRIAL = ("campaign", "trial", "attempt")
 
 
 def _table(name: str, key: tuple[str, ...], *columns: "Column[object] | sa.Constraint") -> None:
-    op.create_table(name, *columns, sa.PrimaryKeyConstraint(*key))
+    op.create_table(name, *columns, sa.PrimaryKeyConstraint(*key), **OPTIONS)
 
 
 def _of_campaign(name: str, key: tuple[str, ...], *columns: "Column[object]") -> None:
