@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 
 from benchlab.hosts import metrics
 from benchlab.hosts.executor import Executor
+from benchlab.language import Message, Said, joined, message
 
 # A build or an update of packages is over by then; whatever lasts longer may last for ever.
 LONGEST_S = 300.0
@@ -25,7 +26,7 @@ def wait(
     executors: Mapping[str, Executor],
     most: float | None,
     planned_s: float,
-    say: Callable[[str, str], None],
+    say: Callable[[str, Said], None],
 ) -> None:
     """Wait until programs that are not the campaign's use at most ``most`` of every host's CPU.
 
@@ -45,26 +46,27 @@ def wait(
     waited = False
     while busy := _busy(executors, most):
         if time.monotonic() - begin >= limit_s:
-            _say(say, "warning", f"{busy}; trials are measured anyway, and may be invalid")
+            _say(say, "warning", message("calm-anyway", busy=busy))
             return
         if not waited:
-            _say(say, "wait for calm", f"{busy}; waiting until they end, at most {limit_s:.0f} s")
+            _say(say, "wait for calm", message("calm-waits", busy=busy, most=f"{limit_s:.0f}"))
             waited = True
         time.sleep(ASK_AGAIN_S)
     if waited:
-        _say(say, "calm", f"after {time.monotonic() - begin:.0f} s")
+        _say(say, "calm", message("calm-after", seconds=f"{time.monotonic() - begin:.0f}"))
 
 
-def _say(say: Callable[[str, str], None], phase: str, text: str) -> None:
+def _say(say: Callable[[str, Said], None], phase: str, text: Message) -> None:
     log.info("%s: %s", phase, text)  # a task's log in Airflow has nothing of the progress
     say(phase, text)
 
 
-def _busy(executors: Mapping[str, Executor], most: float) -> str:
-    """What keeps the hosts from being calm, for people; empty where they are."""
+def _busy(executors: Mapping[str, Executor], most: float) -> Said:
+    """What keeps the hosts from being calm; empty where they are."""
     found = metrics.other_work(executors)
     shares = {host: share for host, share in found.items() if share is not None and share > most}
-    return ", ".join(
-        f"other programs use {share:.0%} of the CPU of {host} ({most:.0%} is allowed)"
+    busy = [
+        message("calm-busy", host=host, share=f"{share:.0%}", most=f"{most:.0%}")
         for host, share in shares.items()
-    )
+    ]
+    return joined(busy) if busy else ""

@@ -44,11 +44,19 @@ OUTLINE = validated("outline", TypeAdapter(Outline))
 
 @dataclass(frozen=True)
 class Outcome:
-    """A campaign as the store had it at one moment, and the comparison computed from it."""
+    """A campaign as the store had it at one moment, and the comparison computed from it.
+
+    Attributes:
+        comparison: calibrated by the A/A campaigns of its own time: it stays as it is, whatever is
+            measured later.
+        later: the same with those that have ended since, where any verdict would be another one;
+            None: none would.
+    """
 
     campaign: Campaign
     trials: Sequence[TrialResult]
     comparison: Comparison
+    later: Comparison | None = None
 
 
 class Comparer:
@@ -88,21 +96,30 @@ class Comparer:
             StoreError: the store cannot be read.
         """
         trials = self.store.trials(campaign.id) if trials is None else trials
-        others = self.calibrating(campaign)
+        known = self.calibrating(campaign)
+        made, later = self._calibrated_by(campaign, trials, known), None
+        if len(since := self.calibrating(campaign, later=True)) > len(known):
+            later = self._calibrated_by(campaign, trials, since)
+        is_other = later is not None and _words(later) != _words(made)
+        return Outcome(campaign, trials, made, later if is_other else None)
+
+    def _calibrated_by(
+        self, campaign: Campaign, trials: Sequence[TrialResult], others: Sequence[Outline]
+    ) -> Comparison:
+        """The comparison, calibrated by these A/A campaigns."""
         means = self.kept_or_made(
             MEANS, self.keys(others), others, lambda one: round_means(self.figures([one])[one.id])
         )
-        comparison = compare.compare(
+        return compare.compare(
             campaign.plan,
             trials,
             campaign.report_type.threshold_pct,
             inconsistencies(campaign.facts),
             gates=self.gates,
-            calibration=self.calibration(campaign),
+            calibration=self._shown_by(others),
             started_at=campaign.started_at,
             aa_campaigns={other.started_at: means[other.id] for other in others},
         )
-        return Outcome(campaign, trials, comparison)
 
     def outlines(self, report: str) -> list[Outline]:
         """The outlines of :attr:`campaigns`, without reading their plans.
@@ -136,8 +153,10 @@ class Comparer:
                 log.warning("left out: %s", error)
 
     def calibration(self, campaign: Campaign | Outline) -> Calibration:
-        """What other A/A campaigns of the same report type and setting show."""
-        others = self.calibrating(campaign)
+        """What other A/A campaigns of the same report type and setting showed in its time."""
+        return self._shown_by(self.calibrating(campaign))
+
+    def _shown_by(self, others: Sequence[Outline]) -> Calibration:
         known = tuple(other.id for other in others)
         if known not in self._calibrations:
             unread = [other for other in others if other.id not in self._squares]
@@ -152,8 +171,12 @@ class Comparer:
             )
         return self._calibrations[known]
 
-    def calibrating(self, campaign: Campaign | Outline) -> list[Outline]:
-        """The A/A campaigns by which a campaign is calibrated, the earliest first."""
+    def calibrating(self, campaign: Campaign | Outline, *, later: bool = False) -> list[Outline]:
+        """The A/A campaigns by which a campaign is calibrated, the earliest first.
+
+        Args:
+            later: also by those that ended after it, which its verdicts do not know.
+        """
         own = outline_of(campaign)
         setting = json.dumps(own.setting, sort_keys=True)
         if setting not in self._alike:
@@ -162,8 +185,13 @@ class Comparer:
                 for other in self._read_outlines(own.report, only_aa=own.report not in self._whole)
                 if other.calibrates and not aa_campaigns.unlike(own.setting, other.setting)
             ]
-        alike = self._alike[setting]
-        return [other for other in alike if other.id != own.id] if own.calibrates else alike
+        ended = None if later else own.ended_at
+        return [
+            other
+            for other in self._alike[setting]
+            if other.id != own.id
+            and (ended is None or other.ended_at is None or other.ended_at <= ended)
+        ]
 
     # What is kept of campaigns that have ended
 
@@ -255,3 +283,7 @@ class Comparer:
     def gates(self) -> tuple[Gate, ...]:
         """The definitions of all gates."""
         return gate_files.load_all(self.home.configs / "quality")
+
+
+def _words(comparison: Comparison) -> list[str]:
+    return [found.verdict for one in comparison.workloads for _, found in one.decided]

@@ -45,6 +45,7 @@ class Outline:
     state: str
     origin: str
     started_at: datetime
+    ended_at: datetime | None
     planned_for: datetime | None
     is_aa: bool
     calibrates: bool
@@ -95,6 +96,7 @@ def outline_of(campaign: Campaign | Outline) -> Outline:
         state=campaign.state,
         origin=campaign.origin,
         started_at=campaign.started_at,
+        ended_at=campaign.ended_at,
         planned_for=campaign.planned_for,
         is_aa=campaign.is_aa,
         calibrates=aa_campaigns.can_calibrate(campaign),

@@ -14,6 +14,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
+from pydantic import TypeAdapter
+
+from benchlab.language import Message, Said
 from benchlab.plan.steps import Stage
 
 _BETWEEN = " · "
@@ -33,7 +36,8 @@ class ProgressNote:
         phase: the part of the stage: ``deploy``, ``load``, ``restore``, ``run``, ...
         done, total: trials finished and planned; None outside trials.
         trial: the trial's title; None outside trials.
-        note: further text; may be empty.
+        note: further text, in English; may be empty.
+        said: the same as a message; None where it is text.
     """
 
     at: float
@@ -43,6 +47,12 @@ class ProgressNote:
     total: int | None = None
     trial: str | None = None
     note: str = ""
+    said: Message | None = None
+
+    @property
+    def remark(self) -> Said:
+        """Its further text, for any language as far as that can be."""
+        return self.said or self.note
 
     def line(self, left_s: float | None, width: int | None = None) -> str:
         """The step for people, in one line.
@@ -67,15 +77,19 @@ class ProgressNote:
         return _joined(head, _cut(_shortened(middle, room), room), left)
 
 
+_SAID: TypeAdapter[Message | None] = TypeAdapter(Message | None)
+
+
 class ProgressLog:
     """Writes and reads the steps of a campaign: ``ProgressLog(path).note("publish", "report")``."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def note(self, stage: Stage | Literal["failed"], phase: str, note: str = "") -> None:
+    def note(self, stage: Stage | Literal["failed"], phase: str, note: Said = "") -> None:
         """Append a step that happens now."""
-        self.write(ProgressNote(time.time(), stage, phase, note=note))
+        said = note if isinstance(note, Message) else None
+        self.write(ProgressNote(time.time(), stage, phase, note=str(note), said=said))
 
     def write(self, step: ProgressNote) -> None:
         """Append one step, in a single write, so that concurrent writers do not mix lines."""
@@ -139,7 +153,8 @@ class TimeLeft:
 def _read(line: bytes) -> ProgressNote | None:
     """Read a line; None if it is damaged, for example because the disk was full."""
     try:
-        return ProgressNote(**json.loads(line))
+        fields = json.loads(line)
+        return ProgressNote(**{**fields, "said": _SAID.validate_python(fields.get("said"))})
     except (TypeError, ValueError):
         return None
 

@@ -311,7 +311,7 @@ class StoredCampaign:
         if lacking:
             raise PublishError(unpublished(self.published(), lacking, again))
 
-    def note(self, stage: Stage | Literal["failed"], phase: str, note: str = "") -> None:
+    def note(self, stage: Stage | Literal["failed"], phase: str, note: Said = "") -> None:
         """Write a step to the campaign's progress."""
         self.progress.note(stage, phase, note)
 

@@ -68,8 +68,8 @@ def list_campaigns(
 ) -> None:
     """List the campaigns in the store, the latest first.
 
-    Verdicts are those of the report as it was last published: `benchlab publish CAMPAIGN` decides
-    anew, with all A/A campaigns that there are by now.
+    Verdicts are those of the published report, calibrated by the A/A campaigns that there were when
+    the campaign ended; `benchlab compare CAMPAIGN` says where later ones would change them.
 
     Example: benchlab campaigns --verdict regression --since 2026-01-01
     """

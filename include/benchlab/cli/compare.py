@@ -8,13 +8,14 @@ from typing import Annotated, Literal
 import typer
 
 from benchlab.analysis.elsewhere import compare as elsewhere
-from benchlab.campaign.outcome import Comparer
+from benchlab.campaign.outcome import Comparer, Outcome
 from benchlab.cli.options import FailOn, Json, fail_on, show
 from benchlab.errors import SpecError
 from benchlab.home import find
 from benchlab.report import gate_files
 from benchlab.report.formats import json_text, pages, terminal
 from benchlab.report.model import report as model
+from benchlab.report.sentences import answer
 from benchlab.results.store import open_store
 from benchlab.studies import before_after
 from benchlab.studies.sensitivity import findings, selection
@@ -96,14 +97,23 @@ def compare(
     show(
         (made.campaign, made.comparison, made.trials),
         as_json,
-        lambda measured: json_text.to_json(*measured),
+        lambda measured: {**json_text.to_json(*measured), "later": _later(made)},
         lambda measured, *on: (
-            pages.comment(model.build(*measured))
-            if form
-            else terminal.render(model.build(*measured), *on) + "\n"
+            (
+                pages.comment(model.build(*measured))
+                if form
+                else terminal.render(model.build(*measured), *on) + "\n"
+            )
+            + (f"\n{said}\n" if (said := _later(made)) else "")
         ),
     )
     fail_on(made, failing)
+
+
+def _later(made: Outcome) -> str | None:
+    """What A/A campaigns that ended after it would change of its answer; None: nothing."""
+    report = model.build(made.campaign, made.comparison, made.trials)
+    return answer.later(report, made.later) or None
 
 
 @app.command()

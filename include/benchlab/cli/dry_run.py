@@ -39,6 +39,7 @@ from benchlab.hosts.executor import Completed, JobStatus
 from benchlab.hosts.fleet import Fleet, FleetHost
 from benchlab.hosts.metrics import sampler_job
 from benchlab.hosts.server_login import ServerLogin, Tls
+from benchlab.language import Said
 from benchlab.plan.fields.engines import Components
 from benchlab.plan.fields.load_balancer import MAX_THREADS
 from benchlab.plan.plan import Plan
@@ -157,7 +158,7 @@ class _Rehearsed(CampaignRun):
 
         vars(self.target)["engine"] = silent
 
-    def note(self, stage: str, phase: str, note: str = "") -> None:
+    def note(self, stage: str, phase: str, note: Said = "") -> None:
         """Commands recorded from now on belong to this stage, whichever its side."""
         self._stage = phase.removesuffix(" baseline").removesuffix(" candidate")
 

@@ -118,7 +118,7 @@ PAGE_COPY_BYTES_PER_S = 1e9
 
 Preparation = Literal["deploy", "load", "analyze", "check", "back up"]
 """The stages of one side before the first trial; taken together they are ``prepare``."""
-_Before = Literal["plan", "register", "provision", "prepare"]
+_Before = Literal["plan", "approve", "register", "provision", "prepare"]
 _After = Literal["measure", "trial", "validate", "publish", "verdict", "notify"]
 Stage = Preparation | _Before | _After | Literal["give back"]
 """The stages of a campaign, in its plan, its progress and its tasks; ``trial`` is a part of

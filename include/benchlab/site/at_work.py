@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from benchlab.campaign import money
 from benchlab.campaign.progress import ProgressLog, ProgressNote, TimeLeft
+from benchlab.plan.fields.budget import APPROVAL_DAYS
 from benchlab.results.records import Campaign
 from benchlab.site.page import Site
 
 # A campaign that says nothing for longer than this, and twice one of its trials, may be dead.
 _SILENCE = timedelta(minutes=30)
+_AFTER_TRIALS = ("check", "validate", "publish", "verdict", "give back")
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,7 @@ class AtWork:
 
     Attributes:
         step: the last that it noted; None where its progress is not on this machine.
+        done: how many of the planned trials are measured, as far as its steps say it.
         left: estimated; None where that is not known.
         is_late: whether the estimated time is over, as where it waits or the machine is slow.
         dollars: so far; None where nothing is rented, or it is not known here.
@@ -28,6 +32,7 @@ class AtWork:
 
     campaign: Campaign
     step: ProgressNote | None
+    done: int
     at: datetime | None
     left: timedelta | None
     is_late: bool
@@ -51,11 +56,6 @@ class AtWork:
             return None
         return min(self.step.done + 1, self.step.total)
 
-    @property
-    def done(self) -> int:
-        """How many of the planned trials are measured, as far as the last step says it."""
-        return (self.step.done or 0) if self.step else 0
-
 
 def all_at_work(site: Site) -> list[AtWork]:
     """The campaigns at work that the reader may see, the latest first; asked again and again."""
@@ -75,12 +75,25 @@ def at_work(site: Site, campaign: Campaign) -> AtWork:
     seconds = estimate.seconds(site.now.timestamp())
     spec = campaign.report_type
     patience = _SILENCE + 2 * timedelta(seconds=spec.seconds + spec.warmup_seconds)
+    if last and last.stage == "approve":
+        patience = timedelta(days=APPROVAL_DAYS)
     return AtWork(
         campaign=campaign,
         step=last,
+        done=_done(steps),
         at=at,
         left=None if seconds is None else timedelta(seconds=seconds),
         is_late=seconds == 0,
         dollars=money.dollars_so_far(directory, campaign.environment, site.now),
         is_silent=at is not None and site.now - at > patience,
     )
+
+
+def _done(steps: Sequence[ProgressNote]) -> int:
+    """How many trials are measured: those before the latest, and it, once something came after."""
+    numbers = [number for number, step in enumerate(steps) if step.done is not None]
+    if not numbers:
+        return 0
+    latest, *after = steps[numbers[-1] :]
+    is_over = bool(after) and after[0].stage in _AFTER_TRIALS
+    return (latest.done or 0) + is_over

@@ -13,7 +13,7 @@ from benchlab.plan.order import PlannedTrial
 from benchlab.report.formats.pages import TOP, values
 from benchlab.report.model import validation
 from benchlab.report.model.report import Report, build
-from benchlab.report.sentences import wording
+from benchlab.report.sentences import answer, wording
 from benchlab.results.listing import Chosen
 from benchlab.results.records import Campaign, TrialFigures, TrialKey, TrialResult
 from benchlab.site import files
@@ -61,6 +61,7 @@ def campaign(site: Site, campaign: str) -> Page:
     trials = _measured(record, found.trials, found.comparison.excluded, report.language)
     values |= {
         **_of_report(report),
+        "later": answer.later(report, found.later),
         "trials": trials,
         "rejected": [row for row in trials if row["reasons"]],
         "has_results": any(section.rounds_used for section in report.sections),
@@ -110,10 +111,15 @@ def _live(site: Site, record: Campaign) -> Mapping[str, object]:
     """How far it is and what its trials showed so far; nothing once it has ended."""
     if record.state != "running":
         return {"work": None}
-    work = at_work(site, record)
+    work, so_far = at_work(site, record), _so_far(site, record)
     title = work.step.trial if work.step else None
     now = (titled(one, site.language) for one in record.plan.trials if one.title == title)
-    return {"work": work, "measured_now": next(now, None), "so_far": _so_far(site, record)}
+    return {
+        "work": work,
+        "measured_now": next(now, None),
+        "so_far": so_far,
+        "done": len({row["id"] for row in so_far}),
+    }
 
 
 def _so_far(site: Site, record: Campaign) -> list[Row]:

@@ -46,22 +46,25 @@ def side_by_side(site: Site, first: str | None = None, second: str | None = None
     records = [campaign_of(site, one) for one in (first, second) if one]
     values["unfit"] = [one.id for one in records if len(one.plan.sides) < 2]
     if len(records) == 2 and not values["unfit"]:
-        values |= _compared([_report(site, record) for record in records])
+        values |= _compared(*zip(*(_report(site, record) for record in records), strict=True))
     query = {name: value for name, value in asked.items() if value}
     return Page(PLACE, "campaigns/", title, "side_by_side.html.j2", values, query)
 
 
-def _report(site: Site, record: Campaign) -> Report:
+def _report(site: Site, record: Campaign) -> tuple[Report, str]:
+    """A campaign's report, and what later A/A campaigns would change of its answer."""
     found = site.comparisons.outcome(record)
-    return build(found.campaign, found.comparison, found.trials, language=site.language)
+    report = build(found.campaign, found.comparison, found.trials, language=site.language)
+    return report, answer.later(report, found.later)
 
 
-def _compared(reports: Sequence[Report]) -> dict[str, Any]:
+def _compared(reports: Sequence[Report], later: Sequence[str]) -> dict[str, Any]:
     first, second = reports
     return {
         "reports": reports,
         "titles": [wording.title(report) for report in reports],
         "answers": [answer.sentence(report) for report in reports],
+        "later": later,
         "rows": list(_rows(reports)),
         "changes": _changes(reports),
         "same_pair": first.plan.sides == second.plan.sides,

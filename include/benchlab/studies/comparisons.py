@@ -121,11 +121,10 @@ class Comparisons(Comparer):
 
     def _calibration_key(self, campaign: Outline) -> str:
         """The key of the A/A campaigns that calibrate it, as they are now."""
-        # Campaigns of one setting have the same ones; an A/A campaign does not calibrate itself.
-        own = campaign.id if campaign.calibrates else ""
-        alike = own, repr(campaign.setting)
+        others = self.calibrating(campaign)
+        alike = tuple(one.id for one in others)  # those of many campaigns
         if alike not in self._calibration_keys:
-            states = self.keys(self.calibrating(campaign))
+            states = self.keys(others)
             self._calibration_keys[alike] = key_of(*states, *states.values())
         return self._calibration_keys[alike]
 

@@ -145,7 +145,8 @@ def _dag(spec: ReportSpec, doc_md: str) -> DAG:
     on_fleet = targets.by_name()[spec.target].can.topology is not None
     return DAG(
         dag_id=spec.report,
-        dag_display_name=spec.title,
+        # Airflow's search looks at this name alone.
+        dag_display_name=f"{spec.report}: {spec.title}",
         description=about.description(spec),
         doc_md=doc_md,
         schedule=timetables.timetable_of(home.find(), spec),

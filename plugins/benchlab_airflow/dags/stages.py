@@ -204,6 +204,13 @@ def approved() -> None:
     context["ti"].xcom_push(key=APPROVED, value=campaign_id(context))
 
 
+def note_waiting() -> None:
+    """Note that the campaign waits for a person, for its page and for lists."""
+    with _campaign() as work:
+        dollars = f"{work.plan.dollars or 0:.2f}"
+        work.note("approve", "wait for approval", message("approval-waits", dollars=dollars))
+
+
 def give_up(reason: Said) -> None:
     """Record that the campaign failed before anything was taken."""
     with contextlib.suppress(NotMeasuredError), _campaign() as work:

@@ -39,6 +39,7 @@ class CampaignApproval(ApprovalOperator):
             stages.approved()
             return None
         self.body = question
+        stages.note_waiting()
         return super().execute(context)
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:

@@ -35,7 +35,7 @@ def waited(
     monkeypatch.setattr(metrics, "other_work", look)
     said: Said = []
     hosts = {"localhost": FakeExecutor()}
-    calm.wait(hosts, most, planned_s, lambda phase, text: said.append((phase, text)))
+    calm.wait(hosts, most, planned_s, lambda phase, text: said.append((phase, str(text))))
     return said, now[0]
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 import shlex
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -25,11 +26,11 @@ from benchlab.language import codes, load, message
 from benchlab.plan.order import PlannedTrial
 from benchlab.results.records import Campaign, GateResult, Remarks, Sample
 from benchlab.results.store import Store
-from benchlab.site import campaign, side_by_side, trial
+from benchlab.site import campaign, overview, side_by_side, trial
 from benchlab.site import campaigns as campaigns_page
 from benchlab.site.campaigns import Filter
 from benchlab.site.page import NoSuchPage, Page, Site, render
-from tests.builders import campaigns
+from tests.builders import campaigns, plans
 from tests.builders.installation import ROOT, Here
 from tests.builders.plans import START
 
@@ -107,7 +108,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
     """A campaign that found a regression, its trial 17 rejected; and another one beside it."""
     opened = Made(tmp_path_factory.mktemp("measured"))
     with opened.store:
-        opened.add(rejected=(17,), environment={"cores": "2", "kernel": HOSTILE})
+        opened.add(rounds=4, rejected=(17,), environment={"cores": "2", "kernel": HOSTILE})
         opened.add(
             "c2", tps=campaigns.known_change({"oltp_update_index": -0.1}, noise=0.001), seconds=9
         )
@@ -156,7 +157,7 @@ def test_charts_are_described_and_sides_differ_by_more_than_colour(measured: Mad
     shapes = re.findall(r'class="mark (\w+)" d="M[\d.]+ [\d.]+([a-z])', page)
     assert set(shapes) == {("baseline", "a"), ("candidate", "v")}
     # A point for every round, thread count and side of both metrics: less the rejected pair's.
-    assert page.count(' round"') == 2 * 2 * 2 * 3 * 2 - 2 * 2
+    assert page.count(' round"') == 2 * 2 * 2 * 4 * 2 - 2 * 2
     assert "TPS (1/s), higher is better" in page
 
 
@@ -273,7 +274,106 @@ def test_a_running_campaign_shows_how_far_it_is_and_what_it_has_found(made: Made
     made.store.finish("c1", "complete")
     ended = render(made.site(), campaign.progress(made.site(), "c1"), fragment=True)
     assert "data-refresh" not in ended
+    assert "<div data-reload>" in ended, "so that the whole page says that it has ended"
     assert "Show the answer" in text(ended)
+
+
+def test_after_the_last_trial_all_trials_are_measured(made: Made) -> None:
+    """Not none of them, where the step that follows says nothing of trials."""
+    record = made.add(state="running")
+    planned = len(record.plan.trials)
+    log = ProgressLog(made.home.campaign("c1") / "progress.jsonl")
+    at = datetime(2024, 2, 1, tzinfo=UTC).timestamp()
+    last = record.plan.trials[-1].title
+    log.write(ProgressNote(at - 9, "trial", "collect", planned - 1, planned, last))
+    site = made.site()
+    for stage in ("validate", "publish", "give back"):
+        log.write(ProgressNote(at, stage, "report"))
+        part = render(site, campaign.progress(site, "c1"), fragment=True)
+        assert f"{planned} of {planned}" in text(part)
+        assert f'max="{planned}" value="{planned}"' in part
+        work = render(site, overview.at_work(site), fragment=True)
+        assert f'<progress value="{planned}" max="{planned}"' in work
+
+
+def test_why_a_campaign_waits_is_said_in_the_readers_language(made: Made) -> None:
+    """For a calm machine; for a person, which is no silence until nobody may answer any more."""
+    made.add(state="running", measured=0)
+    log = ProgressLog(made.home.campaign("c1") / "progress.jsonl")
+    busy = message("calm-busy", host="tikv-1", share="93%", most="10%")
+    log.note("trial", "wait for calm", message("calm-waits", busy=busy, most="300"))
+
+    def read(code: str, days: float = 0.0) -> str:
+        now = datetime.now(UTC) + timedelta(days=days)
+        site = dataclasses.replace(made.site(code), now=now)
+        whole = shown(site, campaign.campaign(site, "c1"))
+        return text(whole + render(site, overview.at_work(site), fragment=True))
+
+    assert "other programs use 93% of the CPU of tikv-1 (10% is allowed); waiting" in read("en")
+    assert "其他程序占用 tikv-1 的 93% CPU" in read("zh")
+    log.note("approve", "wait for approval", message("approval-waits", dollars="61.20"))
+    said = "a person has to approve its cost of about 61.20 dollars"
+    assert read("en").count(said) == 2
+    assert "61.20 美元，须由人批准" in read("zh")
+    assert "silent for a long time" not in read("en", days=2.9)
+    assert "silent for a long time" in read("en", days=3.1)
+    site = made.site()
+    listed = text(shown(site, campaigns_page.campaigns(site, Filter())))
+    assert "in progress" in listed
+    assert "being measured" not in listed
+
+
+def test_a_verdict_stays_and_what_is_known_later_is_a_second_line(here: Here) -> None:
+    """Page, two campaigns beside each other, list, overview and command say the same verdict.
+
+    The A/A campaigns that end later say how much deployments differ: with them the change is none.
+    """
+    with Store(here.home.store_url, here.home.objects) as store:
+        spec = plans.spec(rounds=4, deployments=4, workloads=["oltp_update_index"], threads=[4])
+        slower = campaigns.known_change({"oltp_update_index": -0.03}, noise=0.001)
+        one = campaigns.campaign(spec, id="c1")
+        store.add_campaign(one)
+        for result in campaigns.results_of(one.plan, slower):
+            store.add_trial("c1", result)
+        work = StoredCampaign(here.home, store, store.campaign("c1"))
+        work.publish()
+
+        def verdicts() -> list[bool]:
+            site = Site(here.home, store, load("en"), datetime(2024, 2, 1, tzinfo=UTC))
+            pages = [
+                campaign.campaign(site, "c1"),
+                campaigns_page.campaigns(site, Filter()),
+                overview.overview(site),
+                side_by_side.side_by_side(site, "c1", "c1"),
+            ]
+            said = [text(shown(site, page)).partition("Known only later")[0] for page in pages]
+            said.append(here.run("compare", "c1").stdout.partition("Known only later")[0])
+            return ["▼" in one or "1 regression" in one for one in said]
+
+        before, document = verdicts(), work.outcome().comparison
+        assert before == [True] * 5
+        for number, noise in enumerate((0.2, -0.2, 0.15, -0.15, 0.25, -0.25)):
+            aa = campaigns.campaign(
+                id=f"aa{number}", rounds=4, deployments=4, threads=[4], sides="same",
+                workloads=["oltp_update_index"],
+            )  # fmt: skip
+            ended = one.ended_at and one.ended_at + timedelta(days=number + 1)
+            store.add_campaign(dataclasses.replace(aa, ended_at=ended))
+            noisy = campaigns.known_change({"oltp_update_index": noise}, noise=0.001)
+            for result in campaigns.results_of(aa.plan, noisy):
+                store.add_trial(aa.id, result)
+        again = StoredCampaign(here.home, store, store.campaign("c1"))
+        assert again.outcome().comparison == document, "it has the calibration of its own time"
+        assert verdicts() == before
+        again.publish()
+        assert verdicts() == before, "published again it stays, too"
+        line = "Known only later: with the 6 A/A campaigns that ended after this campaign"
+        site = Site(here.home, store, load("en"), datetime(2024, 2, 1, tzinfo=UTC))
+        assert line in text(shown(site, campaign.campaign(site, "c1")))
+        assert line in text(shown(site, side_by_side.side_by_side(site, "c1", "aa0")))
+        assert line in " ".join(here.run("compare", "c1").stdout.split())
+        assert line in json.loads(here.run("compare", "c1", "--json").stdout)["later"]
+        assert json.loads(here.run("compare", "aa5", "--json").stdout)["later"] is None
 
 
 def test_a_live_page_costs_two_small_queries_each_time(made: Made) -> None:

@@ -106,7 +106,7 @@ def test_each_campaign_has_its_answer_in_one_line(site: Site) -> None:
     read = text(shown(site))
     said = "▼ 2 regressions (Point Select -8.2%, Update Index -8.2%)"
     assert f"10.11.5 vs. 10.2.11 {said} {said} 1 h 12 min complete" in read
-    assert "no verdict yet no verdict yet n/a being measured" in read
+    assert "no verdict yet no verdict yet n/a in progress" in read
 
 
 def test_filters_choose_and_stay_in_every_link(site: Site) -> None:

@@ -133,26 +133,36 @@ def _rejected(
     why = message("reason-rejected", side=side_name(side), p=f"{p:.2g}", bounds=bounds, **counts)
     return {
         "rejected_side_p": Seen(p, why),
-        "rejected_change_ratio": _equal_with_them(figures, own, bounds, threshold_pct),
+        # What is not equal without them has nothing to lose.
+        "rejected_change_ratio": (
+            _equal_with_them(figures, own, bounds, threshold_pct)
+            if (_reach(rounds) or 0.0) < threshold_pct
+            else Seen(0.0)
+        ),
     }
+
+
+def _reach(figures: Rounds) -> float | None:
+    """How far the 90 % interval of throughput reaches, in percent; None: it is not known.
+
+    By the rounds alone, where they can tell: it is about these trials, not about deployments.
+    """
+    found = estimates([figures], "throughput", NO_CALIBRATION).get(figures.workload)
+    if found is None:
+        return None
+    return max(map(abs, percents((found.rounds or found.versions).interval(0.9))))
 
 
 def _equal_with_them(
     figures: Rounds, own: Counter[Side], bounds: Message, threshold_pct: float
 ) -> Seen:
-    """How far the 90 % interval reaches with the rejected figures, where one side has more.
-
-    By the rounds alone, where they can tell: it is about these trials, not about deployments.
-    """
-    found = estimates([figures], "throughput", NO_CALIBRATION).get(figures.workload)
+    """How far the 90 % interval reaches with the rejected figures, where one side has more."""
     if own["baseline"] == own["candidate"]:
         return Seen(0.0)
     side = max(SIDES, key=lambda side: own[side])
     why = message("reason-rejected-change", side=side_name(side), count=own[side], bounds=bounds)
-    if found is None:
-        return Seen(None)
-    interval = (found.rounds or found.versions).interval(0.9)
-    return Seen(max(map(abs, percents(interval))) / threshold_pct, why)
+    reach = _reach(figures)
+    return Seen(None if reach is None else reach / threshold_pct, why)
 
 
 def _with_rejected(rounds: Rounds, results: Sequence[TrialResult]) -> Rounds:

@@ -219,28 +219,50 @@ def compare(
         aa_rows += calibration_checks(shown.workloads, started_at, aa_campaigns or {})
     ages = [age for *_, row in aa_rows if (age := row["newest_age_days"]) is not None]
     in_order = sorted(results, key=lambda result: (result.trial.index, result.attempt))
+    judged = judge(
+        shown.workloads,
+        threshold_pct,
+        doubts=shown.doubts.unstable,
+        not_equivalent=shown.doubts.not_equivalent,
+        calibration=calibration,
+        deploys=plan.can.administers,
+    )
     return Comparison(
-        workloads=judge(
-            shown.workloads,
-            threshold_pct,
-            doubts=shown.doubts.unstable,
-            not_equivalent=shown.doubts.not_equivalent,
-            calibration=calibration,
-            deploys=plan.can.administers,
-        ),
+        workloads=judged,
         excluded=shown.excluded,
         repeated_pairs=len({result.trial.pair for result in results if result.attempt > 1}),
         missing=tuple(trial.id for trial in plan.trials if trial.id not in measured),
         gates=tuple(gate for result in in_order for gate in result.gates),
         cells=shown.cells,
         checks=(
-            *shown.doubts.gates,
+            *_that_matter(shown.doubts, judged, gates),
             *(WorkloadGates(name, evaluate(aa_gates, row), kind) for name, kind, row in aa_rows),
         ),
         calibration=calibration or NO_CALIBRATION,
         aa_age_days=min(ages, default=None),
         sides=tuple(side for side in SIDES if side in plan.sides),
     )
+
+
+def _that_matter(
+    doubts: Doubts, judged: Sequence[WorkloadComparison], gates: Sequence[Gate]
+) -> Iterator[WorkloadGates]:
+    """What gates found, without failures that forbid `equivalent` where nothing would be that."""
+    forbidding = {gate.id for gate in gates if gate.then == "not equivalent"}
+    reasons = {
+        workload.name: {reason for _, found in workload.decided for reason in found.reasons}
+        for workload in judged
+    }
+    for found in doubts.gates:
+        forbids = reasons[found.workload] & set(doubts.not_equivalent[found.workload])
+        yield replace(
+            found,
+            gates=tuple(
+                gate
+                for gate in found.gates
+                if gate.status != "fail" or gate.gate not in forbidding or forbids
+            ),
+        )
 
 
 def shown_by(

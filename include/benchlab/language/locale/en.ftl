@@ -175,6 +175,10 @@ answer-more = { $more ->
     [one] 1 more row is
    *[other] { $more } more rows are
 } on the campaign's page.
+answer-later = Known only later: with the { $campaigns ->
+    [one] A/A campaign
+   *[other] { $campaigns } A/A campaigns
+} that ended after this campaign, the answer would be: { $answer }
 answer-page = The campaign's page
 answer-reasons = Why, and how far to trust it
 answer-basis-prior = Deployment-to-deployment variation was assumed, not measured.
@@ -863,7 +867,7 @@ site-none = none
 site-never = never measured
 site-open-regressions = Regressions nobody has looked into
 site-more-regressions = { $more } more: all campaigns with a regression
-site-at-work = Being measured
+site-at-work = In progress
 site-next = Next run
 site-next-release = with the next release ({ $types })
 release-type = { $key ->
@@ -904,7 +908,7 @@ site-campaigns = { $count ->
 site-aa = { $version } against itself (A/A)
 site-metric-throughput = Throughput
 site-metric-latency = p95 latency
-site-state-running = being measured
+site-state-running = in progress
 site-state-complete = complete
 site-state-failed = failed
 site-work-progress = Trials measured
@@ -1256,6 +1260,7 @@ maven-silent = Maven Central does not answer
 
 phase-of-side = { $phase } { $side }
 stage-plan = plan
+stage-approve = approve
 stage-register = register
 stage-provision = provision
 stage-prepare = prepare
@@ -1273,6 +1278,14 @@ stage-verdict = verdict
 stage-notify = notify
 stage-give-back = give back
 stage-failed = failed
+calm-busy = other programs use { $share } of the CPU of { $host } ({ $most } is allowed)
+calm-waits = { $busy }; waiting until they end, at most { $most } s
+calm-anyway = { $busy }; trials are measured anyway, and may be invalid
+calm-after = after { $seconds } s
+approval-waits = a person has to approve its cost of about { $dollars } dollars: in Airflow, Required Actions of its run
+phase-wait-for-approval = wait for approval
+phase-wait-for-calm = wait for calm
+phase-calm = calm
 phase-planned = planned
 phase-versions = versions
 phase-warning = warning

@@ -6,10 +6,12 @@ latency: 2 equivalent. Deployment-to-deployment variation was measured in 6 A/A 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
+from benchlab.analysis.verdict.compare import Comparison
 from benchlab.analysis.verdict.decision import Decision, Verdict
 from benchlab.analysis.verdict.estimates import Basis
 from benchlab.language import Language
@@ -78,6 +80,15 @@ def sentence(report: Report) -> str:
         _basis(report),
     ]
     return wording.sentences(said, report)
+
+
+def later(report: Report, comparison: Comparison | None) -> str:
+    """The answer with the A/A campaigns that ended after it, where it is another; else empty."""
+    if comparison is None:
+        return ""
+    since = len(comparison.calibration.campaigns) - len(report.comparison.calibration.campaigns)
+    again = sentence(dataclasses.replace(report, comparison=comparison))
+    return report.language.say("answer-later", campaigns=since, answer=again)
 
 
 def highest(report: Report) -> list[Highest]:

@@ -25,7 +25,7 @@ function showLocalTimes(root) {
 }
 
 // <div data-refresh="ADDRESS" data-seconds="5">: its content is replaced by what ADDRESS answers,
-// until that has no data-refresh any more. A hidden page asks nothing. While there is no answer, what
+// until that has no data-refresh any more, or has data-reload: then the whole page is read again. A hidden page asks nothing. While there is no answer, what
 // is shown is marked as old.
 async function refresh(part) {
   if (!document.hidden) {
@@ -40,6 +40,10 @@ async function refresh(part) {
         const made = document.createElement("template");
         made.innerHTML = await answer.text();
         const next = made.content.getElementById(part.id) || made.content.firstElementChild;
+        if ("reload" in next.dataset) {
+          window.location.reload(); // it has ended: the rest of the page says so as well
+          return;
+        }
         part.replaceWith(next);
         showLocalTimes(next);
         part = next;
