@@ -302,6 +302,29 @@ class Database(ABC):
         use = f"USE {self.instance.database}"
         return self.sql(f"{use}; {statement}", timeout_s=CHECK_LIMIT_S)
 
+    def row(self, statement: str, columns: int = 1, *, timeout_s: float = SQL_LIMIT_S) -> list[str]:
+        """The only row of an answer.
+
+        Raises:
+            EngineError: the server answers with something else.
+        """
+        rows = self.sql(statement, timeout_s=timeout_s)
+        if [len(row) for row in rows] != [columns]:
+            raise self.unreadable(statement)
+        return rows[0]
+
+    def whole(self, statement: str, text: str) -> int:
+        """A whole number in an answer. Raises as :meth:`row`."""
+        try:
+            # A sum may be written as 3.0 or 3e10.
+            return int(text) if text.lstrip("-").isdecimal() else int(float(text))
+        except (OverflowError, ValueError):
+            raise self.unreadable(statement) from None
+
+    def unreadable(self, statement: str) -> EngineError:
+        """That an answer is none to this statement."""
+        return EngineError(f"{self._name()}: the server does not answer `{statement[:80]}`")
+
     def create_database(self) -> None:
         """Create the dataset's schema, empty; drops an existing one."""
         database = self.instance.database
@@ -313,7 +336,7 @@ class Database(ABC):
         It has no rights outside the dataset's schema and can connect from one address only: the one
         from which the server sees Benchlab's own SQL come, which is the load balancer's host.
         """
-        ((address,),) = self.sql("SELECT SUBSTRING_INDEX(USER(), '@', -1)")
+        (address,) = self.row("SELECT SUBSTRING_INDEX(USER(), '@', -1)")
         account = f"'{OPEN_USER}'@'{address}'"
         self.sql(
             f"DROP USER IF EXISTS {account}; CREATE USER {account}; "
@@ -340,8 +363,8 @@ class Database(ABC):
 
     def row_count(self, table: str) -> int:
         """Rows of one table, counted."""
-        ((rows,),) = self.sql(f"SELECT COUNT(*) FROM {self.instance.database}.{table}")
-        return int(rows)
+        statement = f"SELECT COUNT(*) FROM {self.instance.database}.{table}"
+        return self.whole(statement, *self.row(statement))
 
     def checksum(self, tables: Sequence[str]) -> str:
         """:meth:`table_checksum` of every table, as one string."""
@@ -356,9 +379,10 @@ class Database(ABC):
         """
         name = f"{self.instance.database}.{table}"
         columns = [f"COALESCE({row[0]}, '\\0')" for row in self.sql(f"SHOW COLUMNS FROM {name}")]
-        ((count, total),) = self.sql(
+        count, total = self.row(
             f"SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS('#', {', '.join(columns)}))), 0) "
-            f"FROM {name}"
+            f"FROM {name}",
+            2,
         )
         return f"{count}:{total}"
 
@@ -377,7 +401,7 @@ class Database(ABC):
 
     def version(self) -> str:
         """What the server calls itself: ``10.11.5-MariaDB``, ``5.7.25-TiDB-v6.5.0``."""
-        ((version,),) = self.sql("SELECT VERSION()")
+        (version,) = self.row("SELECT VERSION()")
         return version
 
     def misfits(self) -> list[str]:

@@ -150,7 +150,7 @@ class Given(Database):
         grants = self._grants()  # where none are shown, the rights are not known
         if grants and (missing := _missing_rights(grants, self.instance.database)):
             database, rights = self.instance.database, ", ".join(missing)
-            ((account,),) = self.sql("SELECT CURRENT_USER()")
+            (account,) = self.row("SELECT CURRENT_USER()")
             user, _, host = account.rpartition("@")
             of_roles = "; rights of a role count if it is one of the account's default roles"
             raise TargetError(
@@ -167,7 +167,7 @@ class Given(Database):
         """
         if rows := self._answers("SHOW GRANTS"):
             return [row[0] for row in rows]
-        ((account,),) = self.sql("SELECT CURRENT_USER()")
+        (account,) = self.row("SELECT CURRENT_USER()")
         user, _, host = account.rpartition("@")
         return [row[0] for row in self._answers(f"SHOW GRANTS FOR '{user}'@'{host}'")]
 
@@ -187,7 +187,7 @@ class Given(Database):
             TargetError: it is another database with MySQL's protocol.
         """
         # Not verbatim `SELECT VERSION()`: ProxySQL answers that itself from 3.0.4 on.
-        ((called,),) = self.sql("SELECT VERSION() AS version", timeout_s=ASK_LIMIT_S)
+        (called,) = self.row("SELECT VERSION() AS version", timeout_s=ASK_LIMIT_S)
         if release := re.search(r"Release Version: ([^\s\\]+)", self._said("tidb_version()")):
             is_said = f"TiDB-{release[1]}" in called
             return called if is_said else f"{called}-TiDB-{release[1]}"
@@ -449,7 +449,7 @@ class GivenServer(Given):
     def git_hash(self) -> str | None:
         """See :class:`Database`; as MariaDB reports it from 10.6 on."""
         rows = self.sql("SHOW GLOBAL VARIABLES LIKE 'version_source_revision'")
-        return rows[0][1] if rows else None
+        return rows[0][1] if rows and len(rows[0]) > 1 else None
 
 
 class GivenTiDB(Given, TiDB):
@@ -490,7 +490,7 @@ class GivenTiDB(Given, TiDB):
         except CommandError:
             return {}
         values: dict[str, set[str]] = {}
-        for component, _, name, value in rows:
+        for component, _, name, value in (row for row in rows if len(row) == 4):
             values.setdefault(f"{component}.{name}", set()).add(value)
         return {name: " | ".join(sorted(found)) for name, found in values.items()}
 

@@ -180,18 +180,18 @@ class Engine(BaseEngine):
     def git_hash(self) -> str | None:
         """See :class:`Database`; MariaDB reports it from 10.6 on."""
         rows = self.sql("SHOW GLOBAL VARIABLES LIKE 'version_source_revision'")
-        return rows[0][1] if rows else None
+        return rows[0][1] if rows and len(rows[0]) > 1 else None
 
     def background_jobs(self) -> BackgroundJobs | None:
         """See :class:`Database`; from the server's counters of statements."""
         counters = ", ".join(f"'COM_{name.upper()}'" for name in BACKGROUND_STATEMENTS)
-        ((begun, running),) = self.sql(
+        statement = (
             "SELECT SUM(variable_value), (SELECT COUNT(*) FROM information_schema.processlist "
             f"WHERE LOWER(info) RLIKE '^[[:space:]]*({_BACKGROUND_VERBS})[[:space:]]') "
             f"FROM information_schema.global_status WHERE variable_name IN ({counters})"
         )
-        total = int(float(begun))
-        return BackgroundJobs(total, total - int(running), of_statements=True)
+        total, running = (self.whole(statement, text) for text in self.row(statement, 2))
+        return BackgroundJobs(total, total - running, of_statements=True)
 
     def _options(self, base: Path) -> str:
         options: dict[str, str | int | float | bool] = {

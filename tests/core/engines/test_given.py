@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchlab.engines import tidb
-from benchlab.engines.database import BackgroundJobs
+from benchlab.engines.database import BackgroundJobs, Database
 from benchlab.engines.given import (
     CLASSES,
     DeniedError,
@@ -20,7 +21,7 @@ from benchlab.engines.given import (
     product_of,
     version_of,
 )
-from benchlab.errors import CommandError, EngineError, TargetError
+from benchlab.errors import BenchlabError, CommandError, EngineError, TargetError
 from benchlab.hosts.server_login import ServerLogin, Tls
 from tests.builders.fakes import FakeExecutor
 
@@ -302,3 +303,25 @@ def test_ddl_of_others_is_not_taken_for_none_where_it_cannot_be_seen(
     )
     found = given({"SHOW GRANTS": rights}).background_jobs()
     assert found == (BackgroundJobs(45, 44) if sees else None)
+
+
+HOSTILE = ("", "x", "\t", "a\tb", "a\nb", "1e999", "1\tx", "\n\n", "x\ty\tz\n1", "x\u2028y", "-1")
+
+
+@pytest.mark.parametrize("engine", ["tidb", "mariadb"])
+@pytest.mark.parametrize("text", HOSTILE)
+def test_whatever_a_server_answers_is_an_answer_or_refused(engine: str, text: str) -> None:
+    """In words of ours, never by a traceback."""
+    answers = dict.fromkeys(ANSWERS, text) | {"SELECT": text, "SHOW": text, "ANALYZE": text}
+    for version in ("SELECT VERSION()", "nothing"):
+        one = given(answers | {version: ANSWERS["SELECT VERSION()"]}, engine=engine)
+        for ask in (
+            *(one.check, one.reported, one.version, one.facts, one.variables, one.about),
+            *(one.git_hash, one.background_jobs, one.limits, one.columns, one.misfits, one.remove),
+            *(one.create_database, one.regions, one.write_stalls, one.open_account),
+            lambda one=one: one.row_counts(["sbtest1"]),
+            lambda one=one: Database.checksum(one, ["sbtest1"]),
+            lambda one=one: one.analyze(["sbtest1"]),
+        ):
+            with contextlib.suppress(BenchlabError):
+                ask()

@@ -83,7 +83,10 @@ class TiDB(Database):
         if versions.parse(self.instance.version).numbers < ANALYZE_JOBS_SINCE:
             return None
         begun = running = 0
-        for found, at_work in self.sql(f"{_DDL}; {_ANALYZE}"):
-            begun += int(found)
-            running += int(float(at_work))
+        statement = f"{_DDL}; {_ANALYZE}"
+        for row in self.sql(statement):
+            if len(row) != 2:
+                raise self.unreadable(statement)
+            begun += self.whole(statement, row[0])
+            running += self.whole(statement, row[1])
         return BackgroundJobs(begun, begun - running)
