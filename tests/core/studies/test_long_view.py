@@ -60,6 +60,22 @@ def test_releases_are_chained_by_their_campaigns_own_ratios(weeks: Weeks) -> Non
     assert only_chain(weeks).lacks_points == 8
 
 
+def test_no_level_is_known_better_than_the_changes_that_it_is_made_of(weeks: Weeks) -> None:
+    """The first is its campaign's change, with its interval; the next ones have wider ones."""
+    weeks.add("10.2.11", "10.11.5", rounds=3)
+    weeks.add("10.11.5", "11.4.5", rounds=12)
+    weeks.add("11.4.5", "11.4.6", rounds=3, deployments=3)
+    links = only_chain(weeks).links
+    levels = [high - low for low, high in (link.level_ci95 or (0, 0) for link in links)]
+    changes = [
+        math.log1p(high / 100) - math.log1p(low / 100)
+        for low, high in (link.ci95_pct or (0, 0) for link in links)
+    ]
+    assert levels[0] == pytest.approx(changes[0])
+    assert all(level >= max(changes[: n + 1]) - 1e-9 for n, level in enumerate(levels))
+    assert levels == sorted(levels)
+
+
 def test_the_error_of_a_level_has_that_of_its_baseline(weeks: Weeks) -> None:
     """Of one campaign it is its own; of the next one both add up as variances do."""
     weeks.add("10.2.11", "10.11.5", noise=0.0)

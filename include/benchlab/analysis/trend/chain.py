@@ -55,6 +55,7 @@ class Ratio:
         at: the time that it was planned for; with a time zone.
         log_ratio: ln(candidate / baseline), the mean over thread counts and rounds.
         standard_error: of ``log_ratio``; None where it is not known.
+        df: its degrees of freedom.
         is_planned: it was planned for this time; otherwise a person started it.
     """
 
@@ -65,6 +66,7 @@ class Ratio:
     log_ratio: float
     standard_error: float | None
     is_planned: bool = True
+    df: float = math.inf
 
     @property
     def order(self) -> Order:

@@ -144,6 +144,7 @@ def _ratio(found: ComparedCampaign, workload: str, days: ReleaseDays) -> Ratio:
         log_ratio=math.log1p(estimate_pct / 100),
         standard_error=found.standard_error(workload),
         is_planned=campaign.planned_for is not None,
+        df=found.estimates[workload].variance.df,
     )
 
 

@@ -22,7 +22,7 @@ from benchlab.analysis.trend.change_points import (
     find_suspects,
 )
 from benchlab.analysis.verdict.variances import percent, percents
-from benchlab.arrays import Array, np
+from benchlab.arrays import Array, np, special
 from benchlab.campaign.outline import Outline
 from benchlab.language import Message
 from benchlab.language.names import plain
@@ -36,8 +36,6 @@ from benchlab.studies.long_view.selection import (
     select_chains,
 )
 
-# 95 % of a normal distribution lie within so many standard errors.
-_WITHIN_95 = 1.959964
 # A weight that is nothing but the error of floating point.
 _NOTHING = 1e-9
 _PART = "trend"
@@ -185,7 +183,7 @@ def between(view: ChainView, first: str, second: str) -> Between | None:
         return None
     ratios = [point.ratio.log_ratio for point in made.points]
     change = math.fsum(w * ratio for w, ratio in zip(way.weights.tolist(), ratios, strict=True))
-    half = _WITHIN_95 * math.sqrt(float(_variances(made, view.noise.sd, way.weights)))
+    half = float(_half_widths(made, view.noise.sd, way.weights))
     unknown = way.unmeasured or math.isnan(half)
     return Between(
         first=first,
@@ -279,11 +277,10 @@ def _links(
     made: Chain, intervals: Mapping[str, tuple[float, float] | None], noise_sd: float | None
 ) -> tuple[Link, ...]:
     """Every level with its interval, from the errors of all ratios that it is made of."""
-    variances = _variances(made, noise_sd, made.weights())
+    halves = _half_widths(made, noise_sd, made.weights())
     links: list[Link] = []
-    for point, variance in zip(made.points, variances.tolist(), strict=True):
+    for point, half in zip(made.points, halves.tolist(), strict=True):
         bridged = point.bridged_from is not None or any(links[at].bridged for at in point.before)
-        half = _WITHIN_95 * math.sqrt(variance)
         interval = point.level - half, point.level + half
         is_known = not (bridged or math.isnan(half))
         campaign = point.ratio.campaign
@@ -291,12 +288,17 @@ def _links(
     return tuple(links)
 
 
-def _variances(made: Chain, noise_sd: float | None, weights: Array) -> Array:
-    """The variances of sums of ratios, a row of weights each; NaN where an error is unknown."""
-    errors = [point.ratio.standard_error for point in made.points]
-    known = [max(error or 0.0, noise_sd or 0.0) if error or noise_sd else None for error in errors]
-    squares = np.array([math.nan if error is None else error**2 for error in known])
-    return np.asarray(np.where(weights == 0, 0.0, weights**2 * squares).sum(axis=-1))
+def _half_widths(made: Chain, noise_sd: float | None, weights: Array) -> Array:
+    """Of the 95 % intervals of sums of ratios, a row of weights each; NaN: an error is unknown.
+
+    Student's, as the ratios' own are, and added as standard errors are: no sum has a narrower one
+    than a ratio that it is made of.
+    """
+    ratios = [point.ratio for point in made.points]
+    errors = np.array([max(one.standard_error or 0.0, noise_sd or 0.0) for one in ratios])
+    halves = special.stdtrit([one.df for one in ratios], 0.975) * np.where(errors, errors, np.nan)
+    sums = np.where(weights == 0, 0.0, (weights * halves) ** 2).sum(axis=-1)
+    return np.asarray(np.sqrt(sums))
 
 
 def linking(report: str, found: Suspect) -> str:
