@@ -31,6 +31,7 @@ from benchlab.results.records import (
 
 _REPORT_TYPE = TypeAdapter(ReportSpec)
 _FACTS = TypeAdapter(dict[Side, SideFacts])
+_TEXTS = TypeAdapter(dict[str, str])
 _TRIAL = TypeAdapter(TrialResult)
 _SAID: TypeAdapter[Said] = TypeAdapter(Said)
 _FAILURE = TypeAdapter(Failure)
@@ -265,21 +266,22 @@ def campaign_of(row: Any) -> Campaign:
         plan = Plan.from_json(json.loads(row.plan))
         part = "facts"
         facts = _FACTS.validate_json(row.facts)
-    except (ValueError, LookupError, TypeError) as error:
+        part = "row"
+        return Campaign(
+            id=row.id,
+            plan=plan,
+            report_type=report_type,
+            engine_reason=_SAID.validate_json(row.engine_reason),
+            origin=row.origin,
+            state=row.state,
+            started_at=datetime.fromisoformat(row.started_at),
+            ended_at=datetime.fromisoformat(row.ended_at) if row.ended_at else None,
+            environment=_TEXTS.validate_json(row.environment),
+            facts=facts,
+            planned_for=datetime.fromisoformat(row.planned_for) if row.planned_for else None,
+        )
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise _unreadable(f"campaign {row.id}: its {part}", error) from error
-    return Campaign(
-        id=row.id,
-        plan=plan,
-        report_type=report_type,
-        engine_reason=_SAID.validate_json(row.engine_reason),
-        origin=row.origin,
-        state=row.state,
-        started_at=datetime.fromisoformat(row.started_at),
-        ended_at=datetime.fromisoformat(row.ended_at) if row.ended_at else None,
-        environment=json.loads(row.environment),
-        facts=facts,
-        planned_for=datetime.fromisoformat(row.planned_for) if row.planned_for else None,
-    )
 
 
 def failure_of(text: str | None) -> Failure | None:
@@ -362,7 +364,7 @@ def trial_of(
                 "host_figures": json.loads(row["host_figures"]),
             }
         )
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         name = f"campaign {row['campaign']}: its trial {row['trial']}"
         raise _unreadable(name, error) from error
 

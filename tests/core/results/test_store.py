@@ -21,6 +21,7 @@ from benchlab.errors import AnotherPlanError, StoreError
 from benchlab.hosts.samples import Figure, HostFigures
 from benchlab.plan.rates import Size, StepTime
 from benchlab.results.records import Campaign, Condition, TrialResult
+from benchlab.results.rows import CAMPAIGNS
 from benchlab.results.store import Store
 from tests.builders import campaigns
 
@@ -469,3 +470,15 @@ def test_who_has_looked_into_a_change_is_kept_until_it_is_taken_back(store: Stor
     assert store.looked_into() == {}
     with pytest.raises(StoreError, match="no campaign 'c9'"):
         store.look_into("c9", "oltp_insert", "ann", "")
+
+
+@pytest.mark.parametrize("column", ["spec", "plan", "facts", "environment", "started_at"])
+@pytest.mark.parametrize("text", ["", "x", "[]", "[" * 20_000, '{"a": 1}'])
+def test_a_damaged_campaign_is_named(tmp_path: Path, column: str, text: str) -> None:
+    """Whatever is in one of its cells."""
+    with Store(f"sqlite:///{tmp_path}/results.db", UPath(tmp_path)) as store:
+        store.add_campaign(campaigns.campaign())
+        with store.transaction() as connection:
+            connection.execute(CAMPAIGNS.update().values({column: text}))
+        with pytest.raises(StoreError, match=r"^campaign \S+: its [a-z ]+ cannot be read"):
+            store.campaign(campaigns.campaign().id)
