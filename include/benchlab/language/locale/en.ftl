@@ -254,7 +254,7 @@ rounds-alone = { $deployments ->
 } these 95% intervals: { $each }.
 scope-two-campaigns = These are two campaigns measured at different times, { $before } and { $after }, with nothing interleaved: whatever else changed in between, on the servers, their hosts or the network, is part of the difference, and no interval allows for it.
 scope-sequential = Whatever else changed between measuring the two sides is part of their difference: all of the baseline was measured before the candidate.
-scope-few-rounds = Fewer than three rounds cannot distinguish a change from noise, so every verdict is inconclusive.
+scope-few-rounds = Fewer than three rounds cannot distinguish a change from noise, so every verdict is inconclusive or unstable.
 
 ## Clients
 
