@@ -97,7 +97,7 @@ class Home:
             SpecError: its file is damaged.
         """
         path = self.root / "mark"
-        found = _made_once(path, secrets.token_hex(4))
+        found = _made_once(path, secrets.token_hex(4)).strip()
         if not re.fullmatch("[0-9a-f]{8}", found):
             raise SpecError(
                 f"{path} is damaged: write eight hexadecimal digits into it, the first eight of a "

@@ -100,6 +100,12 @@ def test_every_home_has_a_mark_of_its_own_which_stays(tmp_path: Path) -> None:
     assert here.mark != Home(tmp_path, tmp_path / "b").mark
 
 
+def test_a_mark_that_a_person_wrote_may_end_with_a_line_break(tmp_path: Path) -> None:
+    """As editors and `echo` write it."""
+    (tmp_path / "mark").write_text("abcdef12\n")
+    assert Home(tmp_path, tmp_path).mark == "abcdef12"
+
+
 @pytest.mark.parametrize("damaged", ["", "3f2a", "\x00" * 8])
 def test_a_damaged_mark_is_no_mark(tmp_path: Path, damaged: str) -> None:
     """With another one, ids would change in the middle of runs; it is said what to do."""

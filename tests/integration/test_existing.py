@@ -402,7 +402,7 @@ def test_the_same_campaign_of_another_home_is_another_campaign(
     own.preflight()
     own.engine("baseline").create_database()
     server.sql("CREATE TABLE sbtest.sbtest1 (a INT)")
-    how = rf"of campaign c1 of another home: .* where the file `mark` says {own.home.mark} drops"
+    how = rf"of campaign c1 of another home: .* home whose file `mark` says {own.home.mark},"
     with pytest.raises(TargetError, match=how):
         other.preflight()
     with pytest.raises(TargetError, match=how):

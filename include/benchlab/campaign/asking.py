@@ -12,7 +12,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import date
 
 from benchlab.campaign.resolving import Resolver
-from benchlab.errors import TargetError
+from benchlab.errors import StoreError, TargetError
 from benchlab.hosts.lock import MachineLock
 from benchlab.plan.resolved import Request, Resolved
 
@@ -29,30 +29,42 @@ class Asking:
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="asking")
         self._turn = threading.Lock()
-        self._asked: dict[tuple[str, date], tuple[float, Future[Resolved]]] = {}
+        self._asked: dict[tuple[str, date], tuple[float, Future[Resolved | None]]] = {}
 
     def resolved(self, resolver: Resolver, request: Request) -> Resolved | None:
         """What a request resolves to; None as long as it is being asked.
 
-        Nobody is asked while this machine is a campaign's: it would be disturbed.
+        Nobody begins to be asked while this machine is a campaign's: it would be disturbed.
 
         Raises:
-            BenchlabError: see :meth:`Resolver.resolve`.
+            BenchlabError: see :meth:`Resolver.resolve`; that the store cannot be read is said once,
+                and asked again.
         """
         # As text: a report type has mappings.
         key = request.spec.model_dump_json(), request.on
         with self._turn:
             oldest = time.monotonic() - KEPT_S
-            for old in [one for one, (at, _) in self._asked.items() if at < oldest]:
-                del self._asked[old]
+            for one, (at, answer) in [*self._asked.items()]:
+                if answer.done() and at < oldest:
+                    del self._asked[one]
             if key not in self._asked:
                 waiting = sum(not answer.done() for _, answer in self._asked.values())
                 if waiting >= MOST_WAITING or _is_taken():
                     return None
-                answer = self._threads.submit(resolver.resolve, request)
+                answer = self._threads.submit(_resolve, resolver, request)
                 self._asked[key] = time.monotonic(), answer
             _, answer = self._asked[key]
-        return answer.result() if answer.done() else None
+            if not answer.done():
+                return None
+            error = answer.exception()
+            if isinstance(error, StoreError) or (error is None and answer.result() is None):
+                del self._asked[key]
+        return answer.result()
+
+
+def _resolve(resolver: Resolver, request: Request) -> Resolved | None:
+    """None where this machine has become a campaign's while the request waited for its turn."""
+    return None if _is_taken() else resolver.resolve(request)
 
 
 def _is_taken() -> bool:

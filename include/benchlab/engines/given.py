@@ -21,6 +21,7 @@ from benchlab.engines import mariadb, tidb
 from benchlab.engines.database import BackgroundJobs, Database, Deployed, is_version
 from benchlab.engines.tidb.tidb import TiDB
 from benchlab.errors import CommandError, TargetError
+from benchlab.home import ID
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.server_login import RESTRICTED_AUTH, ServerLogin, option
 from benchlab.results.records import SideFacts
@@ -68,7 +69,8 @@ _MEANINGS = {
     2005: "its host name does not resolve",
     2013: "the connection was lost",
     2061: "the account logs in by caching_sha2_password or sha256_password, and this server takes "
-    "such a password over an encrypted connection only: set extra.ssl_mode",
+    "such a password over an encrypted connection only: set extra.ssl_mode to VERIFY_IDENTITY "
+    "(REQUIRED does not keep it from an impostor with a certificate of its own)",
     3118: "the account is locked",
     3159: "the server wants an encrypted connection: set extra.ssl_mode",
     4151: "the account is locked",
@@ -328,12 +330,18 @@ class Given(Database):
                 f"{self._name()}: the schema {database} exists and was not created by Benchlab; "
                 f"nothing in it was touched: {what}"
             )
-        campaign, side, home = owner.split("/")
-        where = "" if home == self.instance.home else f" where the file `mark` says {home}"
+        if (mark := re.fullmatch(rf"({ID})/(baseline|candidate)/([0-9a-f]{{8}})", owner)) is None:
+            raise TargetError(
+                f"{self._name()}: the table {MARK} of the schema {database} has a mark that is not "
+                "Benchlab's; nothing in it was touched: rename it, or measure another server"
+            )
+        campaign, side, home = mark.groups()
+        other = home != self.instance.home
+        where = f"in the home whose file `mark` says {home}, " * other
         raise TargetError(
             f"{self._name()}: the schema {database} is the {side}'s of campaign {campaign}"
-            f"{' of another home' if where else ''}: `benchlab give-back {campaign}`{where} drops "
-            "it, unless that campaign is still at work"
+            f"{' of another home' * other}: to drop it, run `benchlab give-back {campaign}` "
+            f"{where}unless that campaign is still at work"
         )
 
     @property

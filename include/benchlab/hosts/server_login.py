@@ -22,14 +22,15 @@ from benchlab.errors import TargetError
 
 PORT = 3306
 DISABLED, REQUIRED, VERIFIED = "DISABLED", "REQUIRED", "VERIFY_IDENTITY"
-# A client's options are separated by these; sysbench cannot be given one that has them.
 # A client reads a line of its option file as far as 4 KB, and takes the rest for another option.
 _LONGEST = 1000
+# A client's options are separated by these; sysbench cannot be given one that has them.
 _SEPARATORS = frozenset(",;={}\"'\n\r\0")
 
 
-# How accounts log in without sending their password as it is: where the certificate is not
-# verified, whoever answers could ask for that (`mysql_clear_password`), even without TLS.
+# How accounts log in without sending their password over a connection that is not encrypted, as
+# `mysql_clear_password` would. Within TLS the last two may send it: an impostor with a certificate
+# of its own gets it, unless the certificate is verified.
 RESTRICTED_AUTH = (
     "restricted-auth=mysql_native_password,client_ed25519,caching_sha2_password,sha256_password"
 )

@@ -13,7 +13,7 @@ from typing import Any
 from benchlab import workloads
 from benchlab.campaign import overrides, report_types
 from benchlab.campaign.resolving import Asks, Resolver
-from benchlab.errors import BenchlabError, SpecError
+from benchlab.errors import BenchlabError, SpecError, StoreError
 from benchlab.language import FORM_OF_ONE, Language, Said, load, message, side_name
 from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers
@@ -226,6 +226,8 @@ def _figures(site: Site, asked: Asked) -> Figures:
             resolved, asks = answer or resolved, answer is None
         made = make(resolved, spec.report)
         finds = plan_sensitivity(site.home, resolved, made, site.store)
+    except StoreError:  # where the store is, is not for every reader
+        raise
     except BenchlabError as error:
         return Figures(faults=_lines(error.args, site.language))
     language = load(site.language.code, FORM_OF_ONE if len(made.sides) == 1 else "")

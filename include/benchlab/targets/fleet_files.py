@@ -6,8 +6,9 @@ a client, `benchlab give-back`. ``deployment`` has the number of the deployment 
 it is not the first.
 
 Owned hosts have three more files. ``owner`` has the name of the owner's key. ``opened`` exists from
-the time when all hosts let the campaign's key in until all are clean. ``displaced`` lists, one on a
-line, the campaigns whose lock was taken over and whose servers may still run.
+the time when all hosts let the campaign's key in until all are clean, and has a text once the
+campaign has held their lock. ``displaced`` lists, one on a line, the campaigns whose lock was taken
+over and whose servers may still run.
 """
 
 from __future__ import annotations

@@ -38,6 +38,8 @@ from benchlab.targets.target import Say, Taken
 # Below a host's data directory, outside every campaign's own, so that all campaigns share it.
 LOCK = Path("benchlab") / "campaign.lock"
 REMOVE_LIMIT_S = 900.0
+# What the file `opened` says once the campaign has held the lock.
+_HELD = "held"
 
 
 def lock_of(client: Executor, fleet: Fleet, state: Path) -> RemoteLock:
@@ -142,13 +144,23 @@ def _remove_clusters(
 def _is_anothers(state: Path, fleet: Fleet) -> bool:
     """Whether the hosts are held by another home's campaign of the same id: what they have of that
     id is not this campaign's.
+
+    Raises:
+        TargetError: the client's host does not say whose the hosts are, and they never were this
+            campaign's.
     """
     try:
         with fleet_files.open_host(state, fleet.client) as client:
             lock = lock_of(client, fleet, state)
             holder = lock.holder()
-    except BenchlabError:  # said where the lock is given back
-        return False
+    except BenchlabError as error:
+        if fleet_files.opened(state).read_text(encoding="utf-8") == _HELD:
+            return False  # the fault is named where the lock is given back
+        raise TargetError(
+            f"campaign {state.name}: nothing was removed from its hosts, because another home's "
+            f"campaign of the same id may hold them: {fleet.client.name} does not say: {error}; "
+            f"once it answers, `benchlab give-back {state.name}` does the rest"
+        ) from error
     return (
         holder is not None
         and holder.campaign == state.name
@@ -318,6 +330,7 @@ class Target(FleetTarget):
         self._note_displaced(lock.check(self.campaign))
         displaced = lock.acquire(self.campaign, origin, self.lease_s)
         self._note_displaced(displaced)  # the holder may have changed in between
+        fleet_files.write(fleet_files.opened(self.state), _HELD)
         return displaced
 
     def _note_displaced(self, holder: Holder | None) -> None:

@@ -1,8 +1,7 @@
 """The tasks that run beside campaigns: end what is past its expiry, add new releases.
 
 A reaper for each provider, so that a fault in one does not stop the other, and one for what deleted
-runs have left. Heavy imports are inside
-the functions, so that parsing the DAG files stays fast.
+runs have left. Heavy imports are inside the functions, so that parsing the DAG files stays fast.
 """
 
 from __future__ import annotations

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import threading
+import time
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -13,7 +15,7 @@ import pytest
 from benchlab.campaign import asking
 from benchlab.campaign.asking import AT_ONCE, MOST_WAITING, Asking
 from benchlab.campaign.resolving import Asks, Resolver
-from benchlab.errors import SpecError
+from benchlab.errors import SpecError, StoreError
 from benchlab.hosts.lock import MachineLock
 from benchlab.plan.resolved import Request
 from tests.builders import plans
@@ -38,8 +40,8 @@ class Slow:
         with self.turn:
             self.at_work -= 1
         self.answered.release()
-        if request.spec.rounds == 3:
-            raise SpecError("no")
+        if error := {3: SpecError("no"), 30: StoreError("mysql://me@db")}.get(request.spec.rounds):
+            raise error
         return request.spec.rounds
 
 
@@ -95,6 +97,59 @@ def test_nobody_is_asked_while_a_campaign_is_measured_here(
     slow.free.set()
     assert slow.answered.acquire(timeout=30)
     assert slow.asked == 1
+
+
+def test_who_waits_is_not_asked_once_a_campaign_is_measured_here(
+    slow: Slow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have begun while the questions before were answered; later they are asked again."""
+    lock = MachineLock(tmp_path / "lock")
+    monkeypatch.setattr(asking, "MachineLock", lambda: lock)
+    asks: Any = Asking()
+    more = range(1, AT_ONCE + 2)
+    for rounds in more:
+        asks.resolved(slow, request(rounds))
+    while slow.asked < AT_ONCE:
+        time.sleep(0.01)
+    lock.acquire("c1", "test", tmp_path, None)
+    slow.free.set()
+    _wait(asks)
+    assert slow.asked == AT_ONCE
+    assert asks.resolved(slow, request(more[-1])) is None
+    lock.release("c1", str(tmp_path))
+    assert asks.resolved(slow, request(more[-1])) is None
+    _wait(asks)
+    assert slow.asked == AT_ONCE + 1
+
+
+def test_what_is_still_being_asked_is_not_asked_twice(
+    slow: Slow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long it takes: it still counts as waiting."""
+    monkeypatch.setattr(asking, "KEPT_S", -1.0)
+    asks: Any = Asking()
+    for _ in range(3):
+        assert [asks.resolved(slow, request(rounds)) for rounds in (1, 2)] == [None, None]
+    slow.free.set()
+    _wait(asks)
+    assert slow.asked == 2
+
+
+def test_a_store_that_failed_is_asked_again(slow: Slow) -> None:
+    """It is opened anew for the next page; what it said is no answer that stands."""
+    asks: Any = Asking()
+    slow.free.set()
+    for _ in range(2):
+        assert asks.resolved(slow, request(30)) is None
+        _wait(asks)
+        with pytest.raises(StoreError):
+            asks.resolved(slow, request(30))
+    assert slow.asked == 2
+
+
+def _wait(asks: Any) -> None:
+    """Until all that is asked has an answer."""
+    concurrent.futures.wait([answer for _, answer in asks._asked.values()], 30)
 
 
 def test_what_is_asked_is_what_a_run_would_be_told(here: Here) -> None:

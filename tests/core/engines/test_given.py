@@ -13,6 +13,7 @@ from benchlab.engines import tidb
 from benchlab.engines.database import BackgroundJobs, Database
 from benchlab.engines.given import (
     CLASSES,
+    MARK,
     DeniedError,
     Given,
     GivenInstance,
@@ -303,6 +304,32 @@ def test_ddl_of_others_is_not_taken_for_none_where_it_cannot_be_seen(
     )
     found = given({"SHOW GRANTS": rights}).background_jobs()
     assert found == (BackgroundJobs(45, 44) if sees else None)
+
+
+def marked(mark: str) -> Given:
+    """A server whose schema has this mark."""
+    schema = {"information_schema.schemata": "1", "SHOW TABLES": MARK}
+    return given(
+        {"SELECT campaign": mark, "SHOW GRANTS": "GRANT ALL ON *.* TO 'few'@'%'", **schema}
+    )
+
+
+@pytest.mark.parametrize("home", ["0123abcd", "9876fedc"])
+def test_a_schema_of_another_campaign_is_refused_with_how_to_drop_it(home: str) -> None:
+    """In the home that made it."""
+    other = home != "0123abcd"
+    where = f"in the home whose file `mark` says {home}, " * other
+    how = f"to drop it, run `benchlab give-back c2` {where}unless that campaign is still at work"
+    with pytest.raises(TargetError, match=how):
+        marked(f"c2/candidate/{home}").check()
+
+
+@pytest.mark.parametrize("mark", ["x", "", "c1/baseline", "c;1/baseline/0123abcd", "a/b/c/d/e"])
+def test_a_mark_that_is_not_benchlabs_is_refused_in_words(mark: str) -> None:
+    """It is a cell of somebody's table."""
+    for ask in (marked(mark).check, marked(mark).create_database):
+        with pytest.raises(TargetError, match=r"a mark that is not Benchlab's|not created by"):
+            ask()
 
 
 HOSTILE = ("", "x", "\t", "a\tb", "a\nb", "1e999", "1\tx", "\n\n", "x\ty\tz\n1", "x\u2028y", "-1")

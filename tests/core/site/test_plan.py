@@ -17,6 +17,7 @@ from benchlab import engines
 from benchlab.campaign import planning, report_types
 from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.engines.server import Availability
+from benchlab.errors import StoreError
 from benchlab.hosts.executor import LocalExecutor
 from benchlab.language import load, message
 from benchlab.site import plan
@@ -175,6 +176,19 @@ def test_a_page_asks_nobody_itself(
         assert ("Mirrors and servers are asked" in figures(asking, **asked)) == (
             unasked is not None
         )
+
+
+def test_a_store_that_cannot_be_read_is_no_fault_of_the_form(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it says has its address, which is not for every reader."""
+
+    def down(*_: object) -> None:
+        raise StoreError("results store mysql://me@db.example.com/x: no answer")
+
+    monkeypatch.setattr(plan, "plan_sensitivity", down)
+    with pytest.raises(StoreError):
+        figures(site, report=["sysbench_local"], **MARIADB)
 
 
 def test_what_is_undecided_is_planned_and_cannot_be_started(site: Site) -> None:

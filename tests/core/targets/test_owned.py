@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ from benchlab.hosts.access import Access
 from benchlab.hosts.executor import LocalExecutor
 from benchlab.hosts.fleet import Fleet, FleetHost, Role
 from benchlab.hosts.lock import MachineLock
-from benchlab.targets import fleet_files
+from benchlab.targets import fleet_files, owned
 from benchlab.targets.owned import LOCK, Target, lock_of
 from tests.builders import fakes, plans
 
@@ -105,3 +106,37 @@ def test_a_campaign_of_this_machine_whose_process_lives_keeps_its_hosts(tmp_path
     displaced = lock.acquire("c2", "benchlab run")
     assert displaced is not None
     assert displaced.campaign == "c1"
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_nothing_is_removed_where_it_is_not_known_whose_the_hosts_are(
+    held: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another home's campaign of the same id may hold them, unless this one has held their lock."""
+    host = FleetHost("h1", ("client",), "10.0.0.1", "", "admin", "", tmp_path)
+    home = Home(tmp_path, tmp_path / "home")
+    state = home.campaign("c1")
+    fleet_files.private_key(state)
+    fleet_files.write(state / fleet_files.FLEET_FILE, json.dumps(Fleet((host,)).to_json()))
+    fleet_files.opened(state).touch()
+    cleaned: list[str] = []
+
+    def silent(*_: object) -> None:
+        raise TargetError("h1: no answer")
+
+    def clean(fleet: Fleet, key: str, campaign: str) -> list[str]:
+        cleaned.append(campaign)
+        return []
+
+    monkeypatch.setattr(fleet_files, "open_host", silent)
+    monkeypatch.setattr(owned, "clean", clean)
+    if held:
+        target = Target(home, "c1", plans.plan(), plans.spec(), Access())
+        target.fleet = Fleet((host,))
+        target._executors = {"h1": LocalExecutor(tmp_path, "c1")}
+        (tmp_path / LOCK).parent.mkdir()
+        target._take("test")
+    said = "give the lock back: h1: no answer" if held else "another home's .* h1: no answer"
+    with pytest.raises(TargetError, match=said):
+        owned.give_back(state, Access())
+    assert cleaned == ["c1"] * held
