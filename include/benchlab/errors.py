@@ -14,6 +14,7 @@ defined elsewhere is listed with its module.
     │   ├── LockHeldError    another campaign holds the machine
     │   │   └── AtWorkError  another process is at work on this very campaign
     │   ├── UnreachableError a host cannot be reached over SSH
+    │   ├── TooMuchOutputError  a command printed more than is read into memory
     │   ├── NotYetError      a server does not answer yet (benchlab.engines.given)
     │   ├── DeniedError      a server refuses the account (benchlab.engines.given)
     │   ├── AwsError         AWS refused a call (benchlab.targets.ec2.calls)
@@ -44,7 +45,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
-TAIL_LINES = 12
+TAIL_LINES, TAIL_CHARACTERS = 12, 4000
 # Colours and cursor movements of a terminal (ECMA-48, "CSI").
 _ESCAPE_CODE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 # What the errors of the operating system mean to a person.
@@ -225,11 +226,22 @@ class CommandError(BenchlabError):
         self.output = output = _ESCAPE_CODE.sub("", output)
         ended = "was ended" if exit_code is None else f"ended with exit code {exit_code}"
         message = f"on {host}: `{first_line(command)}` {ended}"
-        if tail := "\n".join(output.strip().splitlines()[-TAIL_LINES:]):
+        tail = "\n".join(output.strip().splitlines()[-TAIL_LINES:])[-TAIL_CHARACTERS:]
+        if tail:
             message += f"; its last output:\n{tail}"
         if hint:
             message += f"\n{hint}"
         super().__init__(message)
+
+
+class TooMuchOutputError(TargetError):
+    """A command printed more than ``most`` bytes, and was ended."""
+
+    def __init__(self, host: str, command: str, most: int) -> None:
+        super().__init__(
+            f"on {host}: `{first_line(command)}` was ended: it printed more than {most >> 20} MB, "
+            "and no answer to it is that long; see what answers there"
+        )
 
 
 class CommandTimeout(CommandError):

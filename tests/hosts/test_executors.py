@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from benchlab.errors import CommandError, CommandTimeout, TargetError
+from benchlab.errors import CommandError, CommandTimeout, TargetError, TooMuchOutputError
 from benchlab.hosts.executor import TAG, Executor, JobStatus, LocalExecutor
 from benchlab.hosts.fleet import FleetHost
 from benchlab.hosts.ssh.executor import SSHExecutor
@@ -195,6 +195,31 @@ def test_a_command_that_takes_too_long_is_ended_with_its_children(place: Place) 
     for part in (f"on {executor.host}", "time limit: 2 s", "sh -c", "begun"):
         assert part in str(caught.value)
     until(lambda: not place.tagged("slow"))
+
+
+@pytest.mark.parametrize("script", ["yes", "yes >&2", "trap '' TERM; yes & yes >&2"])
+def test_a_command_that_prints_for_ever_is_ended_with_its_children(
+    place: Place, script: str
+) -> None:
+    """Long before its time limit; named with the host and how much it may print."""
+    executor = place.executor("endless")
+    with pytest.raises(TooMuchOutputError) as caught:
+        executor.run(["sh", "-c", script], timeout_s=3600, check=False)
+    for part in (f"on {executor.host}", "sh -c", "printed more than 64 MB"):
+        assert part in str(caught.value)
+    until(lambda: not place.tagged("endless"))
+    assert executor.run(["echo", "here"]).stdout == "here\n"
+
+
+def test_of_a_job_that_prints_for_ever_the_end_is_read(
+    executor: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its output is a file, of whatever size."""
+    for module in ("benchlab.hosts.executor", "benchlab.hosts.ssh.executor"):
+        monkeypatch.setattr(f"{module}.JOB_LIMIT_BYTES", 10)
+    executor.start_job("a", ["seq", "100000"])
+    until(lambda: executor.job_status("a").state == "complete")
+    assert executor.job_output("a") == "99\n100000\n"
 
 
 def test_a_daemon_does_not_keep_a_time_limit_from_working(place: Place) -> None:

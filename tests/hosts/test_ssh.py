@@ -255,7 +255,7 @@ def test_a_text_cut_off_on_its_way_replaces_no_file(
     executor, path = make(), Path("/home/admin/file")
     executor.put(path, "old")
     execute = Link.execute
-    monkeypatch.setattr(Link, "execute", lambda s, p, i, t: execute(s, p, i[:3], t))
+    monkeypatch.setattr(Link, "execute", lambda s, p, i, *limits: execute(s, p, i[:3], *limits))
     with pytest.raises(CommandError, match=r"write /home/admin/file.*\n.*cut off on its way"):
         executor.put(path, "the new text")
     assert host.run("cd /home/admin; head file*").stdout == "old"
@@ -269,9 +269,9 @@ def test_a_program_cut_off_on_its_way_is_not_run(
 
     programs: list[str] = []
 
-    def note(link: Link, program: str, stdin: bytes, limit_s: float) -> object:
+    def note(link: Link, program: str, stdin: bytes, limit_s: float, most: int) -> object:
         programs.append(program)
-        return execute(link, program, stdin, limit_s)
+        return execute(link, program, stdin, limit_s, most)
 
     execute = Link.execute
     monkeypatch.setattr(Link, "execute", note)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -23,7 +24,7 @@ import pytest
 from benchlab.campaign import overrides, report_types, stages
 from benchlab.campaign.stages import CampaignRun
 from benchlab.engines.given import Given, GivenTiDB
-from benchlab.errors import CommandError, TargetError
+from benchlab.errors import BenchlabError, CommandError, TargetError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import LocalExecutor
@@ -38,7 +39,7 @@ from benchlab.workloads.sysbench_options import config_file_text, connection
 from benchlab_airflow.local.airflow_home import AirflowHome
 from tests.builders import given_server, plans
 from tests.builders.given_server import GivenServer
-from tests.builders.hostile_server import HostileServer
+from tests.builders.hostile_server import NATIVE, HostileServer
 from tests.machine import LIMIT_S, PROJECT, Machine
 from tests.ports import free_port
 
@@ -337,6 +338,22 @@ def test_no_password_goes_to_a_server_without_tls(
         assert "error 5010" in done.stdout
         assert len(hostile.heard) >= 2
         assert [packet for packet in hostile.heard if b"S3cret" in packet] == []
+
+
+def test_a_server_that_sends_without_end_is_refused(tmp_path: Path) -> None:
+    """Neither the client nor Benchlab waits for the end, nor keeps what comes before it."""
+    with HostileServer(itertools.repeat([b"x" * 100_000]), asks=NATIVE) as hostile:
+        login = ServerLogin("my_db", "127.0.0.1", hostile.port, "bench", "S3cret", None)
+        with pytest.raises(TargetError, match=r"on localhost: `mariadb .* more than 64 MB"):
+            preflight(tmp_path, login)
+
+
+def test_a_server_that_sends_millions_of_rows_is_refused(tmp_path: Path) -> None:
+    """In memory each is a hundred times as long as it was sent."""
+    with HostileServer(itertools.repeat([b""], 1_100_000), asks=NATIVE) as hostile:
+        login = ServerLogin("my_db", "127.0.0.1", hostile.port, "bench", "S3cret", None)
+        with pytest.raises(BenchlabError, match="more than 1,000,000 rows"):
+            preflight(tmp_path, login)
 
 
 def test_missing_rights_are_named(server: GivenServer, login: ServerLogin, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from benchlab.campaign.deployment import TrialSetup, client_config, endpoint
 from benchlab.campaign.state import Begun
 from benchlab.errors import UnreachableError
 from benchlab.hosts import metrics
-from benchlab.hosts.executor import Executor, JobStatus
+from benchlab.hosts.executor import JOB_LIMIT_BYTES, Executor, JobStatus
 from benchlab.hosts.metrics import HostMetrics, Watched
 from benchlab.language import Message, Said
 from benchlab.plan.order import PlannedTrial
@@ -35,9 +35,7 @@ CLIENT_SLACK_S = 60.0
 # How often a client is asked for, before its planned end and after it. Over SSH each question is
 # other work on the client's host.
 SELDOM_S, POLL_S = 2.0, 0.05
-# go-tpc prints megabytes a second once its server is gone; a normal run of a day stays below this.
-OUTPUT_LIMIT_BYTES = 256 * 1024**2
-BOUNDED = ("prlimit", f"--fsize={OUTPUT_LIMIT_BYTES}")
+BOUNDED = ("prlimit", f"--fsize={JOB_LIMIT_BYTES}")
 # Discards the output of a warm-up, which would be held in memory.
 UNHEARD = ("sh", "-c", 'exec "$@" > /dev/null 2>&1', "warm-up")
 ASK_AGAIN_S = 1.0

@@ -15,7 +15,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import tarfile
 import tempfile
 import urllib.error
@@ -41,6 +40,8 @@ from benchlab.plan.report_type import SIDES, ReportSpec
 FETCH_LIMIT_S = 60.0
 BUILD_LIMIT_S = 6 * 3600.0
 BLOCK = 1 << 20
+# A package of TiDB with its symbols has 2 GB; whatever sends on would fill the disk.
+MOST_BYTES = 8 << 30
 LOG_LINES = 20
 # Runs in the checkout, wherever Benchlab was started; the log can be followed.
 _COMMAND = 'cd "$1" && log=$2 && shift 2 && exec "$@" > "$log" 2>&1 < /dev/null'
@@ -273,7 +274,10 @@ class _Wanted:
             raise UnavailableError(self._gone)
         wanted = self.build.sha256 or self._hash_beside(address)
         with self._opened(address) as answer, file.open("wb") as out:
-            shutil.copyfileobj(answer, out, BLOCK)
+            while block := answer.read(BLOCK):
+                if out.tell() > MOST_BYTES:
+                    raise UnavailableError(f"{address}: it is larger than {MOST_BYTES >> 30} GB")
+                out.write(block)
             # urllib ends an answer that was cut off without an error.
             if missing := getattr(answer, "length", None):
                 raise FetchError(f"{address}: its last {missing} bytes are missing")

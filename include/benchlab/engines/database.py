@@ -33,6 +33,8 @@ START_LIMIT_S = 120.0
 # Analyzing TPC-C's largest table takes an hour.
 SQL_LIMIT_S = 4 * 3600.0
 CHECK_LIMIT_S = 24 * 3600.0
+# The longest answer is a server's settings, a thousand rows; a row of nothing takes 150 bytes here.
+MOST_ROWS = 1_000_000
 # Bytes. A disk with less free is as good as full: logs and temporary files grow by as much at once.
 LEAST_FREE = 2.0**28
 
@@ -276,6 +278,7 @@ class Database(ABC):
 
         Raises:
             CommandError: the server does not answer, or refuses the statement.
+            EngineError: it does not answer the statement, but sends rows and rows.
         """
         options = (
             [f"--defaults-file={self.client_config}"]
@@ -289,12 +292,16 @@ class Database(ABC):
                 "--protocol=tcp",
                 f"--port={self.instance.port}",
                 "--batch",
+                # Without it the client itself holds the whole answer in memory.
+                "--quick",
                 "--skip-column-names",
                 "--connect-timeout=5",
             ],
             stdin=statement,
             timeout_s=timeout_s,
         )
+        if completed.stdout.count("\n") > MOST_ROWS:
+            raise EngineError(f"{self._name()}: the answer has more than {MOST_ROWS:,} rows")
         return [line.split("\t") for line in completed.stdout.splitlines()]
 
     def query(self, statement: str) -> list[list[str]]:

@@ -16,7 +16,9 @@ Example:
 from __future__ import annotations
 
 import contextlib
+import io
 import os
+import selectors
 import shlex
 import shutil
 import signal
@@ -25,9 +27,15 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import IO, Literal, Protocol
 
-from benchlab.errors import CommandError, CommandTimeout, TargetError, meaning_of
+from benchlab.errors import (
+    CommandError,
+    CommandTimeout,
+    TargetError,
+    TooMuchOutputError,
+    meaning_of,
+)
 
 TAG = "BENCHLAB_CAMPAIGN"
 DIRECTORY_TAG = "BENCHLAB_DIRECTORY"
@@ -38,6 +46,12 @@ PAGE = 4096
 POLL_S = 0.05
 START_LIMIT_S = 10.0
 PIPE_LIMIT_S = 2.0
+# What a command may print. The longest answer is PD's list of regions: this is 80,000 of them.
+ANSWER_LIMIT_BYTES = 64 * 1024**2
+# What is read of a job's output. go-tpc prints megabytes a second once its server is gone; a normal
+# run of a day stays below this.
+JOB_LIMIT_BYTES = 256 * 1024**2
+_PIECE = 1 << 16
 
 # The inner shell becomes the program, so `pid` is the program's own; the outer one waits for it.
 JOB_WRAPPER = (
@@ -87,6 +101,7 @@ class Executor(Protocol):
         Raises:
             CommandError: it cannot be started, or failed and ``check`` is set.
             CommandTimeout: it was ended after ``timeout_s`` seconds, with its children.
+            TooMuchOutputError: it was ended after :data:`ANSWER_LIMIT_BYTES`, with its children.
         """
 
     def start_job(
@@ -102,7 +117,9 @@ class Executor(Protocol):
         """Whether a job runs, and how it ended."""
 
     def job_output(self, job: str) -> str:
-        """What a job has printed so far; empty where it is absent."""
+        """What a job has printed so far, or the end of it (:data:`JOB_LIMIT_BYTES`); empty where it
+        is absent.
+        """
 
     def ask_job_to_end(self, job: str) -> None:
         """Send a running job SIGTERM and return at once; :meth:`stop_job` waits for its end."""
@@ -153,29 +170,34 @@ class LocalExecutor:
     ) -> Completed:
         shown = shlex.join(command)
         try:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                text=True,
-                errors="replace",
-                start_new_session=True,
-                env=self._environment(env),
-            )
+            with _in_memory(stdin.encode()) as given:
+                process = subprocess.Popen(
+                    command,
+                    stdin=given,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    start_new_session=True,
+                    env=self._environment(env),
+                )
         except OSError as error:
             raise CommandError(self.host, shown, 127, meaning_of(error)) from error
+        out, err = bytearray(), bytearray()
         with process:
             try:
-                stdout, stderr = process.communicate(stdin, timeout=timeout_s)
-            except subprocess.TimeoutExpired as error:
-                _kill_group(process.pid)
-                stdout, stderr = _rest(process)
-                raise CommandTimeout(self.host, shown, timeout_s, stdout + stderr) from error
+                has_ended = _follow(process, out, err, timeout_s)
+                if not has_ended:
+                    _kill_group(process.pid)
+                    # Not for ever: daemons may still hold its pipes.
+                    _follow(process, out, err, PIPE_LIMIT_S)
             except BaseException:  # Ctrl-C included: leave nothing behind
                 _kill_group(process.pid)
                 process.wait()
                 raise
+        if len(out) + len(err) > ANSWER_LIMIT_BYTES:
+            raise TooMuchOutputError(self.host, shown, ANSWER_LIMIT_BYTES)
+        stdout, stderr = as_text(out), as_text(err)
+        if not has_ended:
+            raise CommandTimeout(self.host, shown, timeout_s, stdout + stderr)
         if check and process.returncode != 0:
             raise CommandError(self.host, shown, process.returncode, stdout + stderr)
         return Completed(process.returncode, stdout, stderr)
@@ -224,7 +246,9 @@ class LocalExecutor:
 
     def job_output(self, job: str) -> str:
         try:
-            return (self._jobs / job / "output").read_text(errors="replace")
+            with (self._jobs / job / "output").open("rb") as file:
+                file.seek(max(0, os.fstat(file.fileno()).st_size - JOB_LIMIT_BYTES))
+                return as_text(file.read(JOB_LIMIT_BYTES))
         except FileNotFoundError:
             return ""
 
@@ -405,14 +429,49 @@ def _environ(pid: int) -> list[bytes]:
         return []
 
 
-def _rest(process: subprocess.Popen[str]) -> tuple[str, str]:
-    """What an ended command had printed; does not wait for daemons that still hold its pipes."""
+def as_text(raw: bytes | bytearray) -> str:
+    """Text as Python reads a file: any bytes are accepted, and every line ends in a newline."""
+    return io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8", errors="replace").read()
+
+
+@contextlib.contextmanager
+def _in_memory(content: bytes) -> Iterator[IO[bytes]]:
+    """An open file that is on no disk: what a command reads may contain a password."""
+    with os.fdopen(os.memfd_create("stdin"), "w+b") as file:
+        file.write(content)
+        file.seek(0)
+        yield file
+
+
+def _follow(
+    process: subprocess.Popen[bytes], out: bytearray, err: bytearray, limit_s: float
+) -> bool:
+    """Keep what a command prints until it has ended.
+
+    Returns:
+        Whether it has; otherwise the time is up, or it has printed too much.
+    """
+    deadline = time.monotonic() + limit_s
+    with selectors.DefaultSelector() as pipes:
+        for pipe, kept in ((process.stdout, out), (process.stderr, err)):
+            if pipe is not None and not pipe.closed:
+                pipes.register(pipe, selectors.EVENT_READ, (pipe, kept))
+        while pipes.get_map():
+            left_s = deadline - time.monotonic()
+            if left_s < 0 or len(out) + len(err) > ANSWER_LIMIT_BYTES:
+                return False
+            for key, _ in pipes.select(left_s):
+                pipe, kept = key.data
+                if piece := os.read(key.fd, _PIECE):
+                    kept.extend(piece)
+                else:
+                    pipes.unregister(pipe)
+                    pipe.close()
     try:
-        return process.communicate(timeout=PIPE_LIMIT_S)
-    except subprocess.TimeoutExpired as error:
-        # Bytes even in text mode.
-        stdout, stderr = error.stdout or b"", error.stderr or b""
-        return stdout.decode(errors="replace"), stderr.decode(errors="replace")
+        process.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return False
+    return True
 
 
 def _kill_group(pid: int) -> None:

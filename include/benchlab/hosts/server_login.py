@@ -10,7 +10,6 @@ Example:
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from benchlab.errors import TargetError
+from benchlab.hosts.answers import from_json
 
 PORT = 3306
 DISABLED, REQUIRED, VERIFIED = "DISABLED", "REQUIRED", "VERIFY_IDENTITY"
@@ -103,12 +103,12 @@ def fields_of(connection: str, text: str) -> tuple[dict[str, Any], dict[str, Any
         TargetError: it is neither.
     """
     try:
-        found = json.loads(text) if text.lstrip().startswith("{") else _from_uri(text)
+        found = from_json(text) if text.lstrip().startswith("{") else _from_uri(text)
     except ValueError as error:
         raise fault(connection, f"{variable_of(connection)} is neither a URI nor JSON") from error
     extra = found.get("extra") or {}
     try:
-        return found, json.loads(extra) if isinstance(extra, str) else dict(extra)
+        return found, from_json(extra) if isinstance(extra, str) else dict(extra)
     except ValueError as error:
         raise fault(connection, "extra: not JSON") from error
 
@@ -176,7 +176,7 @@ def _refuse_no_line(connection: str, name: str, value: str) -> None:
 def _tls(connection: str, extra: Mapping[str, Any]) -> Tls | None:
     files = extra.get("ssl") or {}
     try:
-        files = json.loads(files) if isinstance(files, str) else dict(files)
+        files = from_json(files) if isinstance(files, str) else dict(files)
     except ValueError as error:
         raise fault(connection, 'extra.ssl: write {"ca": "/path/to/ca.pem"}') from error
     if others := [name for name in ("cert", "key") if files.get(name)]:

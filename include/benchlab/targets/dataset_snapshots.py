@@ -41,6 +41,7 @@ from benchlab import engines, workloads
 from benchlab.engines.cluster import BaseCluster
 from benchlab.errors import BenchlabError, TargetError
 from benchlab.hosts.access import Access
+from benchlab.hosts.answers import from_json
 from benchlab.plan import versions
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec, Side
@@ -54,6 +55,7 @@ Source = Literal["load", "snapshot", "new snapshot"]
 campaign has to load and back up first."""
 # Raised when the way datasets are loaded changes what they hold. 1 had a place for each version.
 GENERATION = 2
+_NOTE_BYTES = 1 << 20
 # In a note that this campaign holds: it is its own; true until it is written. The id does not say
 # so, which another home's campaign may have, or this one's when it was resumed.
 _OWN = "own"
@@ -91,7 +93,7 @@ class DatasetSnapshot:
         from botocore.exceptions import BotoCoreError
 
         try:
-            found: Any = json.loads(self._call("get_object")["Body"].read())
+            found: Any = from_json(self._call("get_object")["Body"].read(_NOTE_BYTES))
         except (AwsError, BotoCoreError, ValueError) as error:
             if isinstance(error, AwsError) and error.code in ("NoSuchKey", "404"):
                 return None

@@ -178,6 +178,17 @@ def test_no_answer_is_told_from_one_that_there_is_no_such_file(home: Home, web: 
         assert caught.type is kind
 
 
+def test_a_file_without_an_end_is_refused(
+    home: Home, web: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before it has filled the disk."""
+    monkeypatch.setattr(builds, "MOST_BYTES", 1 << 20)
+    (home.project / "web" / "tidb-server").write_bytes(bytes(3 << 20))
+    source = f"{web}/tidb-server"
+    with pytest.raises(UnavailableError, match="tidb-server: it is larger than"):
+        builds.pinned(home, spec(source=source, sha256="a" * 64), Access())
+
+
 def test_an_answer_that_is_cut_off_is_asked_for_again(
     home: Home, web: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

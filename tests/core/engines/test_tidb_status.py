@@ -184,10 +184,20 @@ def test_a_server_that_answers_with_an_error_is_as_good_as_silent(code: str) -> 
         answers.get(URLS[0])
 
 
-def test_an_answer_that_is_no_json_is_an_error() -> None:
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [
+        ("<html>", "not JSON"),
+        ("[" * 20_000, "nested too deeply"),
+        ("[" * 900 + "]" * 900, "nested too deeply"),
+        ('{"a":' * 200 + "1" + "}" * 200, "nested too deeply"),
+        ("9" * 5_000, "not JSON"),
+    ],
+)
+def test_an_answer_that_is_no_json_is_an_error(body: str, what: str) -> None:
     """Another program may listen there."""
-    with pytest.raises(EngineError, match="not JSON"):
-        status.read_answers(URLS[:1], "<html>\nbenchlab-http-code 200\n", "")
+    with pytest.raises(EngineError, match=f"10080/status: the answer is {what}"):
+        status.read_answers(URLS[:1], f"{body}\nbenchlab-http-code 200\n", "")
 
 
 def test_a_curl_that_cannot_be_read_is_an_error() -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from benchlab.errors import CommandError, CommandTimeout, TargetError
+from benchlab.errors import CommandError, CommandTimeout, TargetError, TooMuchOutputError
 from benchlab.hosts.executor import (
     JOB_TAG,
     TAG,
@@ -109,6 +109,9 @@ def test_a_failed_command_is_an_error_that_says_what_happened(executor: LocalExe
         assert part in str(caught.value)
     assert "\n42\n" not in str(caught.value)
     assert executor.run(["false"], check=False).exit_code == 1
+    with pytest.raises(CommandError) as caught:
+        executor.run(["sh", "-c", "yes | head -c 9999999 | tr -d '\\n'; exit 1"])
+    assert len(str(caught.value)) < 5000
 
 
 @pytest.mark.parametrize("command", [["no-such-program"], ["/etc/passwd"], ["/"]])
@@ -131,6 +134,26 @@ def test_a_command_that_takes_too_long_is_ended_with_its_children(
     for part in ("time limit: 0.3 s", "sh -c"):
         assert part in str(caught.value)
     until(lambda: not list(tagged(f"{TAG}={campaign}")))
+
+
+@pytest.mark.parametrize("script", ["yes", "yes >&2", "trap '' TERM; yes & yes >&2"])
+def test_a_command_that_prints_for_ever_is_ended_with_its_children(
+    executor: LocalExecutor, campaign: str, script: str
+) -> None:
+    """Long before its time limit, and named; what it printed is not kept."""
+    with pytest.raises(TooMuchOutputError, match=r"on localhost: `sh -c .* more than 64 MB"):
+        executor.run(["sh", "-c", script], timeout_s=3600, check=False)
+    until(lambda: not list(tagged(f"{TAG}={campaign}")))
+
+
+def test_of_a_job_that_prints_for_ever_the_end_is_read(
+    executor: LocalExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its output is a file, of whatever size."""
+    monkeypatch.setattr("benchlab.hosts.executor.JOB_LIMIT_BYTES", 10)
+    executor.start_job("a", ["seq", "100000"])
+    ended(executor, "a")
+    assert executor.job_output("a") == "99\n100000\n"
 
 
 def test_a_daemon_does_not_keep_a_time_limit_from_working(

@@ -85,6 +85,8 @@ def test_the_doctor_says_which_script_it_is_and_when_it_has_changed(
     pinned = topology(tiup=address, tiup_sha256=sha256(INSTALL))
     assert installer.look(home, pinned).good is False
     assert f"has to be {sha256(INSTALL)}" in installer.planned(home, pinned)
+    there["/install.sh"] = INSTALL + bytes(installer.SCRIPT_BYTES)
+    assert "is not a script" in installer.look(home, wanted).detail
     there.clear()
     assert "answers 404" in installer.look(home, wanted).detail
 

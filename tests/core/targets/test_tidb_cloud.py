@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import itertools
 import logging
 import os
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -486,3 +490,53 @@ def test_two_sides_are_refused_while_validating(home: Home) -> None:
     path.write_text(text.replace(version, version + version.replace("baseline", "candidate")))
     with pytest.raises(SpecError, match="sides: same: nobody can choose a version"):
         report_types.load(path)
+
+
+@contextmanager
+def answering(status: int, headers: dict[str, str], pieces: Iterable[bytes]) -> Iterator[Api]:
+    """An API that gives this answer to everything."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            with suppress(OSError):  # nobody reads on
+                for piece in pieces:
+                    self.wfile.write(piece)
+
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        login = ServerLogin("tidb_cloud", "127.0.0.1", server.server_port, "a", "b")
+        yield Api(login, AT_ONCE)
+        server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [
+        (200, {}),
+        (401, {"WWW-Authenticate": 'Digest realm="a", nonce="b", qop="auth", algorithm=MD5'}),
+        (500, {}),
+        (200, {"Content-Encoding": "gzip"}),
+    ],
+)
+def test_an_answer_without_end_is_refused(status: int, headers: dict[str, str]) -> None:
+    """Whatever it says it is; also one that asks for a login, and one that is packed."""
+    with (
+        answering(status, headers, itertools.repeat(gzip.compress(bytes(1 << 20)))) as api,
+        pytest.raises(TargetError, match=r"127\.0\.0\.1 answers with more than 8 MB, or packed"),
+    ):
+        api.get("/clusters")
+
+
+@pytest.mark.parametrize("text", [b"[" * 20_000, b"<html>", b"\xff", b"9" * 5000])
+@pytest.mark.parametrize("status", [200, 404, 400])
+def test_an_answer_that_is_no_json_is_an_error(text: bytes, status: int) -> None:
+    """In words of Benchlab's own."""
+    what = "the answer is not JSON|nested too deeply" if status == 200 else "without a reason"
+    with answering(status, {}, [text]) as api, pytest.raises(TargetError, match=what):
+        api.get("/clusters")

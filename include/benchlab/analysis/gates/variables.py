@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from benchlab.hosts.answers import from_json
 from benchlab.plan import quantities
 from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.report_type import SIDES, Side
@@ -150,7 +151,7 @@ def _flat(variables: dict[str, str]) -> Iterator[tuple[str, str]]:
             continue
         try:
             # The mysql client prints newlines and tabs within a value as \n and \t.
-            tree = json.loads(value.replace("\\n", "\n").replace("\\t", "\t"))
+            tree = from_json(value.replace("\\n", "\n").replace("\\t", "\t"))
         except ValueError:
             tree = None
         yield from _leaves(name, tree if isinstance(tree, dict) else value)

@@ -16,7 +16,6 @@ It fetches the component's manifest, checks its signatures and keeps it as
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from pathlib import Path
 
 from benchlab.engines.tidb.status import field
 from benchlab.errors import CommandError, EngineError, FetchError, UnavailableError, meaning_of
+from benchlab.hosts.answers import from_json
 from benchlab.hosts.executor import LocalExecutor
 from benchlab.plan import versions
 from benchlab.plan.fields.builds import Build, Nightly
@@ -114,7 +114,7 @@ def _item(manifest: Path, platform: str, mirror: str) -> tuple[str, Build]:
     where, none = str(manifest), f"{NIGHTLY}: the manifest names none for {platform}"
     shows = f"`tiup list {manifest.stem}` shows what the mirror has"
     try:
-        signed = field(json.loads(manifest.read_text(encoding="utf-8")), "signed", dict, where)
+        signed = field(from_json(manifest.read_bytes()), "signed", dict, where)
         version = field(signed, "nightly", str, where)
         of_platform = field(field(signed, "platforms", dict, where), platform, dict, where)
         item = field(of_platform, version, dict, where)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from benchlab.errors import CommandError, EngineError
+from benchlab.hosts.answers import from_json
 from benchlab.hosts.executor import Executor
 
 CONNECT_LIMIT_S = 3
@@ -148,16 +149,16 @@ def read_answers(urls: Sequence[str], stdout: str, stderr: str) -> Answers:
     bodies, codes = parts[::2], parts[1::2]
     if len(codes) != len(urls):
         raise EngineError(
-            f"{', '.join(urls)}: curl printed {len(codes)} answers: {stderr.strip() or rest}"
+            f"{', '.join(urls)}: curl printed {len(codes)} answers: {stderr.strip() or rest[:200]}"
         )
     found: dict[str, Any] = {}
     complaints = [stderr.strip()]
     for url, body, code in zip(urls, bodies, codes, strict=True):
         if code == "200":
             try:
-                found[url] = json.loads(body)
+                found[url] = from_json(body)
             except ValueError as error:
-                raise EngineError(f"{url}: the answer is not JSON: {body[:200]!r}") from error
+                raise EngineError(f"{url}: the answer is {error}: {body[:200]!r}") from error
         elif code == "404":
             found[url] = None
         elif code != "000":  # curl's code for no answer at all

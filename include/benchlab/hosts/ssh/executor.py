@@ -12,7 +12,6 @@ Example:
 from __future__ import annotations
 
 import contextlib
-import io
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -23,10 +22,21 @@ from benchlab.errors import (
     CommandError,
     CommandTimeout,
     TargetError,
+    TooMuchOutputError,
     UnreachableError,
     first_line,
 )
-from benchlab.hosts.executor import JOB_TAG, JOB_WRAPPER, START_LIMIT_S, TAG, Completed, JobStatus
+from benchlab.hosts.executor import (
+    ANSWER_LIMIT_BYTES,
+    JOB_LIMIT_BYTES,
+    JOB_TAG,
+    JOB_WRAPPER,
+    START_LIMIT_S,
+    TAG,
+    Completed,
+    JobStatus,
+    as_text,
+)
 from benchlab.hosts.fleet import MIRRORS, FleetHost
 from benchlab.hosts.own_address import shut_out
 from benchlab.hosts.ssh import scripts
@@ -128,9 +138,16 @@ class SSHExecutor(contextlib.AbstractContextManager["SSHExecutor"]):
         return JobStatus(known, int(code) if code else None)
 
     def job_output(self, job: str) -> str:
-        script = '[ ! -e "$1" ] || exec cat "$1"'
-        path = str(self._jobs / job / "output")
-        return self._script(f"output of job {job}", script, path, timeout_s=OUTPUT_LIMIT_S).stdout
+        script = '[ ! -e "$1" ] || exec tail -c "$2" "$1"'
+        done = self._script(
+            f"output of job {job}",
+            script,
+            str(self._jobs / job / "output"),
+            str(JOB_LIMIT_BYTES),
+            timeout_s=OUTPUT_LIMIT_S,
+            most=2 * JOB_LIMIT_BYTES,  # it may just be growing
+        )
+        return done.stdout
 
     def ask_job_to_end(self, job: str) -> None:
         self._script(f"ask job {job} to end", scripts.ASK_TO_END, *self._job(job))
@@ -186,10 +203,11 @@ class SSHExecutor(contextlib.AbstractContextManager["SSHExecutor"]):
         *arguments: str,
         stdin: str | bytes = "",
         timeout_s: float = SCRIPT_LIMIT_S,
+        most: int = ANSWER_LIMIT_BYTES,
     ) -> Completed:
         """Run a script without the campaign's tag; errors show it as ``shown``."""
         command = ["sh", "-c", script, "benchlab", *arguments]
-        return self._run(shown, command, {}, stdin=stdin, timeout_s=timeout_s)
+        return self._run(shown, command, {}, stdin=stdin, timeout_s=timeout_s, most=most)
 
     def _run(
         self,
@@ -200,6 +218,7 @@ class SSHExecutor(contextlib.AbstractContextManager["SSHExecutor"]):
         stdin: str | bytes = "",
         timeout_s: float = SCRIPT_LIMIT_S,
         check: bool = True,
+        most: int = ANSWER_LIMIT_BYTES,
     ) -> Completed:
         program = scripts.RUN.format(
             exports="".join(f"export {shlex.quote(f'{k}={v}')}; " for k, v in variables.items()),
@@ -208,13 +227,15 @@ class SSHExecutor(contextlib.AbstractContextManager["SSHExecutor"]):
         )
         try:
             sent = stdin.encode() if isinstance(stdin, str) else stdin
-            ended = self._link().execute(program, sent, timeout_s)
+            ended = self._link().execute(program, sent, timeout_s, most)
         except UnreachableError as error:
             why = shut_out(self._to, self._campaign)
             raise UnreachableError(f"{error}{why}\nwhile running `{first_line(shown)}`") from error
         except TimeoutError as error:
             raise CommandTimeout(self.host, shown, timeout_s) from error
-        stdout, stderr = _text(ended.stdout), _text(ended.stderr)
+        except BufferError as error:
+            raise TooMuchOutputError(self.host, shown, most) from error
+        stdout, stderr = as_text(ended.stdout), as_text(ended.stderr)
         if ended.timed_out or (ended.exit_code == KILLED and ended.seconds >= timeout_s):
             raise CommandTimeout(self.host, shown, timeout_s, stdout + stderr)
         # This is how `timeout` reports that there is no such program.
@@ -238,8 +259,3 @@ def _tagged_sudo(command: Sequence[str], variables: Mapping[str, str]) -> list[s
     if command[0] == "sudo" and variables:
         return ["sudo", f"--preserve-env={','.join(variables)}", *command[1:]]
     return list(command)
-
-
-def _text(raw: bytes) -> str:
-    """Text as Python reads a file: any bytes are accepted, and every line ends in a newline."""
-    return io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8", errors="replace").read()

@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Coroutine
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import asyncssh
@@ -133,7 +134,7 @@ class Link:
         self._opening = asyncio.Lock()
         self._slots = asyncio.Semaphore(SESSIONS)
 
-    def execute(self, program: str, stdin: bytes, limit_s: float) -> Ended:
+    def execute(self, program: str, stdin: bytes, limit_s: float, most: int) -> Ended:
         """Run a POSIX shell program to its end.
 
         The host's process list shows a fixed command: the program's text is sent ahead of its
@@ -143,25 +144,26 @@ class Link:
             TargetError: the host shows another key than expected.
             UnreachableError: there is no connection, or it was lost.
             TimeoutError: the host is there, but the program did not end.
+            BufferError: it printed more than ``most`` bytes, and was ended.
         """
-        return call(self._execute(program.encode(), stdin, limit_s))
+        return call(self._execute(program.encode(), stdin, limit_s, most))
 
     def close(self) -> None:
         """Close the connection; the next use opens a new one."""
         call(self._close())
 
-    async def _execute(self, program: bytes, stdin: bytes, limit_s: float) -> Ended:
+    async def _execute(self, program: bytes, stdin: bytes, limit_s: float, most: int) -> Ended:
         async with self._slots:
-            channel, session = await self._session(len(program))
+            channel, session = await self._session(len(program), most)
             begin = time.monotonic()
             try:
                 channel.write(program + stdin)
                 channel.write_eof()
                 timed_out = await self._wait(session, limit_s)
-            except asyncio.CancelledError:
+            except (asyncio.CancelledError, BufferError):
                 with contextlib.suppress(OSError, asyncssh.Error, TimeoutError):
                     channel.terminate()
-                    await asyncio.wait_for(session.exited.wait(), PIPE_LIMIT_S)
+                    await asyncio.wait_for(channel.wait_closed(), PIPE_LIMIT_S)
                 raise
             except TimeoutError:  # an OSError, but not the link's
                 raise
@@ -181,6 +183,9 @@ class Link:
 
         Returns:
             Whether the output was still open when the time was up.
+
+        Raises:
+            BufferError: it printed more than it may.
         """
         loop = asyncio.get_running_loop()
         end = loop.time() + limit_s
@@ -195,6 +200,8 @@ class Link:
                 await session.closed.wait()
         except TimeoutError:
             return True
+        if session.is_full:
+            raise BufferError
         return False
 
     async def _probe(self) -> None:
@@ -216,15 +223,19 @@ class Link:
         if session.exit_code is None:
             raise self._lost(session.error)
 
-    async def _session(self, size: int) -> tuple[asyncssh.SSHClientChannel[bytes], _Session]:
-        """Start a shell that reads ``size`` bytes of program from its input."""
+    async def _session(
+        self, size: int, most: int = 1 << 20
+    ) -> tuple[asyncssh.SSHClientChannel[bytes], _Session]:
+        """Start a shell that reads a program of ``size`` bytes, which may print ``most`` bytes."""
         connection = await self._connected()
         deadline = time.monotonic() + self._limits.connect_s
         while True:
             try:
                 async with asyncio.timeout(self._limits.connect_s):
                     found: Any = await connection.create_session(
-                        _Session, f"""exec sh -c 'eval "$(head -c {size})"'""", encoding=None
+                        partial(_Session, most),
+                        f"""exec sh -c 'eval "$(head -c {size})"'""",
+                        encoding=None,
                     )
                     channel, session = found
                     return channel, session
@@ -353,16 +364,26 @@ class Link:
 
 
 class _Session(asyncssh.SSHClientSession[bytes]):
-    """Collects what a program prints, without ever making it wait."""
+    """Collects what a program prints, without ever making it wait.
 
-    def __init__(self) -> None:
+    Args:
+        most: bytes; what comes after them is dropped, and the program is not waited for.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self.is_full = most, False
         self.stdout, self.stderr = bytearray(), bytearray()
         self.exit_code: int | None = None
         self.error: Exception | None = None
         self.exited, self.closed = asyncio.Event(), asyncio.Event()
 
     def data_received(self, data: bytes, datatype: asyncssh.DataType) -> None:
-        (self.stderr if datatype == asyncssh.EXTENDED_DATA_STDERR else self.stdout).extend(data)
+        if len(self.stdout) + len(self.stderr) + len(data) > self._most:
+            self.is_full = True
+            self.exited.set()
+            self.closed.set()
+        else:
+            (self.stderr if datatype == asyncssh.EXTENDED_DATA_STDERR else self.stdout).extend(data)
 
     def exit_status_received(self, status: int) -> None:
         self.exit_code = status

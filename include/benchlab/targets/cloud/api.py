@@ -12,17 +12,17 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
-import json
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from benchlab.errors import TargetError
 from benchlab.hosts import server_login
 from benchlab.hosts.access import Access
+from benchlab.hosts.answers import from_json
 from benchlab.hosts.server_login import ServerLogin
 from benchlab.targets.ec2.calls import doubling, moment
 
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 CONNECTION = "tidb_cloud"
 HOST, PORT = "dedicated.tidbapi.com", 443
 ANSWER_S = 30.0
+# A page of a list has a hundred clusters, of a few kB each.
+MOST_BYTES = 8 << 20
 _HOW = (
     f"on the command line set {server_login.variable_of(CONNECTION)}=mysql://PUBLIC_KEY:PRIVATE_KEY"
     f"@{HOST}:{PORT}?ssl_mode=VERIFY_IDENTITY&ssl=%7B%22ca%22:%22/path/to/ca.pem%22%7D, in Airflow "
@@ -122,6 +124,8 @@ class Api:
             timeout=ANSWER_S,
             # Between two questions lie seconds, and nobody closes the client.
             limits=httpx.Limits(max_keepalive_connections=0),
+            headers={"Accept-Encoding": "identity"},
+            event_hooks={"response": [_bound]},
         )
 
     def now(self) -> datetime:
@@ -202,6 +206,31 @@ class Api:
         time.sleep(_until_reset(answer, self.limits))
 
 
+def _bound(answer: httpx.Response) -> None:
+    """Let an answer without an end be refused where httpx reads it, whatever its status."""
+    import httpx
+
+    whole = cast(httpx.SyncByteStream, answer.stream)
+
+    class Bounded(httpx.SyncByteStream):
+        def __iter__(self) -> Iterator[bytes]:
+            size = 0
+            for piece in whole:
+                size += len(piece)
+                # A packed one may be a thousand times longer than it was sent.
+                if size > MOST_BYTES or "Content-Encoding" in answer.headers:
+                    raise TargetError(
+                        f"TiDB Cloud: {answer.url.host} answers with more than "
+                        f"{MOST_BYTES >> 20} MB, or packed; is it {HOST}?"
+                    )
+                yield piece
+
+        def close(self) -> None:
+            whole.close()
+
+    answer.stream = Bounded()
+
+
 def _document(answer: httpx.Response, named: str) -> dict[str, Any]:
     if answer.status_code == HTTPStatus.UNAUTHORIZED:
         raise TargetError(
@@ -214,9 +243,9 @@ def _document(answer: httpx.Response, named: str) -> dict[str, Any]:
     if answer.is_error:
         raise RefusedError(said)
     try:
-        found = answer.json()
+        found = from_json(answer.content)
     except ValueError as error:
-        raise TargetError(f"{named}: the answer is not JSON; is its host {HOST}?") from error
+        raise TargetError(f"{named}: the answer is {error}; is its host {HOST}?") from error
     if not isinstance(found, dict):
         raise TargetError(f"{named}: the answer is not an object; is its host {HOST}?")
     return found
@@ -225,7 +254,7 @@ def _document(answer: httpx.Response, named: str) -> dict[str, Any]:
 def _message(answer: httpx.Response) -> str:
     """What the API says about an error, which is English prose for people."""
     try:
-        return str(json.loads(answer.text)["message"]).rstrip(".")
+        return str(from_json(answer.content)["message"]).rstrip(".")
     except (ValueError, KeyError, TypeError):
         return "without a reason"
 

@@ -22,6 +22,8 @@ from benchlab.targets import fleet_files
 from benchlab.targets.ec2.preflight import Finding
 
 ANSWER_LIMIT_S = 10.0
+# TiUP's script has 5 kB.
+SCRIPT_BYTES = 1 << 20
 FILE = "tiup_installers.json"
 
 
@@ -106,7 +108,7 @@ def look(home: Home, topology: Ec2Topology) -> Finding:
         # Some servers refuse what Python calls itself.
         asked = urllib.request.Request(address, headers={"User-Agent": "benchlab"})
         with urllib.request.urlopen(asked, timeout=ANSWER_LIMIT_S) as answer:
-            script = answer.read()
+            script = answer.read(SCRIPT_BYTES + 1)
     except urllib.error.HTTPError as error:
         return Finding("tiup", False, f"{address} answers {error.code}; is the address right?")
     except (OSError, ValueError, HTTPException):
@@ -115,7 +117,7 @@ def look(home: Home, topology: Ec2Topology) -> Finding:
             "reach it anyway"
         )
         return Finding("tiup", None, why)
-    if not script.startswith(b"#!"):
+    if not script.startswith(b"#!") or len(script) > SCRIPT_BYTES:
         return Finding("tiup", False, f"{address} is not a script; is the address right?")
     sha256 = hashlib.sha256(script).hexdigest()
     try:
