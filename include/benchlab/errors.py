@@ -142,6 +142,7 @@ class NothingToMeasureError(SpecError):
     """
 
     def __init__(self, campaign: str, kept: Iterable[str] = ()) -> None:
+        self.campaign = campaign
         keeps = "".join(f"; it keeps {field}" for field in kept)
         super().__init__(
             f"nothing to measure: campaign {campaign} is complete{keeps}. `benchlab publish "

@@ -216,6 +216,96 @@ plan()
     assert third == "-again-3 v6.5.0"
 
 
+def test_a_run_that_is_repeated_first_gives_back_what_it_had(ask: dict[str, str]) -> None:
+    """No task would find the old fleet once the run measures another campaign."""
+    lines = said(
+        ask,
+        """
+from benchlab.errors import TargetError
+from benchlab.targets import by_name, fleet_files
+from benchlab_airflow.private_names import RuntimeTaskInstance
+del context["params"]["campaign"]
+RuntimeTaskInstance.get_task_states = lambda dag_id, **asked: {"r": {"provision": None}}
+def plan():
+    try:
+        stages.plan(str(home.find().configs / "reports" / "sysbench_ec2.yaml"))
+    except AirflowFailException as error:
+        say(error)
+    say(stages.campaign_id(context).partition("-r-")[2][6:] or "the first")
+plan()
+first = stages.campaign_id(context)
+state = home.find().campaign(first)
+(state / fleet_files.RENTAL_FILE).write_text("{}")
+with open_store(home.find()) as store:
+    store.finish(first, "failed")
+trouble = [TargetError("i-1 lives")]
+def give_back(taken):
+    if trouble:
+        raise trouble.pop()
+    fleet_files.forget(taken.state)
+    (taken.state / fleet_files.SPENT_FILE).write_text("3")
+    return taken.campaign
+by_name()["ec2"].give_back = staticmethod(give_back)
+plan()
+say((state / fleet_files.RENTAL_FILE).exists())
+plan()
+say((state / fleet_files.RENTAL_FILE).exists())
+""",
+        "baseline=v6.1.0",
+        "candidate=v6.5.0",
+    )
+    assert lines == ["the first", "i-1 lives", "the first", "True", "-again-2", "False"]
+
+
+def test_why_it_could_not_be_given_back_is_what_failed_last(ask: dict[str, str]) -> None:
+    """Before why it failed in the first place, which is left once it is given back at last.
+
+    Where the store does not open, the run says it all the same.
+    """
+    lines = said(
+        ask,
+        """
+from benchlab import targets
+from benchlab.errors import NotMeasuredError, StoreError, TargetError
+from benchlab_airflow import connections
+ti.task_id = "give_back"
+def kept():
+    with open_store(home.find()) as store:
+        found = store.failure("c1")
+        return found and [found.stage, *found.lines]
+def give_back(*_, **more):
+    raise TargetError("i-1 lives")
+def try_it():
+    noted.clear()
+    try:
+        stages.give_back("ec2")
+    except Exception as error:
+        say(type(error).__name__, noted["failure"]["said"])
+with open_store(home.find()) as store:
+    from benchlab.campaign.stages import CampaignRun
+    CampaignRun.open(home.find(), store, "c1").fail("provision", TargetError("no capacity"))
+targets.give_back, once = give_back, targets.give_back
+try_it()
+try_it()
+say(kept())
+def lost(_):
+    raise StoreError("no route to host")
+connections.open_store = lost
+try_it()
+connections.open_store, targets.give_back = open_store, once
+try_it()
+say(kept())
+""",
+    )
+    assert lines == [
+        "TargetError i-1 lives",
+        "TargetError i-1 lives",
+        "['give back', 'i-1 lives', 'no capacity']",
+        "TargetError i-1 lives",
+        "['provision', 'no capacity']",
+    ]
+
+
 def test_rejected_the_campaign_has_failed(ask: dict[str, str]) -> None:
     """The task too, without another try; the store, the progress and the run say who it was."""
     lines = said(

@@ -23,6 +23,7 @@ from benchlab_airflow.dags import stages
 from benchlab_airflow.connections import open_store
 from benchlab_airflow.operators.plan_operator import PlanOperator, RunEndedTrigger
 from benchlab.campaign.progress import ProgressLog
+from benchlab_airflow.page.navigation import campaign_tab
 
 here = home.find()
 REPORTS = here.configs / "reports"
@@ -44,7 +45,10 @@ def plan(run, name="sysbench_local_releases", own=None, **params):
     try:
         return len(stages.plan(str(REPORTS / f"{name}.yaml")))
     except AirflowSkipException as skipped:
-        assert left == {"no_campaign": str(skipped)}
+        # Its note is known by the link, and gives way to what the run says once it has measured.
+        (noted,) = left.items()
+        assert noted[0] == "no_campaign" and noted[1].startswith(str(skipped)[:500])
+        assert noted[1].endswith(f"({campaign_tab(name, 'r')})") and len(noted[1]) <= 1000
         return f"skipped: {skipped}"
 
 def refused(run, **params):
@@ -202,12 +206,24 @@ fail([3])
 states = {"provision": "success"}
 say(refused(mine))
 states = {"provision": None}
+calendar_runs.follow, follow = (lambda *which: follow(*which) and None), calendar_runs.follow
+try:
+    plan(mine)
+except BaseException as killed:
+    say(type(killed).__name__, len(campaigns()))
+calendar_runs.follow = follow
+candidate = campaigns()[0].plan.sides["candidate"].version
+resolved = []
+Resolver.versions = lambda *request: resolved.append(request)
 say(plan(mine), *(campaign.planned_for == LATEST for campaign in campaigns()))
+say(resolved, *(campaign.plan.sides["candidate"].version == candidate for campaign in campaigns()))
 """
-    resumed, refused, again = planned(airflow_env, tmp_path, code)
+    resumed, refused, killed, again, versions = planned(airflow_env, tmp_path, code)
     assert resumed == "12 1"
     assert "has failed, and each of its trials has been measured as often as" in refused
+    assert killed == "TypeError 1", "before the other one was planned"
     assert again == "12 True True"
+    assert versions == "[] True True", "those of the first, which are not resolved anew"
 
 
 def test_a_campaign_in_the_form_of_a_backfill_is_refused(

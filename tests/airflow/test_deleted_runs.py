@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from benchlab import home
 from benchlab.campaign import stages
 from benchlab.campaign.state import StateFile
+from benchlab.errors import StoreError
 from benchlab.hosts.lock import MachineLock
 from benchlab.results.store import Store
 from benchlab.targets import fleet_files
@@ -141,6 +142,25 @@ def test_a_database_that_does_not_answer_ends_nothing(
     assert failed[0][0].startswith(said)
     assert failed[1] == 1
     assert state == "running"
+
+
+def test_what_was_given_back_is_recorded_though_that_was_interrupted(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
+    """The store is out of reach, or the task is killed: the next look records it."""
+    steps = f"""{NOTED}look()
+record = deleted_runs._record
+def lost(*_):
+    raise StoreError("no route to host")
+deleted_runs._record = lost
+look(20)
+deleted_runs._record = record
+look(20)
+look(20)"""
+    (_, lost, done, again), state = looks(airflow_env, tmp_path, steps)
+    assert "no route to host" in lost[0][0]
+    assert (lost[1], len(done[0]), again) == (0, 1, ([], 0))
+    assert state == "failed"
 
 
 def test_what_cannot_be_given_back_is_named_and_tried_again(

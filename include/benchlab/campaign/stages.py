@@ -37,6 +37,7 @@ from benchlab.errors import (
     PublishError,
     SpecError,
     StoreError,
+    UnsoundReportError,
     meaning_of,
 )
 from benchlab.home import ID, Home
@@ -52,7 +53,7 @@ from benchlab.plan.resolved import Resolved
 from benchlab.plan.steps import minutes_after_trials
 from benchlab.report import gate_files
 from benchlab.results import ended_servers
-from benchlab.results.records import REPLACED, RESUMED, SPENT, Campaign, Condition
+from benchlab.results.records import GIVE_BACK, REPLACED, RESUMED, SPENT, Campaign, Condition
 from benchlab.results.store import Store
 from benchlab.targets import fleet_files
 from benchlab.targets.target import BaseTarget, ReplacesHosts, ServersOfOthers, Taken
@@ -176,9 +177,11 @@ class CampaignRun(StoredCampaign):
         run._refuse_if_ended()
         if taken_over := spec.judged_otherwise(run.spec):
             changes = {name: getattr(spec, name) for name in TAKEN_OVER}
-            store.take_over(campaign, run.spec.model_copy(update=changes))
-            run = cls.open(home, store, campaign, access)
+            asked = run.spec.model_copy(update=changes)
+            run = cls(home, store, replace(run.campaign, report_type=asked), access)
         run._refuse_if_nothing_is_left()
+        if taken_over:
+            store.take_over(campaign, run.spec)
         run.is_new = is_new
         run.directory.mkdir(parents=True, exist_ok=True)
         (run.directory / "target").write_text(spec.target, encoding="utf-8")
@@ -382,9 +385,13 @@ class CampaignRun(StoredCampaign):
         """
         self.target.close()
         given_back = self.target.give_back(Taken(self.home, self.campaign.id, self.access))
+        self.note_given_back(given_back)
+        return given_back
+
+    def note_given_back(self, given_back: str) -> None:
+        """Write to its directory that it has nothing of its target any more."""
         self.state.give_back()
         self.note("give back", "done", note=given_back)
-        return given_back
 
     def abandon(self, error: BaseException) -> None:
         """Give everything back because of an error; also records that the campaign failed.
@@ -394,7 +401,7 @@ class CampaignRun(StoredCampaign):
         if not isinstance(error, PublishError):
             self.end_as_failed(error)
         else:  # everything has been measured
-            self.fail("publish", error)
+            self.fail("validate" if isinstance(error, UnsoundReportError) else "publish", error)
         self._give_back_because_of(error)
 
     def _give_back_because_of(self, error: BaseException) -> None:
@@ -405,6 +412,7 @@ class CampaignRun(StoredCampaign):
             if why not in str(error):
                 error.add_note(why)
             error.add_note(self.how_to_give_back)
+            self.fail(GIVE_BACK[0], another)
 
     def end_as_failed(self, error: BaseException) -> None:
         """Record that the campaign failed; why it cannot be recorded is a note of the error."""
@@ -512,7 +520,8 @@ def run(work: CampaignRun, *, wait: bool = False) -> list[Path]:
         raise
     try:
         work.give_back()
-    except KeyboardInterrupt as error:
+    except BaseException as error:
         error.add_note(work.how_to_give_back)
+        work.fail(GIVE_BACK[0], error)
         raise
     return paths

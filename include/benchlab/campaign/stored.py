@@ -43,7 +43,7 @@ from benchlab.report.publish.destinations import (
 from benchlab.report.publish.publisher import Publication
 from benchlab.report.sentences import wording
 from benchlab.report.validation import run, tables
-from benchlab.results.records import Campaign, Failure, inconsistencies
+from benchlab.results.records import NO_FAILURE, Campaign, inconsistencies
 from benchlab.results.store import Store
 from benchlab.workloads.workload import Workload
 
@@ -271,8 +271,10 @@ class StoredCampaign:
         found = self.outcome()
         unreliable = found.comparison.missing or self._doubts(found.campaign)
         state: Literal["complete", "failed"] = "failed" if unreliable else "complete"
-        if state == "failed" and self.store.failure(self.campaign.id) is None:
-            self.store.fail(self.campaign.id, Failure("", tuple(self._why_failed(found))))
+        failure = self.store.failure(self.campaign.id) or NO_FAILURE
+        if state == "failed" and not failure.said:
+            why = tuple(self._why_failed(found))
+            self.store.fail(self.campaign.id, failure.followed_by("", why))
         if found.campaign.state != state:
             self.store.finish(self.campaign.id, state)
             finished = self.store.campaign(self.campaign.id)
@@ -324,18 +326,17 @@ class StoredCampaign:
         said = sayings(error)
         self.note("failed", of, "\n".join(map(str, said)))
         try:
+            failure = self.store.failure(self.campaign.id) or NO_FAILURE
             # What the verdict says follows from what failed before it.
-            if of != "verdict" or self.store.failure(self.campaign.id) is None:
-                self.store.fail(self.campaign.id, Failure(of, said))
+            if of != "verdict" or not failure.said:
+                self.store.fail(self.campaign.id, failure.followed_by(of, said))
         except StoreError as another:  # perhaps the very error
             if str(another) != str(error):
                 error.add_note(str(another))
 
     def overcome(self, *stages: str) -> None:
         """Forget that one of these stages has failed: it succeeded at last."""
-        found = self.store.failure(self.campaign.id)
-        if found is not None and found.of in stages:
-            self.store.fail(self.campaign.id, None)
+        self.store.overcome(self.campaign.id, *stages)
 
     def _why_failed(self, found: Outcome) -> list[Said]:
         """Why a campaign counts as failed, the last trial's own reason first."""

@@ -172,7 +172,7 @@ def tag(
 def _to_json(one: CampaignSummary, remarks: Mapping[str, Remarks]) -> dict[str, Any]:
     return {
         **asdict(one),
-        "failure": "\n".join(map(str, one.failure.said)) if one.failure else None,
+        "failure": "\n".join(map(str, one.failure.lines)) if one.failure else None,
         **asdict(remarks.get(one.id, Remarks())),
         "started_at": one.started_at.isoformat(),
         "ended_at": one.ended_at.isoformat() if one.ended_at else None,
@@ -216,7 +216,7 @@ def _said(one: CampaignSummary, verdicts: Sequence[StoredVerdict]) -> Text:
 
 def _row(one: CampaignSummary, remarks: Remarks, numbers: Numbers) -> list[Text]:
     """The cells of a campaign below :data:`_HEADINGS`."""
-    failed = str(one.failure.said[0]) if one.failure else ""
+    failed = str(one.failure.lines[0]) if one.failure else ""
     return [
         Text(one.id),
         Text(f"{one.started_at.astimezone(UTC):%Y-%m-%d %H:%M}"),

@@ -38,7 +38,7 @@ from benchlab.plan.resolved import Resolved
 from benchlab.report.bundle import PAGES
 from benchlab.report.formats import terminal
 from benchlab.report.model import report as model
-from benchlab.results.records import Failure
+from benchlab.results.records import GIVE_BACK, Failure
 from benchlab.results.store import Store, open_store
 from benchlab.targets import fleet_files
 from benchlab.targets.cloud import reaper as clusters
@@ -140,12 +140,15 @@ def end_campaign(home: Home, campaign: str, access: Access) -> str:
     except NothingFoundError as error:
         if state == "running":
             raise
-        return str(error)  # it has ended, so nothing is to be expected
+        given_back = str(error)  # it has ended, so nothing is to be expected
     if home.campaign(campaign).is_dir():
         StateFile(home.campaign(campaign)).give_back()
     with open_store(home) as store:
-        if campaign in store.campaign_ids() and store.target_and_state(campaign)[1] == "running":
-            store.fail(campaign, Failure("give back", (message("failure-given-back"),)))
+        if campaign not in store.campaign_ids():
+            return given_back
+        store.overcome(campaign, *GIVE_BACK)
+        if store.target_and_state(campaign)[1] == "running":
+            store.fail(campaign, Failure("", (message("failure-given-back"),)))
             store.finish(campaign, "failed")
     return given_back
 

@@ -7,8 +7,8 @@ Example:
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Annotated, Literal
 
@@ -324,15 +324,42 @@ class LookedInto:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a campaign failed.
+    """Why a campaign failed, and why it could not be given back; at least one of them.
 
     Attributes:
         of: the task or the stage that failed: ``register``; empty: the campaign as a whole.
-        said: the lines of its error, the most important first; at least one.
+        said: the lines of its error, the most important first.
+        held: likewise why it could not be given back, until it is.
     """
 
     of: str
     said: tuple[Said, ...]
+    held: tuple[Said, ...] = ()
+
+    @property
+    def lines(self) -> tuple[Said, ...]:
+        """All that there is to say; first what still holds hosts, which may cost."""
+        return (*self.held, *self.said)
+
+    @property
+    def stage(self) -> str:
+        """The task or the stage of the first line; empty: the campaign as a whole."""
+        return GIVE_BACK[0] if self.held else self.of
+
+    def followed_by(self, of: str, said: tuple[Said, ...]) -> Failure:
+        """The same, once another stage has failed: giving back keeps why it has failed before."""
+        return replace(self, held=said) if of in GIVE_BACK else replace(self, of=of, said=said)
+
+    def overcome(self, stages: Collection[str]) -> Failure | None:
+        """What is left of it once these stages have succeeded at last."""
+        held = () if any(stage in GIVE_BACK for stage in stages) else self.held
+        left = Failure("", (), held) if self.of in stages else replace(self, held=held)
+        return left if left.lines else None
+
+
+NO_FAILURE = Failure("", ())
+GIVE_BACK = ("give back", "give_back")
+"""The stage that gives a campaign back, and its task."""
 
 
 class _Timed:

@@ -306,6 +306,12 @@ class Store:
         with self.transaction() as connection:
             self._update(connection, campaign, failure=text)
 
+    def overcome(self, campaign: str, *stages: str) -> None:
+        """Forget that one of these stages has failed: it succeeded at last."""
+        found = self.failure(campaign)
+        if found is not None and (left := found.overcome(stages)) != found:
+            self.fail(campaign, left)
+
     def failure(self, campaign: str) -> Failure | None:
         """What failed last and was not made good since.
 

@@ -98,8 +98,8 @@ def _failure(site: Site, record: Campaign) -> Row | None:
     found = site.store.failure(record.id)
     if found is None:
         return None
-    first, *more = language_of(site, record).texts(found.said)
-    return {"of": found.of, "first": first, "more": more}
+    first, *more = language_of(site, record).texts(found.lines)
+    return {"of": found.stage, "first": first, "more": more}
 
 
 def _of_report(report: Report) -> Mapping[str, object]:

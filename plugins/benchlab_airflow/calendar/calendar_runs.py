@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 SCHEDULED, BACKFILL = "scheduled", "backfill"
 # Prefix of the run's id in a campaign's `origin`.
 ORIGIN = "Airflow run "
-# The file in a campaign's directory with the id of the one that its run measures in its place.
-_FOLLOWED_BY = "followed_by"
+# The file in a campaign's directory with the id of the one that its run measures in its place, and
+# the file in the other one's directory that leads back.
+_FOLLOWED_BY, _FOLLOWS = "followed_by", "follows"
 _NUMBER = re.compile(r"-again-[0-9]+$")
 # A run that waits for an earlier one starts late, but was not missed.
 LATE = timedelta(days=1)
@@ -63,8 +64,22 @@ def follow(home: Home, store: Store, failed: Campaign) -> str:
     first = _NUMBER.sub("", failed.id)
     taken = store.campaign_ids()
     campaign = next(name for n in count(2) if (name := f"{first}-again-{n}") not in taken)
+    home.campaign(campaign).mkdir(parents=True, exist_ok=True)
+    write(home.campaign(campaign) / _FOLLOWS, failed.id)
     write(home.campaign(failed.id) / _FOLLOWED_BY, campaign)
     return campaign
+
+
+def begun(home: Home, store: Store, campaign: str) -> Campaign | None:
+    """What a run that measures a campaign has begun; None: nothing yet.
+
+    Where a task was killed after :func:`follow`, and before that campaign was planned, it is the
+    one that is followed.
+    """
+    follows = home.campaign(campaign) / _FOLLOWS
+    if campaign not in store.campaign_ids() and follows.is_file():
+        campaign = follows.read_text(encoding="utf-8")
+    return store.campaign(campaign) if campaign in store.campaign_ids() else None
 
 
 def as_of(run: Any) -> date:

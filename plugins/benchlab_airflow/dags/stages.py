@@ -28,6 +28,7 @@ from benchlab.errors import (
     NothingToMeasureError,
     NotMeasuredError,
     SpecError,
+    StoreError,
     TargetError,
     UnavailableError,
     UnreachableError,
@@ -36,7 +37,7 @@ from benchlab.errors import (
 from benchlab.home import ID
 from benchlab.language import REFERENCE, Language, Said, message, sayings
 from benchlab.language import load as language_of
-from benchlab.results.records import TrialResult
+from benchlab.results.records import GIVE_BACK, TrialResult
 from benchlab_airflow.page.navigation import campaign_page, campaign_tab
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ LONGEST_NOTE = 1000
 FAILURE = "failure"
 """The XCom of a task that failed: why, in the report's language, and a link to the campaign."""
 NO_CAMPAIGN = "no_campaign"
-"""The XCom of ``plan`` with the reason why a run measures nothing."""
+"""The XCom of ``plan`` with the note of a run that measures nothing: why, and a link to its tab."""
 APPROVED = "approved"
 """The XCom of ``approve`` with the campaign that was approved, or needs no approval."""
 # Before anything is measured, trying again does not help against these.
@@ -142,7 +143,7 @@ def plan(report_file: str) -> list[str]:
         refuse_unmappable(spec, conf.getint("core", "max_map_length"))
         here = home.find()
         with open_store(here) as store:
-            begun = store.campaign(campaign) if campaign in store.campaign_ids() else None
+            begun = calendar_runs.begun(here, store, campaign)
             if begun is None:
                 # What was measured is known by its hash: version rules and the search for a pair
                 # that is measured already compare with it.
@@ -152,18 +153,19 @@ def plan(report_file: str) -> list[str]:
                 found = calendar_runs.versions(resolver, spec, run, begun)
             except NothingToMeasureError as error:
                 # Whoever cleared a task of its run may want the report where it is lacking.
-                stored = StoredCampaign(here, store, store.campaign(campaign), access())
+                stored = StoredCampaign(here, store, store.campaign(error.campaign), access())
                 done = stored.publish_where_lacking(spec.publish)
                 at = f"its report is now at {', '.join(stored.published().values())}; " * done
                 raise calendar_runs.NoCampaignError(f"{at}{error}") from error
             if begun is None:
                 calendar_runs.refuse_measured(here, store, found, run)
-            elif (
-                not named
-                and CampaignRun.open(here, store, campaign).is_over
-                and _is_cleared_as_a_whole(context)
-            ):
-                campaign = calendar_runs.follow(here, store, begun)
+            elif begun.id == campaign and not named:
+                before = CampaignRun.open(here, store, campaign, access())
+                if before.is_over and _is_cleared_as_a_whole(context):
+                    # No task finds it any more, once the run measures another one.
+                    before.give_back()
+                    before.overcome(*GIVE_BACK)
+                    campaign = calendar_runs.follow(here, store, begun)
             work = CampaignRun.create(
                 here,
                 store,
@@ -474,11 +476,16 @@ def give_back(target: str) -> str:
     from benchlab_airflow.connections import access
 
     campaign = campaign_id(get_current_context())
-    given_back = targets.give_back(home.find(), campaign, access(), target=target)
+    try:
+        given_back = targets.give_back(home.find(), campaign, access(), target=target)
+    except (Exception, AirflowTaskTimeout) as error:
+        _tell(_ended(error), REFERENCE)
+        with contextlib.suppress(StoreError), _campaign():
+            raise  # kept in the store and told as any other failure, if it can be opened
+        raise
     log.info("given back: %s", given_back)
     with _campaign() as work:
-        work.note("give back", "done", note=given_back)
-        work.state.give_back()
+        work.note_given_back(given_back)
         if work.campaign.state == "running":
             work.finish()
     return given_back
@@ -546,7 +553,9 @@ def _skipped_without_campaign(context: Context) -> Iterator[None]:
         yield
     except NoCampaignError as reason:
         log.warning("no campaign: %s", reason)
-        context["ti"].xcom_push(key=NO_CAMPAIGN, value=str(reason))
+        link = _link(context["ti"], language_of(REFERENCE))
+        note = str(reason)[: LONGEST_NOTE - len(link)] + link
+        context["ti"].xcom_push(key=NO_CAMPAIGN, value=note)
         raise AirflowSkipException(str(reason)) from reason
 
 

@@ -18,6 +18,7 @@ from benchlab.campaign.stages import CampaignRun
 from benchlab.errors import noting
 from benchlab.home import Home
 from benchlab.hosts.access import Access
+from benchlab.results.records import GIVE_BACK
 from benchlab.targets import fleet_files
 from benchlab.targets.ec2.reaper import ReaperError
 
@@ -55,9 +56,10 @@ def end(
     Raises:
         ReaperError: names every campaign of which not everything could be given back.
     """
-    renting = (fleet_files.RENTAL_FILE, fleet_files.CLUSTER_FILE)
+    # The last, so that what was given back is recorded, too, if that was interrupted.
+    files = (fleet_files.RENTAL_FILE, fleet_files.CLUSTER_FILE, DELETED)
     folder = home.campaign("*").parent
-    states = {file.parent for name in renting for file in folder.glob(f"*/{name}")}
+    states = {file.parent for name in files for file in folder.glob(f"*/{name}")}
     left = [state for state in sorted(states) if _is_left(state, exists)]
     said, faults = list[str](), list[str]()
     for state in left:
@@ -67,8 +69,8 @@ def end(
             done = targets.give_back(home, state.name, access)
             said.append(f"Campaign {state.name}, whose DAG run was deleted, is given back: {done}.")
             say(said[-1])
-            (state / DELETED).unlink(missing_ok=True)
             _record(home, open_store, state.name, done)
+            (state / DELETED).unlink(missing_ok=True)
     if faults:
         raise ReaperError(faults, said)
     return said
@@ -91,8 +93,8 @@ def _record(home: Home, open_store: Callable[[Home], Store], campaign: str, done
         if campaign not in store.campaign_ids():
             return
         work = CampaignRun.open(home, store, campaign)
-        work.note("give back", "done", note=done)
-        work.state.give_back()
+        work.note_given_back(done)
+        work.overcome(*GIVE_BACK)
         if work.campaign.state == "running":
             store.finish(campaign, "failed")
 

@@ -16,15 +16,19 @@ import pytest
 from benchlab import targets
 from benchlab.campaign import removal, report_types, stages
 from benchlab.campaign.stages import CampaignRun
+from benchlab.cli import run
 from benchlab.errors import (
     AtWorkError,
     LockHeldError,
     NothingToMeasureError,
+    PublishError,
     SpecError,
     StoreError,
     TargetError,
+    UnsoundReportError,
 )
 from benchlab.hosts import metrics
+from benchlab.hosts.access import Access
 from benchlab.hosts.lock import MachineLock
 from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.spending import Spending
@@ -181,6 +185,11 @@ def test_what_could_not_be_given_back_is_named(
     bench.run.abandon(first)
     assert first.__notes__ == [said, HOW]
     assert bench.state == "failed"
+    kept = bench.run.store.failure("c1")
+    assert kept is not None
+    assert kept.stage == "give back"
+    assert str(kept.lines[-1]) == "it was interrupted"
+    assert len(kept.lines) == 2
 
 
 def test_a_store_that_is_lost_keeps_nothing_rented(
@@ -309,6 +318,11 @@ def test_a_failed_campaign_without_a_trial_left_is_not_deployed_again(bench: Ben
     bench.run.store.take_over("c1", fewer)
     with pytest.raises(SpecError, match="has failed"):
         CampaignRun.open(bench.run.home, bench.run.store, "c1").register()
+    before = bench.run.store.campaign("c1")
+    otherwise = fewer.model_copy(update={"threshold_pct": 7.0})
+    with pytest.raises(SpecError, match="has failed"):
+        campaigns.begin(bench.run.home, bench.run.store, otherwise)
+    assert bench.run.store.campaign("c1") == before, "what is refused takes nothing over"
 
 
 @pytest.mark.parametrize(
@@ -412,21 +426,55 @@ def test_a_registration_that_failed_may_be_tried_again(
     assert bench.state == "running"
 
 
-def test_a_finished_campaign_whose_end_is_interrupted_says_how_to_give_back(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("error", "first"),
+    [(KeyboardInterrupt(), "it was interrupted"), (TargetError("i-1 lives"), "i-1 lives")],
+)
+def test_a_finished_campaign_that_is_not_given_back_says_how_to_do_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, error: BaseException, first: str
 ) -> None:
-    """It is measured and published, and stays so."""
+    """It is measured and published, and stays so; what failed last is kept until it is made good.
+
+    Its own success is no cure for what still holds hosts, nor is giving back for a place without
+    its report.
+    """
     monkeypatch.setattr(bench.run.deployments, "prepare", lambda: None)
     monkeypatch.setattr(CampaignRun, "check_after_trials", lambda *_: None)
     monkeypatch.setattr(CampaignRun, "validate", lambda *_: None)
     monkeypatch.setattr(CampaignRun, "publish", lambda *_: [])
     monkeypatch.setattr(CampaignRun, "provision", lambda *_: None)
     monkeypatch.setattr(bench.run.sequence, "measure_all", lambda: None)
-    bench.fails("give_back", KeyboardInterrupt())
-    with pytest.raises(KeyboardInterrupt) as caught:
+    bench.fails("give_back", error)
+    with pytest.raises(type(error)) as caught:
         stages.run(bench.run)
     assert caught.value.__notes__ == [HOW]
     assert bench.state == "running"
+
+    def said() -> list[str]:
+        kept = bench.run.store.failure("c1")
+        return [] if kept is None else [kept.stage, *map(str, kept.lines)]
+
+    assert said() == ["give back", first]
+    bench.run.fail("publish", PublishError("no link to S3"))
+    assert said() == ["give back", first, "no link to S3"]
+    bench.run.overcome("publish")
+    assert said() == ["give back", first]
+    bench.run.fail("publish", PublishError("no link to S3"))
+    bench.run.store.finish("c1", "failed")
+    run.end_campaign(bench.run.home, "c1", Access())
+    assert said() == ["publish", "no link to S3"]
+
+
+def test_a_draft_is_a_failure_of_its_validation(bench: Bench) -> None:
+    """Not of its publication, which was not tried; both are made good by a publication."""
+    for error, stage in (
+        (UnsoundReportError("tps: 1, not 2"), "validate"),
+        (PublishError("no link"), "publish"),
+    ):
+        bench.run.abandon(error)
+        kept = bench.run.store.failure("c1")
+        assert kept is not None
+        assert kept.of == stage
 
 
 def test_ctrl_c_while_giving_back_says_how_to_do_it(
