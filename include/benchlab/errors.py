@@ -128,8 +128,8 @@ class AnotherPlanError(SpecError):
 
     def __init__(self, campaign: str, differing: Iterable[str]) -> None:
         super().__init__(
-            f"campaign {campaign} exists already, with another plan: {'; '.join(differing)}; leave "
-            "that as it was, or start another campaign"
+            f"campaign {campaign} exists already, with another plan: {'; '.join(differing)}; "
+            "restore these fields, or start another campaign"
         )
 
 

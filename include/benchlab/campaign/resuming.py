@@ -72,6 +72,6 @@ def refuse(campaign: str, differing: Sequence[str]) -> None:
     if differing:
         raise TargetError(
             f"campaign {campaign} has trials that were measured with {'; '.join(differing)}: more "
-            "of them would not be comparable, so nothing is measured: make it as it was, or start "
+            "of them would not be comparable, so nothing is measured: restore them, or start "
             "another campaign"
         )

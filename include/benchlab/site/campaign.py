@@ -18,7 +18,7 @@ from benchlab.results.listing import Chosen
 from benchlab.results.records import Campaign, TrialFigures, TrialKey, TrialResult
 from benchlab.site import files
 from benchlab.site.at_work import at_work
-from benchlab.site.page import Page, Row, Site
+from benchlab.site.page import Page, Row, Site, failed_stage
 from benchlab.site.trial import campaign_of, language_of, titled
 
 # So many other campaigns of the report type are offered to be put beside it.
@@ -99,7 +99,8 @@ def _failure(site: Site, record: Campaign) -> Row | None:
     if found is None:
         return None
     first, *more = language_of(site, record).texts(found.lines)
-    return {"of": found.stage, "first": first, "more": more}
+    of = failed_stage(found.stage, site.language) if found.stage else ""
+    return {"of": of, "first": first, "more": more}
 
 
 def _of_report(report: Report) -> Mapping[str, object]:

@@ -192,7 +192,7 @@ def _digest(name: str) -> str:
 def _environment() -> jinja2.Environment:
     made = pages.environment("html", "benchlab.site")
     made.filters.update(title=title_of, time=_time)
-    made.globals.update(say_phase=phase, say_step=step)
+    made.globals.update(say_failed=failed_stage, say_phase=phase, say_step=step)
     return made
 
 
@@ -221,6 +221,13 @@ def phase(name: str, language: Language) -> str:
     own = name.removesuffix(f" {side}")
     what = _said(f"phase-{_key(own)}", own, language)
     return language.say("phase-of-side", phase=what, side=language.text(side_name(side)))
+
+
+def failed_stage(name: str, language: Language) -> str:
+    """The stage, phase or task that failed: ``back up`` of ``prepare_first.back_up``."""
+    words = name.rpartition(".")[2].replace("_", " ")
+    own = re.sub(" (first|second)$", "", words)
+    return stage(own, language) if language.has(f"stage-{_key(own)}") else phase(own, language)
 
 
 def step(noted: ProgressNote, language: Language) -> str:

@@ -312,9 +312,9 @@ def test_why_a_campaign_waits_is_said_in_the_readers_language(made: Made) -> Non
     assert "other programs use 93% of the CPU of tikv-1 (10% is allowed); waiting" in read("en")
     assert "其他程序占用 tikv-1 的 93% CPU" in read("zh")
     log.note("approve", "wait for approval", message("approval-waits", dollars="61.20"))
-    said = "a person has to approve its cost of about 61.20 dollars"
+    said = "waiting for a person to approve about 61.20 dollars"
     assert read("en").count(said) == 2
-    assert "61.20 美元，须由人批准" in read("zh")
+    assert "等待有人批准约 61.20 美元" in read("zh")
     assert "silent for a long time" not in read("en", days=2.9)
     assert "silent for a long time" in read("en", days=3.1)
     site = made.site()
@@ -417,7 +417,7 @@ def test_a_campaign_without_results_says_so_and_what_to_do(
         (TargetError("port 13306 of this machine is taken by mysqld"), "port 13306 of this"),
         (SpecError(message("failure-rejected", who="ada")), "rejected by ada; nothing was"),
         (KeyboardInterrupt(), "it was interrupted"),
-        (KeyError("a secret"), "an error that nobody foresaw (KeyError)"),
+        (KeyError("a secret"), "an unexpected error (KeyError)"),
     ],
 )
 def test_what_failed_last_is_said_first_on_the_page_and_in_the_list(
@@ -434,13 +434,14 @@ def test_what_failed_last_is_said_first_on_the_page_and_in_the_list(
     problem = shown(site, campaign.campaign(site, "c1")).partition('class="problem">')[2]
     said = text(problem.partition("</div>")[0])
     assert said.startswith(first)
-    assert "It failed in provision." in said
+    assert "The stage that failed: provision." in said
     assert first in text(shown(site, campaigns_page.campaigns(site, Filter())))
     zh = made.site("zh")
     read = text(shown(zh, campaign.campaign(zh, "c1")))
     assert ("an earlier one" in read, "a secret" in read) == (False, False)
     translated = not isinstance(error, (UnavailableError, TargetError))
     assert (first in read) is not translated
+    assert "失败的阶段：准备主机。" in read
 
 
 def test_what_succeeded_at_last_has_not_failed(made: Made) -> None:

@@ -46,3 +46,23 @@ def test_a_step_is_said_with_its_side_and_recorded_text_as_it_is() -> None:
     assert page.step(loads, load("zh")) == "准备 · 导入数据（候选）"
     judged = ProgressNote(0.0, "verdict", "tpcc: regression")
     assert page.step(judged, load("zh")) == "结论 · tpcc: regression"
+
+
+@pytest.mark.parametrize(
+    ("name", "en", "zh"),
+    [
+        ("give_back", "give back", "归还"),
+        ("prepare_first.back_up", "back up", "创建快照"),
+        ("deploy_second", "deploy", "部署"),
+        ("repeat_2.find_invalid", "find invalid trials", "查找无效试验"),
+        ("check_consistency", "check consistency", "检查一致性"),
+        ("check after last trial baseline", "check after last trial baseline", "最后一次"),
+        ("compare", "compare", "比较"),
+    ],
+)
+def test_what_failed_is_said_whether_a_stage_or_a_task_of_airflow_s(
+    name: str, en: str, zh: str
+) -> None:
+    """Neither the id of a task nor an English word on a Chinese page."""
+    assert page.failed_stage(name, load("en")) == en
+    assert page.failed_stage(name, load("zh")).startswith(zh)

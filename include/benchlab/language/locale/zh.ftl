@@ -31,10 +31,10 @@ reason-undecidable = 本计划无法判定：按其数据的离散程度，既�
 reason-winners-curse = 真实变化很可能小于这一估计值（赢家诅咒）：置信区间延伸到了 { $limit }% 以内
 reason-quieter = 各轮次或各次部署的离散程度大于 A/A 测试（方差为其 { $times } 倍），因此 A/A 测试所显示的部署差异按同样的倍数放大
 reason-threads-absent = 半数或更多轮次中缺少某一方数据的并发数已排除：{ $threads }
-reason-lost-one-side = 有 { $count } 个试验没有有效结果，且都在{ $side }一方
-reason-lost = 有 { $count } 个试验没有有效结果（基线一方 { $baseline } 个，候选一方 { $candidate } 个）
-reason-lost-beside-one-side = 有 { $count } 个试验没有 { $metric }，且都在{ $side }一方
-reason-lost-beside = 有 { $count } 个试验没有 { $metric }（基线一方 { $baseline } 个，候选一方 { $candidate } 个）
+reason-lost-one-side = 有 { $count } 次试验没有有效结果，且都在{ $side }一方
+reason-lost = 有 { $count } 次试验没有有效结果（基线一方 { $baseline } 次，候选一方 { $candidate } 次）
+reason-lost-beside-one-side = 有 { $count } 次试验没有 { $metric }，且都在{ $side }一方
+reason-lost-beside = 有 { $count } 次试验没有 { $metric }（基线一方 { $baseline } 次，候选一方 { $candidate } 次）
 reason-again = 其所在的测试块已重新测试
 reason-cut = 其所在的测试块因中断而被切断
 reason-not-executed = 尝试 { $tries } 次均未能执行：{ $why }
@@ -61,8 +61,8 @@ condition-fault = 不满足 TPC-C 一致性条件 { $clause }：{ $sentence }（
 reason-symptom = 症状 { $gate } { $where }（预期：{ $sentence }）
 reason-errors = 客户端遇到错误，{ $where }
 reason-gate = 检查项 { $gate } 未通过（预期：{ $sentence }）
-reason-rejected = 在所有负载和所有尝试中，{ $side }一方有 { $count } 个试验未通过有效性检查，另一方有 { $against } 个（p 值为 { $p }），其中本负载有 { $own } 个；{ $bounds }
-reason-rejected-change = { $side }一方未通过有效性检查的试验较多，共 { $count } 个；{ $bounds }
+reason-rejected = 在所有负载和所有尝试中，{ $side }一方有 { $count } 次试验未通过有效性检查，另一方有 { $against } 次（p 值为 { $p }），其中本负载有 { $own } 次；{ $bounds }
+reason-rejected-change = { $side }一方未通过有效性检查的试验较多，共 { $count } 次；{ $bounds }
 rejected-bounds = 计入被剔除的数据时吞吐量变化为 { $rejected }%，不计入时为 { $without }%
 rejected-unbounded = 被剔除的试验没有数据，无法估计其影响的范围
 reason-headroom = 在 { $threads } 个线程时，{ $side }一方的客户端或负载均衡器用掉了分配给它的 CPU 的 { $share }%：达到极限的客户端会掩盖服务器的真实能力
@@ -71,8 +71,8 @@ reason-never-both = 没有一轮在两方都有结果
 reason-one-side-twice = { $of } 轮中有 { $rounds } 轮两方的数值直到最后一位都相同：很可能把一方的数据误贴成了另一方的
 reason-rounds-twice = 以下轮次的数值与之前轮次的直到最后一位都相同，很可能重复粘贴：{ $rounds }
 reason-moved = 在 { $threads } 个线程时吞吐量变化了 { $change }%，与其他线程数不同：平均相等并不等于相等
-where-trials-only = 只出现在{ $side }一方，共 { $count } 个试验
-where-trials-more = 在{ $side }一方明显更多，{ $count } 个试验对 { $against } 个
+where-trials-only = 只出现在{ $side }一方，共 { $count } 次试验
+where-trials-more = 在{ $side }一方明显更多，{ $count } 次试验对 { $against } 次
 where-cells-only = 只出现在{ $side }一方，共 { $count } 个线程数
 where-cells-more = 在{ $side }一方明显更多，{ $count } 个线程数对 { $against } 个
 where-errors-only = 只出现在{ $side }一方，共 { $count } 个错误
@@ -89,7 +89,7 @@ and-more = { $shown } 等，另有 { $more } 处
 of-each-side = 基线：{ $baseline }；候选：{ $candidate }
 of-both-sides = { $value }（两方相同）
 time-pattern = yyyy 年 M 月 d 日 HH:mm:ss (UTC)
-campaign-page = 测试活动的页面，包含每个试验
+campaign-page = 测试活动的页面，包含每次试验
 also-in = 其他语言：{ $pages }
 recorded-texts = 服务器、主机、试验和报告类型所记录的文字保留英文原文。
 
@@ -231,12 +231,12 @@ repeat-because = { repeat }（{ $because }）
 servers-ended = 在准备或检查数据的阶段期间或即将开始前自行终止的服务器（{ $count }）：{ $each }。各阶段自身的检查均已通过，因此继续进行；其用时不用于以后的估算。
 missing-none = 计划内但没有有效结果的试验：无。
 missing-trials = 计划内但没有有效结果的试验（{ $count }）：{ $trials }。
-stopped-by-limit = 测试提前结束：若再执行一个试验，主机费用将超过预算上限 ${ $limit }。
+stopped-by-limit = 测试提前结束：若再执行一次试验，主机费用将超过预算上限 ${ $limit }。
 stopped-by-lost = 测试提前结束：有主机丢失且无法替换。
 stopped-by-deployment = 测试提前结束：无法重新部署两方。
 stopped-by-changed = 测试提前结束：有服务器在测试期间被升级，后续试验测到的将是另一个版本。
-stopped-by-lifetime = 测试提前结束：主机的租用时间不足以再执行一个试验。
-trials-reporting = 在报告了该项的 { $trials } 个试验中
+stopped-by-lifetime = 测试提前结束：主机的租用时间不足以再执行一次试验。
+trials-reporting = 在报告了该项的 { $trials } 次试验中
 errors-unknown = 客户端忽略的错误：{ $missing }，没有试验报告该项。
 errors-none = 客户端忽略的错误：{ trials-reporting }均无。
 errors-counted = 客户端忽略的错误：{ trials-reporting }共 { $total } 个（{ $each }）。
@@ -382,22 +382,22 @@ restored-from = { $source ->
     [client] 由客户端重新导入
    *[snapshot] 从快照恢复
 }
-restore-every-trial = 每个试验之前，均{ restored-from }该方的数据。
+restore-every-trial = 每次试验之前，均{ restored-from }该方的数据。
 restore-after-writes = 如果上次恢复之后写入过数据，则在试验之前{ restored-from }该方的数据。
-restore-per-workload = 在每个测试块中某一方的第一个试验之前，{ restored-from }该方的数据；其后的试验依次使用前一个试验留下的数据。
-restore-never = 不恢复数据：每个试验都在之前的试验留下的数据上运行。
+restore-per-workload = 在每个测试块中某一方的第一次试验之前，{ restored-from }该方的数据；其后的试验依次使用前一次试验留下的数据。
+restore-never = 不恢复数据：每次试验都在之前的试验留下的数据上运行。
 after-restore = 恢复之后，主机的缓存中没有任何数据。
 step-leaders = 试验的集群启动后，在限定时间内等到每个 Region 都有 leader 和全部副本，且 PD 不再迁移 Region{ $leaders ->
     [as-placed] ；leader 保持 PD 调度后的分布。
    *[level] ；然后迁移 leader，使各 TiKV 上的 leader 数量相差不超过一个，数据集的 leader 数量也是如此。
 }
 step-trial = { $where ->
-    [existing] 对于每个试验：等待服务器响应，
-    [fleet] 对于每个试验：启动集群，等待所有服务器响应{ $balancer ->
+    [existing] 对于每次试验：等待服务器响应，
+    [fleet] 对于每次试验：启动集群，等待所有服务器响应{ $balancer ->
         [none] {""}
        *[haproxy] 且负载均衡器报告所有 TiDB 服务器可用
     }，
-   *[machine] 对于每个试验：启动服务器，等待其响应{ $balancer ->
+   *[machine] 对于每次试验：启动服务器，等待其响应{ $balancer ->
         [none] {""}
        *[haproxy] 且负载均衡器报告其可用
     }，
@@ -410,7 +410,7 @@ step-trial = { $where ->
         [started] 然后{ $balancer ->
             [none] {""}
            *[haproxy] 通过负载均衡器
-        }运行客户端 { $seconds } 秒。每个测试块中某一方的第一个试验之前，以及服务器为试验启动或恢复之后，预热 { $warmup } 秒（不计入结果）。预热是否充分，由症状检查项“漂移”（drift）显示。
+        }运行客户端 { $seconds } 秒。每个测试块中某一方的第一次试验之前，以及服务器为试验启动或恢复之后，预热 { $warmup } 秒（不计入结果）。预热是否充分，由症状检查项“漂移”（drift）显示。
        *[each] 预热 { $warmup } 秒（不计入结果），然后{ $balancer ->
             [none] {""}
            *[haproxy] 通过负载均衡器
@@ -423,8 +423,8 @@ step-repeat = { $limit ->
 }
 commands-load = 在每一方各导入一次数据
 commands-loaded-before = 导入数据（在制作数据集快照之前已执行）
-commands-run = 运行一个试验
-commands-run-of = 运行 { $workload } 的一个试验
+commands-run = 运行一次试验
+commands-run-of = 运行 { $workload } 的一次试验
 
 ## 如何阅读本报告
 
@@ -543,7 +543,7 @@ gate-disk-space = 在每台被采样的主机上，数据目录的可用空间�
 gate-version = 每台服务器均为所要求的版本
 gate-parameters = 所要求的每个参数均已生效
 gate-configuration = 两方生效的变量除要求的差异之外没有其他差异
-gate-dataset = 在某一方的首个试验之前，数据集与快照中的一致
+gate-dataset = 在某一方的首次试验之前，数据集与快照中的一致
 gate-server-alive = 为该试验启动的服务器一直运行到试验结束
 gate-balance = 各 TiKV 所承担的 leader 数量不多于也不少于均衡（或按 PD 调度）后的数量
 gate-settled = 运行前后，每个 Region 都有 leader 和全部副本，且 PD 没有迁移任何 Region
@@ -655,7 +655,7 @@ hardware-unknown-zone = 未记录是哪一个
 hardware-other-types = 首选的实例类型没有可用容量，实际租用的类型如下（括号内为首选类型）：{ $types }。
 hardware-other-region = 首选区域 { $region } 没有可用容量。
 hardware-spot = 其中 { $count } 台主机为竞价实例：{ $hosts }。
-hardware-replaced = 执行 { $after } 个试验之后有 { $count } 台主机丢失并被替换：{ $hosts }。之后两侧均重新部署并重新导入数据，因此此前与此后的试验属于两次部署。
+hardware-replaced = 执行 { $after } 次试验之后有 { $count } 台主机丢失并被替换：{ $hosts }。之后两侧均重新部署并重新导入数据，因此此前与此后的试验属于两次部署。
 hardware-shared-system = 所有主机均运行 { $system }。
 hardware-shared = 共 { $total } 台主机，其中承担多个角色的有：{ $each }。
 hardware-roles = { $host }（{ $roles }）
@@ -693,7 +693,7 @@ hosts-process = { $name } 平均 { $mean }，最忙的试验中 { $max }
 hosts-not-recorded = 未记录试验期间主机的运行情况。
 hosts-not-recorded-because = 未记录试验期间主机的运行情况（{ $gaps }）。
 hosts-without-figures = 缺少主机数据：{ $gap }。
-hosts-gap = { $host }，{ $trials } 个试验，{ $reason }
+hosts-gap = { $host }，{ $trials } 次试验，{ $reason }
 
 ## 已发布报告：标题与概况
 
@@ -760,7 +760,7 @@ failure-interrupted = 已被中断
 failure-given-back = 已由人工通过“benchlab give-back”结束
 failure-rejected = 被 { $who } 拒绝；没有租用任何主机
 failure-not-approved = { $days } 天内无人批准；没有租用任何主机
-failure-unforeseen = 未预见的错误（{ $kind }）；详情见日志
+failure-unforeseen = 意外错误（{ $kind }）；见日志
 failure-too-long = 因超过时间上限而被终止
 failure-unknown = { $task } 失败；原因见其日志
 
@@ -837,7 +837,7 @@ site-state-complete = 完成
 site-state-failed = 失败
 site-work-progress = 已测量的试验
 site-work-elsewhere = 其进度保存在执行测量的机器上。
-site-work-trial = 第 { $trial } 个试验，共 { $planned } 个
+site-work-trial = 第 { $trial } 次试验，共 { $planned } 次
 site-work-late = 已超过预计时间
 site-work-left = 约剩 { $left }
 site-work-silent = 已很久没有新进展，测试活动可能已中断。再次启动同一测试活动可继续，或用“benchlab give-back { $campaign }”结束。最后一次进展：
@@ -862,7 +862,7 @@ site-one-version = 单一版本，没有结论
 
 ## 网站：单个测试活动
 
-site-trial-title = 第 { $number } 个试验（共 { $trials } 个）：{ $title }
+site-trial-title = 第 { $number } 次试验（共 { $trials } 次）：{ $title }
 site-trial-name = { $workload }，{ $threads } 线程，第 { $round } 轮，{ $side }
 site-trial-not-yet = 该试验已在计划中，尚未测量。
 site-trial-never = 该试验已在计划中，但从未测量。测试活动页面说明该测试活动如何结束。
@@ -907,13 +907,13 @@ site-phase = 阶段
 site-left = 预计剩余时间
 site-costs = 费用
 site-dollars-so-far = 已花费 ${ $dollars }，计划 ${ $planned }
-site-so-far = 目前已测量 { $count } 个试验，最新的：
+site-so-far = 目前已测量 { $count } 次试验，最新的：
 site-so-far-only = 这是目前的试验所显示的结果；测试活动仍在运行。
 site-ended = 测试活动已结束。
 site-ended-open = 显示结论
 site-failed-failed = 测试活动失败。已测量的内容如下。
 site-failed-complete = 全部测量均已完成；此后有步骤失败。
-site-failed-in = 失败于 { $stage }。
+site-failed-in = 失败的阶段：{ $stage }。
 site-failed-run = 日志见其 Airflow 运行。
 site-failed-resume = 问题解决之后，以下命令可继续该测试活动，已存储的试验不会重新测量：
 site-failed-again = 无法继续：请启动另一个测试活动。
@@ -931,7 +931,7 @@ site-p95-ms = p95（ms）
 site-why-not-used = 不使用的原因
 site-to-rejected = 被拒绝或重测的试验：{ $count }
 site-not-measured = 未测量
-site-rejected-about = 每个试验的页面列出未通过的检查项、其观测值与允许范围，以及逐秒数据。
+site-rejected-about = 每次试验的页面列出未通过的检查项、其观测值与允许范围，以及逐秒数据。
 
 ## 网站：两个测试活动
 
@@ -1174,6 +1174,9 @@ stage-deploy = 部署
 stage-load = 导入数据
 stage-analyze = 收集统计信息
 stage-check = 检查
+stage-check-consistency = 检查一致性
+stage-compare = 比较
+stage-find-invalid = 查找无效试验
 stage-back-up = 创建快照
 stage-measure = 测量
 stage-trial = 试验
@@ -1188,7 +1191,7 @@ calm-busy = 其他程序占用 { $host } 的 { $share } CPU（允许 { $most }�
 calm-waits = { $busy }；等待其结束，最多 { $most } 秒
 calm-anyway = { $busy }；仍进行试验，但试验可能无效
 calm-after = { $seconds } 秒之后
-approval-waits = 其费用约 { $dollars } 美元，须由人批准：见其 Airflow 运行的 Required Actions
+approval-waits = 等待有人批准约 { $dollars } 美元的费用：见其 Airflow 运行的 Required Actions
 phase-wait-for-approval = 等待批准
 phase-wait-for-calm = 等待机器空闲
 phase-calm = 机器已空闲
@@ -1270,7 +1273,7 @@ shared-machine-single = { $balancer ->
 }一台机器（核数：{ $cores }）：所得数据说明该版本在此处的表现，不能与其他环境测得的数据比较。
 fleet-restored-dataset-single = 数据集从数据集快照恢复。其中的数据行与当初导入时相同，但在磁盘上按恢复时的写入顺序存放，没有导入过程留下的痕迹：吞吐可能与重新导入数据集的测试不同。
 ended-in-stage-single = { $phase }：{ $said }
-hardware-replaced-single = 执行 { $after } 个试验之后有 { $count } 台主机丢失并被替换：{ $hosts }。之后重新部署并重新导入数据，因此此前与此后的试验属于两次部署。
+hardware-replaced-single = 执行 { $after } 次试验之后有 { $count } 台主机丢失并被替换：{ $hosts }。之后重新部署并重新导入数据，因此此前与此后的试验属于两次部署。
 step-deploy-single = { $where ->
     [tiup] 通过 TiUP 部署
     [fleet] 在其主机上部署
@@ -1289,7 +1292,7 @@ step-consistency-single = { $moments ->
 step-snapshot-single = 停止服务器，并为数据创建快照。
 step-sequential-single = 测试 { $rounds } 个轮次：按报告类型中的顺序，每个负载测试一次，依次以 { $threads } 个客户端线程进行测试。
 commands-load-single = 导入数据
-series-summary-single = 逐秒曲线：{ $count } 个试验
+series-summary-single = 逐秒曲线：{ $count } 次试验
 series-about-single = { $metric }；下方是最繁忙主机的 CPU 与磁盘，从空闲到完全繁忙。每张图的 { $metric } 刻度各自独立。
 software-alike-single = 同一组件的各台服务器配置一致：其生效配置的摘要相同。
 consistency-both-single = TPC-C 一致性条件（条款 3.3.2）：{ $told }。
@@ -1300,8 +1303,8 @@ restored-alone-from = { $source ->
     [client] 由客户端重新导入
    *[snapshot] 从快照恢复
 }
-restore-every-trial-single = 每个试验之前，均{ restored-alone-from }数据。
+restore-every-trial-single = 每次试验之前，均{ restored-alone-from }数据。
 restore-after-writes-single = 如果上次恢复之后写入过数据，则在试验之前{ restored-alone-from }数据。
-restore-per-workload-single = 每个测试块之前，{ restored-alone-from }数据；同一测试块内的试验依次使用前一个试验留下的数据。
+restore-per-workload-single = 每个测试块之前，{ restored-alone-from }数据；同一测试块内的试验依次使用前一次试验留下的数据。
 site-plan-baseline-single = 版本
 site-plan-deployments-field-single = 部署次数

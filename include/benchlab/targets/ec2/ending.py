@@ -140,10 +140,11 @@ def end_rental(
         if mark in inventory.rentals(client := access.aws("ec2", region), campaign)
     ]
     if not said:
-        raise NothingFoundError(
-            f"campaign {campaign}: {', '.join(regions)}: nothing there has the tags "
-            f"{tags.CAMPAIGN}={campaign} and {tags.MARK}={mark}; nothing was ended"
-        )
+        why = "no region is known, so EC2 was not asked"
+        if regions:
+            named = f"{tags.CAMPAIGN}={campaign} and {tags.MARK}={mark}"
+            why = f"{', '.join(regions)}: nothing there has the tags {named}"
+        raise NothingFoundError(f"campaign {campaign}: {why}; nothing was ended")
     return "; ".join(said)
 
 
@@ -171,7 +172,8 @@ def _own_marks(
     several = [mark for mark in sorted(every) if alive[mark] or not every[mark]]
     if len(several) > 1:
         each = "; ".join(
-            f"`{inventory.how_to_end(campaign, mark)}` ends {len(alive[mark])} instances"
+            f"`{inventory.how_to_end(campaign, mark)}` ends "
+            f"{inventory.counted(len(alive[mark]), 'instance')}"
             + "".join(f" that expire at {end}" for end in _expiries(alive[mark]))
             for mark in several
         )
@@ -221,7 +223,7 @@ def check_account(campaign: str, kept: RentalFile | None, caller: Caller) -> Non
     """
     if kept is None or kept.account in (None, caller.account):
         return
-    fleet = f"{len(kept.instances)} instances ({', '.join(kept.instances)})"
+    fleet = f"{inventory.counted(len(kept.instances), 'instance')} ({', '.join(kept.instances)})"
     raise TargetError(
         f"campaign {campaign}: account {kept.account} rents for it in {kept.region}: "
         f"{fleet if kept.instances else 'no instance known yet'}; these credentials are of "
@@ -250,9 +252,10 @@ def _forgotten(
         return f"EC2 has forgotten {named}, which ended over an hour ago"
     account = (kept and kept.account) or "not known"
     raise TargetError(
-        f"campaign {state.name}: EC2 does not know {len(unknown)} of its {count} instances "
-        f"({named}) with these credentials, of account {caller.account}; account of the rental: "
-        f"{account}. They may still run: use the credentials that they were rented with. If these "
-        "are the right ones, the instances ended over an hour ago: then remove "
-        f"{fleet_files.FLEET_FILE} and {fleet_files.RENTAL_FILE} in {state}, and give back again"
+        f"campaign {state.name}: EC2 does not know {len(unknown)} of its "
+        f"{inventory.counted(count, 'instance')} ({named}) with these credentials, of account "
+        f"{caller.account}; account of the rental: {account}. They may still run: use the "
+        "credentials that they were rented with. If these are the right ones, the instances ended "
+        f"over an hour ago: then remove {fleet_files.FLEET_FILE} and {fleet_files.RENTAL_FILE} in "
+        f"{state}, and give back again"
     )

@@ -113,10 +113,10 @@ def refuse_others(region: str, listed: Iterable[Instance], mark: str | None) -> 
         return
     marks, campaign = sorted({one.mark for one in others}), others[0].campaign
     raise TargetError(
-        f"campaign {campaign}: {region}: there are {len(others)} instances under "
-        f"this id ({', '.join(one.id for one in others)}) with another mark ({', '.join(marks)}): "
-        "another home rents them, or this one did before its rental.json was lost. They are "
-        "neither used nor ended. Start a campaign with another id; only if nobody uses them, "
+        f"campaign {campaign}: {region}: {counted(len(others), 'instance')} under this id "
+        f"({', '.join(one.id for one in others)}) with another mark ({', '.join(marks)}): another "
+        "home's, or this one's from before its rental.json was lost. Nothing of that is used or "
+        "ended. Start a campaign with another id; only if nobody uses it, "
         + " or ".join(f"`{how_to_end(campaign, one)}`" for one in marks)
     )
 
@@ -219,14 +219,15 @@ def give_back(client: Any, campaign: str, mark: str, *, limits: Limits = PATIENT
     if faults:
         named = "\n".join(faults)
         raise TargetError(f"campaign {campaign}: not everything was given back:\n{named}")
-    deleted = f"{_counted(pairs, 'key pair')} and {_counted(groups, 'security group')} deleted"
+    deleted = f"{counted(pairs, 'key pair')} and {counted(groups, 'security group')} deleted"
     also = (
-        f"; {_counted(volumes, 'volume')} deleted that had outlived an instance" if volumes else ""
+        f"; {counted(volumes, 'volume')} deleted that had outlived an instance" if volumes else ""
     )
-    return f"{_counted(ended, 'instance')} terminated, {deleted}{also}"
+    return f"{counted(ended, 'instance')} terminated, {deleted}{also}"
 
 
-def _counted(number: int, what: str) -> str:
+def counted(number: int, what: str) -> str:
+    """``1 instance``, ``2 instances``."""
     return f"{number} {what}{'s' * (number != 1)}"
 
 

@@ -3,7 +3,7 @@
 =====================  ==========================================================
 ``benchlab:project``   ``benchlab``, on everything
 ``benchlab:campaign``  the campaign's id
-``benchlab:mark``      the mark of its rental, which no other one has, of another home neither
+``benchlab:mark``      the mark of its rental, unique to it, across homes
 ``benchlab:created_at``  when the campaign began to rent, UTC, ISO 8601
 ``benchlab:expires_at``  when the reaper may take it, UTC, ISO 8601
 ``benchlab:name``      a host's name in the fleet: ``tikv-1``; what a launch makes only
