@@ -49,14 +49,11 @@ class Outcome:
     Attributes:
         comparison: calibrated by the A/A campaigns of its own time: it stays as it is, whatever is
             measured later.
-        later: the same with those that have ended since, where any verdict would be another one;
-            None: none would.
     """
 
     campaign: Campaign
     trials: Sequence[TrialResult]
     comparison: Comparison
-    later: Comparison | None = None
 
 
 class Comparer:
@@ -97,11 +94,22 @@ class Comparer:
         """
         trials = self.store.trials(campaign.id) if trials is None else trials
         known = self.calibrating(campaign)
-        made, later = self._calibrated_by(campaign, trials, known), None
-        if len(since := self.calibrating(campaign, later=True)) > len(known):
-            later = self._calibrated_by(campaign, trials, since)
-        is_other = later is not None and _words(later) != _words(made)
-        return Outcome(campaign, trials, made, later if is_other else None)
+        return Outcome(campaign, trials, self._calibrated_by(campaign, trials, known))
+
+    def later(self, made: Outcome) -> Comparison | None:
+        """The comparison with the A/A campaigns that have ended since, too, for who reads it now.
+
+        Returns:
+            None where every verdict would be the same.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        since = self.calibrating(made.campaign, later=True)
+        if len(since) == len(self.calibrating(made.campaign)):
+            return None
+        found = self._calibrated_by(made.campaign, made.trials, since)
+        return found if _words(found) != _words(made.comparison) else None
 
     def _calibrated_by(
         self, campaign: Campaign, trials: Sequence[TrialResult], others: Sequence[Outline]

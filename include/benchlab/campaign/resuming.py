@@ -8,25 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from benchlab.analysis.gates import columns, variables
+from benchlab.analysis.gates import variables
 from benchlab.errors import TargetError
 from benchlab.plan.fields.engines import SideSpec
-from benchlab.results import ended_servers
-from benchlab.results.records import (
-    HASH_OF,
-    PAGE,
-    REPLACED,
-    RESUMED,
-    SCRIPT,
-    SCRIPT_BEFORE,
-    SPENT,
-    SPOT_HOSTS,
-    STOPPED,
-    SideFacts,
-)
+from benchlab.report.model.report import OF_A_RUN
+from benchlab.results.records import HASH_OF, SCRIPT, SCRIPT_BEFORE, SPOT_HOSTS, SideFacts
 
-OF_A_RUN = (PAGE, SPENT, STOPPED, REPLACED, RESUMED, ended_servers.KEY, columns.CLOCKS)
-"""What is recorded in a campaign's environment of its run, and not of its hosts and programs."""
 # Where a program was found, by what clusters are deployed, and where their rows came from.
 _NOT_COMPARED = (
     *OF_A_RUN,

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from benchlab.analysis.elsewhere import compare as elsewhere
-from benchlab.campaign.outcome import Comparer, Outcome
+from benchlab.campaign.outcome import Comparer
 from benchlab.cli.options import FailOn, Json, fail_on, show
 from benchlab.errors import SpecError
 from benchlab.home import find
@@ -92,28 +92,22 @@ def compare(
             made = before_after.compared(home, store, before, after)
         else:
             made = Comparer(home, store).outcome(store.campaign(campaign))
+        later = Comparer(home, store).later(made)
     if form and as_json:
         raise SpecError("compare: give --json or --format, not both")
+    measured = (made.campaign, made.comparison, made.trials)
+    report = model.build(*measured)
+    said = answer.later(report, later)
     show(
-        (made.campaign, made.comparison, made.trials),
+        report,
         as_json,
-        lambda measured: {**json_text.to_json(*measured), "later": _later(made)},
-        lambda measured, *on: (
-            (
-                pages.comment(model.build(*measured))
-                if form
-                else terminal.render(model.build(*measured), *on) + "\n"
-            )
-            + (f"\n{said}\n" if (said := _later(made)) else "")
+        lambda _: {**json_text.to_json(*measured), "later": said or None},
+        lambda report, *on: (
+            (pages.comment(report) if form else terminal.render(report, *on) + "\n")
+            + (f"\n{said}\n" if said else "")
         ),
     )
     fail_on(made, failing)
-
-
-def _later(made: Outcome) -> str | None:
-    """What A/A campaigns that ended after it would change of its answer; None: nothing."""
-    report = model.build(made.campaign, made.comparison, made.trials)
-    return answer.later(report, made.later) or None
 
 
 @app.command()

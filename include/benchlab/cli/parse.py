@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import json
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +12,7 @@ from benchlab import workloads
 from benchlab.cli.options import Json
 from benchlab.errors import BenchlabError
 from benchlab.language.numbers import MISSING
-from benchlab.plan.documents import read_bytes
+from benchlab.plan.documents import is_utf16, read_bytes
 
 app = typer.Typer()
 
@@ -37,9 +36,7 @@ def parse(
     if tool not in parsers:
         raise BenchlabError(f"tool: {tool!r}: not one of {', '.join(sorted(parsers))}")
     printed = read_bytes(file)
-    # PowerShell writes what is redirected into a file so.
-    is_utf16 = printed.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    output = parsers[tool](printed.decode("utf-16" if is_utf16 else "utf-8", "replace"))
+    output = parsers[tool](printed.decode("utf-16" if is_utf16(printed) else "utf-8", "replace"))
     document: dict[str, Any] = output.to_json()
     print(json.dumps(document, indent=2) if as_json else _text(document))
     if output.status != "complete":

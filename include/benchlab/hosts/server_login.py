@@ -159,15 +159,19 @@ def option(name: str, value: str) -> str:
     Raises:
         ValueError: the value is more than a line; it is not quoted.
     """
-    if any(ord(character) < 32 for character in value):
+    if _has_control_character(value):
         raise ValueError(f"{name}: a control character cannot be written into an option file")
     escaped = value.replace("\\", "\\\\").replace('"', '\\"')
     return f'{name}="{escaped}"'
 
 
+def _has_control_character(value: str) -> bool:
+    return any(unicodedata.category(character) == "Cc" for character in value)
+
+
 def _refuse_no_line(connection: str, name: str, value: str) -> None:
     """Refuse what a file of options could not hold in a line."""
-    if any(unicodedata.category(character) == "Cc" for character in value):
+    if _has_control_character(value):
         raise fault(connection, f"{name}: has a line break or another control character")
     if len(value) > _LONGEST:
         raise fault(connection, f"{name}: is longer than {_LONGEST:,} characters")

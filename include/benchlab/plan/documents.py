@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import csv
 import io
@@ -124,6 +125,11 @@ def read_bytes(path: Path) -> bytes:
     if len(content) > _MOST_BYTES:
         raise SpecError(f"{path}: cannot be read: it is larger than {_MOST_BYTES >> 20} MB")
     return content
+
+
+def is_utf16(content: bytes) -> bool:
+    """Whether a text says itself that it is in UTF-16, as PowerShell and Excel write it."""
+    return content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
 
 
 def read_text(path: Path) -> str:

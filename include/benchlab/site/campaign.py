@@ -61,7 +61,7 @@ def campaign(site: Site, campaign: str) -> Page:
     trials = _measured(record, found.trials, found.comparison.excluded, report.language)
     values |= {
         **_of_report(report),
-        "later": answer.later(report, found.later),
+        "later": answer.later(report, site.comparisons.later(found)),
         "trials": trials,
         "rejected": [row for row in trials if row["reasons"]],
         "has_results": any(section.rounds_used for section in report.sections),

@@ -10,13 +10,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from benchlab.campaign.resuming import OF_A_RUN
 from benchlab.charts.picture import Picture
 from benchlab.language.names import plain, title_of
 from benchlab.language.numbers import MISSING
 from benchlab.plan.report_type import SIDES
 from benchlab.report import charts
-from benchlab.report.model.report import Report, build
+from benchlab.report.model.report import OF_A_RUN, Report, build
 from benchlab.report.sentences import answer, wording
 from benchlab.results.listing import Chosen
 from benchlab.results.records import Campaign
@@ -55,7 +54,7 @@ def _report(site: Site, record: Campaign) -> tuple[Report, str]:
     """A campaign's report, and what later A/A campaigns would change of its answer."""
     found = site.comparisons.outcome(record)
     report = build(found.campaign, found.comparison, found.trials, language=site.language)
-    return report, answer.later(report, found.later)
+    return report, answer.later(report, site.comparisons.later(found))
 
 
 def _compared(reports: Sequence[Report], later: Sequence[str]) -> dict[str, Any]:

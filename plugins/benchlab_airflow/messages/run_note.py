@@ -49,24 +49,23 @@ def _note(dag_run: DagRun, *, failed: bool) -> None:
     if dag_run.note is None or is_ours:
         said = _answer(dag_run, session)
         if failed:
-            said = _with_failure(dag_run, session, said, LONGEST_NOTE)
+            said = _with_failure(dag_run, session, said)
         if said:
             dag_run.note = said[:LONGEST_NOTE]
 
 
-def _with_failure(
-    dag_run: DagRun, session: Session, answer: str | None, longest: int
-) -> str | None:
+def _with_failure(dag_run: DagRun, session: Session, answer: str | None) -> str | None:
     """What failed last, before the answer if both have room, and a link to the campaign."""
+    from benchlab_airflow.dags.stages import LONGEST_NOTE
     from benchlab_airflow.page import airflow_runs
 
     failure = airflow_runs.failure(dag_run, session)
     if failure is None:
         return answer
     said, link = failure["said"], failure["link"]
-    if answer and len(said) + len(answer) + 2 <= longest:
+    if answer and len(said) + len(answer) + 2 <= LONGEST_NOTE:
         return f"{said}\n\n{answer}"
-    room = longest - len(link)
+    room = LONGEST_NOTE - len(link)
     return (said if len(said) <= room else f"{said[: room - 4]} ...") + link
 
 

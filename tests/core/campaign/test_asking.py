@@ -83,12 +83,18 @@ def _answers(asks: Any, slow: Slow) -> list[Any]:
     return found
 
 
-def test_nobody_is_asked_while_a_campaign_is_measured_here(
-    slow: Slow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Maven takes seconds of CPU."""
+@pytest.fixture
+def lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MachineLock:
+    """The machine's, of this test alone."""
     lock = MachineLock(tmp_path / "lock")
     monkeypatch.setattr(asking, "MachineLock", lambda: lock)
+    return lock
+
+
+def test_nobody_is_asked_while_a_campaign_is_measured_here(
+    slow: Slow, lock: MachineLock, tmp_path: Path
+) -> None:
+    """Maven takes seconds of CPU."""
     asks: Any = Asking()
     lock.acquire("c1", "test", tmp_path, None)
     assert asks.resolved(slow, request(1)) is None
@@ -100,11 +106,9 @@ def test_nobody_is_asked_while_a_campaign_is_measured_here(
 
 
 def test_who_waits_is_not_asked_once_a_campaign_is_measured_here(
-    slow: Slow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    slow: Slow, lock: MachineLock, tmp_path: Path
 ) -> None:
     """It may have begun while the questions before were answered; later they are asked again."""
-    lock = MachineLock(tmp_path / "lock")
-    monkeypatch.setattr(asking, "MachineLock", lambda: lock)
     asks: Any = Asking()
     more = range(1, AT_ONCE + 2)
     for rounds in more:

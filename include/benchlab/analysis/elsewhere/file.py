@@ -10,7 +10,6 @@ on both sides, but for the rounds before or after those of one side, and thread 
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import math
@@ -27,7 +26,7 @@ from benchlab import workloads
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.arrays import Array, np
 from benchlab.errors import SpecError
-from benchlab.plan.documents import read_bytes
+from benchlab.plan.documents import is_utf16, read_bytes
 from benchlab.plan.metric import LATENCY as LATENCY_FAMILY
 from benchlab.plan.metric import THROUGHPUT, Metric, of_family
 from benchlab.plan.report_type import SIDES, Side
@@ -176,8 +175,7 @@ def _rows(path: Path) -> tuple[list[str], list[tuple[int, dict[str, str]]]]:
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """The fields of each line, without blanks around them, and its number."""
     raw = read_bytes(path)
-    is_wide = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    text = raw.decode("utf-16" if is_wide else "utf-8-sig", errors="replace")
+    text = raw.decode("utf-16" if is_utf16(raw) else "utf-8-sig", errors="replace")
     if strange := re.search("[\0\ufffd]", text):
         line = text.count("\n", 0, strange.start()) + 1
         raise SpecError(f"{path}: line {line}: is not a text in UTF-8; save it as CSV in UTF-8")

@@ -52,19 +52,14 @@ Value = str | int | float | bool
 # Without what could end a link in HTML or Markdown.
 _ADDRESS = re.compile(r"https?://[^\s<>()\"'\\]+")
 _MACHINE = ("host", "hostname", "os", "kernel", "cpu", "cores", "memory", "disk", "filesystem")
+OF_A_RUN = (PAGE, SPENT, STOPPED, REPLACED, RESUMED, ended_servers.KEY, CLOCKS)
+"""What is recorded in a campaign's environment of its run, and not of its hosts and programs."""
 # Recorded facts that are not among machine and software, because the report states them elsewhere.
 _ELSEWHERE = (
+    *OF_A_RUN,
     *("benchlab", "engine_title", "engine_caveat", "ignored_errors", "dataset", "zone"),
-    *("client_program", "client_version", "client_path", CLOCKS, SPENT, STOPPED),
-    *(
-        SPOT_HOSTS,
-        REPLACED,
-        RESUMED,
-        PAGE,
-        HASH_OF.format(SCRIPT),
-        SCRIPT_BEFORE,
-        ended_servers.KEY,
-    ),
+    *("client_program", "client_version", "client_path"),
+    *(SPOT_HOSTS, HASH_OF.format(SCRIPT), SCRIPT_BEFORE),
     *(f"{role}_hosts" for role in ROLES),
 )
 
