@@ -434,7 +434,7 @@ async def main():
         found = await asyncio.gather(*(ask(client, place) for place in (*plans, "/api/v2/pools")))
     *pages, pools = found
     say({answer.status_code for answer in pages}, pools.status_code)
-    say(all("was asked whether it exists" in answer.text for answer in pages))
+    say(all("was not checked whether it exists" in answer.text for answer in pages))
     say(answered.index("/api/v2/pools") < len(plans))
 asyncio.run(main())
 """
