@@ -16,12 +16,26 @@ import os
 import shutil
 import sqlite3
 import tarfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from upath import UPath
 
+from benchlab.analysis.verdict.compare import verdicts_of
+from benchlab.campaign.outcome import Comparer
+from benchlab.errors import BenchlabError
+from benchlab.language import load
+from benchlab.plan.rates import Size, StepTime
 from benchlab.report.evidence.verify import verify
+from benchlab.results.records import Failure, Remarks
+from benchlab.results.store import Store
+from benchlab.site import campaign as campaign_page
+from benchlab.site import campaigns, history, overview, side_by_side, trial
+from benchlab.site.page import Site, render
 from tests.builders.installation import Here
 
 STORED = Path(__file__).parent / "stored"
@@ -123,3 +137,94 @@ def test_the_long_view_of_stored_campaigns_is_as_it_was(here: Here) -> None:
     )
     gone = {place for place in agreed if "acknowledg" in place}
     assert_same(found, {place: value for place, value in agreed.items() if place not in gone})
+
+
+DAMAGED, OTHER = "golden-slowed", "golden-sysbench"
+TRIAL = "r1-candidate-oltp_point_select-t2"
+# No JSON and no time; JSON of other kinds; a time that cannot be compared.
+DAMAGES = ("x", "", "[]", '{"a": 1}', "[" * 20_000, "2024-01-01T00:00:00")
+# By table, the columns of which not everything can be believed.
+TABLES = {
+    "campaigns": {"spec", "plan", "facts", "environment", "state", "started_at", "failure"},
+    "summaries": {"workloads"},
+    "verdicts": {"verdict", "estimate_pct", "low_pct", "high_pct", "rule"},
+    "remarks": {"tags"},
+    "looked_into": {"at"},
+    "step_times": {"step", "seconds", "size", "unit"},
+    "trials": {"planned", "reasons", "phases", "started_at", "ended_at", "host_figures"},
+    "samples": {"value", "position"},
+    "gates": {"status", "observed", "kind", "position"},
+}
+
+
+@pytest.fixture(scope="module")
+def store(here: Here, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """Two campaigns of the store, and all that may be said of one."""
+    path = tmp_path_factory.mktemp("damaged")
+    shutil.copy(here.home.root / "results.db", path)
+    with Store(f"sqlite:///{path}/results.db", UPath(here.home.root / "objects")) as opened:
+        for name in opened.campaign_ids():
+            if name not in (DAMAGED, OTHER):
+                opened.delete_campaign(name)
+        outcome = Comparer(here.home, opened).outcome(opened.campaign(DAMAGED))
+        verdicts = verdicts_of(outcome.comparison)
+        opened.set_verdicts(DAMAGED, verdicts)
+        opened.set_remarks(DAMAGED, Remarks("slow", ("a", "b")))
+        opened.look_into(DAMAGED, verdicts[0].workload, "ann", "known")
+        opened.fail(DAMAGED, Failure("register", ("port 13306 is taken",)))
+        step = StepTime("load", "baseline", 1.0, Size(1.0, "rows"))
+        opened.set_step_time(DAMAGED, "local", "mariadb", step)
+        yield opened
+
+
+def refusals(here: Here, store: Store) -> list[str]:
+    """What is refused in words where all pages that show the campaign are asked for, and it is
+    compared.
+    """
+    site = Site(here.home, store, load("en"), datetime(2026, 1, 1, tzinfo=UTC))
+    questions: list[Callable[[], object]] = [
+        lambda: render(site, overview.overview(site)),
+        lambda: render(site, campaigns.campaigns(site, campaigns.Filter())),
+        lambda: render(site, campaign_page.campaign(site, DAMAGED)),
+        lambda: render(site, trial.trial(site, DAMAGED, TRIAL, 1)),
+        lambda: render(site, side_by_side.side_by_side(site, DAMAGED, OTHER)),
+        lambda: render(site, history.workloads(site)),
+        lambda: render(site, history.history(site, "sysbench_local", "oltp_point_select")),
+        lambda: Comparer(here.home, store).outcome(store.campaign(DAMAGED)),
+        lambda: store.target_and_state(DAMAGED),
+        store.regions,
+        lambda: store.figures(DAMAGED, ["tps"]),
+        lambda: store.step_times("local", "mariadb"),
+    ]
+    said = []
+    for question in questions:
+        try:
+            question()
+        except BenchlabError as error:
+            said.append(str(error))
+    return said
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_damaged_cell_brings_nothing_down(here: Here, store: Store, table: str) -> None:
+    """Whichever it is, and whatever is in it: who asks for it is told what cannot be read."""
+    assert refusals(here, store) == []
+    url = store.database.shown_url
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as cells:
+        key = "id" if table == "campaigns" else "campaign"
+        found = cells.execute(f"SELECT rowid, * FROM {table} WHERE {key} = ?", [DAMAGED])
+        names = [column[0] for column in found.description]
+        row = dict(zip(names, found.fetchall()[0], strict=True))
+        for place, (column, was) in enumerate(list(row.items())[1:]):
+            for damage in ("x", DAMAGES[place % len(DAMAGES)]):
+                change = f"UPDATE {table} SET {column} = ? WHERE rowid = {row['rowid']}"
+                cells.execute(change, [damage])
+                try:
+                    said = refusals(here, store)
+                except Exception as error:
+                    error.add_note(f"{table}.{column} = {damage[:30]!r}")
+                    raise
+                finally:
+                    cells.execute(change, [was])
+                if damage == "x" and column in TABLES[table]:
+                    assert any(f"{DAMAGED}: " in one for one in said), (column, said)

@@ -225,7 +225,10 @@ class _Wanted:
         if not path.exists():
             raise SpecError(f"source: there is no {path}")
         try:
-            with self._owner.program_in(path).open("rb") as file:
+            program = self._owner.program_in(path)
+            if program.is_char_device() or program.is_fifo():  # it may never end
+                raise SpecError(f"source: {path} is no file")
+            with program.open("rb") as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
             raise SpecError(f"source: {path} cannot be read: {meaning_of(error)}") from error

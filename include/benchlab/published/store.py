@@ -131,7 +131,7 @@ class PublishedReports:
     def _report(self, row: sa.Row[Any]) -> PublishedReport:
         try:
             return model.from_json(json.loads(row.report))
-        except (ValueError, TypeError) as error:  # pydantic's and JSON's errors
+        except (ValueError, TypeError, LookupError, RecursionError) as error:
             raise StoreError(
                 f"published report {row.id}: stored by another version of Benchlab; import "
                 f"{row.source} again"

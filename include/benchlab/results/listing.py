@@ -21,9 +21,11 @@ from sqlalchemy.engine import Connection
 from benchlab.results.records import CampaignSummary, ReportSummary
 from benchlab.results.rows import (
     CAMPAIGNS,
+    NAMES,
     REMARKS,
     SUMMARIES,
     VERDICTS,
+    reading,
     summary_of,
 )
 
@@ -204,7 +206,8 @@ def _report(
     newest: CampaignSummary, planned: Sequence[Any], decided: Mapping[str, CampaignSummary]
 ) -> ReportSummary:
     in_order = sorted(planned, key=attrgetter("newest", "workloads"), reverse=True)
-    workloads = (name for row in in_order for name in json.loads(row.workloads))
+    with reading(f"report type {newest.report}: the workloads of a campaign"):
+        workloads = [name for row in in_order for name in NAMES.validate_json(row.workloads)]
     return ReportSummary(
         report=newest.report,
         workloads=tuple(dict.fromkeys((*newest.workloads, *workloads))),

@@ -42,6 +42,7 @@ Stop = Literal["limit", "lifetime", "lost", "deployment", "changed"]
 """The budget's limit, the time after which rented hosts end themselves, hosts that were lost, a
 deployment that failed, or a server that exists and was upgraded."""
 
+State = Literal["running", "complete", "failed"]
 GateStatus = Literal["pass", "fail", "not evaluated"]
 GateKind = Literal["validity", "symptom"]
 """Whether a gate's failure makes its trial invalid, or is kept and shown."""
@@ -293,7 +294,9 @@ class StoredVerdict:
 
     workload: str
     metric: str
-    verdict: str
+    verdict: Annotated[
+        str, Field(pattern="^(regression|improvement|equivalent|inconclusive|unstable)$")
+    ]
     estimate_pct: float | None
     low_pct: float | None
     high_pct: float | None
@@ -394,7 +397,7 @@ class CampaignSummary(_Timed):
     versions: dict[Side, str]
     measures_noise: bool
     workloads: tuple[str, ...]
-    state: str
+    state: State
     origin: str
     started_at: datetime
     ended_at: datetime | None
@@ -474,7 +477,7 @@ class Campaign(_Timed):
     report_type: Annotated[ReportSpec, Field(alias="spec")]
     engine_reason: Said
     origin: str
-    state: Literal["running", "complete", "failed"]
+    state: State
     started_at: datetime
     ended_at: datetime | None
     environment: dict[str, str]

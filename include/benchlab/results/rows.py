@@ -7,7 +7,8 @@ Example:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, fields
 from datetime import datetime
 from typing import Any
@@ -25,13 +26,18 @@ from benchlab.results.records import (
     CampaignSummary,
     Failure,
     SideFacts,
+    State,
     StoredVerdict,
     TrialResult,
 )
 
 _REPORT_TYPE = TypeAdapter(ReportSpec)
 _FACTS = TypeAdapter(dict[Side, SideFacts])
-_TEXTS = TypeAdapter(dict[str, str])
+TEXTS = TypeAdapter(dict[str, str])
+NAMES = TypeAdapter(tuple[str, ...])
+FIGURE: TypeAdapter[float | None] = TypeAdapter(float | None)
+_STATE: TypeAdapter[State] = TypeAdapter(State)
+_SUMMARY = TypeAdapter(CampaignSummary)
 _TRIAL = TypeAdapter(TrialResult)
 _SAID: TypeAdapter[Said] = TypeAdapter(Said)
 _FAILURE = TypeAdapter(Failure)
@@ -259,34 +265,60 @@ def campaign_of(row: Any) -> Campaign:
     Raises:
         StoreError: its report type, plan or facts cannot be read; names each field.
     """
-    part = "report type"
-    try:
+    name = f"campaign {row.id}: its"
+    with reading(f"{name} report type"):
         report_type = _REPORT_TYPE.validate_python(json.loads(row.spec))
-        part = "plan"
+    with reading(f"{name} plan"):
         plan = Plan.from_json(json.loads(row.plan))
-        part = "facts"
+    with reading(f"{name} facts"):
         facts = _FACTS.validate_json(row.facts)
-        part = "row"
+    with reading(f"{name} row"):
         return Campaign(
             id=row.id,
             plan=plan,
             report_type=report_type,
             engine_reason=_SAID.validate_json(row.engine_reason),
             origin=row.origin,
-            state=row.state,
-            started_at=datetime.fromisoformat(row.started_at),
-            ended_at=datetime.fromisoformat(row.ended_at) if row.ended_at else None,
-            environment=_TEXTS.validate_json(row.environment),
+            state=_STATE.validate_python(row.state),
+            started_at=moment(row.started_at),
+            ended_at=None if row.ended_at is None else moment(row.ended_at),
+            environment=TEXTS.validate_json(row.environment),
             facts=facts,
-            planned_for=datetime.fromisoformat(row.planned_for) if row.planned_for else None,
+            planned_for=None if row.planned_for is None else moment(row.planned_for),
         )
-    except (ValueError, LookupError, TypeError, RecursionError) as error:
-        raise _unreadable(f"campaign {row.id}: its {part}", error) from error
 
 
-def failure_of(text: str | None) -> Failure | None:
-    """What the column ``failure`` of :data:`CAMPAIGNS` says; the inverse of :func:`as_json`."""
-    return None if text is None else _FAILURE.validate_json(text)
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Name what cannot be read where a cell of it is damaged, or of another Benchlab.
+
+    Example:
+        ``with reading("campaign c1: its plan"): json.loads(row.plan)``
+
+    Raises:
+        StoreError: in place of whatever the cell's reader raises.
+    """
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        why = "; ".join(map(str, faults(error)))
+        raise StoreError(
+            f"{what} cannot be read; use the Benchlab that measured it: {why}"
+        ) from error
+
+
+def moment(text: str) -> datetime:
+    """A time as it is stored, with its zone. Raises ValueError where it is none."""
+    found = datetime.fromisoformat(text)
+    if found.tzinfo is None:
+        raise ValueError(f"{text} has no time zone")
+    return found
+
+
+def failure_of(campaign: str, text: str | None) -> Failure | None:
+    """What the column ``failure`` of a row of :data:`CAMPAIGNS` says; see :func:`as_json`."""
+    with reading(f"campaign {campaign}: its failure"):
+        return None if text is None else _FAILURE.validate_json(text)
 
 
 def summary_row(campaign: Campaign) -> dict[str, Any]:
@@ -302,29 +334,25 @@ def summary_row(campaign: Campaign) -> dict[str, Any]:
 
 
 def summary_of(row: Any, verdicts: Iterable[Any]) -> CampaignSummary:
-    """A campaign from the columns of its row and of its summary, and the rows of its verdicts."""
+    """A campaign from the columns of its row and of its summary, and the rows of its verdicts.
+
+    Raises:
+        StoreError: it cannot be read; names each field.
+    """
     labels = {side: getattr(row, side) for side in SIDES}
-    return CampaignSummary(
-        id=row.id,
-        report=row.report,
-        engine=row.engine,
-        versions={side: label for side, label in labels.items() if label is not None},
-        measures_noise=row.measures_noise,
-        workloads=tuple(json.loads(row.workloads)),
-        state=row.state,
-        origin=row.origin,
-        started_at=datetime.fromisoformat(row.started_at),
-        ended_at=datetime.fromisoformat(row.ended_at) if row.ended_at else None,
-        verdicts=tuple(
-            StoredVerdict(**{name: getattr(one, name) for name in _VERDICT}) for one in verdicts
-        ),
-        failure=failure_of(row.failure),
-    )
-
-
-def _unreadable(what: str, error: Exception) -> StoreError:
-    why = "; ".join(map(str, faults(error)))
-    return StoreError(f"{what} cannot be read; use the Benchlab that measured it: {why}")
+    failure = failure_of(row.id, row.failure)
+    with reading(f"campaign {row.id}: its summary"):
+        return _SUMMARY.validate_python(
+            {
+                **row._mapping,
+                "versions": {side: label for side, label in labels.items() if label is not None},
+                "workloads": NAMES.validate_json(row.workloads),
+                "started_at": moment(row.started_at),
+                "ended_at": None if row.ended_at is None else moment(row.ended_at),
+                "verdicts": [{name: getattr(one, name) for name in _VERDICT} for one in verdicts],
+                "failure": failure,
+            }
+        )
 
 
 def trial_row(result: TrialResult) -> dict[str, Any]:
@@ -352,7 +380,7 @@ def trial_of(
     Raises:
         StoreError: it cannot be read; names each field.
     """
-    try:
+    with reading(f"campaign {row['campaign']}: its trial {row['trial']}"):
         return _TRIAL.validate_python(
             {
                 **row,
@@ -364,9 +392,6 @@ def trial_of(
                 "host_figures": json.loads(row["host_figures"]),
             }
         )
-    except (ValueError, TypeError, RecursionError) as error:
-        name = f"campaign {row['campaign']}: its trial {row['trial']}"
-        raise _unreadable(name, error) from error
 
 
 def as_json(value: object) -> str:

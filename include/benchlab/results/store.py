@@ -20,13 +20,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 import sqlalchemy as sa
+from pydantic import TypeAdapter
 from sqlalchemy.engine import Connection, make_url
 from upath import UPath
 
 from benchlab.errors import AnotherPlanError, StoreError, meaning_of
 from benchlab.home import Home
 from benchlab.language import Said
-from benchlab.plan.rates import Size, StepTime
+from benchlab.plan.rates import StepTime
 from benchlab.plan.report_type import ReportSpec
 from benchlab.results.database import StoreDatabase
 from benchlab.results.kept import Kept
@@ -45,27 +46,33 @@ from benchlab.results.records import (
 )
 from benchlab.results.rows import (
     CAMPAIGNS,
+    FIGURE,
     GATES,
     KEPT,
     LOOKED_INTO,
     METADATA,
+    NAMES,
     REASONS,
     REMARKS,
     SAMPLES,
     STEP_TIMES,
     SUMMARIES,
+    TEXTS,
     TRIALS,
     VERDICTS,
     as_json,
     campaign_of,
     campaign_row,
     failure_of,
+    moment,
+    reading,
     summary_row,
     trial_of,
     trial_row,
 )
 
 log = logging.getLogger(__name__)
+_STEP_TIME = TypeAdapter(StepTime)
 
 
 class Store:
@@ -145,19 +152,24 @@ class Store:
             StoreError: there is none with this id; names the latest ones.
         """
         row = self._campaign_row(campaign)
-        return json.loads(row.plan)["target"], row.state
+        with reading(f"campaign {campaign}: its plan"):
+            return json.loads(row.plan)["target"], row.state
 
     def regions(self, campaign: str | None = None) -> set[str]:
         """The AWS regions in which all campaigns, or one, rented hosts or were to.
 
         Example: ``store.regions()`` is ``{"us-west-2"}``.
         """
-        chosen = sa.select(CAMPAIGNS.c.plan)
+        chosen = sa.select(CAMPAIGNS.c.id, CAMPAIGNS.c.plan)
         if campaign is not None:
             chosen = chosen.where(CAMPAIGNS.c.id == campaign)
         with self.transaction() as connection:
-            plans = connection.scalars(chosen).all()
-        return {json.loads(plan).get("region") for plan in plans} - {None}
+            rows = connection.execute(chosen).all()
+        found = set[str]()
+        for row in rows:
+            with reading(f"campaign {row.id}: its plan"):
+                found |= {json.loads(row.plan).get("region")} - {None}
+        return found
 
     def _campaign_row(self, campaign: str) -> Any:
         with self.transaction() as connection:
@@ -237,12 +249,13 @@ class Store:
             rows = connection.execute(
                 sa.select(*(CAMPAIGNS.c[name] for name in names)).where(begun)
             ).all()
-        return {
-            row.id: CampaignEnvironment(
-                row.report, datetime.fromisoformat(row.started_at), json.loads(row.environment)
-            )
-            for row in rows
-        }
+        found = {}
+        for row in rows:
+            with reading(f"campaign {row.id}: its environment"):
+                found[row.id] = CampaignEnvironment(
+                    row.report, moment(row.started_at), TEXTS.validate_json(row.environment)
+                )
+        return found
 
     def states(self, report: str, among: Collection[str] | None = None) -> dict[str, str]:
         """What tells apart all states in which each campaign of a report type ever was, by its id.
@@ -277,7 +290,8 @@ class Store:
             row = connection.execute(
                 sa.select(CAMPAIGNS.c.facts).where(CAMPAIGNS.c.id == campaign).with_for_update()
             ).one()
-            merged = {**json.loads(row.facts), side: asdict(facts)}
+            with reading(f"campaign {campaign}: its facts"):
+                merged = {**json.loads(row.facts), side: asdict(facts)}
             self._update(connection, campaign, facts=as_json(merged))
 
     def set_environment(self, campaign: str, environment: dict[str, str]) -> None:
@@ -318,7 +332,7 @@ class Store:
         Example:
             ``store.failure("c1").said`` is ``("port 13306 of this machine is taken",)``.
         """
-        return failure_of(self._campaign_row(campaign).failure)
+        return failure_of(campaign, self._campaign_row(campaign).failure)
 
     # What was decided
 
@@ -361,12 +375,13 @@ class Store:
         """
         with self.transaction() as connection:
             rows = connection.execute(sa.select(LOOKED_INTO)).all()
-        return {
-            (row.campaign, row.workload): LookedInto(
-                row.campaign, row.workload, row.by, datetime.fromisoformat(row.at), row.note
-            )
-            for row in rows
-        }
+        found = {}
+        for row in rows:
+            with reading(f"campaign {row.campaign}: who has looked into {row.workload}"):
+                found[row.campaign, row.workload] = LookedInto(
+                    row.campaign, row.workload, row.by, moment(row.at), row.note
+                )
+        return found
 
     # What steps took
 
@@ -406,13 +421,13 @@ class Store:
         )
         with self.transaction() as connection:
             rows = connection.execute(chosen).all()
-        return [
-            (
-                row.campaign,
-                StepTime(row.step, row.side or None, row.seconds, Size(row.size, row.unit)),
-            )
-            for row in rows
-        ]
+        found = []
+        for row in rows:
+            with reading(f"campaign {row.campaign}: its step {row.step}"):
+                size = {"number": row.size, "unit": row.unit}
+                step = {"step": row.step, "side": row.side or None, "seconds": row.seconds}
+                found.append((row.campaign, _STEP_TIME.validate_python({**step, "size": size})))
+        return found
 
     def _update(self, connection: Connection, campaign: str, **values: Any) -> None:
         connection.execute(CAMPAIGNS.update().where(CAMPAIGNS.c.id == campaign).values(**values))
@@ -486,12 +501,13 @@ class Store:
         with self.transaction() as connection:
             rows = connection.execute(chosen).all()
         found: dict[TrialKey, TrialFigures] = {}
-        for row in rows:
-            key = (row.trial, row.attempt)
-            if key not in found:
-                found[key] = TrialFigures(row.valid, REASONS.validate_json(row.reasons), {})
-            if row.metric is not None:
-                found[key].values[row.metric] = row.value
+        with reading(f"campaign {campaign}: the figures of its trials"):
+            for row in rows:
+                key = (row.trial, int(row.attempt))
+                if key not in found:
+                    found[key] = TrialFigures(row.valid, REASONS.validate_json(row.reasons), {})
+                if row.metric is not None:
+                    found[key].values[row.metric] = FIGURE.validate_python(row.value)
         return found
 
     def _read_trials(self, campaign: str, **key: str | int) -> list[TrialResult]:
@@ -500,7 +516,8 @@ class Store:
                 _as_dicts(connection.execute(sa.select(table).filter_by(campaign=campaign, **key)))
                 for table in (TRIALS, SAMPLES, GATES)
             )
-        samples_of, gates_of = _grouped(samples), _grouped(gates)
+        with reading(f"campaign {campaign}: the order of its samples and gates"):
+            samples_of, gates_of = _grouped(samples), _grouped(gates)
         results = [trial_of(row, samples_of[_key(row)], gates_of[_key(row)]) for row in rows]
         return sorted(results, key=lambda result: (result.attempt, result.trial.index))
 
@@ -541,7 +558,11 @@ class Store:
         """
         with self.transaction() as connection:
             rows = connection.execute(sa.select(REMARKS)).all()
-        return {row.campaign: Remarks(row.note, tuple(json.loads(row.tags))) for row in rows}
+        found = {}
+        for row in rows:
+            with reading(f"campaign {row.campaign}: its remarks"):
+                found[row.campaign] = Remarks(row.note, NAMES.validate_json(row.tags))
+        return found
 
     def set_remarks(self, campaign: str, remarks: Remarks) -> None:
         """Keep what is said of a campaign, in place of what was said before.

@@ -26,6 +26,7 @@ from benchlab.hosts.access import Access
 from benchlab.hosts.executor import Executor, LocalExecutor
 from benchlab.hosts.server_login import ServerLogin, Tls
 from benchlab.plan.capabilities import Capabilities
+from benchlab.plan.documents import read_text
 from benchlab.plan.report_type import SIDES, ReportSpec, Side
 from benchlab.targets import fleet_files, local, owned
 from benchlab.targets.fleet import FleetTarget
@@ -308,7 +309,7 @@ def _with_ca_at(copy: Path, login: ServerLogin, executor: Executor) -> ServerLog
     """With a copy of its CA's file on the client's host, which has no other."""
     if login.tls is None or login.tls.ca is None:
         return login
-    executor.put(copy, login.tls.ca.read_text(encoding="utf-8"))
+    executor.put(copy, read_text(login.tls.ca))
     return replace(login, tls=Tls(copy))
 
 

@@ -14,7 +14,8 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-from benchlab.errors import SpecError, meaning_of
+from benchlab.errors import SpecError
+from benchlab.plan.documents import read_text
 from benchlab.plan.fields.client import Script
 from benchlab.plan.report_type import ReportSpec
 from benchlab.workloads import sysbench
@@ -110,9 +111,9 @@ def run_command(
 
 def _text(project: Path, script: Script) -> str:
     try:
-        text = (project / script.path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise SpecError(f"client.script.path: {script.path}: {meaning_of(error)}") from error
+        text = read_text(project / script.path)
+    except SpecError as error:
+        raise SpecError(f"client.script.path: {error}") from error
     if script.sha256 not in (None, _hash(text)):
         raise SpecError(
             f"client.script.sha256: {script.path} has {_hash(text)}, not {script.sha256}: it was "

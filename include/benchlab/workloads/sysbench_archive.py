@@ -15,6 +15,7 @@ from pathlib import Path
 
 from benchlab.errors import CommandError, SpecError, UnavailableError, meaning_of
 from benchlab.hosts.executor import Executor
+from benchlab.plan.documents import read_bytes
 from benchlab.plan.fields.client import Client
 
 # Program -> the Debian package that has it.
@@ -68,9 +69,10 @@ def check(project: Path, client: Client) -> None:
     if client.archive is None:
         return
     try:
-        with (project / client.archive).open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+        found = hashlib.sha256(read_bytes(project / client.archive)).hexdigest()
         _commit(project, client.archive)
+    except SpecError as error:
+        raise SpecError(f"client.archive: {error}") from error
     except (OSError, tarfile.TarError) as error:
         why = meaning_of(error) if isinstance(error, OSError) else f"is no tar archive: {error}"
         raise SpecError(f"client.archive: {client.archive}: {why}") from error

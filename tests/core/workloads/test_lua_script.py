@@ -44,9 +44,18 @@ def test_a_campaign_keeps_its_script(tmp_path: Path) -> None:
     assert lua_script.kept(plans.spec(), campaign) == {}
 
 
-def test_a_script_that_is_not_there_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        ("/nowhere", "it does not exist"),
+        ("/dev/zero", "it is larger than 64 MB"),
+        ("/", "it is a directory"),
+    ],
+)
+def test_a_script_that_cannot_be_read_is_named(tmp_path: Path, target: str, why: str) -> None:
     """Before anything is deployed."""
-    with pytest.raises(SpecError, match=r"^client\.script\.path: mine\.lua: it does not exist"):
+    (tmp_path / "mine.lua").symlink_to(target)
+    with pytest.raises(SpecError, match=rf"^client\.script\.path: \S*/mine\.lua: .* {why}"):
         lua_script.pinned(tmp_path, spec())
 
 

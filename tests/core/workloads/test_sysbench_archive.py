@@ -120,6 +120,8 @@ def test_another_archive_is_refused_before_anything_starts(tmp_path: Path) -> No
     archive.unlink()
     with pytest.raises(SpecError, match=r"client\.archive: .* it does not exist"):
         sysbench_archive.check(tmp_path, wanted)
+    with pytest.raises(SpecError, match=r"client\.archive: /dev/zero: .* larger than 64 MB"):
+        sysbench_archive.check(tmp_path, wanted.model_copy(update={"archive": "/dev/zero"}))
 
 
 @pytest.mark.parametrize(
