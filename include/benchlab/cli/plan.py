@@ -119,7 +119,7 @@ def show_plan(
             print(f"cannot be run: {left_open}", file=sys.stderr)
     else:
         found = _sensitivity(home, resolved, planned, detect)
-        lines = sensitivity_text.plan_lines(found, spec.report)
+        lines = sensitivity_text.plan_lines(found, planned)
         print(
             plan_text.render(
                 spec,

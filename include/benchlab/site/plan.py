@@ -302,12 +302,18 @@ def _finds(site: Site, spec: ReportSpec, found: PlanSensitivity | None) -> str:
     say, numbers = site.language.say, Numbers(site.language)
     if found is None:
         return say("site-plan-finds-nothing")
+    by = say("site-plan-by-assumption")
+    if found.campaigns:
+        by = say(
+            "site-plan-by-campaigns",
+            campaigns=len(found.campaigns),
+            latest=found.campaigns[-1],
+            deployments=found.deployments,
+        )
     if found.detects_pct is None:
-        return say("site-plan-finds-little")
+        return say("site-plan-finds-little", by=by)
     change = numbers.size(round(found.detects_pct, 1), spec.threshold_pct)
-    if not found.campaigns:
-        return say("site-plan-finds-assumed", change=change)
-    return say("site-plan-finds-change", change=change, campaigns=len(found.campaigns))
+    return say("site-plan-finds-change", change=change, by=by)
 
 
 def _cheapest(site: Site, spec: ReportSpec, offer: Proposal) -> str:

@@ -22,7 +22,8 @@ from benchlab.hosts.executor import LocalExecutor
 from benchlab.language import load, message
 from benchlab.site import plan
 from benchlab.site.page import Site, render
-from tests.builders import weekly
+from benchlab.targets import local
+from tests.builders import campaigns, weekly
 
 NOW = datetime(2024, 6, 1, tzinfo=UTC)
 MARIADB = {"baseline": ["10.2.11"], "candidate": ["10.11.5"]}
@@ -64,6 +65,26 @@ def test_hours_dollars_and_what_it_finds_are_shown(site: Site) -> None:
     assert found(r"a change of ([\d.]+)%", many) < found(r"a change of ([\d.]+)%", few)
     assert "a person has to approve it" in many
     assert "benchlab run tpcc_ec2 --set rounds=9" in many
+
+
+def test_what_it_finds_rests_on_what_was_measured_here(tmp_path: Path) -> None:
+    """How many campaigns and deployments of this setting; else on an assumption."""
+    with weekly.installation(tmp_path) as opened:
+        site = Site(opened.home, opened.store, load("en"), NOW)
+        asked = {"report": ["sysbench_local"], **MARIADB}
+        assert "with noise as assumed: no campaign of this setting" in figures(site, **asked)
+        house = report_types.load(opened.home.configs / "reports" / "sysbench_local.yaml")
+        made = campaigns.campaign(house.with_overrides({"engine": "mariadb"}))
+        here = {**made.environment, **local.machine()}
+        opened.store.add_campaign(dataclasses.replace(made, environment=here))
+        for trial in made.plan.trials:
+            off = 1 + 0.2 * (trial.round % 2) * (trial.side == "candidate")
+            opened.store.add_trial("c1", campaigns.trial_result(trial, tps=1000 * off))
+        read = figures(site, **asked)
+        assert "by the rounds of 1 campaign (the latest c1) and their 6 deployments of each" in read
+        assert found(r"a change of ([\d.]+)%", read) > 10
+        zh = dataclasses.replace(site, language=load("zh"))
+        assert "依据 1 个测试活动（最近一个为 c1）的轮次及其每一方 6 次部署" in figures(zh, **asked)
 
 
 def test_all_faults_are_named_at_once(site: Site) -> None:

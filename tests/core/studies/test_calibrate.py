@@ -14,11 +14,15 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
+from benchlab.campaign.outcome import Comparer
 from benchlab.cli import main
 from benchlab.errors import BenchlabError
 from benchlab.home import Home, find
+from benchlab.language import Message
+from benchlab.plan.report_type import MAX_DEPLOYMENTS
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
+from benchlab.targets import local
 from tests.builders import campaigns, plans
 
 ROOT = Path(__file__).parents[3]
@@ -71,7 +75,7 @@ def save(
     """A campaign in the store, A/A unless ``fields`` say otherwise, with normal noise.
 
     Args:
-        noise, deployment: standard deviations of a round's log ratio, and of the deployment's.
+        noise, deployment: standard deviations of a round's log ratio, and of a deployment's.
         intervals: how long the series are; 0: there are none.
         draws: what decides the noise; the campaign's id unless given.
     """
@@ -79,16 +83,22 @@ def save(
         **{"sides": "same", "workloads": WORKLOADS, "rounds": 6, "seconds": 30, **fields}
     )
     made = campaigns.campaign(spec, id=campaign_id)
-    stored = change(dataclasses.replace(made, plan=plans.plan(spec, campaign_id)))
+    here = {**made.environment, **local.machine()}
+    stored = change(dataclasses.replace(made, plan=plans.plan(spec, campaign_id), environment=here))
     random = np.random.default_rng(sum((draws or campaign_id).encode()))
-    off = {name: random.normal(0, deployment) if deployment else 0.0 for name in spec.workloads}
+    off = {
+        (name, number): random.normal(0, deployment) if deployment else 0.0
+        for number in range(1, spec.deployments + 1)
+        for name in spec.workloads
+    }
     blocks: dict[tuple[str, int], float] = {}
     with Store(home.store_url, home.objects) as store:
         store.add_campaign(stored)
         # Not in the drawn order of the trials, so that the same name has the same noise.
         for trial in sorted(stored.plan.trials, key=lambda t: (t.round, t.workload, t.threads)):
             d = blocks.setdefault((trial.workload, trial.round), random.normal(0, noise))
-            factor = np.exp(d + off[trial.workload]) if trial.side == "candidate" else 1.0
+            d += off[trial.workload, stored.plan.deployment_of(trial.round)]
+            factor = np.exp(d) if trial.side == "candidate" else 1.0
             name = f"{campaign_id}/{trial.id}-a1.csv"
             result = campaigns.trial_result(
                 trial, tps=float(1000 * factor), p95_ms=float(2 / factor)
@@ -367,16 +377,19 @@ def planned(*arguments: object) -> dict[str, Any]:
 
 
 def test_a_plan_says_what_it_finds_and_what_more_rounds_would(home: Home, report: Path) -> None:
-    """From the A/A campaigns of its report type and setting, with hours."""
+    """From the campaigns of its report type and setting, with hours."""
     for n in range(5):
         save(home, f"aa{n}")
     arguments = (report, "--set", "rounds=6", "--set", "seconds=30")
     found = planned(*arguments)["sensitivity"]
     assert found["campaigns"] == [f"aa{n}" for n in range(5)]
+    assert found["deployments"] == 5
     assert found["detects_pct"] > 2
     assert [offer["rounds"] for offer in found["offers"]] == [6, 12, 24]
     assert found["cheapest"]["detects_pct"] <= found["wanted_pct"] == 3
     said = run("plan", *arguments).stdout
+    rests_on = "the rounds of 5 campaigns (the latest aa4) and their 5 deployments of each side"
+    assert f"sensitivity, by {rests_on}: " in said
     assert f"a slowdown of {found['detects_pct']:.1f}% is found in 4 of 5 campaigns" in said
     assert f"detect {found['detects_pct']:.1f}% in " in said
     assert "dollars" not in said
@@ -398,7 +411,7 @@ def test_a_plan_proposes_what_finds_a_wanted_change_at_least_cost(home: Home, re
     assert "--detect: must be above 0" in refused("plan", report, "--detect", "-1")
 
 
-def test_a_plan_without_aa_campaigns_says_how_to_get_there(home: Home, report: Path) -> None:
+def test_a_plan_without_campaigns_says_how_to_get_there(home: Home, report: Path) -> None:
     """No campaigns in JSON; what is assumed for people; and no store is made by asking."""
     assert planned(report)["sensitivity"]["campaigns"] == []
     assert "benchlab run sysbench_test --set sides=same" in run("plan", report).stdout
@@ -418,7 +431,7 @@ def test_a_plan_needs_no_store(home: Home, report: Path, monkeypatch: pytest.Mon
     "override",
     ["threads=2", "dataset.tables=1", "workloads=oltp_point_select,oltp_insert"],
 )
-def test_aa_campaigns_of_another_setting_show_nothing_about_a_plan(
+def test_campaigns_of_another_setting_show_nothing_about_a_plan(
     home: Home, report: Path, override: str
 ) -> None:
     """Other threads, another dataset, a workload that they have not measured."""
@@ -436,3 +449,109 @@ def test_trials_shorter_than_in_the_aa_campaigns_find_less(home: Home, report: P
     )
     assert short["detects_pct"] > same["detects_pct"]
     assert long["detects_pct"] == same["detects_pct"]
+
+
+def test_trials_of_the_plan_s_own_length_show_its_noise(home: Home, report: Path) -> None:
+    """Where there are any; what others were measured since says less of it."""
+    save(home, "same", seconds=30, draws="one")
+    alone = planned(report, "--set", "rounds=6", "--set", "seconds=30")["sensitivity"]
+    save(home, "short", seconds=5, noise=0.3, sides="different")
+    both = planned(report, "--set", "rounds=6", "--set", "seconds=30")["sensitivity"]
+    assert both["campaigns"] == ["same", "short"]
+    assert both["detects_pct"] == alone["detects_pct"]
+
+
+def elsewhere(campaign: Campaign) -> Campaign:
+    """The same on another machine."""
+    return dataclasses.replace(campaign, environment={**campaign.environment, "cpu": "another"})
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"change": elsewhere},
+        {"change": lambda campaign: dataclasses.replace(campaign, state="failed")},
+        {"slowdown_pct": 30},
+        {"sides": "single", "engines": {"mariadb": {"baseline": {"version": "10.2.11"}}}},
+    ],
+)
+def test_what_shows_no_noise_of_this_machine_is_left_out_of_its_plans(
+    home: Home, report: Path, fields: dict[str, Any]
+) -> None:
+    """Another machine, no end, a candidate that was slowed down, one side."""
+    save(home, "c1", noise=0.3, **fields)
+    found = planned(report)["sensitivity"]
+    assert (found["campaigns"], found["deployments"]) == ([], 0)
+
+
+def test_a_plan_says_on_what_it_rests(home: Home, report: Path) -> None:
+    """Rounds of any campaign; of deployments what was measured of them, else what is assumed."""
+    save(home, "c1", sides="different")
+    said = run("plan", report).stdout
+    assert (
+        "sensitivity, by the rounds of 1 campaign (the latest c1), with deployments as assumed, 1% "
+        "a side (an A/A campaign shows it: `benchlab run sysbench_test --set sides=same`): "
+    ) in said
+    save(home, "c2", sides="different", deployments=3)
+    rests_on = "by the rounds of 2 campaigns (the latest c2) and their 3 deployments of each side"
+    assert f"sensitivity, {rests_on}: " in run("plan", report).stdout
+
+
+@pytest.mark.parametrize("sides", ["different", "same"])
+@pytest.mark.parametrize(
+    ("deployments", "rounds", "noise", "deployment"),
+    [
+        (1, 3, 0.002, 0.0),
+        (1, 3, 0.05, 0.0),
+        (1, 6, 0.01, 0.0),
+        (1, 6, 0.3, 0.0),
+        (3, 3, 0.05, 0.0),
+        (3, 6, 0.02, 0.0),
+        (3, 12, 0.002, 0.05),
+        (6, 6, 0.03, 0.0),
+        (6, 6, 0.15, 0.0),
+        (6, 12, 0.002, 0.2),
+    ],
+)
+def test_a_plan_finds_what_the_report_of_the_same_plan_says(
+    home: Home, report: Path, sides: str, deployments: int, rounds: int, noise: float,
+    deployment: float,
+) -> None:  # fmt: skip
+    """The report's interval grows and shrinks with the plan's smallest change, quiet or noisy.
+
+    That is t(1 - 0.05 / 4) + 0.84 standard errors for two workloads, half of the 90 % interval is
+    t(0.95): 1.8 to 2.5 times as much, by degrees of freedom, and a little less where an A/A
+    campaign calibrates what is planned after it. To have the interval within the threshold takes as
+    many times the deployments or rounds as the square of how much wider it is.
+    """
+    fields: dict[str, Any] = {"sides": sides, "deployments": deployments, "rounds": rounds}
+    stored = save(home, "c1", noise=noise, deployment=deployment, **fields)
+    with Store(home.store_url, home.objects) as store:
+        compared = Comparer(home, store).outcome(stored).comparison
+    needed = [
+        dict(reason.values)
+        for workload in compared.workloads
+        for reason in workload.reasons
+        if isinstance(reason, Message) and reason.id == "reason-undecidable"
+    ]
+    most = max(needed, key=lambda said: int(str(said["count"])))
+    unit, count = str(most["unit"]), int(str(most["count"]))
+
+    def thresholds(**changed: object) -> float:
+        """What the plan finds, in thresholds of 2 %, as logarithms."""
+        values = [f"--set={name}={value}" for name, value in {**fields, **changed}.items()]
+        found = planned(report, "--set=seconds=30", *values)["sensitivity"]
+        assert found["campaigns"] == ["c1"]
+        return float(np.log1p(-(found["detects_pct"] or 50) / 100) / np.log1p(-2 / 100))
+
+    now = fields[unit]
+    least, largest = (1.2 * ((count - 2) / now) ** 0.5, 2.8 * ((count - 1) / now) ** 0.5)
+    assert least < thresholds()
+    if most["most"] == "no":
+        assert thresholds() < largest
+    # One A/A campaign whose sides hardly differed by chance widens what several deployments show.
+    if sides == "different" and count <= MAX_DEPLOYMENTS:
+        enough = {"rounds": count}
+        if unit == "deployments":
+            enough = {"deployments": count, "rounds": count * rounds // deployments}
+        assert 1 < thresholds(**enough) < 2.8

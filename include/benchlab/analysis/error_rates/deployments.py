@@ -68,24 +68,26 @@ class Noise:
 
     Attributes:
         rounds: variance of a round's log ratio within a deployment, by workload.
-        known: what A/A campaigns show of the same workloads; zeros where there are none.
+        shown: what campaigns show of how deployments differ; zeros where there are none.
+        known: what its verdicts will know of that: A/A campaigns alone.
     """
 
     rounds: Sequence[float]
+    shown: Squares
     known: Squares
 
     @property
     def deployments(self) -> list[float]:
         """The variance of deployments, by workload."""
-        found: list[float] = deployment_variance(self.known).tolist()
+        found: list[float] = deployment_variance(self.shown, at_least_own=True).tolist()
         return found
 
 
 def assumed(thread_counts: Sequence[int]) -> Noise:
-    """Where no A/A campaign is stored: the noise of the published reports (docs/statistics.md)."""
+    """Where nothing was measured: the noise of the published reports (docs/statistics.md)."""
     nothing = np.zeros(len(thread_counts))
-    known = Squares(nothing, nothing, nothing, nothing, nothing)
-    return Noise([2 * (_BLOCK_SD**2 + _CELL_SD**2 / count) for count in thread_counts], known)
+    none = Squares(nothing, nothing, nothing, nothing, nothing)
+    return Noise([2 * (_BLOCK_SD**2 + _CELL_SD**2 / count) for count in thread_counts], none, none)
 
 
 def detectable_pct(noise: Noise, deployments: int, rounds: int, threshold_pct: float) -> float:

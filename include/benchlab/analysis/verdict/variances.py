@@ -242,11 +242,14 @@ def _shared(
     return np.maximum((weight * level + squares) / (weight + df), own), weight + df
 
 
-def deployment_variance(known: Squares) -> Array:
+def deployment_variance(known: Squares, *, at_least_own: bool = False) -> Array:
     """How much deployments of a workload differ, for simulations: what its squares leave over.
 
     By the method of moments: (4 * level + sum of x^2 - N s^2 / n) / (4 + N), where the level is
     what the other workloads leave over together with the prior, in the same way.
+
+    Args:
+        at_least_own: no less than the workload's own squares leave over, as intervals have it.
     """
     s2 = known.within / np.maximum(known.within_df, 1)
     count = known.between_df
@@ -254,7 +257,9 @@ def deployment_variance(known: Squares) -> Array:
     others = np.sum(excess, -1, keepdims=excess.ndim > 0) - excess
     others_count = np.sum(count, -1, keepdims=count.ndim > 0) - count
     level = np.maximum(PRIOR_DF * PRIOR_VARIANCE + others, 0) / (PRIOR_DF + others_count)
-    return np.asarray(np.maximum(PRIOR_DF * level + excess, 0) / (PRIOR_DF + count))
+    shared = np.maximum(PRIOR_DF * level + excess, 0) / (PRIOR_DF + count)
+    own = excess / np.maximum(count, 1)
+    return np.asarray(np.maximum(shared, own) if at_least_own else shared)
 
 
 def moderated(s2: Array, df: Array) -> tuple[Array, Array]:

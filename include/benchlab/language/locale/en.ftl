@@ -1182,12 +1182,17 @@ site-plan-cheapest-is = { $rounds } rounds in { $deployments ->
     [one] 1 deployment
    *[other] { $deployments } deployments
 } of each side, { $duration }: a change of { $change }
-site-plan-finds-little = not even a change of 50% in 4 of 5 campaigns
-site-plan-finds-change = a change of { $change } in 4 of 5 campaigns, by { $campaigns ->
-    [one] 1 A/A campaign
-   *[other] { $campaigns } A/A campaigns
+site-plan-finds-little = not even a change of 50% in 4 of 5 campaigns, { $by }
+site-plan-finds-change = a change of { $change } in 4 of 5 campaigns, { $by }
+site-plan-by-assumption = with noise as assumed: no campaign of this setting was measured on these hosts
+site-plan-by-campaigns = by the rounds of { $campaigns ->
+    [one] 1 campaign
+   *[other] { $campaigns } campaigns
+} (the latest { $latest }){ $deployments ->
+    [0] , with deployments as assumed, 1% a side
+    [one] {" "}and their 1 deployment of each side
+   *[other] {" "}and their { $deployments } deployments of each side
 }
-site-plan-finds-assumed = a change of { $change } in 4 of 5 campaigns, with noise as assumed: there is no A/A campaign of this setting
 
 ## Site: steps of a plan
 

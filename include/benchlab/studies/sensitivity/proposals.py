@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -21,20 +21,26 @@ from benchlab.analysis.error_rates.deployments import (
     long_run_variance,
     settings,
 )
-from benchlab.analysis.error_rates.resampling import MOST_CHANGE_PCT, NoiseModel, noise_of
-from benchlab.analysis.verdict.aa_campaigns import is_alike
-from benchlab.analysis.verdict.estimates import LEAST_ROUNDS, calibrate
+from benchlab.analysis.error_rates.resampling import MOST_CHANGE_PCT, NoiseModel
+from benchlab.analysis.verdict.aa_campaigns import can_calibrate, is_alike
+from benchlab.analysis.verdict.estimates import LEAST_ROUNDS
 from benchlab.analysis.verdict.usable_trials import usable_trials
+from benchlab.analysis.verdict.variances import Squares, by_workload, squares, together
+from benchlab.arrays import np
+from benchlab.campaign.outcome import Comparer
+from benchlab.campaign.outline import outline_of
 from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.errors import SpecError, StoreError
 from benchlab.home import Home
+from benchlab.plan.metric import THROUGHPUT
 from benchlab.plan.plan import Plan, make
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.resolved import Resolved, Versioned
 from benchlab.plan.steps import NOTHING_KNOWN, Preparation
 from benchlab.results.records import Campaign, TrialResult
 from benchlab.results.store import Store, is_there, open_store
-from benchlab.studies.sensitivity.selection import AASelection, refusal, selection_for
+from benchlab.studies.sensitivity.selection import AASelection
+from benchlab.targets import local
 
 # What proposals find unless a user says otherwise, in thresholds. The threshold itself would not
 # do: the estimate of a slowdown just as large is below it in half of the campaigns.
@@ -45,7 +51,7 @@ _MOST_SERIES = 6
 # What is offered beside a plan: its own rounds, and more of them.
 _TIMES = (1, 2, 4)
 _NO_LIMIT = 1e9  # dollars
-# Only so many A/A campaigns are read for a plan, which has to be shown at once.
+# Only so many A/A campaigns, and others, are read for a plan, which has to be shown at once.
 _LATEST = 12
 
 
@@ -72,7 +78,9 @@ class PlanSensitivity:
     """The smallest slowdown that a plan finds in 4 of 5 campaigns, in every workload.
 
     Attributes:
-        campaigns: the A/A campaigns that show it; none: the noise is assumed.
+        campaigns: those whose rounds show the noise, the earliest first; none: it is assumed.
+        deployments: how many deployments of each side in them show how deployments differ; none:
+            that is assumed.
         detects_pct: None where not even 50 % is found.
         offers: the plan itself, and the same with more rounds, as far as they find anything and can
             be planned.
@@ -80,6 +88,7 @@ class PlanSensitivity:
     """
 
     campaigns: tuple[str, ...]
+    deployments: int
     detects_pct: float | None
     offers: tuple[Proposal, ...]
     wanted_pct: float
@@ -118,7 +127,7 @@ def propose(
     found = []
     for seconds in lengths(variances):
         other = spec.with_overrides({"seconds": seconds})
-        known = Noise([variance.at(seconds) for variance in variances], noise.known)
+        known = Noise([one.at(seconds) for one in variances], noise.known, noise.known)
         # What is refused is a setting that costs more than the limit, not the length.
         budget = {"approve_above": _NO_LIMIT, "limit": _NO_LIMIT} if spec.budget else None
         planned = make(
@@ -148,12 +157,12 @@ def plan_sensitivity(
 ) -> PlanSensitivity | None:
     """What a plan will find; None where it compares nothing, or has too few rounds.
 
-    Where the store has no A/A campaign of the same cells, by the noise of the published reports and
-    what is assumed of deployments. Trials that are longer than those of the A/A campaigns are
-    assumed not to help.
+    By what campaigns of the same cells and setting measured on the same machine or fleet, as their
+    own reports have it; where there is none, by the noise of the published reports and what is
+    assumed of deployments. Trials that are longer than theirs are assumed not to help.
 
     Args:
-        store: where the A/A campaigns are; None: the installation's, if it has one.
+        store: where the campaigns are; None: the installation's, if it has one.
         detect_pct: the slowdown that offers are to find; None: 1.5 thresholds.
 
     Raises:
@@ -167,10 +176,11 @@ def plan_sensitivity(
     if spec.sides == "single" or spec.rounds < LEAST_ROUNDS:
         return None
     wanted = wanted_pct(spec, detect_pct)
-    campaigns, noise = _noise(home, spec, planned, store)
+    campaigns, deployments, noise = _noise(home, spec, planned, store)
     cheapest = _cheapest(resolved, planned, noise, wanted)
     return PlanSensitivity(
         campaigns=campaigns,
+        deployments=deployments,
         detects_pct=_detects(noise, spec),
         offers=tuple(_offers(resolved, noise)),
         wanted_pct=wanted,
@@ -196,27 +206,55 @@ def wanted_pct(spec: ReportSpec, detect_pct: float | None) -> float:
 
 def _noise(
     home: Home, spec: ReportSpec, planned: Plan, store: Store | None
-) -> tuple[tuple[str, ...], Noise]:
-    """What the store's A/A campaigns show, with their ids."""
+) -> tuple[tuple[str, ...], int, Noise]:
+    """What the store's campaigns of this setting show, with their ids and number of deployments."""
     nothing = assumed([len(spec.threads_of(workload)) for workload in spec.workloads])
     if store is None and not is_there(home):
-        return (), nothing
+        return (), 0, nothing
     with contextlib.nullcontext(store) if store else open_store(home) as store:
         campaigns = _like(store, spec, planned)
-        if not campaigns:
-            return (), nothing
-        chosen = selection_for(store, campaigns[-1], campaigns)
-    alike = {
-        campaign: [rounds for rounds in found if rounds.workload in spec.workloads]
-        for campaign, found in chosen.alike.items()
-    }
-    noise = noise_of(alike, "throughput", calibrate(chosen.independent))
-    if set(noise.workloads) != set(spec.workloads):
-        return (), nothing
+        figures = Comparer(home, store).figures([outline_of(one) for one in campaigns])
+    used, count, known = [], 0, [nothing.known]
+    by_length: dict[int, list[Squares]] = {}  # of trials, that of the latest campaign last
+    for one in campaigns:
+        by_name = {rounds.workload: rounds.by_deployment(THROUGHPUT) for rounds in figures[one.id]}
+        found = [by_name[workload] for workload in spec.workloads]
+        if all(sum(map(len, deployments)) >= 2 for deployments in found):
+            is_aa, number = can_calibrate(one), min(map(len, found))
+            shown = by_workload([squares(each, about_zero=is_aa) for each in found])
+            seconds = one.report_type.seconds
+            by_length[seconds] = [*by_length.pop(seconds, []), shown]
+            used.append(one.id)
+            known += [shown] if is_aa else []
+            count += number if is_aa or number > 1 else 0
+    if not used:
+        return (), 0, nothing
+    pooled = {seconds: together(found) for seconds, found in by_length.items()}
+    apart = together([_without_rounds(found) for found in pooled.values()])
+    return tuple(used), count, Noise(_of_rounds(pooled, spec), apart, together(known))
+
+
+def _of_rounds(pooled: Mapping[int, Squares], spec: ReportSpec) -> list[float]:
+    """The variance of a round within a deployment, by workload, from trials of one length.
+
+    Zero where no deployment has two rounds: all of their noise then counts as that of deployments.
+    """
+    several = [seconds for seconds, found in pooled.items() if found.within_df.all()]
+    if not several:
+        return [0.0] * len(spec.workloads)
+    seconds = spec.seconds if spec.seconds in several else several[-1]
+    found = pooled[seconds]
     # All noise of shorter trials is taken to be within them: that errs on the safe side, and no
     # series have to be read.
-    times = max(1.0, chosen.seconds / spec.seconds)
-    return chosen.campaigns, Noise((noise.round_variances * times).tolist(), noise.known)
+    times = max(1.0, seconds / spec.seconds)
+    return [float(variance) for variance in times * found.within / found.within_df]
+
+
+def _without_rounds(found: Squares) -> Squares:
+    """What deployments differ by beside their rounds, of trials of one length."""
+    of_rounds = found.within / np.maximum(found.within_df, 1) * found.inverse_rounds
+    between = found.between - found.between_df * of_rounds
+    return replace(found, between=between, inverse_rounds=0 * of_rounds)
 
 
 def _detects(noise: Noise, spec: ReportSpec) -> float | None:
@@ -308,16 +346,19 @@ def _long_run_variance(store: Store, campaign: Campaign, result: TrialResult) ->
 
 
 def _like(store: Store, spec: ReportSpec, planned: Plan) -> Sequence[Campaign]:
-    """The A/A campaigns with the plan's setting, workloads and threads; the earliest first."""
+    """The campaigns with the plan's setting, workloads, threads and machine; the earliest first."""
+    machine = local.machine() if spec.topology is None else {}
     fit = [
         campaign
-        for campaign in store.campaigns(spec.report)
-        if refusal(campaign, campaign) is None
+        for campaign in store.campaigns(spec.report, "complete")
+        if campaign.report_type.sides != "single"
+        and not campaign.plan.slowdown_pct
+        and set(campaign.report_type.workloads) >= set(spec.workloads)
         and all(
             {*campaign.report_type.threads_of(workload)} == {*spec.threads_of(workload)}
             for workload in spec.workloads
         )
-        and set(campaign.report_type.workloads) >= set(spec.workloads)
+        and all(campaign.environment.get(name, fact) == fact for name, fact in machine.items())
     ]
     if not fit:
         return []
@@ -327,4 +368,7 @@ def _like(store: Store, spec: ReportSpec, planned: Plan) -> Sequence[Campaign]:
         origin="", state="running", started_at=fit[-1].started_at, ended_at=None,
         environment=fit[-1].environment, facts={},
     )  # fmt: skip
-    return [other for other in fit if is_alike(campaign, other)][-_LATEST:]
+    alike = [other for other in fit if is_alike(campaign, other)]
+    aa, others = ([one for one in alike if one.is_aa is which] for which in (True, False))
+    latest = {one.id for one in (*aa[-_LATEST:], *others[-_LATEST:])}
+    return [one for one in alike if one.id in latest]

@@ -74,11 +74,6 @@ def select_aa_campaigns(store: Store, ids: Sequence[str]) -> AASelection:
     ]
     if faults:
         raise SpecError("\n".join(faults))
-    return selection_for(store, first, campaigns)
-
-
-def selection_for(store: Store, first: Campaign, campaigns: Sequence[Campaign]) -> AASelection:
-    """The figures of campaigns that can be pooled."""
     in_order = sorted(campaigns, key=lambda campaign: campaign.id)
     figures = {campaign.id: figures_of(store, campaign) for campaign in in_order}
     restored = [campaign.id for campaign in in_order if not can_calibrate(campaign)]

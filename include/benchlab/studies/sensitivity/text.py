@@ -10,11 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from benchlab.analysis.error_rates.resampling import POWER
+from benchlab.analysis.verdict.variances import PRIOR_SIDE_SD
 from benchlab.charts import picture
 from benchlab.charts.charts import path
 from benchlab.charts.picture import SERIES, Picture, Scale
 from benchlab.language.names import plain, title_of
 from benchlab.language.numbers import MISSING
+from benchlab.plan.plan import Plan
 from benchlab.report.formats.console import console_for, print_table, table_of, text_of
 from benchlab.report.formats.plan_text import duration
 from benchlab.studies.sensitivity.findings import ErrorRates, Findings
@@ -102,16 +104,13 @@ def _offer(proposal: Proposal) -> str:
     )
 
 
-def plan_lines(found: PlanSensitivity | None, report: str) -> list[str]:
+def plan_lines(found: PlanSensitivity | None, planned: Plan) -> list[str]:
     """What the text of a plan says of its sensitivity."""
     if found is None:
         return [
             "sensitivity: with one side or fewer than three rounds, nothing is ever called a change"
         ]
-    head = f"sensitivity, by {_campaigns(found.campaigns)}: "
-    if not found.campaigns:
-        how = HOW_TO_MAKE.format(report=report)
-        head = f"sensitivity, with noise as assumed (an A/A campaign shows it: `{how}`): "
+    head = f"sensitivity, {_rests_on(found, planned)}: "
     if found.detects_pct is None:
         head += "not even a slowdown of 50% is found in 4 of 5 campaigns"
     else:
@@ -119,6 +118,21 @@ def plan_lines(found: PlanSensitivity | None, report: str) -> list[str]:
     cheapest = _offer(found.cheapest) if found.cheapest else found.why_none
     wanted = f"to find {found.wanted_pct:g}% at least cost: {cheapest}"
     return [head, *(f"  {line}" for line in (*map(_offer, found.offers), wanted))]
+
+
+def _rests_on(found: PlanSensitivity, planned: Plan) -> str:
+    """``by the rounds of 3 campaigns (the latest c3) and their 5 deployments of each side``."""
+    # Servers that exist are not deployed twice: no A/A campaign can be made of them.
+    how = f" (an A/A campaign shows it: `{HOW_TO_MAKE.format(report=planned.report)}`)"
+    how *= planned.can.deploys
+    if not found.campaigns:
+        return f"with noise as assumed{how}"
+    count, deployments = len(found.campaigns), found.deployments
+    latest = found.campaigns[-1]
+    rounds = f"by the rounds of {count} campaign{'s' * (count != 1)} (the latest {latest})"
+    if not deployments:
+        return f"{rounds}, with deployments as assumed, {100 * PRIOR_SIDE_SD:g}% a side{how}"
+    return f"{rounds} and their {deployments} deployment{'s' * (deployments != 1)} of each side"
 
 
 def _campaigns(ids: Sequence[str]) -> str:
