@@ -16,7 +16,9 @@ from itertools import starmap
 from pathlib import Path
 from typing import ClassVar, NamedTuple, TypeVar
 
+from benchlab.engines.counts import Count, Counters
 from benchlab.errors import CommandError, EngineError
+from benchlab.hosts.counters import Source
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.server_login import option
 from benchlab.language import Message
@@ -117,6 +119,13 @@ class Database(ABC):
     title: ClassVar[str]
     #: The message on what limits figures from this database; None where nothing does.
     caveat: ClassVar[str | None] = None
+    #: What its servers count of a query; empty where they are not asked.
+    counts: ClassVar[tuple[Count, ...]] = ()
+    #: The count of the queries themselves; None where they are not counted.
+    queries: ClassVar[Count | None] = None
+    #: For how many seconds idle servers are watched, once per deployment, to know what they count
+    #: without any query.
+    idle_s: ClassVar[float] = 0.0
     #: Errors that a client may meet under load without being broken (deadlocks, conflicts).
     retryable_errors: ClassVar[tuple[int, ...]]
     #: How many tables are analyzed, counted and checked at the same time.
@@ -229,6 +238,15 @@ class Database(ABC):
     def stall_lag_s(self) -> float:
         """After how many seconds :meth:`write_stalls` has what has happened."""
         return 0.0
+
+    def counter_sources(self) -> Sequence[Source]:
+        """The servers whose counters are read beside a trial's client, and how."""
+        return []
+
+    @classmethod
+    def read_counters(cls, role: str, answer: str) -> Counters:
+        """The counters in what a source's command printed; empty where it is no such answer."""
+        return {}
 
     def least_free(self, host: str, capacity: float) -> float:
         """Bytes of a host's disk that have to stay free while it works; of any host.
