@@ -221,7 +221,7 @@ def test_a_workload_module_is_whole(name: str) -> None:
     functions = ("config_file_text", "prepare_command", "run_command", "parse")
     for function in (*functions, "warnings"):
         assert callable(getattr(module, function))
-    assert families(module.METRICS) == (THROUGHPUT, LATENCY)
+    assert kinds(module.METRICS) == (THROUGHPUT, LATENCY)
     assert all(metric.title for metric in module.METRICS if metric.shown in ("table", "details"))
     assert workloads.parsers()[module.TOOL] is module.parse
     assert module.NAMES

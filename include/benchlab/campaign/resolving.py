@@ -31,9 +31,11 @@ from benchlab.hosts.access import Access
 from benchlab.language import Message, Said, joined, message, said_by, side_name
 from benchlab.language.numbers import MISSING
 from benchlab.plan import last_measured, plan, pricing, rates, resolution, versions
+from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.fields.builds import Nightly
 from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.last_measured import Measured
+from benchlab.plan.metric import Metric
 from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.plan.resolved import Request, Resolved, Versioned
 from benchlab.plan.steps import NOTHING_KNOWN, Basis, sizes
@@ -42,6 +44,7 @@ from benchlab.plan.versions import MEASURED, NEWEST, NIGHTLY, PREVIOUS, RUNNING
 from benchlab.results.records import Campaign
 from benchlab.targets import existing
 from benchlab.workloads import lua_script, sysbench_faults
+from benchlab.workloads.workload import Workload
 
 if TYPE_CHECKING:
     from benchlab.results.store import Store
@@ -128,6 +131,7 @@ class Resolver:
         only_here = self.asks == Asks.MACHINE
         topology = targets.load_topology(self.home, spec)
         target = targets.by_name()[spec.target]
+        workload = workloads.workload_of(spec)
         unset = not target.can.administers and spec.engines[engine].by_workload
         resolved = Resolved(
             spec,
@@ -138,11 +142,11 @@ class Resolver:
             (*found.unasked, *(unchecked if only_here else ())),
             can=target.can,
             read_only=frozenset(workloads.read_only()),
-            metrics=workloads.workload_of(spec).METRICS,
+            metrics=(*workload.METRICS, *_counts(workload, engine, target.can)),
             topology=topology,
             prices=pricing.load(self.home.prices) if topology else None,
             warnings=(
-                *workloads.workload_of(spec).warnings(spec.dataset, spec.thread_counts),
+                *workload.warnings(spec.dataset, spec.thread_counts),
                 *sysbench_faults.warnings(spec),
                 *([message("warning-not-set", engine=engine)] if unset else ()),
             ),
@@ -459,3 +463,14 @@ def _engine(spec: ReportSpec, reported: set[str]) -> str:
             f"{engines.by_name()[engine].title} is measured, with an entry under `engines`"
         )
     return engine
+
+
+def _counts(workload: Workload, engine: str, can: Capabilities) -> Iterator[Metric]:
+    """The counts that are decided, of the servers that Benchlab deploys."""
+    if not can.administers:
+        return
+    servers = engines.by_name()[engine]
+    deployed = servers.cluster if can.deploys_clusters else servers
+    for count in deployed.counts if deployed else ():
+        if count.name in workload.COUNTS.get(engine, ()):
+            yield count.metric()

@@ -382,6 +382,9 @@ class TrialSequence:
             series=self.store.write_bytes(f"{name}.csv", collected.series_csv.encode()),
             hosts=self.store.write_bytes(f"{name}.hosts.csv", collected.hosts_csv.encode()),
         )
+        if collected.counts_csv:
+            kept = self.store.write_bytes(f"{name}.counts.csv", collected.counts_csv.encode())
+            result = dataclasses.replace(result, counts=kept)
         self.store.add_trial(self.campaign.id, result)
         return result
 

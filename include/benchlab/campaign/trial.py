@@ -15,9 +15,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from benchlab.analysis.gates import gates as quality
-from benchlab.campaign import trial_columns
+from benchlab.campaign import counting, trial_columns
 from benchlab.campaign.deployment import TrialSetup, client_config, endpoint
 from benchlab.campaign.state import Begun
+from benchlab.engines.counts import samples, to_csv
 from benchlab.errors import UnreachableError
 from benchlab.hosts import metrics
 from benchlab.hosts.executor import JOB_LIMIT_BYTES, Executor, JobStatus
@@ -51,12 +52,14 @@ class Collected:
         raw: what the client printed.
         series_csv: the series of the client's metrics.
         hosts_csv: the series of the host metrics.
+        counts_csv: what a query took of the servers; empty where that is not known.
     """
 
     result: TrialResult
     raw: str
     series_csv: str
     hosts_csv: str
+    counts_csv: str
 
 
 @dataclass
@@ -154,6 +157,7 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
     with clock.phase("collect"):
         raw = executor.job_output(begun.job)
         output = setup.workload.parse(raw)
+        counts = counting.collect(setup, trial, begun.job)
         columns = begun.columns | trial_columns.of_client(setup, trial, output, status)
         columns |= trial_columns.of_servers(setup, trial, begun.columns)
         hosts = _watched_hosts(setup, trial, begun)
@@ -185,7 +189,10 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
         attempt=begun.attempt,
         valid=valid,
         reasons=() if valid else reasons,
-        samples=samples_of(output, setup.workload.METRICS),
+        samples=(
+            *samples_of(output, setup.workload.METRICS),
+            *samples(counts, setup.campaign.plan.metrics, output.queries_per_transaction),
+        ),
         gates=results,
         started_at=datetime.fromisoformat(begun.started_at),
         ended_at=datetime.now(UTC),
@@ -193,7 +200,9 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
         adopted=begun.adopted,
         host_figures=hosts.hosts,
     )
-    return Collected(result, raw, series_csv(output), hosts.to_csv())
+    return Collected(
+        result, raw, series_csv(output), hosts.to_csv(), to_csv(counts) if counts else ""
+    )
 
 
 def client_job(trial: PlannedTrial, attempt: int) -> str:
@@ -250,6 +259,7 @@ def _start_client(
         deployment.client_host,
         _harness(setup, trial, job),
     )
+    counting.start(setup, trial, job)
     return columns, unsampled
 
 

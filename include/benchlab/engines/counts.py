@@ -10,12 +10,18 @@ Example:
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, fields
 
+from benchlab.plan.metric import COUNT, Metric
+from benchlab.results.records import Sample
+
+THRESHOLD_PCT = 1.0
+"""The smallest change of a count that is called one."""
 Counters = Mapping[str, float]
 """By the name of a counter: ``Handler_read_key``, or a Prometheus sample with its labels in order,
 ``tidb_tikvclient_request_seconds_count{scope="false",type="Get"}``."""
@@ -35,6 +41,8 @@ class Count:
         factor: what turns the counters' unit into that.
         late: whether the counters follow the work by seconds: they are read once it has rested.
         background: whether the work is also done, or done later, by the server for itself.
+        side_sd: see :attr:`Metric.side_sd`.
+        floor: the least of a query that is compared.
     """
 
     name: str
@@ -44,6 +52,22 @@ class Count:
     factor: float = 1.0
     late: bool = False
     background: bool = False
+    side_sd: float = 0.001
+    floor: float = 0.01
+
+    def metric(self) -> Metric:
+        """As what a transaction takes of it is decided."""
+        return Metric(
+            self.name,
+            self.unit,
+            f"count-{self.name.replace('_', '-')}",
+            COUNT,
+            "files",
+            less_is_better=True,
+            threshold_pct=THRESHOLD_PCT,
+            side_sd=self.side_sd,
+            floor=self.floor,
+        )
 
 
 @dataclass(frozen=True)
@@ -90,28 +114,23 @@ def _difference(before: Counters, after: Counters) -> Counters:
 
 
 def per_query(
-    counts: Iterable[Count], growth: Growth, queries: float, *, idle: Growth, seconds: float
-) -> dict[str, float | None]:
-    """What a query takes, by the name of the count; None where a server lacks its counters.
+    count: Count, growth: Growth, queries: float | None, *, idle_per_s: float, seconds: float
+) -> float | None:
+    """What a query takes; None where a server lacks its counters, or there was no query.
 
     Args:
-        queries: of the time in which the counters grew; 0: nothing can be said.
-        idle: what the counters of the idle servers grow by in a second.
+        queries: of the time in which the counters grew.
+        idle_per_s: what the count is of the idle servers in a second, in the counters' unit.
         seconds: in which the counters grew.
     """
-    found: dict[str, float | None] = {}
-    for count in counts:
-        total = added_up(count, growth)
-        rest = added_up(count, idle) or 0.0
-        known = total is not None and queries > 0
-        found[count.name] = (
-            max(count.factor * ((total or 0.0) - rest * seconds) / queries, 0.0) if known else None
-        )
-    return found
+    total = added_up(count, growth)
+    if total is None or not queries:
+        return None
+    return max(count.factor * (total - idle_per_s * seconds) / queries, 0.0)
 
 
 def added_up(count: Count, growth: Growth) -> float | None:
-    """What the counters of a count grew by on all servers of its role; None where one lacks them."""
+    """What a count's counters grew by on all servers of its role; None where one lacks them."""
     totals = [_of_server(count, counters) for counters in growth.get(count.role, {}).values()]
     known = [total for total in totals if total is not None]
     return math.fsum(known) if known and len(known) == len(totals) else None
@@ -131,7 +150,9 @@ def _named(names: Sequence[str], counters: Counters) -> float | None:
         family, labels = labels_of(name)
         samples = [
             value
-            for (own, having), value in zip(map(labels_of, counters), counters.values(), strict=True)
+            for (own, having), value in zip(
+                map(labels_of, counters), counters.values(), strict=True
+            )
             if own == family and labels.items() <= having.items()
         ]
         if samples:
@@ -147,3 +168,83 @@ def labels_of(sample: str) -> tuple[str, dict[str, str]]:
     """
     family, _, rest = sample.partition("{")
     return family, dict(re.findall(r'(\w+)="([^"]*)"', rest))
+
+
+def unevenness(count: Count, growth: Growth) -> float | None:
+    """What the server with the most has of an even share; None where there is no second one.
+
+    Example:
+        Of two servers that grew by 1 and by 3: 1.5.
+    """
+    totals = [_of_server(count, counters) for counters in growth.get(count.role, {}).values()]
+    known = [total for total in totals if total is not None]
+    if len(known) < 2 or len(known) < len(totals) or not sum(known):
+        return None
+    return max(known) * len(known) / math.fsum(known)
+
+
+# What is kept of a trial
+
+
+@dataclass(frozen=True)
+class Row:
+    """One count of one trial, its figures with seven digits.
+
+    Attributes:
+        per_query: None where its servers do not have it.
+        unevenness: see :func:`unevenness`.
+    """
+
+    count: str
+    role: str
+    unit: str
+    per_query: float | None
+    per_second: float | None
+    unevenness: float | None
+
+
+def rows(counts: Iterable[Count], of_queries: Count, first: Counted, last: Counted) -> list[Row]:
+    """What a query took of the servers between two readings; first of all the queries themselves.
+
+    Args:
+        of_queries: the count of the queries.
+    """
+    growth, seconds = grown(first, last), last.at - first.at
+    queries = added_up(of_queries, growth)
+    made = []
+    for count in (of_queries, *counts):
+        known = per_query(count, growth, queries, idle_per_s=0.0, seconds=seconds)
+        per_s = None if known is None or not queries else known * queries / seconds
+        figures = map(_rounded, (known, per_s, unevenness(count, growth)))
+        made.append(Row(count.name, count.role, count.unit, *figures))
+    return made
+
+
+def _rounded(value: float | None) -> float | None:
+    """As it is kept, so that what follows from it can be computed again."""
+    return None if value is None else float(f"{value:.7g}")
+
+
+def samples(found: Iterable[Row], metrics: Iterable[Metric], queries: float) -> tuple[Sample, ...]:
+    """What a transaction takes of the counts that are decided, in the order of the metrics.
+
+    Args:
+        queries: of a transaction.
+    """
+    per_query = {row.count: row.per_query for row in found}
+    return tuple(
+        Sample(metric.name, None if value is None else value * queries, metric.unit)
+        for metric in metrics
+        if metric.family == COUNT
+        for value in (per_query.get(metric.name),)
+    )
+
+
+def to_csv(found: Iterable[Row]) -> str:
+    """One row per count; a missing value is empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(field.name for field in fields(Row))
+    for row in found:
+        writer.writerow(vars(row).values())
+    return text.getvalue()

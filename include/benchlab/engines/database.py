@@ -298,29 +298,31 @@ class Database(ABC):
             CommandError: the server does not answer, or refuses the statement.
             EngineError: it does not answer the statement, but sends rows and rows.
         """
+        completed = self.executor.run(
+            self.client_command(user=user), stdin=statement, timeout_s=timeout_s
+        )
+        if completed.stdout.count("\n") > MOST_ROWS:
+            raise EngineError(f"{self._name()}: the answer has more than {MOST_ROWS:,} rows")
+        return [line.split("\t") for line in completed.stdout.splitlines()]
+
+    def client_command(self, *, user: str = USER) -> list[str]:
+        """The mariadb client that runs SQL on this side, and prints rows of text columns."""
         options = (
             [f"--defaults-file={self.client_config}"]
             if user == USER
             else ["--no-defaults", "--skip-ssl", f"--host={self.instance.host}", f"--user={user}"]
         )
-        completed = self.executor.run(
-            [
-                "mariadb",
-                *options,
-                "--protocol=tcp",
-                f"--port={self.instance.port}",
-                "--batch",
-                # Without it the client itself holds the whole answer in memory.
-                "--quick",
-                "--skip-column-names",
-                "--connect-timeout=5",
-            ],
-            stdin=statement,
-            timeout_s=timeout_s,
-        )
-        if completed.stdout.count("\n") > MOST_ROWS:
-            raise EngineError(f"{self._name()}: the answer has more than {MOST_ROWS:,} rows")
-        return [line.split("\t") for line in completed.stdout.splitlines()]
+        return [
+            "mariadb",
+            *options,
+            "--protocol=tcp",
+            f"--port={self.instance.port}",
+            "--batch",
+            # Without it the client itself holds the whole answer in memory.
+            "--quick",
+            "--skip-column-names",
+            "--connect-timeout=5",
+        ]
 
     def query(self, statement: str) -> list[list[str]]:
         """Run one statement of a check in the schema of the dataset; raises as :meth:`sql`."""

@@ -16,14 +16,17 @@ import tarfile
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 
+from benchlab.engines import mariadb_counts
+from benchlab.engines.counts import Counters
 from benchlab.engines.database import USER, BackgroundJobs, written
 from benchlab.engines.server import Availability, BaseEngine
 from benchlab.errors import CommandError, EngineError, SpecError, UnavailableError, meaning_of
+from benchlab.hosts.counters import Source
 from benchlab.hosts.executor import Executor, LocalExecutor
 from benchlab.language import Said, message
 
@@ -71,6 +74,8 @@ class Engine(BaseEngine):
     short_names = True
     components = ("mariadb",)
     retryable_errors = (1213, 1020, 1205)
+    counts = mariadb_counts.COUNTS
+    queries = mariadb_counts.QUERIES
 
     @classmethod
     def owns(cls, version: str) -> bool:
@@ -192,6 +197,16 @@ class Engine(BaseEngine):
         )
         total, running = (self.whole(statement, text) for text in self.row(statement, 2))
         return BackgroundJobs(total, total - running, of_statements=True)
+
+    def counter_sources(self) -> Sequence[Source]:
+        """See :class:`Database`."""
+        command = mariadb_counts.command(self.client_command(), self.job)
+        return [Source("server", mariadb_counts.ROLE, command)]
+
+    @classmethod
+    def read_counters(cls, role: str, answer: str) -> Counters:
+        """See :class:`Database`."""
+        return mariadb_counts.read(answer)
 
     def _options(self, base: Path) -> str:
         options: dict[str, str | int | float | bool] = {

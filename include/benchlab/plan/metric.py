@@ -1,7 +1,7 @@
-"""What a client prints of a trial: each figure with its unit, its name, and what it is decided as.
+"""The figures of a trial: each with its unit, its name, and what it is decided as.
 
-A workload's module lists its metrics, and the plan of a campaign keeps them; all that computes,
-shows or writes figures goes through that list.
+A workload's module lists what its client prints, and which counts of the servers are decided; the
+plan of a campaign keeps the list, and all that computes, shows or writes figures goes through it.
 
 Example:
     ``Metric("tps", "1/s", "TPS", THROUGHPUT, "table")``
@@ -15,8 +15,9 @@ from typing import Any, Literal, TypeAlias
 
 from benchlab.language import Said, english, message
 
-THROUGHPUT, LATENCY = "throughput", "latency"
-"""The families that every workload has; p values are adjusted within a family."""
+THROUGHPUT, LATENCY, COUNT = "throughput", "latency", "count"
+"""The families: every workload has a throughput and a latency, and as many counts of what a
+transaction takes as its module names. p values are adjusted within a family."""
 Shown = Literal["table", "details", "files", "trial"]
 Value: TypeAlias = Any
 """A number, or an array of them."""
@@ -27,7 +28,8 @@ class Metric:
     """One figure of a trial.
 
     Attributes:
-        unit: ``1/s``, ``1/min``, ``ms``, ``s``, ``%`` or ``1``.
+        unit: ``1/s``, ``1/min``, ``ms``, ``s``, ``%`` or ``1``; of a count, of a transaction, also
+            ``B`` and ``us``.
         title: id of a message, or a text that is the same in all languages.
         family: as what it is decided; empty: it is not. The throughput comes first in a report.
         shown: of a campaign, in the table that the verdict rests on; in a second table, where any
@@ -37,6 +39,10 @@ class Metric:
         step_ms: the same in milliseconds where its steps are all as wide: of a latency, or of the
             mean latency that a throughput follows from.
         note: id of a message that says what the metric is; empty: its title does.
+        threshold_pct: the smallest change that is called one; None: that of the report type.
+        side_sd: by how much one deployment of a side is taken to shift it (a standard deviation of
+            its logarithm) where nothing is known.
+        floor: of a count, the least of a transaction that is compared.
     """
 
     name: str
@@ -48,6 +54,14 @@ class Metric:
     step: float = 0.0
     step_ms: float = 0.0
     note: str = ""
+    threshold_pct: float | None = None
+    side_sd: float = 0.01
+    floor: float = 0.0
+
+    @property
+    def kind(self) -> str:
+        """As what it is decided, once for each workload: its family, but of counts each itself."""
+        return self.name if self.family == COUNT else self.family
 
     @property
     def said(self) -> Said:
@@ -65,19 +79,21 @@ class Metric:
         return value if per_s is None else 1000 * per_s * threads / value
 
 
-def of_family(metrics: Iterable[Metric], family: str) -> Metric:
-    """The metric of a family that a workload has.
+def of_kind(metrics: Iterable[Metric], kind: str) -> Metric:
+    """The metric of a workload that is decided as this (:attr:`Metric.kind`).
 
     Raises:
         LookupError: it has none.
     """
     for metric in metrics:
-        if metric.family == family:
+        if metric.family and metric.kind == kind:
             return metric
-    raise LookupError(f"no metric of the family {family}")
+    raise LookupError(f"no metric is decided as {kind}")
 
 
-def families(metrics: Iterable[Metric]) -> tuple[str, ...]:
-    """The families that are decided, throughput first."""
-    found = dict.fromkeys(metric.family for metric in metrics if metric.family)
-    return tuple(sorted(found, key=lambda family: family != THROUGHPUT))
+def kinds(metrics: Iterable[Metric]) -> tuple[str, ...]:
+    """What is decided: throughput, then latency, then the counts."""
+    order = (THROUGHPUT, LATENCY)
+    found = [metric for metric in metrics if metric.family]
+    found.sort(key=lambda one: order.index(one.family) if one.family in order else len(order))
+    return tuple(dict.fromkeys(metric.kind for metric in found))

@@ -15,7 +15,7 @@ from benchlab.plan import order
 from benchlab.plan.capabilities import Capabilities
 from benchlab.plan.fields.budget import Budget
 from benchlab.plan.fields.engines import SideSpec
-from benchlab.plan.metric import LATENCY, THROUGHPUT, Metric, of_family
+from benchlab.plan.metric import LATENCY, THROUGHPUT, Metric, of_kind
 from benchlab.plan.order import PlannedTrial, seed_of
 from benchlab.plan.pricing import PriceList, Rent
 from benchlab.plan.rates import Learned
@@ -208,12 +208,12 @@ class Plan:
     @property
     def throughput(self) -> Metric:
         """The metric of its throughput."""
-        return of_family(self.metrics, THROUGHPUT)
+        return of_kind(self.metrics, THROUGHPUT)
 
     @property
     def latency(self) -> Metric:
         """The metric of the latency beside it."""
-        return of_family(self.metrics, LATENCY)
+        return of_kind(self.metrics, LATENCY)
 
     def to_json(self) -> dict[str, Any]:
         """The shape that ``benchlab plan --json`` prints."""

@@ -132,6 +132,7 @@ class TrialResult:
         hosts: where the host metrics of the run are kept, second by second; None where they were
             not sampled.
         host_figures: the same metrics as means and maxima, one entry per host.
+        counts: where what a query took of the servers is kept; None where that is not known.
     """
 
     trial: PlannedTrial
@@ -148,6 +149,7 @@ class TrialResult:
     series: str | None = None
     hosts: str | None = None
     host_figures: tuple[HostFigures, ...] = ()
+    counts: str | None = None
 
     @property
     def executed(self) -> bool:

@@ -92,6 +92,7 @@ TRIALS = sa.Table(
     sa.Column("raw", sa.String(500)),
     sa.Column("series", sa.String(500)),
     sa.Column("hosts", sa.String(500)),
+    sa.Column("counts", sa.String(500)),
     sa.Column("host_figures", _Document, nullable=False),
 )
 
@@ -368,6 +369,7 @@ def trial_row(result: TrialResult) -> dict[str, Any]:
         "raw": result.raw,
         "series": result.series,
         "hosts": result.hosts,
+        "counts": result.counts,
         "host_figures": as_json([asdict(host) for host in result.host_figures]),
     }
 

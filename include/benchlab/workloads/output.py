@@ -92,6 +92,11 @@ class Output(abc.ABC):
     reconnects: int | None = None
     series: Sequence[Interval] = ()
 
+    @property
+    def queries_per_transaction(self) -> float:
+        """How many queries a transaction had; 1 where it does not print both."""
+        return self.qps / self.tps if self.qps and self.tps else 1.0
+
     @abc.abstractmethod
     def samples(self) -> dict[str, float | None]:
         """The figures that are stored for a trial, by the names of the workload's ``METRICS``."""

@@ -57,6 +57,7 @@ METRICS = (
     *OF_RUN,
     Metric("reconnects", "1"),
 )
+COUNTS = {"mariadb": ("handler_reads", "handler_writes", "redo_bytes", "server_cpu")}
 PROGRAMS = (
     Program(
         name="sysbench",

@@ -8,7 +8,7 @@ class raise a ValueError that begins with the argument's name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from benchlab.language import Message
@@ -39,6 +39,8 @@ class Workload(Protocol):
         TOOL: the client's name for ``benchlab parse``.
         METRICS: what it prints, in the order of tables and files; one is its throughput, one its
             latency.
+        COUNTS: of what the servers of each engine count, by its name, what is decided; of the
+            counts in its module.
         PROGRAMS: the programs that can run the workloads, the preferred one first. One is chosen
             on the client's host, once for a campaign; their figures are never compared.
         CONSISTENCY: checks the conditions that the dataset must meet, and returns each with its
@@ -55,6 +57,7 @@ class Workload(Protocol):
     DATABASE: str
     TOOL: str
     METRICS: tuple[Metric, ...]
+    COUNTS: Mapping[str, tuple[str, ...]]
     PROGRAMS: tuple[Program, ...]
     CONSISTENCY: Callable[[Query], tuple[Condition, ...]] | None
 
@@ -93,6 +96,7 @@ DEFAULTS: dict[str, Any] = {
     "FRESH": frozenset(),
     "CREATES": 0,
     "VIEWS": 0,
+    "COUNTS": {},
     "CONSISTENCY": None,
     "config_file_text": lambda endpoint: "",
     "warnings": lambda dataset, threads: [],

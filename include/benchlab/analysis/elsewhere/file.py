@@ -28,7 +28,7 @@ from benchlab.arrays import Array, np
 from benchlab.errors import SpecError
 from benchlab.plan.documents import is_utf16, read_bytes
 from benchlab.plan.metric import LATENCY as LATENCY_FAMILY
-from benchlab.plan.metric import THROUGHPUT, Metric, of_family
+from benchlab.plan.metric import THROUGHPUT, Metric, of_kind
 from benchlab.plan.report_type import SIDES, Side
 
 KEYS = ("workload", "threads", "round", "side")
@@ -59,7 +59,7 @@ def throughputs() -> dict[str, tuple[Metric, ...]]:
     found: dict[str, tuple[Metric, ...]] = {}
     others: dict[str, tuple[Metric, ...]] = {}
     for workload in workloads.by_name().values():
-        latency = replace(of_family(workload.METRICS, LATENCY_FAMILY), name=LATENCY)
+        latency = replace(of_kind(workload.METRICS, LATENCY_FAMILY), name=LATENCY)
         for metric in workload.METRICS:
             if metric.is_rate and metric.shown == "table":
                 kind = found if metric.family == THROUGHPUT else others
@@ -411,7 +411,7 @@ def _errors(rounds: Rounds, trials: Sequence[Trial]) -> tuple[Array, Array]:
     for trial in trials:
         place = row[trial.round], SIDES.index(trial.side)
         errors[place] += float(trial.numbers.get(ERRORS, math.nan))
-        has_rate = rounds.families[0] == THROUGHPUT
+        has_rate = rounds.kinds[0] == THROUGHPUT
         rates[place] += float(trial.numbers.get(rounds.metric, math.nan)) if has_rate else 1.0
     return errors, rates
 

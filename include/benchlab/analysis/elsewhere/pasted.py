@@ -22,7 +22,7 @@ def impossible(rounds: Rounds) -> Iterator[Message]:
     Example:
         ``[*impossible(rounds)]`` is empty for those that were measured.
     """
-    decided, values = rounds.families[0], rounds.values[rounds.metric]
+    decided, values = rounds.kinds[0], rounds.values[rounds.metric]
     there = np.isfinite(values)
     if there.any() and not there.all(axis=2).any():
         yield message("reason-never-both")

@@ -36,7 +36,7 @@ def round_means(workloads: Sequence[Rounds]) -> RoundMeans:
     """What is asked of an A/A campaign's figures; a workload of a single round has none."""
     found = {}
     for rounds in workloads:
-        for kind in rounds.families:
+        for kind in rounds.kinds:
             ratios = rounds.log_ratios(kind)
             if len(ratios) > 1:
                 found[_key(rounds, kind)] = ratios.mean(axis=1).tolist()
@@ -58,7 +58,7 @@ def calibration_checks(
         ``list(calibration_checks(rounds, start, {}))`` is empty: nothing calibrates it.
     """
     for rounds in workloads:
-        for kind in rounds.families:
+        for kind in rounds.kinds:
             key = _key(rounds, kind)
             theirs = {began: means[key] for began, means in aa_campaigns.items() if key in means}
             if theirs:

@@ -27,12 +27,13 @@ from benchlab.analysis.verdict.estimates import (
     WorkloadEstimate,
     estimates,
 )
+from benchlab.analysis.verdict.exact import exact
 from benchlab.analysis.verdict.rounds import Rounds, collect
 from benchlab.analysis.verdict.usable_trials import Exclusion, usable_trials
 from benchlab.analysis.verdict.variances import percent
 from benchlab.arrays import Array, np
 from benchlab.language import Message, Said, Value, message, side_name
-from benchlab.plan.metric import LATENCY, THROUGHPUT, Metric, families, of_family
+from benchlab.plan.metric import COUNT, LATENCY, THROUGHPUT, Metric, kinds, of_kind
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.records import GateResult, StoredVerdict, TrialResult
@@ -44,7 +45,7 @@ class SideFigures:
 
     Attributes:
         means: geometric means over the rounds used, by the metrics that ``Rounds.values`` has; None
-            where all are missing.
+            where all are missing. Of a count that is sometimes zero the arithmetic mean.
     """
 
     means: dict[str, float | None]
@@ -77,7 +78,7 @@ class WorkloadVerdict(Decision):
 
     Attributes:
         metric: its throughput: ``tps``, or ``tpmc`` for TPC-C's new orders per minute.
-        beside: the decisions on the other families of metrics; a positive estimate is more of it.
+        beside: what else is decided, by its kind; a positive estimate is more of it.
         basis: what the interval of its throughput knows of how deployments differ.
         deployments: of how many deployments its complete rounds are.
         arithmetic_mean_pct: mean of the cells' percentages, as published reports print it.
@@ -109,10 +110,10 @@ class WorkloadComparison(WorkloadVerdict):
     @property
     def decided(self) -> list[tuple[Metric, Decision]]:
         """What is decided, throughput first."""
-        first, *others = families(self.metrics)
+        first, *others = kinds(self.metrics)
         return [
-            (of_family(self.metrics, first), self),
-            *((of_family(self.metrics, name), self.beside[name]) for name in others),
+            (of_kind(self.metrics, first), self),
+            *((of_kind(self.metrics, name), self.beside[name]) for name in others),
         ]
 
     @property
@@ -352,44 +353,49 @@ def judge(
         r.workload: moved(
             *(r.compared(THROUGHPUT), r.log_ratios(THROUGHPUT)), threshold_pct, cell_count
         )
-        if THROUGHPUT in r.families
+        if THROUGHPUT in r.kinds
         else ()
         for r in workloads
     }
-    by_kind, estimated = {}, {}
-    for kind in families(metric for rounds in workloads for metric in rounds.metrics):
-        having = [rounds for rounds in workloads if kind in rounds.families]
+    estimated: dict[str, dict[str, WorkloadEstimate]] = {}
+    by_family: dict[str, dict[tuple[str, str], Measurement]] = {}
+    for kind in kinds(metric for rounds in workloads for metric in rounds.metrics):
+        having = [rounds for rounds in workloads if kind in rounds.kinds]
         losing = loses_by_side(having, kind)
         estimated[kind] = estimates(having, kind, known)
-        measured = {
-            r.workload: replace(
-                _measured(
-                    r,
-                    kind,
-                    estimated[kind].get(r.workload),
-                    doubts.get(r.workload, ()),
-                    one_sided=r.workload in losing,
-                ),
+        for r in having:
+            measured = _measured(
+                r,
+                kind,
+                estimated[kind].get(r.workload),
+                doubts.get(r.workload, ()),
+                one_sided=r.workload in losing,
+            )
+            by_family.setdefault(measured.metric.family, {})[kind, r.workload] = replace(
+                measured,
                 deploys=deploys,
                 not_equivalent=(*barred.get(r.workload, ()), *_apart(apart[r.workload], kind)),
             )
-            for r in having
-        }
-        by_kind[kind] = decision.decide(measured, threshold_pct)
+    shares = decision.shares(by_family)
+    decided = {
+        key: found
+        for family, measurements in by_family.items()
+        for key, found in decision.decide(measurements, threshold_pct, shares[family]).items()
+    }
     compared = []
     for rounds in workloads:
         cells = tuple(_cell(rounds, column) for column in range(len(rounds.threads)))
         changes = [cell.improvement_pct for cell in cells if cell.improvement_pct is not None]
-        first, *others = rounds.families
+        first, *others = rounds.kinds
         own = estimated[first].get(rounds.workload)
         comparison = WorkloadComparison(
-            **vars(by_kind[first][rounds.workload]),
+            **vars(decided[first, rounds.workload]),
             name=rounds.workload,
             metric=rounds.metric,
             arithmetic_mean_pct=statistics.fmean(changes) if len(changes) == len(cells) else None,
             cells=cells,
             metrics=rounds.metrics,
-            beside={kind: by_kind[kind][rounds.workload] for kind in others},
+            beside={kind: decided[kind, rounds.workload] for kind in others},
             basis=own.basis if own else "prior",
             deployments=len(rounds.by_deployment(first)),
             aa_campaigns=known.count(rounds, first),
@@ -416,7 +422,7 @@ def _measured(
 ) -> Measurement:
     deployments = rounds.by_deployment(kind)
     missing = rounds.missing(kind)
-    metric = of_family(rounds.metrics, kind)
+    metric = of_kind(rounds.metrics, kind)
     lost = _lost(missing, metric)
     return Measurement(
         metric=metric,
@@ -426,6 +432,7 @@ def _measured(
         rounds=sum(map(len, deployments)),
         deployments=len(deployments),
         coarseness=rounds.coarseness(kind),
+        exact=exact(rounds.values[metric.name]) if metric.family == COUNT else None,
         notes=(*([lost] if lost and not one_sided else []), *_notes(rounds, kind, found)),
         doubts=(*([lost] if lost and one_sided else ()), *doubts),
     )
@@ -461,7 +468,7 @@ def _cell(rounds: Rounds, column: int) -> CellComparison:
     ratios = np.log(rates[common, 1]) - np.log(rates[common, 0])
     taken = np.flatnonzero(common) if common.any() else np.arange(len(rounds.rounds))
     numbers = [rounds.rounds[row] for row in taken.tolist()]
-    both = len(planned) == len(SIDES) and len(ratios) and THROUGHPUT in rounds.families
+    both = len(planned) == len(SIDES) and len(ratios) and THROUGHPUT in rounds.kinds
     sides = {}
     for side in rounds.sides:
         values = {
@@ -477,4 +484,6 @@ def _cell(rounds: Rounds, column: int) -> CellComparison:
 
 def _geometric_mean(values: Array) -> float | None:
     present = values[np.isfinite(values)]
+    if len(present) and not present.all():  # of a count, zeros
+        return float(present.mean())
     return float(np.exp(np.log(present).mean())) if len(present) else None

@@ -9,8 +9,10 @@ alike cancels in the ratio.
   (:mod:`benchlab.analysis.verdict.variances`): the interval is about the versions, not about where
   one deployment happened to put its data. The interval of the rounds alone stands beside it.
 * 95 % interval = estimate +- t(0.975, df) * standard error (Student 1908);
-* p values are adjusted by Holm (1979) over the workloads, separately for each family of metrics,
-  which holds the chance of any false alarm in a campaign on that family at 5 %;
+* p values are adjusted by Holm (1979) within each family of metrics, over its workloads and, of
+  counts, over its metrics, and then divided by the family's share of the 5 % (:data:`SHARES`): so
+  often at most a report has any false alarm, whichever family it is in;
+* a count that does not vary at all is compared exactly (:mod:`benchlab.analysis.verdict.exact`);
 * `equivalent` is the two one-sided tests procedure (Schuirmann 1987): the 90 % interval lies
   inside the threshold on both sides. Something may forbid it, such as a thread count that moved
   against the rest: equal on average is not equal.
@@ -30,22 +32,29 @@ campaign without any such cell names one in 5 % of cases at most.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
+from benchlab.analysis.verdict.exact import Exact
 from benchlab.analysis.verdict.variances import LEAST_SD, Estimate, holm, percent, percents
 from benchlab.arrays import Array, np, special
 from benchlab.language import Message, Said, message
-from benchlab.plan.metric import LATENCY, THROUGHPUT, Metric
+from benchlab.plan.metric import COUNT, LATENCY, THROUGHPUT, Metric
 
+Key = TypeVar("Key", bound=Hashable)
 Verdict = Literal["regression", "improvement", "equivalent", "inconclusive", "unstable"]
 ALPHA = 0.05
-RULE = 4
+SHARES = {THROUGHPUT: 0.8, LATENCY: 0.1, COUNT: 0.1}
+"""What a family may err of the 5 %; one that a report lacks leaves its share to the others."""
+RULE = 5
 """Which rule decides, raised whenever the same figures are decided otherwise. Of the first the
 interval was about one deployment's rounds, unless there were five A/A campaigns. The second took
 deployments to differ by 0.7 % a side, where nothing is known, and let what other workloads show
-make an interval narrower. The third judged two rounds, and was narrower than the rounds alone."""
+make an interval narrower. The third judged two rounds, and was narrower than the rounds alone. The
+fourth gave each family 5 % of its own."""
+_WORDS = dict.fromkeys((THROUGHPUT, LATENCY), ("slower", "faster"))
+_WORDS[COUNT] = ("dearer", "cheaper")
 # More rounds or deployments than this are no plan that anyone would run.
 _MOST_NAMED = 100
 
@@ -84,6 +93,7 @@ class Measurement:
         deploys: whether there could be more deployments.
         coarseness: what coarsely printed figures have of the variance; no plan changes it.
         notes: what a reader should know, whatever the verdict.
+        exact: a count that does not vary; its estimate is then not used.
         doubts: why no change can be concluded: the verdict is then `unstable`.
         not_equivalent: why it cannot be `equivalent`, however narrow its interval is.
     """
@@ -96,25 +106,48 @@ class Measurement:
     deployments: int = 1
     deploys: bool = True
     coarseness: float = 0.0
+    exact: Exact | None = None
     notes: tuple[Said, ...] = ()
     doubts: tuple[Said, ...] = ()
     not_equivalent: tuple[Said, ...] = ()
 
 
-def decide(measured: Mapping[str, Measurement], threshold_pct: float) -> dict[str, Decision]:
-    """Decide one metric of all workloads of a campaign, by workload.
+def decide(
+    measured: Mapping[Key, Measurement], threshold_pct: float, share: float = 1.0
+) -> dict[Key, Decision]:
+    """Decide one family of metrics of a campaign.
 
     Example:
         ``decide({"oltp_insert": measurement}, 2.0)["oltp_insert"].verdict``
 
     Args:
-        measured: by workload, all of the same metric.
+        measured: by workload, or by whatever tells the measurements of a family apart.
+        threshold_pct: the smallest change that is called one, of metrics without their own.
+        share: of the 5 % that a report may err.
     """
-    adjusted = holm({name: m.estimate.p_value for name, m in measured.items() if m.estimate})
-    return {name: _decide(m, adjusted.get(name), threshold_pct) for name, m in measured.items()}
+    adjusted = holm({key: p for key, m in measured.items() if (p := _p_value(m)) is not None})
+    shared = {key: min(p / share, 1.0) for key, p in adjusted.items()}
+    return {
+        key: _decide(m, shared.get(key), m.metric.threshold_pct or threshold_pct)
+        for key, m in measured.items()
+    }
+
+
+def shares(families: Collection[str]) -> dict[str, float]:
+    """What each family of a report may err of the 5 %; all together all of it."""
+    own = {family: SHARES.get(family, SHARES[COUNT]) for family in families}
+    return {family: share / sum(own.values()) for family, share in own.items()}
+
+
+def _p_value(measured: Measurement) -> float | None:
+    if measured.exact is not None:
+        return 0.0 if measured.exact.differs else 1.0
+    return measured.estimate.p_value if measured.estimate else None
 
 
 def _decide(measured: Measurement, p_adjusted: float | None, threshold_pct: float) -> Decision:
+    if measured.exact is not None and not measured.doubts:
+        return _exactly(measured, measured.exact, p_adjusted, threshold_pct)
     found = measured.estimate
     verdict, reasons = _verdict(measured, p_adjusted, threshold_pct)
     return Decision(
@@ -127,6 +160,28 @@ def _decide(measured: Measurement, p_adjusted: float | None, threshold_pct: floa
         p_adjusted=p_adjusted,
         verdict=verdict,
         reasons=(*measured.notes, *reasons),
+    )
+
+
+def _exactly(
+    measured: Measurement, found: Exact, p_adjusted: float | None, threshold_pct: float
+) -> Decision:
+    """A count without any noise is equal, or differs by construction."""
+    change = percent(found.change) if math.isfinite(found.change) else None
+    is_change = found.differs and (change is None or abs(change) >= threshold_pct)
+    better = is_better(measured.metric, found.change)
+    values = {"before": f"{found.before:.4g}", "after": f"{found.after:.4g}"}
+    return Decision(
+        rounds_used=measured.rounds,
+        estimate_pct=change,
+        ci95_pct=None if change is None else percents(found.interval),
+        rounds_ci95_pct=None,
+        p_adjusted=p_adjusted,
+        verdict=("improvement" if better else "regression") if is_change else "equivalent",
+        reasons=(
+            *measured.notes,
+            message("reason-by-construction" if found.differs else "reason-the-same", **values),
+        ),
     )
 
 
@@ -160,9 +215,7 @@ def _certain(
 ) -> Iterator[Message]:
     """That a change too small to matter is nevertheless one."""
     if p_adjusted < ALPHA:
-        words = (
-            ("slower", "faster") if metric.family in (THROUGHPUT, LATENCY) else ("worse", "better")
-        )
+        words = _WORDS.get(metric.family, ("worse", "better"))
         how = words[is_better(metric, change)]
         yield message("reason-certain", how=how, p=f"{p_adjusted:.2g}", limit=f"{threshold_pct:g}")
 

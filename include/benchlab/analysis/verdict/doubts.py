@@ -114,7 +114,7 @@ def cell_gates(rounds: Rounds, gates: Sequence[Gate]) -> list[CellGates]:
     if not chosen:
         return []
     throughput, p95 = (
-        rounds.values.get(rounds.metric_of(kind)) if kind in rounds.families else None
+        rounds.values.get(rounds.metric_of(kind)) if kind in rounds.kinds else None
         for kind in (THROUGHPUT, LATENCY)
     )
     if throughput is None:

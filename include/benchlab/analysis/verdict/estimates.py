@@ -25,7 +25,7 @@ from benchlab.analysis.verdict.variances import (
     together,
 )
 from benchlab.arrays import np
-from benchlab.plan.metric import THROUGHPUT
+from benchlab.plan.metric import THROUGHPUT, of_kind
 
 LEAST_ROUNDS = 3
 """With fewer there is no interval: two rounds would need a change of 12.7 standard errors."""
@@ -87,7 +87,7 @@ def shown_by(workloads: Sequence[Rounds]) -> Shown:
     return {
         _key(rounds, kind): squares(deployments, about_zero=True)
         for rounds in workloads
-        for kind in rounds.families
+        for kind in rounds.kinds
         if sum(map(len, deployments := rounds.by_deployment(kind))) >= 2
     }
 
@@ -146,7 +146,9 @@ def estimates(
     aa = by_workload([known.squares(rounds, kind) for rounds, _ in usable.values()])
     deployments = np.array([len(found) for _, found in usable.values()])
     coarseness = np.array([rounds.coarseness(kind) for rounds, _ in usable.values()])
-    shown = estimated(own, aa, deployments, coarseness)
+    first, _ = next(iter(usable.values()))
+    prior = 2 * of_kind(first.metrics, kind).side_sd ** 2
+    shown = estimated(own, aa, deployments, coarseness, prior=prior)
     made = {}
     for place, (name, (rounds, found)) in enumerate(usable.items()):
         mean = float(np.mean([one.mean() for one in found]))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from benchlab.arrays import Array, np
-from benchlab.plan.metric import Metric, families, of_family
+from benchlab.plan.metric import COUNT, Metric, kinds, of_kind
 from benchlab.plan.report_type import SIDES, Side
 
 Figure = tuple[int, int, Side, Mapping[str, float | None]]
@@ -36,18 +36,18 @@ class Rounds:
     printed: Mapping[str, float] = field(default_factory=dict)
 
     @property
-    def families(self) -> tuple[str, ...]:
+    def kinds(self) -> tuple[str, ...]:
         """What is decided, throughput first."""
-        return families(self.metrics)
+        return kinds(self.metrics)
 
     @property
     def metric(self) -> str:
         """The metric of its throughput, or the first of what is decided."""
-        return self.metric_of(self.families[0])
+        return self.metric_of(self.kinds[0])
 
     def metric_of(self, kind: str) -> str:
         """The metric of a family."""
-        return of_family(self.metrics, kind).name
+        return of_kind(self.metrics, kind).name
 
     def log_ratios(self, kind: str) -> Array:
         """ln(candidate / baseline) of the complete rounds.
@@ -94,7 +94,7 @@ class Rounds:
 
     def steps(self, kind: str) -> list[float]:
         """By thread count, the step of what a family rests on, as a difference of logarithms."""
-        metric = of_family(self.metrics, kind)
+        metric = of_kind(self.metrics, kind)
         values = self.values.get(metric.name)
         if not metric.step_ms or values is None:
             return [metric.step] * len(self.threads)
@@ -126,7 +126,8 @@ class Rounds:
         values = self.values.get(self.metric_of(kind))
         if values is None:
             return np.full((len(self.rounds), len(self.threads)), np.nan)
-        return np.asarray(np.log(values[:, :, 1]) - np.log(values[:, :, 0]))
+        logs = np.log(np.where(values > 0, values, np.nan))  # a count may be zero
+        return np.asarray(logs[:, :, 1] - logs[:, :, 0])
 
     def missing(self, kind: str) -> dict[Side, int]:
         """Planned trials without a figure, by side; sides that lack none are left out."""
@@ -150,7 +151,8 @@ def collect(
 ) -> Rounds:
     """Put figures into arrays: those of the metrics that are shown of a campaign.
 
-    Of its ``details`` those that any trial has. A figure that is not a positive number is missing.
+    Of its ``details`` those that any trial has, and of counts those of which a transaction takes
+    enough to be compared. A figure that is not a positive number is missing; a count may be zero.
 
     Raises:
         KeyError: a figure is of a round or thread count that was not planned.
@@ -165,17 +167,27 @@ def collect(
         for name, array in values.items():
             if (value := found.get(name)) is not None:
                 array[place] = value
-    for array in values.values():
-        array[~((array > 0) & np.isfinite(array))] = np.nan
+    for metric in kept:
+        array = values[metric.name]
+        array[~(((array > 0) | (metric.family == COUNT) & (array == 0)) & np.isfinite(array))] = (
+            np.nan
+        )
+    scarce = {metric.name for metric in kept if _is_scarce(metric, values[metric.name])}
     for metric in kept:
         if metric.shown == "details" and not metric.family and np.isnan(values[metric.name]).all():
             del values[metric.name]
     return Rounds(
         workload=workload,
-        metrics=tuple(metrics),
+        metrics=tuple(metric for metric in metrics if metric.name not in scarce),
         rounds=rounds,
         threads=tuple(threads),
         sides=sides,
         values=values,
         deployments=deployments,
     )
+
+
+def _is_scarce(metric: Metric, values: Array) -> bool:
+    """Whether a transaction takes too little of a count to be compared, on either side."""
+    known = values[np.isfinite(values)]
+    return metric.family == COUNT and len(known) > 0 and float(known.max()) < metric.floor

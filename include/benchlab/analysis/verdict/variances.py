@@ -8,9 +8,9 @@ a round within a deployment and tau^2 that of deployments, x has the variance
 and the estimate, the mean of D deployments' means, has U / D. Three sources show U of a workload:
 
 * the prior: where nothing is known, a side's deployment is taken to shift it by 1 % (standard
-  deviation), as if that were known from 4 deployments. With the rounds' own s^2 the expected
-  variance is U0 = 2 * 0.01^2 + s^2 / n, its degrees of freedom f0 those of Satterthwaite (1946), at
-  most 8, so that what was seen outweighs it soon;
+  deviation; a count by less, see :attr:`Metric.side_sd`), as if that were known from 4 deployments.
+  With the rounds' own s^2 the expected variance is U0 = 2 * 0.01^2 + s^2 / n, its degrees of
+  freedom f0 those of Satterthwaite (1946), at most 8, so that what was seen outweighs it soon;
 * the campaign's own deployments: sum of (x_j - mean)^2, D - 1 degrees of freedom;
 * the N deployments of A/A campaigns: sum of x_k^2, N degrees of freedom. It is taken about zero,
   which is the truth there; a bias of one side is then part of the variance. Where they had m rounds
@@ -44,11 +44,13 @@ docs/statistics.md has what each of these choices costs.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from benchlab.arrays import Array, NDArray, np, special
 
+Key = TypeVar("Key", bound=Hashable)
 PRIOR_SIDE_SD = 0.01
 PRIOR_VARIANCE = 2 * PRIOR_SIDE_SD**2
 """Of the log ratio of two sides, one deployment each."""
@@ -145,7 +147,12 @@ def by_workload(found: Sequence[Squares]) -> Squares:
 
 
 def estimated(
-    own: Squares, known: Squares, deployments: Array, coarseness: Array | float = 0.0
+    own: Squares,
+    known: Squares,
+    deployments: Array,
+    coarseness: Array | float = 0.0,
+    *,
+    prior: float = PRIOR_VARIANCE,
 ) -> Estimated:
     """The variances of the estimates of a campaign's workloads; the module has the formulas.
 
@@ -154,13 +161,14 @@ def estimated(
         known: of A/A campaigns, of the same workloads; zeros where there are none.
         deployments: of the campaign, by workload.
         coarseness: what is added to the variances of estimates, exactly known.
+        prior: the variance of deployments of both sides, where nothing is known.
     """
     quieter = _quieter(own.within, own.within_df, known.within, known.within_df)
     within, df = own.within + quieter * known.within, own.within_df + known.within_df
     shown = df > 0
     s2, s2_df = moderated(within / np.where(shown, df, 1), df)
-    expected, f0 = _expected(s2 * own.inverse_rounds, s2_df)
-    aa, aa_df = _in_other_rounds(known, quieter, own.inverse_rounds, s2, s2_df)
+    expected, f0 = _expected(prior, s2 * own.inverse_rounds, s2_df)
+    aa, aa_df = _in_other_rounds(prior, known, quieter, own.inverse_rounds, s2, s2_df)
     apart = _quieter(own.between, own.between_df, aa * aa_df, aa_df)
     between, between_df = own.between + apart * aa * aa_df, own.between_df + aa_df
     alone_df = own.between_df + known.between_df
@@ -200,22 +208,22 @@ def _half_width(variance: Array, df: Array) -> Array:
     return np.asarray(special.stdtrit(df, 0.975) * np.sqrt(variance))
 
 
-def _expected(of_rounds: Array, df: Array) -> tuple[Array, Array]:
+def _expected(prior: float, of_rounds: Array, df: Array) -> tuple[Array, Array]:
     """U0 and its degrees of freedom, from s^2 / n and those of s^2."""
-    expected = PRIOR_VARIANCE + of_rounds
-    spread = PRIOR_VARIANCE**2 / PRIOR_DF + of_rounds**2 / df
+    expected = prior + of_rounds
+    spread = prior**2 / PRIOR_DF + of_rounds**2 / df
     return expected, np.minimum(expected**2 / spread, _MOST_PRIOR_DF)
 
 
 def _in_other_rounds(
-    known: Squares, quieter: Array, inverse_rounds: Array, s2: Array, s2_df: Array
+    prior: float, known: Squares, quieter: Array, inverse_rounds: Array, s2: Array, s2_df: Array
 ) -> tuple[Array, Array]:
     """The mean squares of A/A campaigns, had they had so many rounds, with degrees of freedom."""
     more = s2 * (inverse_rounds - known.inverse_rounds)
     square = quieter * known.between / np.maximum(known.between_df, 1) + more
     # Deployments differ by something, and at least by what their rounds do.
     square = np.where(more < 0, np.maximum(square, s2 * inverse_rounds), square)
-    theirs = PRIOR_VARIANCE + s2 * known.inverse_rounds
+    theirs = prior + s2 * known.inverse_rounds
     spread = theirs**2 + known.between_df * more**2 / s2_df
     return square, known.between_df * (theirs + more) ** 2 / spread
 
@@ -363,9 +371,9 @@ class Estimate:
         return self.mean - half, self.mean + half
 
 
-def holm(p_values: Mapping[str, float]) -> dict[str, float]:
+def holm(p_values: Mapping[Key, float]) -> dict[Key, float]:
     """Adjust p values for their number (Holm 1979, step-down, monotone, at most 1)."""
-    adjusted: dict[str, float] = {}
+    adjusted: dict[Key, float] = {}
     largest = 0.0
     for rank, (name, p) in enumerate(sorted(p_values.items(), key=lambda item: item[1])):
         largest = max(largest, min(1.0, p * (len(p_values) - rank)))

@@ -15,9 +15,13 @@ reason-small = the sides differ (adjusted p { $p }), but the estimate is below {
 reason-certain = the candidate is { $how ->
     [faster] faster
     [slower] slower
+    [cheaper] cheaper
+    [dearer] dearer
     [better] better
    *[worse] worse
 } for certain (adjusted p { $p }), by less than { $limit }%
+reason-the-same = both sides take the same in every trial: { $after }
+reason-by-construction = the sides differ by construction: { $before } in every trial of one side, { $after } of the other
 reason-holm = taken alone the interval excludes zero, but not after correcting for the number of workloads tested (adjusted p { $p })
 reason-coarse = the figures are printed too coarsely to show or rule out a change of { $limit }%
 reason-noise = the rounds vary too much to show or rule out a change of { $limit }%
@@ -153,6 +157,11 @@ answer = { $workloads ->
    *[other] { $workloads } workloads
 }: { $counts }.
 answer-latency = { $latency }: { $counts }.
+answer-taken = What a transaction takes: { $counts }.
+answer-dearer = { $count } dearer
+answer-cheaper = { $count } cheaper
+change-dearer-none = from none
+change-cheaper-none = to none
 answer-regression = { $count ->
     [one] 1 regression
    *[other] { $count } regressions
@@ -187,6 +196,8 @@ answer-basis-aa-campaigns = Deployment-to-deployment variation was measured in {
 
 ## Verdicts
 
+verdict-dearer = dearer
+verdict-cheaper = cheaper
 verdict-regression = regression
 verdict-improvement = improvement
 verdict-equivalent = equivalent
@@ -558,6 +569,7 @@ column-parameter = Parameter
 column-variable = Variable
 column-workload = Workload
 column-metric = Metric
+column-count = A transaction takes
 column-change = Change
 column-interval = 95% interval
 column-p = Adjusted p
@@ -573,6 +585,18 @@ column-expectations = Expectations
 column-trial = Trial
 column-attempt = Attempt
 column-why = Why
+
+## Counts: what a transaction takes of the servers
+
+head-taken = What a transaction takes
+taken-about = Counted by the servers themselves while the client ran, per transaction. A count says dearer or cheaper, not slower or faster; a change of { $limit } or more is called one.
+unit-B = bytes
+unit-us = µs
+count-handler-reads = rows read
+count-handler-writes = rows written
+count-handler-commits = commits
+count-redo-bytes = redo log
+count-server-cpu = server CPU
 
 ## Gates: what holds when one passes; $least and $most are its bounds
 

@@ -12,12 +12,16 @@ reason-small = 两方确有差异（校正后的 p 值为 { $p }），但估计�
 reason-certain = 候选一方确实{ $how ->
     [faster] 更快
     [slower] 更慢
+    [cheaper] 更省
+    [dearer] 更费
     [better] 更好
    *[worse] 更差
 }（校正后的 p 值为 { $p }），但幅度小于 { $limit }%
 reason-holm = 单独看，置信区间不包含零；但计入所检验的负载数量后则不然（校正后的 p 值为 { $p }）
 reason-coarse = 数据的有效位数太少，既不能证明也不能排除 { $limit }% 的变化
 reason-noise = 各轮次之间差异过大，既不能证明也不能排除 { $limit }% 的变化
+reason-the-same = 双方每次试验的消耗都相同：{ $after }
+reason-by-construction = 双方的差异是确定的：一方每次试验都是 { $before }，另一方是 { $after }
 reason-undecidable = 本计划无法判定：按其数据的离散程度，既不能证明也不能排除 { $limit }% 的变化；{ $unit ->
     [none] 增加轮次没有帮助，因为服务器之间的差异是假定的
    *[other] 要判定需要{ $most ->
@@ -123,6 +127,11 @@ about-hosts = { $hosts } 台{ $rented ->
 about-separator = { " · " }
 answer = { $workloads } 个负载：{ $counts }。
 answer-latency = { $latency }：{ $counts }。
+answer-taken = 每个事务的消耗：{ $counts }。
+answer-dearer = { $count } 项更费
+answer-cheaper = { $count } 项更省
+change-dearer-none = 从无到有
+change-cheaper-none = 从有到无
 answer-regression = { $count } 个退化
 answer-improvement = { $count } 个提升
 answer-false-alarm = { $count } 个误报
@@ -142,6 +151,8 @@ answer-basis-aa-campaigns = 部署之间的差异由 { $campaigns } 次 A/A 测�
 
 ## 结论
 
+verdict-dearer = 更费
+verdict-cheaper = 更省
 verdict-regression = 性能退化
 verdict-improvement = 性能提升
 verdict-equivalent = 持平
@@ -507,6 +518,7 @@ column-parameter = 参数
 column-variable = 变量
 column-workload = 负载
 column-metric = 指标
+column-count = 每个事务消耗
 column-change = 变化
 column-interval = 95% 置信区间
 column-p = 校正后的 p 值
@@ -522,6 +534,18 @@ column-expectations = 期望数
 column-trial = 试验
 column-attempt = 第几次测试
 column-why = 原因
+
+## 计数：每个事务对服务器的消耗
+
+head-taken = 每个事务的消耗
+taken-about = 由服务器自身在客户端运行期间计数，按每个事务折算。计数只说明更费或更省，不说明更慢或更快；变化达到 { $limit } 才算变化。
+unit-B = 字节
+unit-us = µs
+count-handler-reads = 读取的行数
+count-handler-writes = 写入的行数
+count-handler-commits = 提交次数
+count-redo-bytes = redo 日志
+count-server-cpu = 服务器 CPU
 
 ## 检查项：通过时成立的内容；$least 和 $most 是其界限
 

@@ -5,7 +5,7 @@
 | ``report/...`` | the report as published |
 | ``campaign.json`` | the campaign's row: plan, report type as run, environment, sides' facts |
 | ``trials.json`` | its trials' rows with samples, gates and host figures |
-| ``raw/...`` | raw output, series and host samples, under their names in the object store |
+| ``raw/...`` | raw output, series, host samples and counts, named as in the object store |
 | ``gates/*.yaml`` | the definitions of the gates |
 | ``calibration/<id>.json`` | an A/A campaign that calibrates the verdicts, with its trials |
 | ``manifest.json`` | the SHA-256 of all others, and what made them |
@@ -210,9 +210,10 @@ class Bundle:
 
 
 def objects(trials: Iterable[TrialResult]) -> Iterator[str]:
-    """The names of the trials' objects in the store: raw outputs, series, host samples."""
+    """The names of the trials' objects in the store: raw outputs, series, host samples, counts."""
     for trial in trials:
-        yield from (name for name in (trial.raw, trial.series, trial.hosts) if name is not None)
+        names = (trial.raw, trial.series, trial.hosts, trial.counts)
+        yield from (name for name in names if name is not None)
 
 
 def packed(campaign: str, files: Mapping[str, bytes], redacted: Iterable[str] = ()) -> bytes:

@@ -23,11 +23,12 @@ from benchlab.analysis.verdict.calibration_checks import round_means
 from benchlab.analysis.verdict.compare import Comparison
 from benchlab.analysis.verdict.estimates import calibrate
 from benchlab.analysis.verdict.rounds import Rounds
+from benchlab.engines import counts
 from benchlab.errors import EvidenceError, meaning_of
 from benchlab.hosts.metrics import HostMetrics
 from benchlab.hosts.samples import METRICS, Figure, HostFigures, HostSeries, Interval, figures
 from benchlab.language import Said
-from benchlab.plan.metric import THROUGHPUT, of_family
+from benchlab.plan.metric import COUNT, THROUGHPUT, of_kind
 from benchlab.report import bundle as report_bundle
 from benchlab.report.evidence import contents, documents
 from benchlab.report.evidence.contents import (
@@ -46,8 +47,8 @@ from benchlab.report.evidence.contents import (
 from benchlab.report.evidence.documents import ABSENT
 from benchlab.report.evidence.verification import Verification
 from benchlab.results import ended_servers
-from benchlab.results.records import Campaign, GateResult, TrialResult, inconsistencies
-from benchlab.workloads.output import client_reasons, samples_of, series_csv
+from benchlab.results.records import Campaign, GateResult, Sample, TrialResult, inconsistencies
+from benchlab.workloads.output import Output, client_reasons, samples_of, series_csv
 
 
 def verify(path: Path) -> Verification:
@@ -278,15 +279,27 @@ class Recomputation:
         hosts = HostMetrics(stored.host_figures, series, "", (), client_alone=False).columns()
         columns |= {name: value for name, value in hosts.items() if value is not None}
         fleet = self.campaign.report_type.topology is not None
-        metric = of_family(module.METRICS, THROUGHPUT).name
+        metric = of_kind(module.METRICS, THROUGHPUT).name
         defined = gates_module.of_campaign(self.gates, metric, fleet=fleet)
         gates = self._judged(stored, gates_module.of_table(defined, "trials"), columns)
         # The client's exit code is kept only by its gate.
         code = next((gate.observed for gate in gates if gate.gate == "client_exit"), None)
         said = client_reasons(output, None if code is None else int(code))
-        again = dataclasses.replace(stored, samples=samples_of(output, module.METRICS), gates=gates)
+        samples = (*samples_of(output, module.METRICS), *self._counted(stored, output))
+        again = dataclasses.replace(stored, samples=samples, gates=gates)
         self.found.checked["samples"] += len(again.samples)
         return self._validated(again, (*gates_module.reasons(gates), *said))
+
+    def _counted(self, stored: TrialResult, output: Output) -> Sequence[Sample]:
+        """What a transaction takes, from what a query took; as stored without the bundle's rows."""
+        metrics = [metric for metric in self.campaign.plan.metrics if metric.family == COUNT]
+        if stored.counts is None or not self._has(stored.counts, stored, "counts"):
+            names = {metric.name for metric in metrics}
+            return [sample for sample in stored.samples if sample.metric in names]
+        name = f"{RAW}{stored.counts}"
+        rows = documents.read(name, self.bundle.read(name)).values()
+        kept = [counts.Row(**row) for row in rows]
+        return counts.samples(kept, metrics, output.queries_per_transaction)
 
     def _series_of_hosts(self, stored: TrialResult) -> dict[str, HostSeries]:
         """What hosts did, by host, from the stored samples; empty if they are not in the bundle."""

@@ -21,8 +21,8 @@ def trials_csv(plan: Plan, results: Sequence[TrialResult], comparison: Compariso
 
     ``used`` says whether its figures are in the comparison: the trials behind one cell's
     figures are the rows of its workload, threads and side with ``used``. ``restored`` says
-    whether its data were restored from the snapshot just before it. ``raw``, ``series`` and
-    ``hosts`` are relative to the root of the object store.
+    whether its data were restored from the snapshot just before it. ``raw``, ``series``,
+    ``hosts`` and ``counts`` are relative to the root of the object store.
     """
     reasons = {(e.trial, e.attempt): e.reasons for e in comparison.excluded}
     phases = list(dict.fromkeys(phase for result in results for phase in result.phases))
@@ -33,7 +33,7 @@ def trials_csv(plan: Plan, results: Sequence[TrialResult], comparison: Compariso
         *metrics,
         *("restored", "adopted", "started_at", "ended_at"),
         *(f"phase_{phase.replace('-', '_').replace(' ', '_')}_s" for phase in phases),
-        *("raw", "series", "hosts"),
+        *("raw", "series", "hosts", "counts"),
     ]
     rows: list[list[Field]] = []
     for result in sorted(results, key=lambda r: (r.trial.index, r.attempt)):
@@ -47,7 +47,7 @@ def trials_csv(plan: Plan, results: Sequence[TrialResult], comparison: Compariso
                 *(_restored(result), result.adopted),
                 *(result.started_at.isoformat(), result.ended_at.isoformat()),
                 *(result.phases.get(phase) for phase in phases),
-                *(result.raw, result.series, result.hosts),
+                *(result.raw, result.series, result.hosts, result.counts),
             ]
         )
     return _csv(header, rows)
@@ -58,9 +58,8 @@ def comparison_csv(comparison: Comparison) -> str:
     workloads = comparison.workloads
     metrics = figures.metrics(workloads)
     beside = document_tables.beside_throughput(workloads[0].metrics) if workloads else []
-    judged = (
-        ("verdict", *(f"{family}_verdict" for family in workloads[0].beside)) if workloads else ()
-    )
+    kinds = list(dict.fromkeys(kind for workload in workloads for kind in workload.beside))
+    judged = ("verdict", *(f"{kind}_verdict" for kind in kinds)) if workloads else ()
     last = ("improvement_pct", *(f"{name}_improvement_pct" for name in beside), *judged)
     header = [
         *("workload", "threads"),
@@ -72,7 +71,8 @@ def comparison_csv(comparison: Comparison) -> str:
         for cell in workload.cells:
             others = (document_tables.improvement(cell, name) for name in beside)
             changes = (cell.improvement_pct, *others)
-            verdicts = (found.verdict for _, found in workload.decided)
+            found = (workload.beside.get(kind) for kind in kinds)
+            verdicts = (workload.verdict, *(one.verdict if one else None for one in found))
             rows.append(
                 [
                     *(workload.name, cell.threads),

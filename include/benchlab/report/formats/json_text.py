@@ -162,7 +162,7 @@ def _workload_json(workload: WorkloadComparison) -> dict[str, Any]:
         "heterogeneous_threads": [moved.threads for moved in workload.heterogeneous],
         "heterogeneity": [asdict(moved) for moved in workload.heterogeneous],
         **{
-            metric.family: {"metric": metric.name, **_decision_json(found)}
+            metric.kind: {"metric": metric.name, **_decision_json(found)}
             for metric, found in workload.decided[1:]
         },
         "cells": [

@@ -14,7 +14,8 @@ from benchlab.analysis.elsewhere.compare import ComparedFile, ComparedFileCampai
 from benchlab.language import english
 from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers, rate_decimals
-from benchlab.report.formats.console import console_for, text_of
+from benchlab.report.formats.console import console_for, table_of, text_of
+from benchlab.report.model import counts
 from benchlab.report.model import figures as tables_of
 from benchlab.report.model.report import Report, Section
 from benchlab.report.sentences import answer, method, wording
@@ -40,6 +41,11 @@ def render(report: Report, width: int, colour: bool) -> str:
     console.print()
     if report.has_verdicts:
         console.print(_answers(answer.lines(report), report.campaign.is_aa))
+    if taken := answer.taken(report):
+        table = table_of(*counts.columns(report))
+        for row in taken:
+            table.add_row(*map(Text, row))
+        console.print(table)
     console.print(Text(answer.sentence(report), style="bold"))
     console.print(Text(method.about(report), style="dim"))
     return text_of(console)

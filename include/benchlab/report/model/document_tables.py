@@ -11,7 +11,7 @@ from benchlab.language import Language
 from benchlab.language.numbers import MISSING, rate_decimals
 from benchlab.plan import metric
 from benchlab.plan.fields.published import THROUGHPUTS, USUAL, DocumentTables, Metric, Shape
-from benchlab.plan.metric import LATENCY, of_family
+from benchlab.plan.metric import LATENCY, of_kind
 from benchlab.plan.report_type import SIDES
 from benchlab.report.model.report import Report, Section
 
@@ -206,7 +206,7 @@ def _compared(report: Report, chosen: DocumentTables) -> tuple[Metric, ...]:
 def _rows(report: Report, section: Section, figures: Sequence[Metric]) -> dict[int, Cells]:
     cells, numbers = section.figures.cells, report.numbers
     # TPC-C's latency is that of its new orders.
-    latency = of_family(section.figures.metrics, LATENCY).name
+    latency = of_kind(section.figures.metrics, LATENCY).name
     means = [side.means for cell in cells for side in cell.sides.values()]
     decimals = {f: rate_decimals(found.get(f) for found in means) for f in figures}
 

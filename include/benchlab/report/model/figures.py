@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from benchlab.analysis.verdict.compare import CellComparison, WorkloadComparison
 from benchlab.language import Language
 from benchlab.language.numbers import Numbers, rate_decimals
-from benchlab.plan.metric import LATENCY, THROUGHPUT, Metric, Shown, of_family
+from benchlab.plan.metric import LATENCY, THROUGHPUT, Metric, Shown, of_kind
 from benchlab.plan.report_type import SIDES
 from benchlab.report.model.report import Report, Section
 
@@ -46,7 +46,7 @@ class Display:
 def display(section: Section, language: Language) -> Display:
     """How a workload's figures are shown."""
     metrics, measured = section.figures.metrics, _measured(section.figures)
-    throughput, latency = (of_family(metrics, name) for name in (THROUGHPUT, LATENCY))
+    throughput, latency = (of_kind(metrics, name) for name in (THROUGHPUT, LATENCY))
 
     def columns(shown: Shown) -> tuple[Column, ...]:
         return tuple(

@@ -7,6 +7,7 @@ latency: 2 equivalent. Deployment-to-deployment variation was measured in 6 A/A 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from operator import itemgetter
 from typing import NamedTuple
@@ -17,6 +18,8 @@ from benchlab.analysis.verdict.estimates import Basis
 from benchlab.language import Language
 from benchlab.language.names import items, title_of
 from benchlab.language.numbers import MISSING, Numbers, rate_decimals
+from benchlab.plan.metric import COUNT, Metric
+from benchlab.report.model import counts
 from benchlab.report.model.figures import display
 from benchlab.report.model.report import Report, Section
 from benchlab.report.sentences import wording
@@ -32,6 +35,8 @@ SIGNS = {
 }
 """A sign beside each verdict's colour, for those who print or cannot tell the colours apart."""
 CHANGES = ("regression", "improvement")
+# What more work is, and less: slower it need not be.
+_TAKEN = {"regression": "dearer", "improvement": "cheaper"}
 # What a reader looks for first, first.
 ORDER: tuple[str, ...] = (*CHANGES, "unstable", "inconclusive", "equivalent")
 # The weakest first: it is the one to know of.
@@ -74,9 +79,11 @@ def sentence(report: Report) -> str:
     throughput = [(section.title, section.figures) for section in sections]
     latency = [(section.title, section.figures.latency) for section in sections]
     name = display(sections[0], report.language).latency_name  # all are of one client
+    taken = _taken(report)
     said = [
         say("answer", workloads=len(sections), counts=_counts(report, throughput)),
         say("answer-latency", latency=name, counts=_counts(report, latency)),
+        *([say("answer-taken", counts=taken)] if taken else []),
         _basis(report),
     ]
     return wording.sentences(said, report)
@@ -135,14 +142,82 @@ def summary(report: Report) -> str:
 
 
 def lines(report: Report) -> list[Line]:
-    """The table: of each workload its throughput and its p95 latency; empty without verdicts."""
+    """The table: of each workload its throughput and its latency; empty without verdicts."""
     made = []
     for section in report.sections if report.has_verdicts else ():
         of = (section.title, report.language, report.spec.threshold_pct)
         for metric, found in section.figures.decided:
+            if metric.family == COUNT:  # `taken` has them
+                continue
             word = wording.verdict_word(report, found.verdict)
             made.append(line(*of, report.language.text(metric.said), found, word))
     return made
+
+
+def taken(report: Report) -> list[list[str]]:
+    """What a transaction takes of the servers: the rows below :func:`counts.columns`."""
+    made = []
+    for section in report.sections:
+        for metric, found in section.figures.decided:
+            if metric.family != COUNT:
+                continue
+            values = [counts.value(report, section.figures, metric, side) for side in report.sides]
+            row = [section.title, report.language.text(metric.said), *values]
+            made.append([*row, *(_judged(report, metric, found) if report.has_verdicts else ())])
+    return made
+
+
+def _judged(report: Report, metric: Metric, found: Decision) -> Sequence[str]:
+    limit = metric.threshold_pct or report.spec.threshold_pct
+    return (
+        _change(report, metric, found),
+        report.numbers.interval(found.ci95_pct, limit),
+        f"{SIGNS[found.verdict]} {_taken_word(report, found.verdict)}",
+    )
+
+
+def _change(report: Report, metric: Metric, found: Decision) -> str:
+    """By how much a count changed; where one side has none of it there is no ratio."""
+    if found.estimate_pct is None and found.verdict in CHANGES:
+        return report.language.say(f"change-{_TAKEN[found.verdict]}-none")
+    limit = metric.threshold_pct or report.spec.threshold_pct
+    return report.numbers.estimate(found.estimate_pct, limit, found.ci95_pct)
+
+
+def _taken_word(report: Report, verdict: Verdict) -> str:
+    if report.campaign.is_aa or verdict not in CHANGES:
+        return wording.verdict_word(report, verdict)
+    return report.language.say(f"verdict-{_TAKEN[verdict]}")
+
+
+def _taken(report: Report) -> str:
+    """``1 dearer (Insert redo bytes +12.0%), 9 equivalent``; empty where nothing was counted."""
+    say, found = report.language.say, counts.decided(report)
+    changes = [one for one in found if one.found.verdict in CHANGES]
+    names = (
+        {"false-alarm": CHANGES}
+        if report.campaign.is_aa
+        else {_TAKEN[verdict]: (verdict,) for verdict in CHANGES}
+    )
+    said = []
+    for name, verdicts in names.items():
+        own = [one for one in changes if one.found.verdict in verdicts]
+        own.sort(key=lambda one: -abs(one.found.estimate_pct or math.inf))
+        each = [
+            say(
+                "answer-change",
+                workload=f"{one.workload} {report.language.text(one.metric.said)}",
+                change=_change(report, one.metric, one.found),
+            )
+            for one in own
+        ]
+        if own:
+            count = say(f"answer-{name}", count=len(own))
+            said.append(say("answer-named", count=count, each=items(each, report.language)))
+    for verdict in ORDER[len(CHANGES) :]:
+        if number := sum(one.found.verdict == verdict for one in found):
+            said.append(say(f"answer-{verdict}", count=number))
+    return items(said, report.language)
 
 
 def line(
@@ -223,13 +298,20 @@ class Counted(NamedTuple):
 
 
 def throughput(one: CampaignSummary) -> Sequence[StoredVerdict]:
-    """The verdicts on throughput: those on p95 latency are kept in turn with them."""
-    return one.verdicts[::2]
+    """The verdicts on throughput: of each workload the first that is kept."""
+    return [own[0] for own in _by_workload(one)]
 
 
 def latency(one: CampaignSummary) -> Sequence[StoredVerdict]:
-    """The verdicts on p95 latency."""
-    return one.verdicts[1::2]
+    """The verdicts on latency: of each workload the second; counts follow."""
+    return [own[1] for own in _by_workload(one) if len(own) > 1]
+
+
+def _by_workload(one: CampaignSummary) -> Sequence[Sequence[StoredVerdict]]:
+    found: dict[str, list[StoredVerdict]] = {}
+    for verdict in one.verdicts:
+        found.setdefault(verdict.workload, []).append(verdict)
+    return list(found.values())
 
 
 def counted(

@@ -18,7 +18,7 @@ from benchlab.analysis.verdict.variances import PRIOR_SIDE_SD
 from benchlab.language import Language, Message, Value, message, side_name
 from benchlab.language.names import clauses, items, plain
 from benchlab.language.numbers import MISSING, Numbers
-from benchlab.plan.metric import THROUGHPUT, of_family
+from benchlab.plan.metric import THROUGHPUT, of_kind
 from benchlab.report.model import figures as tables_of
 from benchlab.report.model.figures import display
 from benchlab.report.model.quality import Quality, Tally
@@ -185,7 +185,7 @@ def rounds(report: Report, section: Section) -> str | None:
 
 def client(report: Report, section: Section) -> tuple[str, ...]:
     """Which client made the figures, and what their throughput is, where its name does not say."""
-    if not (note := of_family(section.figures.metrics, THROUGHPUT).note):
+    if not (note := of_kind(section.figures.metrics, THROUGHPUT).note):
         return ()
     say = report.language.say
     made = report.environment.get("client_version") or say("client-unknown", missing=MISSING)

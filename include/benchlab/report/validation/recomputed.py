@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, pvariance, variance
 
+from benchlab.plan.metric import COUNT
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES
 from benchlab.results.records import TrialKey, TrialResult
@@ -44,15 +45,21 @@ class Recomputed:
             for one in trials
             if (one.trial.id, one.attempt) in self.used
         }
+        self._counts = {metric.name for metric in plan.metrics if metric.family == COUNT}
         self.sides = [side for side in SIDES if side in plan.sides]
         self._rounds = range(1, plan.rounds + 1)
 
     def _value(self, workload: str, threads: int, side: str, at: int, metric: str) -> float | None:
         found = self._figures.get((workload, threads, side, at), {}).get(metric)
+        if found == 0 and metric in self._counts:
+            return found
         return found if found is not None and 0 < found < math.inf else None
 
     def mean(self, workload: str, threads: int, side: str, metric: str) -> float | None:
-        """The geometric mean over the rounds that have a throughput on every side, if any has."""
+        """The geometric mean over the rounds that have a throughput on every side, if any has.
+
+        Of a count that is zero in one of them, the arithmetic mean.
+        """
         rate = self.plan.throughput.name
         whole = [
             at
@@ -60,13 +67,15 @@ class Recomputed:
             if all(self._value(workload, threads, one, at, rate) for one in self.sides)
         ]
         found = [self._value(workload, threads, side, at, metric) for at in whole or self._rounds]
-        logs = [math.log(value) for value in found if value is not None]
-        return math.exp(fmean(logs)) if logs else None
+        known = [value for value in found if value is not None]
+        if known and not all(known):
+            return fmean(known)
+        return math.exp(fmean(map(math.log, known))) if known else None
 
     def change_pct(self, workload: str, threads: int, metric: str) -> float | None:
         """By how much more the candidate's mean of a cell is, in percent."""
         before, after = (self.mean(workload, threads, side, metric) for side in SIDES)
-        return None if before is None or after is None else 100 * (after / before - 1)
+        return None if not before or after is None else 100 * (after / before - 1)
 
     def change(self, workload: str, metric: str) -> Change:
         """What a workload's decision on a metric rests on."""

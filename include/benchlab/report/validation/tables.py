@@ -16,6 +16,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from benchlab import workloads
+from benchlab.plan.metric import COUNT
 from benchlab.report.formats.csv_text import read
 from benchlab.report.model import figures
 from benchlab.report.model.report import Report
@@ -171,7 +172,7 @@ def _samples(report: Report) -> Iterator[Fact]:
         for sample in result.samples:
             metric, value = metrics.get(sample.metric), sample.value
             unit = metric.unit if metric else None
-            least = 0.0 if unit in ("1/s", "1/min", "ms", "s") else None
+            least = 0.0 if unit in ("1/s", "1/min", "ms", "s", "B", "us") else None
             finite = value is None or math.isfinite(value)
             yield Fact(name, sample.metric, value, ANY if finite else None, least)
             yield Fact(name, f"unit of {sample.metric}", sample.unit, unit)
@@ -213,8 +214,10 @@ def _decisions(report: Report, own: Recomputed, document: Row) -> Iterator[Fact]
         for metric in (one for one in own.plan.metrics if one.family):
             name, found = f"{workload}, {metric.name}", said.get(workload, {})
             change = own.change(workload, metric.name)
+            if metric.family == COUNT and (metric.kind not in found or change.mean is None):
+                continue  # too little of it to be compared, or none on a side
             if metric != own.plan.throughput:
-                found = found.get(metric.family, {})
+                found = found.get(metric.kind, {})
             else:
                 cells = [own.change_pct(*at, metric.name) for at, _ in _cells(own, workload)]
                 known = [change for change in cells if change is not None]
@@ -228,7 +231,8 @@ def _decisions(report: Report, own: Recomputed, document: Row) -> Iterator[Fact]
             yield Fact(name, "p_adjusted", found.get("p_adjusted"), ANY, 0.0, 1.0)
             gain = _percent(change.mean)
             gain = -gain if gain and metric.less_is_better else gain
-            yield _verdict(name, found.get("verdict"), gain, report.spec.threshold_pct)
+            threshold = metric.threshold_pct or report.spec.threshold_pct
+            yield _verdict(name, found.get("verdict"), gain, threshold)
             # What A/A campaigns show may make an interval narrower than the campaign's own does.
             own_least = max(change.of_rounds, change.of_deployments)
             least = 0.0 if document["calibration"] else own_least

@@ -20,7 +20,8 @@ from benchlab.analysis.verdict.estimates import Calibration
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.analysis.verdict.variances import PRIOR_SIDE_SD, percent
 from benchlab.home import Home
-from benchlab.plan.metric import families
+from benchlab.plan.metric import COUNT
+from benchlab.plan.metric import kinds as decided_kinds
 from benchlab.plan.report_type import ReportSpec
 from benchlab.results.store import Store
 from benchlab.studies.sensitivity.proposals import Proposal, propose, wanted_pct
@@ -100,7 +101,9 @@ def calibrate(
     spec = chosen.first.report_type
     wanted = wanted_pct(spec, detect_pct)
     known = estimates.calibrate(chosen.independent)
-    kinds = families(chosen.first.plan.metrics)
+    metrics = chosen.first.plan.metrics
+    # Counts differ too little from campaign to campaign for their noise to be a plan's concern.
+    kinds = decided_kinds(metric for metric in metrics if metric.family != COUNT)
     noise = {kind: noise_of(chosen.alike, kind, known) for kind in kinds}
     judged = {kind: outcome(noise[kind], spec.rounds, spec.threshold_pct) for kind in kinds}
     slowdowns = _slowdowns(judged["throughput"], spec.threshold_pct)

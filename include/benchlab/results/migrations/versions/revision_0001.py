@@ -85,6 +85,7 @@ def upgrade() -> None:
         Column("raw", ADDRESS),
         Column("series", ADDRESS),
         Column("hosts", ADDRESS),
+        Column("counts", ADDRESS),
         Column("host_figures", DOCUMENT, nullable=False),
     )
     op.create_index("trials_by_validity", "trials", ["campaign", "valid"])

@@ -1,0 +1,70 @@
+"""Counts that do not vary at all: compared exactly, without a statistic.
+
+How many rows a statement reads or writes follows from its text, its plan and its data. All trials
+of a side then show one value, and a variance of zero says nothing of what another deployment would
+show. What is left is how finely such a count can be read: the servers' counters are read while
+queries are under way.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from benchlab.arrays import Array, np
+
+RESOLUTION = 5e-4
+"""Half of the range, as a share, within which all values of a side are one: some queries under way
+of the ten thousand between two readings."""
+
+
+@dataclass(frozen=True)
+class Exact:
+    """A count that is one value on each side.
+
+    Attributes:
+        before, after: the values of baseline and candidate, means over thread counts.
+        change: mean over thread counts of ln(candidate / baseline); infinite where the baseline
+            has none, or the candidate.
+    """
+
+    before: float
+    after: float
+    change: float
+
+    @property
+    def differs(self) -> bool:
+        """Whether the sides differ by more than the counters can be read."""
+        return abs(self.change) > 2 * RESOLUTION
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Within which the change is, as logarithms: as finely as the counters can be read."""
+        return self.change - 2 * RESOLUTION, self.change + 2 * RESOLUTION
+
+
+def exact(values: Array) -> Exact | None:
+    """What a count that does not vary differs by; None where it varies on a side, or one is absent.
+
+    Args:
+        values: of shape (rounds, threads, 2), NaN where missing.
+
+    Example:
+        ``exact(np.array([[[1.0, 3.0]], [[1.0, 3.0]]])).after`` is 3.0.
+    """
+    finite = np.isfinite(values)
+    if not finite.any(axis=0).all():
+        return None
+    low = np.where(finite, values, np.inf).min(axis=0)
+    high = np.where(finite, values, -np.inf).max(axis=0)
+    if (high - low > RESOLUTION * (high + low)).any():
+        return None
+    middle = (high + low) / 2
+    before, after = middle.mean(axis=0).tolist()
+    if (middle == 0).any():
+        # Of some thread counts there are none: comparable only if that is so of all or of a side.
+        none = (middle == 0).all(axis=0).tolist()
+        if not any(none) or (middle[:, [side for side in (0, 1) if not none[side]]] == 0).any():
+            return None
+        return Exact(before, after, 0.0 if all(none) else math.inf if none[0] else -math.inf)
+    return Exact(before, after, float(np.log(middle[:, 1] / middle[:, 0]).mean()))

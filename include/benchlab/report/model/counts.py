@@ -1,0 +1,59 @@
+"""What a transaction takes of the servers: the counts that are decided, a row for each.
+
+Example:
+    ``table(report)[0].count`` is ``"rows read"``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import fmean
+from typing import NamedTuple
+
+from benchlab.analysis.verdict.compare import WorkloadComparison
+from benchlab.analysis.verdict.decision import Decision
+from benchlab.engines.counts import THRESHOLD_PCT as THRESHOLD_PCT
+from benchlab.language.numbers import MISSING
+from benchlab.plan.metric import COUNT, Metric
+from benchlab.plan.report_type import Side
+from benchlab.report.model.report import Report
+
+
+class Counted(NamedTuple):
+    """One count of one workload, decided."""
+
+    workload: str
+    metric: Metric
+    found: Decision
+
+
+def decided(report: Report) -> list[Counted]:
+    """The counts of all workloads, in the order of their tables."""
+    return [
+        Counted(section.title, metric, found)
+        for section in report.sections
+        for metric, found in section.figures.decided
+        if metric.family == COUNT
+    ]
+
+
+def value(report: Report, workload: WorkloadComparison, metric: Metric, side: Side) -> str:
+    """What a transaction takes on a side: the mean over thread counts, with three digits."""
+    means = [cell.sides[side].means.get(metric.name) for cell in workload.cells]
+    known = [mean for mean in means if mean is not None]
+    if not known:
+        return MISSING
+    unit = "" if metric.unit == "1" else f" {report.language.say(f'unit-{metric.unit}')}"
+    return f"{report.numbers.general(float(f'{fmean(known):.3g}'))}{unit}"
+
+
+def columns(report: Report) -> Sequence[str]:
+    """The headings: workload, count, each side's version, then what was decided."""
+    say = report.language.say
+    judged = ("change", "interval", "verdict") if report.has_verdicts else ()
+    return (
+        say("column-workload"),
+        say("column-count"),
+        *(side.label for side in report.sides.values()),
+        *(say(f"column-{name}") for name in judged),
+    )
