@@ -1,6 +1,6 @@
-"""What a client prints of a trial: each figure with its unit, its name, and what it is decided as.
+"""Metrics: what a client prints for a trial, with its unit, title and family of decision.
 
-A workload's module lists its metrics, and the plan of a campaign keeps them; all that computes,
+A workload's module lists its metrics, and a campaign's plan keeps them; all code that computes,
 shows or writes figures goes through that list.
 
 Example:
@@ -24,18 +24,19 @@ Value: TypeAlias = Any
 
 @dataclass(frozen=True)
 class Metric:
-    """One figure of a trial.
+    """One kind of figure that a client prints for a trial.
 
     Attributes:
         unit: ``1/s``, ``1/min``, ``ms``, ``s``, ``%`` or ``1``.
         title: id of a message, or a text that is the same in all languages.
-        family: as what it is decided; empty: it is not. The throughput comes first in a report.
-        shown: of a campaign, in the table that the verdict rests on; in a second table, where any
-            trial has it; in CSV and JSON alone; or of the single ``trial`` alone.
+        family: what it is decided as; empty: not at all. The throughput comes first in a report.
+        shown: where a report has it: in the ``table`` that verdicts rest on; in a second one with
+            ``details``, if any trial has it; only in ``files``, CSV and JSON; only with its
+            ``trial``.
         less_is_better: whether less of it is an improvement.
-        step: between two values that the client can print, as a difference of logarithms.
-        step_ms: the same in milliseconds where its steps are all as wide: of a latency, or of the
-            mean latency that a throughput follows from.
+        step: between neighbouring values that the client can print, as a difference of logarithms.
+        step_ms: the same in milliseconds, where all steps are equally wide: of a latency, or of the
+            mean latency from which a throughput follows.
         note: id of a message that says what the metric is; empty: its title does.
     """
 
@@ -56,20 +57,24 @@ class Metric:
 
     @property
     def is_rate(self) -> bool:
-        """Whether it counts what was done in a second or a minute."""
+        """Whether it is a rate, by the second or the minute."""
         return self.unit in ("1/s", "1/min")
 
     def latency_ms(self, value: Value, threads: int) -> Value:
-        """The latency that a value is, or that a throughput of it means by Little's law."""
+        """A latency as it is; for a rate, the mean latency that it means by Little's law.
+
+        Example:
+            ``Metric("tps", "1/s").latency_ms(1000, threads=64)`` is 64.
+        """
         per_s = {"1/s": 1, "1/min": 60}.get(self.unit)
         return value if per_s is None else 1000 * per_s * threads / value
 
 
 def of_family(metrics: Iterable[Metric], family: str) -> Metric:
-    """The metric of a family that a workload has.
+    """The first metric of a family.
 
     Raises:
-        LookupError: it has none.
+        LookupError: there is none.
     """
     for metric in metrics:
         if metric.family == family:
