@@ -85,7 +85,7 @@ are written anew and checked, five servers at a time."""
 BALANCE_S = 20.0
 """After a start, until all stores are Up and leaders are spread evenly."""
 SETTLED_S = 10.0
-"""Before every trial with `leaders: as_placed`: as long, leaders have to stay where they are."""
+"""Before every trial with `leaders: as_placed`: how long leaders have to stay where they are."""
 LEVEL_S = 3.0
 """After a start, moving the leaders to where they belong with `leaders: level`."""
 TRIAL_S = 3.0
@@ -313,7 +313,7 @@ def disk_bytes(
 
 
 def reserve_bytes(sides: Iterable[Components], capacity: float) -> float:
-    """Bytes that TiKV keeps free on a disk of this capacity, the most of any side; see `RESERVE`."""
+    """Bytes that TiKV keeps free on a disk of this size, the most of any side; see `RESERVE`."""
     items = [components.get("tikv", {}).get(RESERVE, RESERVE_BYTES) for components in sides]
     asked = max(size_bytes(item) or 0 for item in items)
     return max(asked, RESERVE_SHARE * capacity) if asked else 0.0

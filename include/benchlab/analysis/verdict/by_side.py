@@ -1,8 +1,8 @@
-"""Whether something happens on one side more often than chance explains.
+"""Tests whether something happens on one side more often than chance explains.
 
 Trials are not independent: a busy minute, or a storm of deadlocks, spoils several trials of a block
-together. So the unit is a pair of blocks, of one workload in one round: its blocks are adjacent in
-time, and were the sides alike, either might as well have been the other's.
+together. So the unit is a pair of blocks, one workload in one round: its blocks are adjacent in
+time, and if the sides are alike, they could be exchanged.
 
 * Rare events (a gate of validity failed, a figure is missing): the sign test over all pairs of the
   campaign in which one side has more of them (Dixon and Mood, The statistical sign test, Journal of
