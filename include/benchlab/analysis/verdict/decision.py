@@ -180,7 +180,7 @@ def _winners_curse(found: Estimate, threshold_pct: float) -> Iterator[Message]:
 def _why_inconclusive(
     measured: Measurement, found: Estimate, p_adjusted: float, threshold_pct: float
 ) -> Iterator[Message]:
-    """Why nothing is concluded, in line with the interval shown beside it; and what would decide."""
+    """Why nothing is concluded, in line with the interval beside it, and what would decide."""
     if p_adjusted < ALPHA:
         yield message("reason-small", p=f"{p_adjusted:.2g}", limit=f"{threshold_pct:g}")
         return

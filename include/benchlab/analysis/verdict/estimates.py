@@ -3,7 +3,7 @@
 Data layout and placement are decided when a side is deployed and loaded. They stay the same until
 it is deployed again, so that rounds cannot show them, and a difference between two deployments
 looks like one between two versions. In A/A campaigns both sides are one version: any difference is
-noise. :mod:`benchlab.analysis.verdict.variances` has how it enters the intervals, whatever the
+noise. :mod:`benchlab.analysis.verdict.variances` says how it enters the intervals, whatever the
 number of A/A campaigns.
 """
 

@@ -83,8 +83,7 @@ class Rounds:
         return total / 12 / len(self.threads) ** 2
 
     def digits(self, kind: str) -> list[float]:
-        """By thread count, a unit in the last digit of a family's figures, relative to their mean.
-        """
+        """By thread count, a unit in a family's last printed digit, relative to its mean."""
         name = self.metric_of(kind)
         values = self.values.get(name)
         if values is None or name not in self.printed:

@@ -246,7 +246,7 @@ def deployment_variance(known: Squares, *, at_least_own: bool = False) -> Array:
     """Each workload's deployment variance, for simulations.
 
     By the method of moments: (4 * level + sum of x^2 - N s^2 / n) / (4 + N), where the level is
-    the same for the prior and the other workloads together.
+    such an estimate from the prior and the other workloads.
 
     Args:
         at_least_own: whether it is at least what the workload's own squares show, as in intervals.
