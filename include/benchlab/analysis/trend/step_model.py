@@ -68,7 +68,7 @@ class StepModel:
     """A chain with what is known about its errors, to which steps and slopes are fitted.
 
     Example:
-        ``StepModel(made, None).fit([model.step(12)]).changes[0].mean``
+        ``model.fit([model.step(12)]).changes[0].mean`` for ``model = StepModel(chain, None)``
 
     Attributes:
         size: how many points it has; a column has a value for each.
