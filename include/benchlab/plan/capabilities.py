@@ -40,7 +40,7 @@ class Capabilities:
 
     @property
     def loads_together(self) -> bool:
-        """Whether one stage loads all sides at once, as each server has a host of its own.
+        """Whether one stage loads all sides at once, which takes a host for each server.
 
         Agrees with :func:`benchlab.plan.steps.loads_at_once`.
         """

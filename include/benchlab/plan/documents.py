@@ -286,7 +286,7 @@ def csv_rows(path: Path, text: str) -> tuple[tuple[str, ...], list[tuple[int, Ro
     """The columns of a CSV file's text, and its rows with their line numbers.
 
     Raises:
-        SpecError: it is no CSV, or a row has too many cells; names the file, and the line of the
+        SpecError: it is not CSV, or a row has too many cells; names the file, and the line of the
             row.
     """
     try:

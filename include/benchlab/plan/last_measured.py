@@ -66,10 +66,10 @@ def resolve(
 ) -> tuple[Named, Message]:
     """The version that a rule names on a day, and a clause that says why.
 
-    ``previous measured`` is the candidate of the newest campaign before that day. ``last good`` is
-    that of the newest one without a regression, in the series of this candidate (a nightly build
-    of v9.0.0 and a beta of it are of one series). Without such a campaign it is the newest release
-    before the candidate.
+    ``previous measured`` is the version of the newest campaign before that day. ``last good`` is
+    that of the newest one without a regression in the candidate's series (a nightly build of v9.0.0
+    and a beta of it are of one series). The candidate itself, and versions that cannot be deployed
+    again, are passed over. Without such a campaign it is the newest release before the candidate.
 
     Example:
         ``resolve("last good", measured("tidb"), releases, on, candidate)`` is
@@ -80,7 +80,7 @@ def resolve(
         releases: of the engine.
 
     Raises:
-        NoReleaseError: nothing was measured, and there is no release before the candidate.
+        NoReleaseError: no campaign fits, and there is no release before the candidate.
     """
     wanted = versions.parse(candidate.version)
     for found in measured:

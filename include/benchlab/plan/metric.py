@@ -1,4 +1,4 @@
-"""Metrics: what a client prints for a trial, with its unit, title and family of decision.
+"""Metrics: the figures that a client prints for a trial, each with its unit, title and family.
 
 A workload's module lists its metrics, and a campaign's plan keeps them; all code that computes,
 shows or writes figures goes through that list.
@@ -30,9 +30,8 @@ class Metric:
         unit: ``1/s``, ``1/min``, ``ms``, ``s``, ``%`` or ``1``.
         title: id of a message, or a text that is the same in all languages.
         family: what it is decided as; empty: not at all. The throughput comes first in a report.
-        shown: where a report has it: in the ``table`` that verdicts rest on; in a second one with
-            ``details``, if any trial has it; only in ``files``, CSV and JSON; only with its
-            ``trial``.
+        shown: where a report has it: ``table``, the one that verdicts rest on; ``details``, a
+            second one, if any trial has it; ``files``, only CSV and JSON; ``trial``, only there.
         less_is_better: whether less of it is an improvement.
         step: between neighbouring values that the client can print, as a difference of logarithms.
         step_ms: the same in milliseconds, where all steps are equally wide: of a latency, or of the

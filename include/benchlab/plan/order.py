@@ -43,8 +43,8 @@ class PlannedTrial:
         round: from 1.
         restore: whether the snapshot is restored before it.
         seconds: measured time, without warm-up.
-        warm_up: whether a warm-up comes before it: it is the first of its block, or its server is
-            restarted.
+        warm_up: whether a warm-up comes before it: it begins its side's turn, or the snapshot is
+            restored.
         configure: whether its servers get other configuration items before it, because its workload
             has items of its own, or the side's last one had.
     """

@@ -388,7 +388,7 @@ def _check_budget(budget: Budget | None, rent: Rent, minutes: float, dollars: fl
 
 
 def hosts(topology: Topology | None, prices: PriceList | None) -> tuple[Host, ...]:
-    """The hosts of a plan; one without a topology.
+    """The hosts of a plan; a single one where there is no topology.
 
     Raises:
         SpecError: the price list lacks an instance type, or its number of vCPUs.

@@ -179,7 +179,7 @@ def write(calendar: Calendar, path: Path) -> None:
 
 
 def _name(release: Release) -> str:
-    """The key of a release, without upper case: `-RC.1` is `-rc.1`."""
+    """The key of a release, in lower case: `-RC.1` is `-rc.1`."""
     return release.version.text.casefold()
 
 

@@ -64,6 +64,8 @@ class ReportSpec(Frozen):
             where the target has none.
         sides: ``different``; ``same`` for an A/A campaign, in which the candidate is the baseline
             again, deployed and loaded separately; ``single`` where one version is measured.
+        restore: when the snapshot is restored: before ``every_trial``; ``after_writes``, before
+            trials whose data may have changed; ``per_workload``, once a block; or ``never``.
         placement: ``interleaved``, the sides in turn, or ``sequential``, all of the baseline and
             then all of the candidate.
         interleave: what the sides take turns by: whole ``blocks``, or ``trials``, thread count by
@@ -199,7 +201,7 @@ class ReportSpec(Frozen):
 
     @property
     def trial_count(self) -> int:
-        """Trials of a campaign: every cell on both sides in every round."""
+        """The number of trials in a campaign: every cell on each side in every round."""
         cells = sum(len(self.threads_of(workload)) for workload in self.workloads)
         return cells * self.rounds * len(self.measured_sides)
 
@@ -242,7 +244,7 @@ class ReportSpec(Frozen):
         ]
 
     def all_items_of(self, workload: str | None) -> list[Components]:
-        """The :meth:`items_of` each engine that may be deployed."""
+        """The configuration items of one workload alone, for each engine that may be deployed."""
         return [self.items_of(engine, workload) for engine in self.deployable_engines]
 
     @property

@@ -123,7 +123,7 @@ Stage = Preparation | _Before | _After | Literal["give back"]
 ``measure``.
 """
 DatasetState = Literal["kept", "missing", "unknown"]
-"""Whether the datasets of all sides are on S3; ``unknown``: it could not be asked."""
+"""Whether the datasets of all sides are on S3; ``unknown``: S3 could not be asked."""
 
 
 Written = Annotated[Said, PlainValidator(str), PlainSerializer(str, return_type=str)]

@@ -145,7 +145,7 @@ def resolve(
     types_of_day: Sequence[ReleaseType] = FINAL,
     nth: int = 0,
 ) -> Release:
-    """The release that a version rule names on a day.
+    """The release of the calendar that a version rule names on a day.
 
     Example:
         ``resolve(parse_rule("newest 6.5"), releases, date(2023, 3, 1)).version.text``

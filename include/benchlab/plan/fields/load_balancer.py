@@ -64,7 +64,7 @@ class HAProxySettings(Frozen):
     Attributes:
         maxconn: the most connections; None: a hundred more than the most client threads.
         nbthread: HAProxy's threads; None: a number that treats all connections alike.
-        retries: how often it tries again to connect to a server; None: HAProxy's default, 3.
+        retries: how often it retries a connection to a server; None: HAProxy's default, 3.
     """
 
     maxconn: Annotated[int, Field(ge=1, le=100_000)] | None = None
@@ -94,11 +94,11 @@ Port = Annotated[int, Field(ge=1024, le=65535)]
 
 
 class Ports(Frozen):
-    """Where things listen: the load balancer, and the servers of a ``local`` target.
+    """The ports of the load balancer, and of the servers of a ``local`` target.
 
-    ``entry`` is the load balancer's port, the only one the client is given; ``stats`` serves its
-    statistics. On one machine the server of the side that runs has ``server``, and ``status`` is
-    TiDB's HTTP status; all listen on loopback.
+    ``entry`` is the load balancer's port, the only one that the client gets; ``stats`` serves its
+    statistics. On one machine the running side's server has ``server``, and TiDB's HTTP status
+    ``status``; all listen on loopback.
     """
 
     entry: Port = 13390
