@@ -170,7 +170,7 @@ class Plan:
     def measured_otherwise(self, other: Plan) -> list[str]:
         """The fields in which another plan measures otherwise, such as ``["hosts"]``.
 
-        The order of trials and all estimates may differ.
+        The order of trials and all estimates may differ, if the seed is the same.
         """
         ours, theirs = self.to_json(), other.to_json()
         for plan, written in ((self, ours), (other, theirs)):

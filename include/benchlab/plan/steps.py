@@ -237,6 +237,9 @@ def minutes_with_end(
 
     A step that concerns all sides counts for each.
 
+    Example:
+        ``minutes_with_end(plan.steps, "load", "baseline")``
+
     Args:
         phase: a :data:`Preparation`, or ``check after load`` or ``check after last trial``, both
             of which are the plan's stage ``check``.

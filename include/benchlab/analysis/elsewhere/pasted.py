@@ -10,8 +10,8 @@ from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.arrays import np, special
 from benchlab.language import Message, message
 
-# Even on a quiet machine trials differ by 0.2 %: two agree to the last digit with the chance of one
-# such digit in this spread.
+# Even on a quiet machine trials differ by 0.2 %, so two of them agree to the last digit with a
+# chance of about digit / 0.2 %.
 _LEAST_SPREAD = 0.002
 _NEVER = 1e-3
 

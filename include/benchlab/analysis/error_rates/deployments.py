@@ -1,4 +1,4 @@
-"""Plans how many deployments and rounds find a change at least cost, before it is measured.
+"""Finds the cheapest deployments and rounds that show a change, before anything is measured.
 
 Of D deployments with n rounds each, a workload's estimate has the variance (tau^2 + s^2 / n) / D. A
 change is found where the estimate is at least the threshold and
@@ -154,6 +154,9 @@ def settings(
 ) -> Iterator[tuple[int, int]]:
     """Numbers of deployments, and of rounds in all, that find a slowdown; the cheapest first.
 
+    Example:
+        ``next(settings(assumed([6] * 5), 4, 2, deployment_cost=60, round_cost=10))`` is (4, 12).
+
     Tries the best number of rounds for each deployment, one fewer and one more. Gives nothing if
     not even :data:`MOST_DEPLOYMENTS`, or the most :data:`ROUNDS` of a single one, find it.
 
@@ -212,6 +215,9 @@ def long_run_variance(times: Sequence[float], values: Sequence[float]) -> float 
     """The long-run variance of a series divided by its squared mean, by batch means.
 
     Divided by T, it is the relative variance of a mean over T seconds.
+
+    Example:
+        ``long_run_variance([1, 2, 3, 4], [100, 110, 90, 100])`` is 0.01.
 
     Args:
         times: ends of the intervals of a series, in seconds.

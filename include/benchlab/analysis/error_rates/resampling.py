@@ -51,7 +51,7 @@ class NoiseModel:
         residuals: of the rounds, of shape (rounds, workloads).
         left_out: how many rounds were complete for only some of the workloads.
         deployments: the campaigns' estimates, of shape (campaigns, workloads).
-        known: the squares of deployments, over the workloads.
+        known: what calibrating A/A campaigns show about deployments, over the workloads.
         coarseness: variance that coarsely printed latencies add to an estimate, by workload.
     """
 
@@ -148,7 +148,7 @@ def resample(noise: NoiseModel, rounds: int) -> Resampled:
 
 
 def _log_ratios(campaign: Sequence[Rounds], workloads: Sequence[str], kind: str) -> Array:
-    """Of shape (rounds, workloads); NaN where a round is missing."""
+    """The log ratios of a campaign, of shape (rounds, workloads); NaN where a round is missing."""
     by_name = {rounds.workload: rounds for rounds in campaign}
     count = max((len(rounds.rounds) for rounds in campaign), default=0)
     d = np.full((count, len(workloads)), np.nan)

@@ -13,7 +13,7 @@ The client's output: :func:`output_columns`
 ``effective_threads_ratio``  threads at work / threads asked           ratio   not printed
 ``unexpected_errors``        errors survived, none of the expected     count   not printed
 ``rate_error``               printed rate x duration against the count ratio   not printed
-``rate_excess``              the same; 0 if less than 0.1 s of the run ratio   not printed
+``rate_excess``              the same; 0 if at most 0.1 s of the run   ratio   not printed
 ``latency_disorder``         orderings of latencies that do not hold   count   not printed
 ``tpcc_efficiency_error``    printed efficiency, beyond rounding       points  not TPC-C
 ``tpcc_mix_deviation``       New Orders, off their share               sd      not TPC-C
@@ -91,7 +91,7 @@ def client_columns(
     dataset: object,
     expected_errors: Sequence[int] = (),
 ) -> dict[str, float | None]:
-    """The columns of one run that need its summary alone; see :func:`output_columns`."""
+    """The columns of one run that need only its summary; see :func:`output_columns`."""
     duration = output.duration_s
     own = output.columns(threads, dataset)
     return {
@@ -129,8 +129,8 @@ def fleet_columns(environment: Mapping[str, str]) -> dict[str, float | None]:
 def configuration_columns(campaign: Campaign) -> dict[str, float | None]:
     """The column of :func:`benchlab.analysis.gates.variables.undeclared`.
 
-    Servers that are somebody else's have none: nothing was asked of them, and two of one version
-    may be compared for what they differ in, which the report shows.
+    Servers that somebody else runs have none: nothing was asked of them, and two of one version may
+    be compared because of their differences, which the report shows.
     """
     if not campaign.plan.can.administers:
         return {}

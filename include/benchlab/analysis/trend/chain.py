@@ -7,7 +7,7 @@ campaign shows d = ln(candidate / baseline), and its point in the chain is at
 
 where the level of a version is the mean of the earlier points in which it was the candidate. This
 is the chained index of price statistics (ILO, *Consumer Price Index Manual*, 2020, chapter 2),
-with every link measured. :mod:`benchlab.analysis.trend.chain` says which campaigns follow one line.
+with every link measured.
 
 A baseline that was never a candidate is *bridged*: it takes the level of the newest older version
 of its own series (major.minor) that was measured before, else of the newest older version. That

@@ -10,8 +10,8 @@
    others are judged again.
 4. Campaigns that no step explains are outliers and do not count.
 5. Where a steady change over four candidates or more explains the campaigns better than the step
-   does, the step has to pass all of this beside the steady change. Otherwise it is drift, cut into
-   steps.
+   does, the step has to pass all of this together with the steady change. Otherwise it is drift,
+   cut into steps.
 
 **Suspects.** A baseline that was never a candidate has an unknown level. If it is first used in the
 same campaign as a new candidate, the two changes are one figure: the candidate's change less the
@@ -379,6 +379,9 @@ def propose(values: Array, alpha: float = _PROPOSED) -> tuple[int, ...]:
 
 def split(values: Array) -> tuple[int, int]:
     """Where the second stretch of the best pair begins, and where it ends.
+
+    Example:
+        ``split(np.array([0, 0, 0, 1, 1]))`` is ``(3, 5)``.
 
     Args:
         values: two at least.

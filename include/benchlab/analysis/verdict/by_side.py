@@ -43,6 +43,9 @@ def sign_test(differences: Iterable[float]) -> float:
 def excess(pairs: Mapping[str, Sequence[float]]) -> dict[str, float]:
     """The p value of the campaign's sign test, for each workload.
 
+    Example:
+        ``excess({"tpcc": [1, 1, 1, 1, 1, 1], "oltp_insert": [0, -1]})["tpcc"]`` is 0.125.
+
     Args:
         pairs: by workload, candidate - baseline of every pair of blocks.
 

@@ -157,7 +157,7 @@ class Comparison:
 
     @property
     def all_gates(self) -> tuple[GateResult, ...]:
-        """Those of trials, then those of cells, and those of the campaign."""
+        """All gates: of trials, then of cells, then of the campaign."""
         of_cells = (gate for cell in self.cells for gate in cell.gates)
         of_campaign = (gate for row in self.checks for gate in row.gates)
         return (*self.gates, *of_cells, *of_campaign)
