@@ -56,8 +56,11 @@ def command(job: str, percent: float) -> list[str]:
 def owed_s(share: float, elapsed_s: float, stopped_s: float) -> float:
     """For how many seconds the period that begins now should stop the server.
 
-    At its end the server should have been stopped for ``share`` of the whole time. What is too much
-    for one period is left to the next ones.
+    At its end the server should have been stopped for ``share`` of the whole time. What exceeds
+    :data:`LONGEST_STOP_S` is left to later periods.
+
+    Example:
+        ``owed_s(0.1, 1.0, 0.1)`` is 0.002: 10 % of the next 20 ms.
 
     Args:
         share: fraction of the time, 0 to 0.9.
