@@ -33,8 +33,8 @@ DOWNLOAD_LIMIT_S = 1800.0
 # Asking takes Maven a few seconds, on a busy machine half a minute; without a network it tries for
 # longer.
 ASK_LIMIT_S = 60.0
-# How long an answer is reused. One Maven is asked at a time: a form asks at every change, even while
-# Maven still works on the last one.
+# How long an answer is reused. One Maven runs at a time: a form asks at every change, even while
+# Maven is still at work for the last one.
 ANSWER_S = 300.0
 _ASKING = threading.Lock()
 # What Maven says of a package that its repository does not have, now or when it asked before.

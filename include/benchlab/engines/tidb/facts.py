@@ -17,7 +17,7 @@ from benchlab.engines.database import identity_fault
 from benchlab.engines.tidb.topology import COMPONENTS, Component
 from benchlab.plan.fields.builds import has_commit
 
-# Items sized by the host's memory, of which two hosts of one kind differ by a few pages.
+# Items sized by the host's memory, which differs by a few pages between hosts of one kind.
 SIZED_BY_MEMORY = re.compile(
     r"storage\.block-cache\.capacity|memory-usage-limit|raft-engine\.memory-limit"
     r"|(rocksdb|raftdb)\.\w+\.block-cache-size"
@@ -77,10 +77,10 @@ def without_places(
 def misfits(
     instances: Sequence[InstanceFacts], wanted: str, hashes: Mapping[str, str | None]
 ) -> list[str]:
-    """What is wrong with a cluster, as sentences that name the server; empty where nothing is.
+    """What is wrong with a cluster, as sentences that name the server; empty if nothing is.
 
-    A server must be what was asked for, and be built and configured like most of its peers. Of a
-    version whose name has a commit, one component at least must be built from that.
+    A server must be what was asked for, and be built and configured like most of its peers. If the
+    version's name has a commit, at least one component must be built from it.
 
     Args:
         hashes: of the side's builds, see :func:`identity_fault`.

@@ -20,7 +20,7 @@ from benchlab.hosts.fleet import Fleet, FleetHost, on_all, try_on_all
 from benchlab.language import Message, message
 from benchlab.results.ended_servers import LINES, ended
 
-# All others depend on TiKV, and TiDB on both.
+# PD and TiDB depend on TiKV, and TiDB on both.
 BLAMED: tuple[Component, ...] = ("tikv", "pd", "tidb")
 CLEAN_LIMIT_S = 1800.0
 DROP_LIMIT_S = 600.0
@@ -211,13 +211,13 @@ class SideOnHosts:
         on_all(self.all, work)
 
     def refused_configs(self) -> dict[tuple[Component, str], str]:
-        """What servers say against the configuration that they are deployed with.
+        """Why servers refuse the configuration that they are deployed with.
 
-        Each checks it with its own binary. Items that a server does not know are not all found:
-        TiDB, and TiKV below ``raftstore``, pass over them in silence.
+        Each checks it with its own binary. Not every unknown item is found: TiDB, and TiKV below
+        ``raftstore``, ignore them in silence.
 
         Returns:
-            By component and host, what it says; empty where nothing is wrong.
+            What the server says, by component and host; empty if nothing is wrong.
         """
 
         def work(host: FleetHost) -> dict[tuple[Component, str], str]:
@@ -249,11 +249,11 @@ class SideOnHosts:
     def how_ended(
         self, servers: Sequence[tuple[Component, FleetHost]], secrets: Sequence[str]
     ) -> list[Message]:
-        """What is known of servers that ended by themselves: when, what came then, and their logs.
+        """What is known of servers that ended by themselves: when, whether they run again, logs.
 
         Args:
             servers: those that ended, from :meth:`Census.ended`.
-            secrets: what must not be quoted of their logs.
+            secrets: what must not be quoted from their logs.
         """
 
         def ask(server: tuple[Component, FleetHost]) -> Message:
@@ -277,10 +277,10 @@ class SideOnHosts:
     def complaints(self) -> tuple[dict[str, list[str]], dict[str, str]]:
         """The last warnings and errors that each server wrote, by server: ``tikv on kv-1``.
 
-        Which server is to blame first comes first.
+        Servers that others depend on come first.
 
         Returns:
-            Also, by server, why its host could not be read.
+            Also, by server, why its host could not be asked.
         """
 
         def ask(server: tuple[Component, FleetHost]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Which versions of TiDB accept which parameters, so that a report type fails when it is read.
+"""Which versions of TiDB accept which parameters, so that a wrong report type fails when read.
 
 Without these rules, which are data in ``configs/parameters/tidb.yaml``, a server would refuse its
 configuration only an hour later, on a rented fleet.
@@ -44,7 +44,7 @@ VersionText = Annotated[str, Field(pattern=r"^v[0-9]+\.[0-9]+\.[0-9]+$")]
 
 
 class Rule(BaseModel):
-    """One rule; the fields are described in the file itself."""
+    """One rule of the file, which describes the fields itself."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -148,7 +148,7 @@ def no_br(version: str) -> str | None:
 
 
 def stored_as(side: SideSpec) -> dict[str, str]:
-    """What decides in which form a side stores rows: sides that agree can share a backup by BR.
+    """The settings that decide how a side stores rows: sides that agree can share a backup by BR.
 
     BR needs the same ``tidb_enable_clustered_index`` and the same collations on both ends (TiDB's
     documentation, "Backup & Restore Overview", compatibility).
@@ -180,19 +180,19 @@ def bound_to_data(items: Components) -> list[str]:
 
 
 def needs_imdsv1(version: str) -> bool:
-    """Whether a version's TiKV can use its host's permissions on S3 by IMDSv1 only."""
+    """Whether a version's TiKV gets its host's permissions on S3 by IMDSv1 only."""
     return _before(version, FIRST_OF_IMDSV2)
 
 
 def flows(version: str) -> bool:
-    """Whether a version's TiKV lets writes wait by flow control before RocksDB would."""
+    """Whether a version's TiKV has flow control, which delays writes before RocksDB would."""
     return not _before(version, FIRST_OF_FLOW_CONTROL)
 
 
 def out_of_tmp(version: str, root: Path) -> Parameters:
-    """Items by which a TiDB server writes below a directory what it would leave in ``/tmp``.
+    """Items with which a TiDB server writes to ``root`` what it would leave in ``/tmp``.
 
-    By default it also makes a socket there, which nobody uses. (`pkg/config/config.go` in TiDB.)
+    They also switch off its socket there, which nobody uses. (`pkg/config/config.go` in TiDB.)
 
     Example:
         ``out_of_tmp("v3.0.0", root)`` is empty: that version writes nothing there.

@@ -122,7 +122,7 @@ def ask(executor: Executor, urls: Sequence[str]) -> Answers:
 def post(executor: Executor, url: str, bodies: Sequence[Mapping[str, Any]]) -> None:
     """Send JSON to one URL, several times, with one command on one host.
 
-    What the server refuses is not reported: it has to be looked at whether it was done.
+    Refusals by the server are not reported: the caller has to see whether it took effect.
 
     Raises:
         EngineError: ``curl`` itself cannot be run, or the server does not answer.
@@ -171,8 +171,8 @@ def field(answer: Any, key: str, kind: type[Kind], where: str, absent: Kind | No
 
     Args:
         where: the host and the URL, for the error.
-        absent: what it means that the field is not there, which is how proto3 writes zero and
-            empty; None: it has to be there.
+        absent: the value if the field is missing, which is how proto3 writes zero and empty; None:
+            it must not be missing.
 
     Raises:
         EngineError: the field is missing or of another type; names it, and where.
@@ -208,8 +208,10 @@ def read_tidb(where: str, status: Any, info: Any) -> Server:
 
 
 def read_pd(where: str, status: Any) -> Server:
-    """PD's ``/status``: ``{"build_ts":"2022-12-23 13:41:24","version":"v6.5.0","git_hash":"...",
-    "start_timestamp":1669...}``.
+    """Read PD's ``/status``.
+
+    ``{"build_ts":"2022-12-23 13:41:24","version":"v6.5.0","git_hash":"...",
+    "start_timestamp":1669...}``
     """
     version = field(status, "version", str, where)
     built_at = field(status, "build_ts", str, where, "") or None
@@ -218,7 +220,7 @@ def read_pd(where: str, status: Any) -> Server:
 
 
 def read_stores(where: str, answer: Any) -> tuple[Store, ...]:
-    """Read PD's ``/stores``; a store that is down has no figures and counts as without leaders.
+    """Read PD's ``/stores``; a store that is down has no figures and counts as leading nothing.
 
     ``{"count":1,"stores":[{"store":{"id":1,"address":"10.0.0.1:20160","version":"6.5.0",
     "git_hash":"...","start_timestamp":1669...,"state_name":"Up"},
@@ -265,8 +267,10 @@ def read_table_ids(where: str, answer: Any) -> list[int]:
 
 
 def flatten(config: Mapping[str, Any], above: str = "") -> dict[str, str]:
-    """A nested configuration as texts by dotted name: ``{"log": {"level": "info"}}`` becomes
-    ``{"log.level": "info"}``. Switches are ``true`` and ``false``, lists are JSON.
+    """A nested configuration as texts by dotted name; booleans are ``true``/``false``, lists JSON.
+
+    Example:
+        ``flatten({"log": {"level": "info"}})`` is ``{"log.level": "info"}``.
     """
     flat: dict[str, str] = {}
     for key, value in config.items():
