@@ -56,8 +56,9 @@ def rented_nothing(state: Path) -> bool:
 
 
 def rents_nothing(state: Path) -> bool:
-    """Whether a campaign that was planned on this machine has certainly no host on EC2 now: it has
-    not begun to rent, or has given everything back.
+    """Whether a campaign that was planned on this machine certainly has no host on EC2 now.
+
+    It has not begun to rent, or has given everything back.
     """
     has = (RENTAL_FILE, FLEET_FILE)
     return (state / "target").exists() and not any((state / name).exists() for name in has)
@@ -121,8 +122,9 @@ def public_key(state: Path) -> str:
 
 
 def key_mark(state: Path) -> str:
-    """The comment by which hosts know the keys of the campaign whose directory ``state`` is: those
-    of another home's campaign of the same id have another one.
+    """The comment by which hosts know the keys of a campaign, whose directory ``state`` is.
+
+    It differs from that of another home's campaign of the same id.
     """
     home = Home(state, state.parents[1])
     return logins.mark(f"{state.name}-{home.mark}")
@@ -182,7 +184,7 @@ def end_driver(state: Path) -> None:
     """End the process of `benchlab run` that drives the campaign, if there is one.
 
     Raises:
-        LockHeldError: another account's process may drive it, which is not ended from here.
+        LockHeldError: a process of another account may drive it; that is not ended from here.
     """
     path = state / DRIVER_LOCK
     holder = MachineLock(path).holder() if state.is_dir() else None

@@ -1,4 +1,4 @@
-"""The target port: where a campaign runs. Each module in ``targets/`` with ``Target`` is one."""
+"""The contract of a target, where a campaign runs, and what some targets can do in addition."""
 
 from __future__ import annotations
 
@@ -96,8 +96,10 @@ class ServersOfOthers(Protocol):
         """Where and as whom the client connects."""
 
     def changed(self, side: Side) -> str | None:
-        """Why a later trial would not be of the version that was planned, which somebody else can
-        change in the middle of a campaign; None where it would, and where that is not known.
+        """Why the next trial would not measure the planned version; None if it would.
+
+        Somebody else may upgrade a server in the middle of a campaign. Also None if its version is
+        not known.
         """
 
     def check_client(self) -> None:
@@ -110,7 +112,7 @@ class ServersOfOthers(Protocol):
 
 @runtime_checkable
 class DeploysClusters(Protocol):
-    """Hosts on which one deployment of both sides takes the place of another."""
+    """Hosts on which a new deployment of both sides replaces the one before."""
 
     def begin_deployment(self, number: int) -> None:
         """Make room for a deployment before its first side is deployed; repeatable.
@@ -123,7 +125,7 @@ class DeploysClusters(Protocol):
         """
 
     def clear(self) -> None:
-        """Remove both sides from all hosts, though what was deployed is no longer whole.
+        """Remove both sides from all hosts, even if only part of a deployment is left.
 
         Raises:
             TargetError: a host cannot be cleaned.
@@ -141,18 +143,18 @@ class ReplacesHosts(DeploysClusters, Protocol):
         """
 
     def instances(self) -> Mapping[str, str]:
-        """What tells hosts from those that take their place, by name."""
+        """By host name, an id that changes when the host is replaced."""
 
     def before_replacing(self) -> None:
         """Forget the hosts that are lost, so that :meth:`BaseTarget.provision` gets others."""
 
 
 class OnTopology(ABC):
-    """What is known of hosts before there are any, from their topology alone."""
+    """What is known of hosts from their topology alone, before there are any."""
 
     @classmethod
     def undecided(cls, spec: ReportSpec, topology: Any) -> list[Said]:
-        """What a campaign needs and the topology leaves open, a sentence for each."""
+        """What a campaign needs but the topology leaves open, a sentence for each."""
         return []
 
     @classmethod
@@ -163,14 +165,15 @@ class OnTopology(ABC):
 
 @dataclass(frozen=True)
 class Taken:
-    """What a campaign has taken, as far as it has to be known to be given back.
+    """A campaign that is to be given back, and what is known of where it may rent.
 
     Attributes:
         ask_driver: first end the process of ``benchlab run`` that drives it, so that it does not
             restart what is ended here. Not to be used inside that process.
         regions: the AWS regions in which it may have rented hosts, for a campaign whose directory
             does not say it; empty: those of topologies and of other campaigns.
-        by_person: a person named it, whose word counts where nothing here says what its own is.
+        by_person: a person named the campaign; that decides where nothing on this machine says
+            what belongs to it.
     """
 
     home: Home
@@ -187,8 +190,9 @@ class Taken:
 
 
 def driving_process() -> int | None:
-    """Pid of a person's own command that drives a campaign from one process: `benchlab run`, the
-    demo. Once it is gone, the lock is free. None under a scheduler, where the lease decides.
+    """Pid of the command, `benchlab run` or the demo, that drives a campaign from one process.
+
+    Once that process is gone, the lock is free. None under a scheduler, where the lease decides.
     """
     return int(os.environ.get("BENCHLAB_DRIVER") or 0) or None
 
@@ -196,7 +200,7 @@ def driving_process() -> int | None:
 class BaseTarget(Deployment, ABC):
     """One campaign's hosts, from renting or locking them to giving them back.
 
-    State must not be kept in the process: each stage of a campaign may run in another one.
+    It must keep no state in the process: each stage of a campaign may run in another one.
 
     Args:
         home: where state is kept on this machine.
@@ -209,9 +213,9 @@ class BaseTarget(Deployment, ABC):
         state: the campaign's directory on this machine.
         name: the target's name in report types.
         place: where a campaign runs, for people.
-        can: what it is and can do, for whoever plans, runs or describes a campaign.
+        can: what it is and can do, for code that plans, runs or describes a campaign.
         client_program: the name of the chosen client; None until it has been chosen.
-        client_path: of the client's program on its host; None: as its commands name it.
+        client_path: of the client's program on its host; None: found on the PATH.
 
     Example:
         ``benchlab run`` does this, with the stages of the campaign in the middle::
@@ -244,7 +248,7 @@ class BaseTarget(Deployment, ABC):
 
     @property
     def datasets(self) -> KeptDatasets | None:
-        """Its dataset snapshots; None where the client always loads."""
+        """Its dataset snapshots; None if the client always loads."""
         return None
 
     # What each does in its own way
@@ -262,7 +266,7 @@ class BaseTarget(Deployment, ABC):
         """Get the hosts, and make them ready to be deployed on.
 
         Raises:
-            TargetError: a host cannot be had or reached.
+            TargetError: a host is not available or cannot be reached.
             UnavailableError: a host lacks a program; names the package.
         """
 
@@ -279,7 +283,7 @@ class BaseTarget(Deployment, ABC):
     @classmethod
     @abstractmethod
     def give_back(cls, taken: Taken) -> str:
-        """Give back everything that a campaign has; repeatable, needs neither store nor plan.
+        """Give back everything that a campaign took; repeatable, needs neither store nor plan.
 
         Returns:
             What was given back, for people.
@@ -302,7 +306,7 @@ class BaseTarget(Deployment, ABC):
 
     @property
     def lease_s(self) -> float:
-        """Seconds that the lock is held without renewal; no stage takes twice the whole plan."""
+        """For how many seconds the lock holds without renewal; no stage takes twice the plan."""
         return LEASE_S + 2 * 60 * self.plan.minutes
 
     def hold(self, lock: MachineLock, origin: str) -> Holder | None:

@@ -20,7 +20,7 @@ from benchlab.hosts.fleet import Fleet, FleetHost, on_all, try_on_all
 from benchlab.language import Message, message
 from benchlab.results.ended_servers import LINES, ended
 
-# PD and TiDB depend on TiKV, and TiDB on both.
+# Of equally suspect servers the first is blamed; TiDB depends on the other two.
 BLAMED: tuple[Component, ...] = ("tikv", "pd", "tidb")
 CLEAN_LIMIT_S = 1800.0
 DROP_LIMIT_S = 600.0
@@ -277,7 +277,7 @@ class SideOnHosts:
     def complaints(self) -> tuple[dict[str, list[str]], dict[str, str]]:
         """The last warnings and errors that each server wrote, by server: ``tikv on kv-1``.
 
-        Servers that others depend on come first.
+        They are in the order in which servers are blamed.
 
         Returns:
             Also, by server, why its host could not be asked.

@@ -12,7 +12,7 @@ reasons, ``tikv_scheduler_discard_ratio``) show one moment only, and are not ask
 With ``server.simplify-metrics`` (from v6.2 on) a counter that is 0 is left out, a gauge never
 (``dump_to`` in ``components/tikv_util/src/metrics/mod.rs``).
 
-TiKV updates RocksDB's counter every :data:`LAG_S` seconds, the others at once. With flow control on,
+TiKV updates RocksDB's counter every :data:`LAG_S` seconds, the others at once. With flow control,
 RocksDB's own stalls are off except for RaftDB's memtables. Otherwise the counter is read that long
 after a run that writes, so that a stall in the run's last seconds counts; one in the last seconds
 of the warm-up may count as well.
