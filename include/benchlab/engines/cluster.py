@@ -81,12 +81,12 @@ class BaseCluster(Database):
     @classmethod
     @abstractmethod
     def not_deployable(cls, version: str) -> str | None:
-        """Why a version cannot be deployed, as a sentence; None where it can."""
+        """Why a version cannot be deployed, as a sentence; None if it can."""
 
     @classmethod
     @abstractmethod
     def no_dataset_snapshots(cls, version: str) -> str | None:
-        """Why a version's dataset cannot be saved or restored, as a sentence; None where it can."""
+        """Why a version's dataset cannot be saved or restored, as a sentence; None if it can."""
 
     @classmethod
     @abstractmethod

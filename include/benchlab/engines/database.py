@@ -186,7 +186,7 @@ class Database(ABC):
 
     @abstractmethod
     def git_hash(self) -> str | None:
-        """The commit that the running server was built from; None where it is not reported."""
+        """The commit that the running server was built from; None if it is not reported."""
 
     @abstractmethod
     def log_tail(self) -> str:

@@ -98,10 +98,10 @@ class BaseEngine(Database):
         *,
         storage_vcpu: int | None = None,
     ) -> list[str]:
-        """Why a version would refuse these parameters, as sentences; empty where none is known.
+        """Why a version would refuse these parameters, as sentences; empty if none is known.
 
         Args:
-            storage_vcpu: vCPUs of a storage host; None where it is not known.
+            storage_vcpu: vCPUs of a storage host; None if it is not known.
         """
         return []
 
@@ -121,7 +121,7 @@ class BaseEngine(Database):
 
     @classmethod
     def offered(cls, version: str) -> Availability | None:
-        """Whether a fleet's hosts can fetch the version; None where this machine cannot ask."""
+        """Whether a fleet's hosts can fetch the version; None if this machine cannot ask."""
         return None
 
     @classmethod
@@ -182,7 +182,7 @@ class BaseEngine(Database):
 
     @classmethod
     def build_hash(cls, component: str, kept: Path) -> str | None:
-        """The commit that a build's program reports; None where it does not, or cannot run here."""
+        """The commit that a build's program reports; None if it does not, or cannot run here."""
         return None
 
     @classmethod

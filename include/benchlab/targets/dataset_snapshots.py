@@ -144,7 +144,7 @@ class KeptDatasets:
         cluster: gives the cluster of a side.
 
     Example:
-        ``target.datasets.source()`` is ``"snapshot"`` if every side is restored from an earlier one.
+        ``target.datasets.source()`` is ``"snapshot"`` if an earlier one fills every side.
     """
 
     spec: ReportSpec

@@ -103,7 +103,7 @@ class Target(OnThisMachine):
 
     @cached_property
     def _host(self) -> FleetTarget | None:
-        """The client's host; None where it is this machine."""
+        """The client's host; None if it is this machine."""
         if self.spec.client.connection is None:
             return None
         return LentClient(self.home, self.campaign, self.plan, self.spec, self.access)
@@ -170,7 +170,7 @@ class Target(OnThisMachine):
 
     @property
     def _sysbench(self) -> str:
-        """The client's program, always sysbench: no other client can hide a password."""
+        """The client's program: every client that can hide a password is sysbench."""
         return self.client_path or "sysbench"
 
     def _check_tools(self) -> None:

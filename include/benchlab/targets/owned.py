@@ -328,7 +328,7 @@ class Target(FleetTarget):
         fleet_files.opened(self.state).touch()
 
     def _take(self, origin: str) -> Holder | None:
-        """Take the lock; first note its dead holder, after which this campaign must clean up."""
+        """Take the lock; first note the dead holder, after which this campaign cleans up."""
         lock = lock_of(self.executor, self.fleet, self.state)
         self._note_displaced(lock.check(self.campaign))
         displaced = lock.acquire(self.campaign, origin, self.lease_s)

@@ -132,7 +132,7 @@ class Target(FleetTarget):
         return Fleet(tuple(replace(host, let_in=None) for host in fleet.hosts))
 
     def lost(self) -> dict[str, str]:
-        """See :class:`ReplacesHosts`: hosts whose instances EC2 reports as gone or stopping."""
+        """See :class:`ReplacesHosts`: hosts that EC2 reports as no longer running."""
         if not self.has_fleet():
             return {}
         instances = {host.name: host.instance for host in self.fleet.hosts if host.instance}

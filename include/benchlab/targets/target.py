@@ -85,7 +85,7 @@ class Deployment(Protocol):
 
     @abstractmethod
     def spending(self) -> Spending | None:
-        """What the hosts have cost so far; None where nothing is rented now."""
+        """What the hosts have cost so far; None if nothing is rented now."""
 
 
 @runtime_checkable
@@ -137,7 +137,7 @@ class ReplacesHosts(DeploysClusters, Protocol):
     """Hosts that may be lost while a campaign measures, and are replaced."""
 
     def lost(self) -> Mapping[str, str]:
-        """The hosts that are gone for good, with the reason of each; empty where that is unknown.
+        """The hosts that are gone for good, with the reason of each; empty if that is unknown.
 
         A host that cannot be reached is not lost: it may come back.
         """
@@ -215,7 +215,8 @@ class BaseTarget(Deployment, ABC):
         place: where a campaign runs, for people.
         can: what it is and can do, for code that plans, runs or describes a campaign.
         client_program: the name of the chosen client; None until it has been chosen.
-        client_path: of the client's program on its host; None: found on the PATH.
+        client_path: of the client's program on its host; None: started as its
+            commands name it.
 
     Example:
         ``benchlab run`` does this, with the stages of the campaign in the middle::

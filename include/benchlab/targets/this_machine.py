@@ -1,4 +1,4 @@
-"""What targets share whose campaigns have their directory and lock on this machine."""
+"""The base of targets that run their client on this machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCHEMA_FILE = "schema.json"
 
 
 class OnThisMachine(BaseTarget):
-    """This machine has the campaign's directory, and is the only host that Benchlab logs in to."""
+    """A target whose campaign's directory and client are on this machine."""
 
     @cached_property
     def directory(self) -> Path:

@@ -111,7 +111,7 @@ class Target(OnTopology, existing.Target):
 
     @cached_property
     def _host(self) -> RentedClient | None:
-        """The rented client; None where this machine is the client."""
+        """The rented client; None if this machine is the client."""
         if self._topology.fleet is None:
             return None
         return RentedClient(self.home, self.campaign, self.plan, self.spec, self.access)
@@ -120,7 +120,7 @@ class Target(OnTopology, existing.Target):
         return super()._client_facts() if self._host is None else self._host.facts()
 
     def _open_to(self) -> str:
-        """The network that may use the public endpoint: as configured, else the rented client."""
+        """The network that may use the public endpoint: ``open_to``, else the rented client's."""
         named = self._topology.open_to
         return named or f"{cast(RentedClient, self._host).fleet.client.ssh_address}/32"
 

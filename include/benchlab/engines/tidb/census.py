@@ -1,7 +1,7 @@
 """Asks every server of a cluster, each on its own host and port, for its state and its facts.
 
 Example:
-    ``Census(executor, fleet, ports, places).silent()`` is empty where every server answers.
+    ``Census(executor, fleet, ports, places).silent()`` is empty if every server answers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Version, source and configuration of every server of a cluster, and which ones do not fit.
 
 Example:
-    ``misfits(census.instances(), "v6.5.0", {})`` is empty where every server is as requested.
+    ``misfits(census.instances(), "v6.5.0", {})`` is empty if every server is as requested.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ class InstanceFacts:
     Attributes:
         host: name of its host in the fleet.
         version: as the server itself writes it: ``5.7.25-TiDB-v6.5.0``, ``v6.5.0``, ``6.5.0``.
-        git_hash: of its source; None where it is not reported.
+        git_hash: of its source; None if it is not reported.
         config: effective configuration items by dotted name, without addresses, directories and
-            ports; None where it is not reported.
-        identity: changes whenever the server starts; None where it is not reported.
-        built_at: when it was built; None where it is not reported.
+            ports; None if it is not reported.
+        identity: changes whenever the server starts; None if it is not reported.
+        built_at: when it was built; None if it is not reported.
     """
 
     host: str

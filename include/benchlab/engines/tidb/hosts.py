@@ -300,10 +300,10 @@ class SideOnHosts:
         """Remove this side's processes, units, files and TiUP's login from every host.
 
         Args:
-            public_key: of TiUP's login, without its type and name; empty where there is none.
+            public_key: of TiUP's login, without its type and name; empty if there is none.
 
         Returns:
-            Why a host could not be cleaned, by host name; empty where all are clean.
+            Why a host could not be cleaned, by host name; empty if all are clean.
         """
 
         def work(host: FleetHost) -> None:

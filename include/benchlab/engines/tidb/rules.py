@@ -57,7 +57,7 @@ class Rule(BaseModel):
     sentence: str
 
     def fault(self, version: str, value: object, storage_vcpu: int | None) -> str | None:
-        """Why a version refuses this value, as sentences; None where it does not."""
+        """Why a version refuses this value, as sentences; None if it does not."""
         known_since = None if self.vcpu else self.since
         what: str | None = None
         if known_since and _before(version, known_since):
@@ -97,7 +97,7 @@ def faults(
     *,
     storage_vcpu: int | None = None,
 ) -> list[str]:
-    """Why a version would refuse these parameters, as sentences; empty where none is known.
+    """Why a version would refuse these parameters, as sentences; empty if none is known.
 
     Each names the parameter, its value, the version, the rule and what to do.
 
@@ -105,7 +105,7 @@ def faults(
         parameters: TiDB's configuration items (a dot or a hyphen in the name) and global
             variables (any other).
         components: configuration items by component.
-        storage_vcpu: vCPUs of a TiKV host; None where it is not known.
+        storage_vcpu: vCPUs of a TiKV host; None if it is not known.
 
     Raises:
         SpecError: see :func:`rules`.
@@ -127,7 +127,7 @@ def faults(
 
 
 def not_deployable(version: str) -> str | None:
-    """Why TiUP cannot deploy a version, as a sentence; None where it can."""
+    """Why TiUP cannot deploy a version, as a sentence; None if it can."""
     if not _before(version, FIRST_OF_TIUP):
         return None
     return (
@@ -138,7 +138,7 @@ def not_deployable(version: str) -> str | None:
 
 
 def no_br(version: str) -> str | None:
-    """Why BR cannot copy a version's dataset, as a sentence; None where it can."""
+    """Why BR cannot copy a version's dataset, as a sentence; None if it can."""
     if not _before(version, FIRST_OF_BR):
         return None
     return (

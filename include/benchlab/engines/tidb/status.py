@@ -41,8 +41,8 @@ class Server:
     """A TiDB or PD server.
 
     Attributes:
-        identity: changes whenever the server starts; None where it is not reported.
-        built_at: when it was built, as PD writes it; None where it is not reported.
+        identity: changes whenever the server starts; None if it is not reported.
+        built_at: when it was built, as PD writes it; None if it is not reported.
     """
 
     version: str
@@ -72,7 +72,7 @@ class Answers:
     """What servers answered, by URL.
 
     Attributes:
-        found: the JSON of each answer; None where the server has no such route. A server that
+        found: the JSON of each answer; None if the server has no such route. A server that
             answers with an error (503 from a PD without a leader) counts as silent and is missing.
         complaint: what ``curl`` printed about servers that did not answer, and answers that were
             errors.
@@ -82,7 +82,7 @@ class Answers:
     complaint: str
 
     def get(self, url: str) -> Any:
-        """The answer of one URL; None where the server has no such route.
+        """The answer of one URL; None if the server has no such route.
 
         Raises:
             EngineError: it did not answer.
@@ -198,7 +198,7 @@ def typed(value: Any, kind: type[Kind], what: str) -> Kind:
 
 
 def read_tidb(where: str, status: Any, info: Any) -> Server:
-    """Read TiDB's ``/status`` and ``/info``; the latter is None where there is no such route.
+    """Read TiDB's ``/status`` and ``/info``; the latter is None if there is no such route.
 
     ``{"connections":0,"version":"5.7.25-TiDB-v6.5.0","git_hash":"706c..."}``; a server has a new
     ``ddl_id`` after every start.

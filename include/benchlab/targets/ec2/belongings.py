@@ -185,7 +185,7 @@ def _delete_when_free(
 
 
 def _delete_group(client: Any, group: str) -> None:
-    """A rule that names its own group counts as a use, so the rules are revoked first."""
+    """Delete a group; first its rules, since one that names its own group counts as a use."""
     _revoke_all(client, group)
     call(client, "delete_security_group", GroupId=group)
 

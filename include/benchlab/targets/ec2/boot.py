@@ -99,7 +99,7 @@ def wait_until_running(
 
 
 def _check_alive(client: Any, host: Launched, found: Instance | None) -> None:
-    """Raise if the host died; EC2 lists a new one only after some seconds: unlisted is alive."""
+    """Raise if the host died; an unlisted one counts as alive, since EC2 lists new ones late."""
     if found is not None and found.state not in ("pending", "running"):
         said = console.tail(output(client, host.instance))
         raise TargetError(

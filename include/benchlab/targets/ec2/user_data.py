@@ -31,8 +31,8 @@ def render(
 
     Args:
         user: the login that the data directory belongs to.
-        lifetime: then, after its boot, the host shuts itself down, which terminates it.
-        ends_at: it does so at this moment at the latest, by its own clock.
+        lifetime: how long after its boot the host shuts itself down, which terminates it.
+        ends_at: when it does so at the latest, by its own clock.
         packages: Debian packages to install.
 
     Raises:
