@@ -126,6 +126,9 @@ def package(home: Home, component: str, build: Build) -> Path:
     TiUP looks for the component's entry there, a regular file that can be executed
     (``checkPackage`` in its ``pkg/cluster/manager/patch.go``). Made once, on the first call.
 
+    Example:
+        ``package(home, "tikv", build)`` is ``builds/<sha256>/tikv-<sha256>.tar.gz`` in the home.
+
     Raises:
         UnavailableError: the build is not kept here.
     """

@@ -24,6 +24,9 @@ Act = Literal["deploy", "backup", "restore", "configure", "start_for_trial"]
 class Wanted:
     """What a campaign asks of one side's cluster; the defaults are enough to destroy it.
 
+    Example:
+        ``Wanted(side="baseline", of=SideSpec(version="v6.5.0"), campaign="c1", directory=path)``
+
     Attributes:
         of: the version and parameters of the side.
         directory: the campaign's directory on the client's host.

@@ -146,10 +146,10 @@ class Database(ABC):
 
     @abstractmethod
     def stop(self) -> None:
-        """Stop it and wait until it has ended; does nothing where it is not running."""
+        """Stop it and wait until it has ended; does nothing if it is not running."""
 
     def stop_soon(self) -> None:  # noqa: B027 - a cluster is stopped by a command that waits
-        """Begin to stop it without waiting, where that is possible; :meth:`stop` has to follow."""
+        """Begin to stop it without waiting, if that is possible; :meth:`stop` has to follow."""
 
     @abstractmethod
     def running(self) -> bool:
@@ -326,7 +326,7 @@ class Database(ABC):
         return rows[0]
 
     def whole(self, statement: str, text: str) -> int:
-        """Read a whole number from a statement's answer; EngineError if it is none."""
+        """Read a whole number from a statement's answer; EngineError if it is not one."""
         try:
             # A sum may be written as 3.0 or 3e10.
             return int(text) if text.lstrip("-").isdecimal() else int(float(text))

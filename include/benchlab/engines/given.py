@@ -138,7 +138,7 @@ class Given(Database):
         """Check that it can be measured by this account; nothing is written on the server.
 
         Raises:
-            TargetError: it does not answer, offers no TLS where that is asked for, is of another
+            TargetError: it does not answer, offers no TLS though that is wanted, is of another
                 version, has a schema of that name that is not the campaign's, or the account lacks
                 a right; says which.
         """
@@ -210,7 +210,7 @@ class Given(Database):
         return "\n".join(cell for row in self._answers(f"SELECT {what}") for cell in row)
 
     def _answers(self, statement: str) -> list[list[str]]:
-        """The rows that the server answers; none where it refuses the statement."""
+        """The rows that the server answers; none if it refuses the statement."""
         try:
             return self.sql(statement, timeout_s=ASK_LIMIT_S)
         except CommandError as error:
@@ -225,8 +225,8 @@ class Given(Database):
     def _refuse_plain(self) -> None:
         """Refuse a server without TLS before it is told a password.
 
-        MariaDB's client library goes on without TLS where it does not verify the certificate. So it
-        is asked to verify it once, as nobody: without TLS that ends before the login.
+        MariaDB's client library goes on without TLS if it does not verify the certificate. So it is
+        made to verify it once, as user ``nobody``: without TLS that ends before the login.
         """
         login = self.instance.login
         if login.tls is None or login.tls.ca is not None:
@@ -467,7 +467,7 @@ class GivenTiDB(Given, TiDB):
     """TiDB, as far as it can be asked by SQL; its hosts are out of reach."""
 
     def limits(self) -> str | None:
-        """See :class:`Given`; a server with embedded storage is no cluster."""
+        """See :class:`Given`; figures from embedded storage have a caveat."""
         try:
             rows = self.sql("SELECT JSON_EXTRACT(@@tidb_config, '$.store')")
         except CommandError:  # hidden from accounts in security-enhanced mode
@@ -475,7 +475,7 @@ class GivenTiDB(Given, TiDB):
         return tidb.Engine.caveat if rows == [['"unistore"']] else None
 
     def facts(self) -> SideFacts:
-        """See :class:`Database`; with configuration items where the account has CONFIG."""
+        """See :class:`Database`; with configuration items if the account has CONFIG."""
         found = super().facts()
         return replace(found, variables=found.variables | self._items())
 
@@ -507,7 +507,7 @@ class GivenTiDB(Given, TiDB):
 
 
 CLASSES: dict[str, type[Given]] = {GivenServer.name: GivenServer, GivenTiDB.name: GivenTiDB}
-"""The class for each engine whose servers can be measured where they are."""
+"""For each engine whose existing servers can be measured, their class."""
 
 
 def version_of(reported: str) -> str:

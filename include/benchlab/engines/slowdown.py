@@ -2,7 +2,7 @@
 
 ``python -m benchlab.engines.slowdown PID PERCENT`` stops the process for that part of the time and
 lets it run for the rest, in periods of 20 ms or more, by SIGSTOP and SIGCONT. These do not need
-root and stop all threads, whether they compute or write to a disk. Where a stop was too long or too
+root and stop all threads, whether they compute or write to a disk. If a stop was too long or too
 short, because other processes had the CPU, later periods make up for it. Times are those of the
 monotonic clock.
 
@@ -194,7 +194,7 @@ def _guard(server: Server) -> None:
 
 
 def _go_first() -> None:
-    """Run before other processes where that is allowed; otherwise stops are less exact."""
+    """Run before other processes if that is allowed; otherwise stops are less exact."""
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
 

@@ -81,14 +81,13 @@ class DatasetSnapshot:
         return f"{self.url}.json"
 
     def read_note(self) -> dict[str, Any] | None:
-        """The note's keys: ``url``, ``checksum`` (without what belongs to one cluster), the
-        ``version`` that took it, ``campaign``, ``created_at``, ``client_program``.
+        """Read the note; None if there is no complete snapshot.
 
-        Returns:
-            None if there is no complete snapshot.
+        Its keys: ``url``, ``checksum`` (without what belongs to one cluster), the ``version`` that
+        took it, ``campaign``, ``created_at``, ``client_program``.
 
         Raises:
-            TargetError: S3 does not answer or refuses, or the object is not such a note.
+            TargetError: S3 does not answer or refuses, or the object is not a note.
         """
         from botocore.exceptions import BotoCoreError
 

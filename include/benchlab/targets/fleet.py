@@ -117,7 +117,7 @@ class FleetTarget(OnTopology, BaseTarget):
 
     @cached_property
     def fleet(self) -> Fleet:
-        """The hosts; TargetError where there are none: not provisioned yet, or given back."""
+        """The hosts; TargetError if there are none: not provisioned yet, or given back."""
         return fleet_files.read_fleet(self.state)
 
     @property

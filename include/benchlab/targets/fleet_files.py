@@ -38,7 +38,7 @@ SOURCE_FILE = "dataset_source"
 
 
 def write(path: Path, text: str) -> None:
-    """Replace a file at once: a concurrent reader finds the old text or the new one."""
+    """Replace a file atomically: a concurrent reader finds the old text or the new one."""
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     part.write_text(text, encoding="utf-8")
     part.replace(path)
@@ -50,7 +50,7 @@ def directory_on(host: FleetHost, campaign: str) -> Path:
 
 
 def rented_nothing(state: Path) -> bool:
-    """Whether a campaign that was planned on this machine has certainly not begun to rent."""
+    """Whether a campaign that was planned on this machine certainly has not begun to rent."""
     begun = (RENTAL_FILE, CLUSTER_FILE, SPENT_FILE)
     return (state / "target").exists() and not any((state / name).exists() for name in begun)
 
@@ -139,7 +139,7 @@ def opened(state: Path) -> Path:
 
 
 def keep_displaced(state: Path, campaigns: list[str]) -> None:
-    """Write down the campaigns whose processes may still run on the hosts, in place of the last."""
+    """Note the campaigns whose processes may still run on the hosts; replaces an earlier note."""
     write(state / DISPLACED_FILE, "".join(f"{campaign}\n" for campaign in campaigns))
 
 

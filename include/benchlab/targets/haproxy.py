@@ -51,6 +51,9 @@ class Backend:
 class HAProxy:
     """A load balancer on one host.
 
+    Example:
+        ``balancer.configure(); balancer.start(); balancer.statistics()``
+
     Args:
         executor: the host it runs on.
         directory: where its configuration is written.
@@ -238,7 +241,7 @@ class Direct:
     entry_port: int
 
     def beside(self) -> Direct:
-        """The same: each side's server has its own address where both are loaded at once."""
+        """The same: if both sides are loaded at once, their servers have their own addresses."""
         return self
 
     def configure(self) -> None:

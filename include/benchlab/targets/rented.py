@@ -170,7 +170,7 @@ class Target(FleetTarget):
         """See :class:`FleetTarget`; then installs TiUP on the client's host, if it is missing.
 
         Raises:
-            TargetError: also where the install script is not the one that the topology wants.
+            TargetError: also if the install script is not the one that the topology wants.
             CommandError: it cannot be downloaded, or fails.
         """
         super().provision(say)

@@ -93,7 +93,7 @@ class ServersOfOthers(Protocol):
     """Servers that are not the campaign's own (``can.administers`` is false)."""
 
     def endpoint(self, side: Side) -> Endpoint:
-        """Where and as whom the client connects."""
+        """The address and account with which the client connects."""
 
     def changed(self, side: Side) -> str | None:
         """Why the next trial would not measure the planned version; None if it would.
@@ -165,15 +165,15 @@ class OnTopology(ABC):
 
 @dataclass(frozen=True)
 class Taken:
-    """A campaign that is to be given back, and what is known of where it may rent.
+    """A campaign that is to be given back, and how.
 
     Attributes:
         ask_driver: first end the process of ``benchlab run`` that drives it, so that it does not
             restart what is ended here. Not to be used inside that process.
         regions: the AWS regions in which it may have rented hosts, for a campaign whose directory
             does not say it; empty: those of topologies and of other campaigns.
-        by_person: a person named the campaign; that decides where nothing on this machine says
-            what belongs to it.
+        by_person: a person named the campaign; if nothing on this machine says what belongs to it,
+            that decides.
     """
 
     home: Home
@@ -315,7 +315,7 @@ class BaseTarget(Deployment, ABC):
         return lock.acquire(self.campaign, origin, self.home.root, driving_process(), self.lease_s)
 
     def haproxy(self, side: Side, backends: Mapping[str, str], threads: int) -> Balancer:
-        """The load balancer of one side on the client's host, or none where it has one server."""
+        """The load balancer of one side on the client's host; :class:`Direct` if it has none."""
         settings = self.spec.haproxy
         if settings is None:
             (server,) = backends.values()

@@ -67,6 +67,10 @@ def without_places(
 
     The rest is the same on all servers of a component and on both sides, unless it was configured
     otherwise.
+
+    Example:
+        With ``["10.0.0.1"]``, ``"/data"`` and ``[4000]``, of ``{"host": "10.0.0.1", "port": "4000",
+        "log.level": "info"}`` only ``log.level`` is left.
     """
     hosts = "|".join(re.escape(address) for address in addresses)
     numbers = "|".join(map(str, ports))

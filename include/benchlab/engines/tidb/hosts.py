@@ -149,8 +149,8 @@ program=bin/$2-server config=conf/$2.toml
 shift 2
 "$program" --config-check --config="$config" "$@" 2>&1 || echo "exit code $?"
 """
-# What a check prints beside what it finds: that it found nothing, messages that are no warnings,
-# and what goes with a message of a Rust program that gives up.
+# What a check prints besides its findings: success, messages below a warning, and the lines around
+# the message of a Rust panic.
 _NO_FINDING = re.compile(
     r"config check successful|.*\[(INFO|DEBUG)\]|<jemalloc>|thread '.*' .*panicked at"
     r"|stack backtrace:|note: |\s+\d+: |\s+at |\s*$"
@@ -161,6 +161,9 @@ _DROP_CACHES = "sync; echo 3 > /proc/sys/vm/drop_caches"
 @dataclass(frozen=True)
 class SideOnHosts:
     """One side on all hosts of a cluster.
+
+    Example:
+        ``SideOnHosts(fleet, executors, PurePosixPath("benchlab/c1/baseline"), Ports()).at_work()``
 
     Args:
         executors: gives the executor of a host; called from several threads at once.
@@ -317,7 +320,7 @@ class SideOnHosts:
     def back_up(self, backup: str) -> None:
         """Copy the data of every storage host, all at once. The servers must have ended.
 
-        Until every host has its copy there is no snapshot at all.
+        There is no snapshot at all until every host has its copy.
 
         Args:
             backup: the name of this backup, which distinguishes it from earlier ones.

@@ -8,7 +8,8 @@ default (``tolerant-size-ratio``; ``getTolerantResource`` and ``shouldBalance`` 
 distribution.
 
 Example:
-    ``moves(regions, [1, 4, 5], tables)`` is ``{44: 5}`` where region 44 has to be led by store 5.
+    With ``a, b = (Region(id_, 1, frozenset({1, 4}), 104, 105) for id_ in (44, 45))``, which store 1
+    leads, ``moves([a, b], [1, 4], [104])`` is ``{44: 4}``: store 4 is to lead region 44.
 """
 
 from __future__ import annotations
@@ -106,8 +107,8 @@ def moves(
     """The fewest transfers that level the leaders: the store that is to lead, by region.
 
     The stores get the same number of leaders, to within one, of all regions, of all tables'
-    regions together, and of each table's. If peers are not where that needs them, the result comes
-    as near as they allow. Regions without a leader are left to TiKV.
+    regions together, and of each table's. If a store lacks the peers for that, the result comes as
+    near as the peers allow. Regions without a leader are left to TiKV.
     """
     groups = defaultdict[int | None, list[Region]](list)
     of_dataset = sorted(tables)

@@ -88,7 +88,8 @@ def nightly(tiup: str, home: Path, components: Sequence[str], platform: str) -> 
         UnavailableError: it has no nightly of a component.
 
     Example:
-        ``nightly("tiup", Path.home() / ".tiup", ["tidb"], "linux/amd64").version``
+        ``nightly("tiup", Path.home() / ".tiup", ["tidb"], "linux/amd64").version`` may be
+        ``"v9.0.0-beta.2.pre-nightly"``.
     """
     here = LocalExecutor(Path(), "tiup")
     try:

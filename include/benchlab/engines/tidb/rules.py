@@ -44,7 +44,7 @@ VersionText = Annotated[str, Field(pattern=r"^v[0-9]+\.[0-9]+\.[0-9]+$")]
 
 
 class Rule(BaseModel):
-    """One rule of the file, which describes the fields itself."""
+    """One rule; comments in the file describe its fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -168,7 +168,12 @@ def stored_as(side: SideSpec) -> dict[str, str]:
 
 
 def bound_to_data(items: Components) -> list[str]:
-    """Which configuration items cannot change once a cluster has data, as sentences."""
+    """Which configuration items cannot change once a cluster has data, as sentences.
+
+    Example:
+        ``bound_to_data({"tikv": {"storage.api-version": 2}})`` is
+        ``["tikv: storage.api-version: it decides how rows are stored"]``.
+    """
     found = [
         f"{component}: {key}: it decides how rows are stored"
         for component in ("tidb", "tikv")

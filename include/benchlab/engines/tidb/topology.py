@@ -113,7 +113,12 @@ class Places:
 def configuration(
     parameters: Parameters, components: dict[str, Parameters]
 ) -> dict[Component, Parameters]:
-    """Configuration items by component; the ones among ``parameters`` are TiDB's."""
+    """Configuration items by component; those among ``parameters`` are TiDB's.
+
+    Example:
+        ``configuration({"token-limit": 99, "tidb_mem_quota_query": 1}, {})["tidb"]`` is
+        ``{"token-limit": 99}``.
+    """
     items = {name: dict(components.get(name, {})) for name in COMPONENTS}
     items["tidb"] |= {key: value for key, value in parameters.items() if is_config(key)}
     return items

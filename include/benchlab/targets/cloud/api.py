@@ -75,7 +75,7 @@ class UnansweredError(TargetError):
 
 
 class NotFoundError(TargetError):
-    """There is no such thing."""
+    """The API does not have what a request names."""
 
 
 class RefusedError(TargetError):
@@ -142,7 +142,7 @@ class Api:
             self._behind = there - datetime.now(UTC)
 
     def get(self, path: str, **query: Any) -> dict[str, Any]:
-        """What is at a path. Raises as :meth:`call`."""
+        """Send a GET request and return the answer. Raises as :meth:`call`."""
         return self.call("GET", path, query=query)
 
     def call(

@@ -52,7 +52,7 @@ class Cluster:
 
     @property
     def expires_at(self) -> datetime | None:
-        """From when on anyone may delete it; None: it is not Benchlab's."""
+        """The time from which anyone may delete it; None: it is not Benchlab's."""
         if (found := _NAME.fullmatch(self.name)) is None:
             return None
         try:

@@ -72,6 +72,9 @@ def doubling(longest_s: float) -> Iterator[float]:
     """Seconds to wait before each further poll, doubling up to ``longest_s``.
 
     So a quick change is seen quickly, and slow ones cost few calls.
+
+    Example:
+        ``doubling(1.0)`` yields 0.25, 0.5, 1.0, 1.0, and so on.
     """
     wait_s = FIRST_POLL_S
     while True:
@@ -210,6 +213,9 @@ def until_known(limits: Limits, ask: Callable[[], Answer | None]) -> Answer | No
 def pages(client: Any, operation: str, key: str, **arguments: Any) -> Iterator[dict[str, Any]]:
     """The items under ``key`` of every page of a listing.
 
+    Example:
+        ``[one["SubnetId"] for one in pages(client, "describe_subnets", "Subnets")]``
+
     Raises:
         AwsError: as :func:`call`.
     """
@@ -223,7 +229,11 @@ def pages(client: Any, operation: str, key: str, **arguments: Any) -> Iterator[d
 
 
 def filters(**values: str | list[str]) -> list[dict[str, Any]]:
-    """Filters of a listing; ``_`` in a name stands for ``-``."""
+    """Filters of a listing; ``_`` in a name stands for ``-``.
+
+    Example:
+        ``filters(vpc_id="vpc-1")`` is ``[{"Name": "vpc-id", "Values": ["vpc-1"]}]``.
+    """
     return [
         {"Name": name.replace("_", "-"), "Values": [value] if isinstance(value, str) else value}
         for name, value in values.items()

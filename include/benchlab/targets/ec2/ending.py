@@ -42,6 +42,9 @@ def give_back(
     What carries the mark in its rental file is its own. If that file is lost, this home's mark and
     the instances in the fleet's file decide.
 
+    Example:
+        ``give_back(Access(), home, "c1", [])`` looks in the regions that the rental file names.
+
     Args:
         regions: where to look if no rental file says it.
         by_person: a person named the campaign. So EC2 is asked even if this machine knows that

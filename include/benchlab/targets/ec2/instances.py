@@ -43,8 +43,8 @@ NO_CAPACITY = frozenset(
         "Unsupported",
     }
 )
-# There is no such spot host, which says nothing of hosts on demand (EC2, "Error codes"; the last
-# one: EC2 User Guide, "Service-linked role for EC2 Spot Instance requests").
+# EC2 has no such spot host, but may have it on demand (EC2, "Error codes"; the last one: EC2 User
+# Guide, "Service-linked role for EC2 Spot Instance requests").
 NO_SPOT = NO_CAPACITY - {"InsufficientFreeAddressesInSubnet"} | {
     "MaxSpotInstanceCountExceeded",
     "SpotMaxPriceTooLow",
@@ -265,7 +265,7 @@ def _living(rental: Rental, listed: list[Instance]) -> dict[str, Instance]:
 
 
 def _in_order(subnets: tuple[Subnet, ...], living: dict[str, Instance]) -> list[Subnet]:
-    """The subnet that already has hosts first."""
+    """The subnets, the one that already has hosts first."""
     used = {instance.subnet for instance in living.values()}
     if not used <= {subnet.id for subnet in subnets}:
         raise TargetError(

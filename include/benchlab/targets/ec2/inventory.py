@@ -123,7 +123,12 @@ def refuse_others(region: str, listed: Iterable[Instance], mark: str | None) -> 
 
 
 def how_to_end(campaign: str, mark: str) -> str:
-    """The command with which a person ends a rental that may be another home's."""
+    """The command with which a person ends a rental that may be another home's.
+
+    Example:
+        ``how_to_end("c1", "3f2a9c1b-7d40e1c2")`` is
+        ``benchlab give-back c1 --rental '3f2a9c1b-7d40e1c2'``.
+    """
     return f"benchlab give-back {campaign} --rental '{mark}'"
 
 
@@ -213,7 +218,7 @@ def give_back(client: Any, campaign: str, mark: str, *, limits: Limits = PATIENT
     whose = (campaign, mark)
     ended = _end_instances(client, whose, limits, faults)
     pairs = _delete_each(client, belongings.key_pairs, whose, limits, faults)
-    # Instances that could not be ended hold the group: waiting for it is no use.
+    # Instances that could not be ended hold the group: waiting for it would be useless.
     patience = replace(limits, gone_s=0.0) if faults else limits
     volumes = _delete_each(client, belongings.volumes, whose, patience, faults)
     groups = _delete_each(client, belongings.groups, whose, patience, faults)

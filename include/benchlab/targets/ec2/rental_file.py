@@ -1,7 +1,7 @@
 """``rental.json`` in a campaign's directory: what it rents, where, and in which account.
 
-It is there from before anything is rented until all of it was given back. A repeated call rents
-what it says, and giving back ends what carries its mark, and checks what EC2 lists against it.
+It exists from before anything is rented until all of it was given back. A repeated call rents what
+it says. Giving back ends what carries its mark, and checks what EC2 lists against it.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def read_to_rent(state: Path) -> RentalFile | None:
 
 
 def write(state: Path, kept: RentalFile) -> None:
-    """Write a campaign's file at once, in place of an earlier one."""
+    """Write a campaign's file atomically, in place of an earlier one."""
     path(state).parent.mkdir(parents=True, exist_ok=True)
     fleet_files.write(path(state), kept.model_dump_json(indent=1))
 

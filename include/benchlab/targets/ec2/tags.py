@@ -70,7 +70,7 @@ class Rental:
 
     @property
     def expires_at(self) -> datetime:
-        """From when on the reaper may end it."""
+        """The time from which the reaper may end it."""
         return self.created_at + self.lifetime
 
     @property

@@ -59,6 +59,6 @@ def render(
 
 
 def _quote(value: object) -> str:
-    """One word for the shell; always quoted, lest ShellCheck read `user=admin` as a command."""
+    """One word for the shell; always quoted, or ShellCheck takes `user=admin` for a command."""
     quoted = shlex.quote(str(value))
     return quoted if quoted.startswith("'") else f"'{quoted}'"
