@@ -40,7 +40,7 @@ from benchlab.plan.report_type import SIDES, ReportSpec
 FETCH_LIMIT_S = 60.0
 BUILD_LIMIT_S = 6 * 3600.0
 BLOCK = 1 << 20
-# A package of TiDB with its symbols has 2 GB; whatever sends on would fill the disk.
+# A package of TiDB with its symbols has 2 GB; an endless answer would fill the disk.
 MOST_BYTES = 8 << 30
 LOG_LINES = 20
 # Runs in the checkout, wherever Benchlab was started; the log can be followed.
@@ -53,7 +53,7 @@ class Kept:
 
     Attributes:
         sha256: of the file as it was fetched or made; also names the build's directory.
-        version: of the side for which it was kept.
+        version: that of the side for which it was kept.
         source: where it came from, for people.
         git_hash: the commit that its program reports; None if it reports none or cannot run here.
     """

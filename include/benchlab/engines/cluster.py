@@ -34,7 +34,7 @@ class Wanted:
         port_set: which of the two sets of ports its servers listen on, 0 or 1.
         database: the schema that holds the dataset.
         level: whether the leaders of regions are levelled before each trial.
-        password: of the account that the client uses.
+        password: that of the client's account.
         logs: the directory on this machine that keeps what servers complained of.
         package: gives the package of a component's build on this machine.
     """
@@ -130,7 +130,7 @@ class BaseCluster(Database):
 
         Args:
             url: ``s3://bucket/prefix``.
-            region: of the bucket.
+            region: the bucket's.
 
         Raises:
             EngineError: it cannot be written.

@@ -64,8 +64,8 @@ class Regions(NamedTuple):
 
     Attributes:
         leaders: how many regions each store leads, by host.
-        beyond: by how many leaders the stores are less even than levelling, or else PD, leaves
-            them; None: not known.
+        beyond: by how many leaders the spread over the stores exceeds what levelling, or without it
+            PD, leaves; None: not known.
         unsettled: how many regions lack a leader or a peer, or have a peer that is down or behind,
             plus the operators with which PD still moves regions.
     """
@@ -85,7 +85,7 @@ class Deployed:
         host, port: the address of one server that answers SQL.
         max_connections: how many the client opens at most.
         database: the schema that holds the dataset.
-        password: of the account that the client uses; made for this campaign.
+        password: that of the client's account; made for this campaign.
         hashes: for each component that is a build, the commit that its servers have to report, or
             the beginning of it; None if that is not known.
     """
@@ -240,7 +240,7 @@ class Database(ABC):
 
         Args:
             host: the name of any host in the fleet.
-            capacity: of its disk, in bytes.
+            capacity: the size of its disk in bytes.
         """
         return LEAST_FREE
 

@@ -327,7 +327,7 @@ def _make_empty(executor: Executor, version: str, base: Path) -> None:
         )
         # Whoever may run the server may copy them; they hold no secret.
         executor.run(["chmod", "-R", "a+rX", f"{part}/data"])
-        # Whole or not at all; where another campaign was quicker, its directory stays.
+        # Whole or not at all; if another campaign was quicker, its directory stays.
         executor.run(["mv", "-T", f"{part}/data", str(base / EMPTY)], check=False)
     except CommandError as error:
         raise UnavailableError(

@@ -44,7 +44,7 @@ def command(job: str, percent: float) -> list[str]:
 
     Args:
         job: the id of the job that is slowed down.
-        percent: of the time for which it is stopped.
+        percent: for how much of the time it is stopped.
 
     Example:
         ``executor.start_job("slowdown-candidate", command("server-candidate", 10.0))``

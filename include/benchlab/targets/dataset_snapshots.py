@@ -234,7 +234,7 @@ class KeptDatasets:
         """Check a restored dataset; if this campaign backed it up, keep it for later campaigns.
 
         Args:
-            checksum: of the side's dataset.
+            checksum: that of the side's dataset; see :meth:`Database.checksum`.
 
         Returns:
             Why the dataset could not be kept, which does not stop the campaign; None if it was

@@ -70,7 +70,7 @@ class Deployment(Protocol):
         """Take the lock or, as every stage and trial does, renew its lease.
 
         Args:
-            origin: what runs the campaign, as ``benchlab run``; shown to those who have to wait.
+            origin: what runs the campaign, such as ``benchlab run``; shown to those who must wait.
 
         Returns:
             The dead holder whose lock was taken over; None if there was none.
@@ -215,8 +215,7 @@ class BaseTarget(Deployment, ABC):
         place: where a campaign runs, for people.
         can: what it is and can do, for code that plans, runs or describes a campaign.
         client_program: the name of the chosen client; None until it has been chosen.
-        client_path: of the client's program on its host; None: started as its
-            commands name it.
+        client_path: the path of the client's program on its host; None: as its commands name it.
 
     Example:
         ``benchlab run`` does this, with the stages of the campaign in the middle::

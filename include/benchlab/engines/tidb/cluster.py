@@ -514,7 +514,7 @@ class Cluster(TiDB, BaseCluster):
         return [f"{self._name()}: {fault}" for fault in faults]
 
     def _edit(self, text: str) -> None:
-        # A name by content, so that a list of commands has a line for each.
+        # Named by content, so that a list of commands has a line for each edit.
         content = hashlib.sha256(self._to_configure().encode()).hexdigest()[:8]
         file = self.instance.directory / f"edited-{content}.yaml"
         self.executor.put(file, text)

@@ -31,7 +31,7 @@ class InstanceFacts:
     Attributes:
         host: name of its host in the fleet.
         version: as the server itself writes it: ``5.7.25-TiDB-v6.5.0``, ``v6.5.0``, ``6.5.0``.
-        git_hash: of its source; None if it is not reported.
+        git_hash: the commit of its source; None if it is not reported.
         config: effective configuration items by dotted name, without addresses, directories and
             ports; None if it is not reported.
         identity: changes whenever the server starts; None if it is not reported.
@@ -87,7 +87,7 @@ def misfits(
     version's name has a commit, at least one component must be built from it.
 
     Args:
-        hashes: of the side's builds, see :func:`identity_fault`.
+        hashes: the commits of the side's builds, see :func:`identity_fault`.
     """
     faults = [
         f"{one.component} on {one.host} {fault}"

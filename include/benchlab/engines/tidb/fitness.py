@@ -15,7 +15,7 @@ from benchlab.plan import versions
 from benchlab.plan.fields.engines import SideSpec
 
 # What TiUP's units ask systemd for (LimitNOFILE in its embed/templates/systemd/system.service.tpl).
-# Where the kernel refuses that, systemd gives a service what process 1 may have at most
+# If the kernel refuses that, systemd gives a service what process 1 may have at most
 # (setrlimit_closest in its src/basic/rlimit-util.c).
 _WANTED_FILES = 1_000_000
 _FILES_OF_SERVICE = """
@@ -78,7 +78,7 @@ def _files_of_service(executor: Executor) -> int:
     return int(found)
 
 
-# Prints TiUP's file, then those that sshd reads; nothing where both agree or sshd cannot be asked.
+# Prints TiUP's file, then those that sshd reads; nothing if they agree or sshd cannot be asked.
 # TiUP makes ~/.ssh itself.
 _COMPARE = r"""
 account=$(id -un)

@@ -47,8 +47,8 @@ for unit in $(our_units "$1"); do
 done
 """
 )
-# Arguments: unit, log, lines. Where systemd started the server again, its log goes on: what it
-# wrote before ends with its greeting (`Welcome to TiKV`, `["Welcome to TiDB."]`).
+# Arguments: unit, log, lines. If systemd started the server again, its log goes on: what it wrote
+# before ends with its greeting (`Welcome to TiKV`, `["Welcome to TiDB."]`).
 _HOW_ENDED = """
 about=$(TZ=UTC systemctl show \
     --property=ActiveState,ActiveEnterTimestamp,ActiveExitTimestamp "$1") || exit 1
@@ -140,8 +140,8 @@ shift
 mkdir -p "$@"
 chown "$account:" "$@"
 """
-# As TiUP 1.16 runs it, which first asks whether there is the option. PD and TiDB end with 0
-# whatever they find, so that the text says it.
+# As TiUP 1.16 runs it: it first asks whether the option exists. PD and TiDB exit with 0 whatever
+# they find, so only what they print tells.
 _CHECK_CONFIG = """
 cd "$1" || exit 1
 program=bin/$2-server config=conf/$2.toml
@@ -303,14 +303,14 @@ class SideOnHosts:
         """Remove this side's processes, units, files and TiUP's login from every host.
 
         Args:
-            public_key: of TiUP's login, without its type and name; empty if there is none.
+            public_key: that of TiUP's login, without its type and name; empty if there is none.
 
         Returns:
             Why a host could not be cleaned, by host name; empty if all are clean.
         """
 
         def work(host: FleetHost) -> None:
-            # Whoever removes a side whose campaign is gone does not know which ports it had.
+            # Once its campaign is gone, nobody knows which ports the side had.
             ports = [str(Ports.of_set(number).tikv) for number in (0, 1)]
             arguments = [str(self.places(host).root), host.user, public_key, *ports]
             self._root(host, _CLEAN, arguments, timeout_s=CLEAN_LIMIT_S)

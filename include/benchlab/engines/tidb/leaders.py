@@ -23,8 +23,8 @@ from typing import Any
 from benchlab.engines.tidb.status import field
 
 PD_TOLERANCE = 5
-# What levelling leaves: stores within one leader of the mean, or, where regions were split or
-# merged meanwhile, within 5 % of it.
+# What levelling leaves: stores within one leader of the mean, or, if regions were split or merged
+# meanwhile, within 5 % of it.
 LEVEL, LEVEL_SHARE = 1.0, 0.05
 
 
@@ -187,7 +187,7 @@ def beyond_pd(counts: Iterable[int], schedule: Mapping[str, Any]) -> float | Non
     """By how many leaders the stores are further apart than PD's scheduler leaves them.
 
     Args:
-        schedule: that part of PD's configuration.
+        schedule: the part ``schedule`` of PD's configuration.
 
     Example:
         ``beyond_pd([0, 25], {"leader-schedule-policy": "count"})`` is 15.0.

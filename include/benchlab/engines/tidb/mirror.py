@@ -97,7 +97,7 @@ def nightly(tiup: str, home: Path, components: Sequence[str], platform: str) -> 
         for component in components:
             here.run([tiup, "list", component], timeout_s=ASK_LIMIT_S)
     except CommandError as error:
-        # As TiUP 1.16 says it (`pkg/repository/v1_repository.go`); the mirror has answered then.
+        # TiUP 1.16 says this when the mirror has answered (`pkg/repository/v1_repository.go`).
         kind = UnavailableError if "unknown component" in error.output else FetchError
         raise kind(f"{NIGHTLY}: TiUP's mirror cannot be asked: {error}") from error
     found: dict[str, Build] = {}

@@ -28,8 +28,8 @@ from benchlab.plan.fields.engines import Components, Parameters, SideSpec
 # The oldest version on TiUP's public mirror; earlier ones were deployed with Ansible.
 FIRST_OF_TIUP = "v3.0.0"
 FIRST_OF_BR = "v4.0.0"
-# From then on a fresh cluster has the new collations, in which text in an index is stored in
-# another way; BR restores no backup that differs in them (CheckNewCollationEnable in its
+# From this version on a fresh cluster has the new collations, which store text in an index in
+# another way; BR refuses a backup with other collations (CheckNewCollationEnable in its
 # pkg/task/restore.go; TiDB's release notes of v6.0.0 have the default).
 FIRST_OF_NEW_COLLATIONS = "v6.0.0"
 NEW_COLLATIONS = "new_collations_enabled_on_first_bootstrap"

@@ -31,7 +31,7 @@ from benchlab.engines.tidb.status import ASK_LIMIT_S, CONNECT_LIMIT_S
 from benchlab.hosts.executor import Executor
 
 STALLED = "tikv_engine_stall_micro_seconds"
-# A gauge, by which the page is known to be TiKV's where a counter is left out.
+# A gauge, by which the page is known to be TiKV's even if counters are left out.
 ALWAYS_THERE = "tikv_server_info"
 LAG_S = 10.0
 # What turns a counter into seconds, or into a number of refusals.

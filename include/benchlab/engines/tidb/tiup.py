@@ -193,7 +193,7 @@ class TiUP:
             pd: address of a PD server, as ``host:port``.
             storage: ``s3://bucket/prefix``; every TiKV server reads and writes it itself, with
                 its host's permissions (an instance profile).
-            region: of the bucket; BR's default is ``us-east-1``.
+            region: the bucket's; BR's default is ``us-east-1``.
             log: where it writes its log, which by default stays in ``/tmp``.
         """
         command = [self.program, f"br:{version}", action, "db", "--pd", pd, "--storage", storage]

@@ -165,7 +165,7 @@ def render(
             "deploy_dir": str(places.deploy),
             "data_dir": str(places.data),
         },
-        # `destroy` removes the exporters of these ports from every host, also where all are ignored
+        # `destroy` removes the exporters of these ports from every host, even if all are ignored
         # (DestroyMonitored in TiUP's pkg/cluster/operation/destroy.go), and by default 9100 and
         # 9115, which may be the owner's. Then it waits until nothing listens there.
         "monitored": {

@@ -38,7 +38,7 @@ class Cluster:
     """A cluster as the API describes it.
 
     Attributes:
-        version: as ``v8.5.2``; empty while it is not known.
+        version: such as ``v8.5.2``; empty while it is not known.
         endpoints: host name and port of its endpoints, by connection type.
         note: what keeps it from being made; empty if the API says nothing.
     """

@@ -105,7 +105,7 @@ def refuse_others(region: str, listed: Iterable[Instance], mark: str | None) -> 
 
     Args:
         listed: the instances under the id; see :func:`of_campaign`.
-        mark: of the campaign's own rental; None: it has not begun to rent.
+        mark: that of the campaign's own rental; None: it has not begun to rent.
 
     Raises:
         TargetError: names the instances, their marks, and the command that ends them.

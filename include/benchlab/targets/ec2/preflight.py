@@ -74,7 +74,7 @@ def check(
 
     Args:
         campaign: the id under which no other home may rent.
-        mark: of the campaign's own rental, which does not count as use of quotas; None: none yet.
+        mark: that of its own rental, which does not count as use of quotas; None: none yet.
 
     Returns:
         Notes: what could not be checked, and zones that lack an instance type.

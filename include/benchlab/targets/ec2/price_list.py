@@ -20,7 +20,7 @@ from benchlab.hosts.access import Access
 from benchlab.plan.pricing import HOURS_A_MONTH, ROOT_VOLUME, S3, Price
 from benchlab.targets.ec2.calls import call
 
-# Where the API is, by the beginning of a region's name; it has the prices of all regions anywhere.
+# The API's region, by the beginning of a region's name; each has the prices of all regions.
 ENDPOINTS = {"eu": "eu-central-1", "ap": "ap-south-1"}
 ENDPOINT = "us-east-1"
 SOURCE = "AWS Price List Query API, {service}"

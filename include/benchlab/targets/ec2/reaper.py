@@ -53,7 +53,7 @@ class ReaperError(TargetError):
     """The reaper could not deal with everything; the text names every region and every thing.
 
     Attributes:
-        reaped: what it ended nevertheless, in order; as a text each says so.
+        reaped: what it ended nevertheless, in order; ``str`` of each is a sentence.
         no_credentials: the only fault is that boto3 found no credentials, so that no region could
             be asked.
     """
