@@ -72,7 +72,7 @@ class _Answer(Protocol):
 
 
 def pinned(home: Home, spec: ReportSpec, access: Access, *, fetch: bool = True) -> ReportSpec:
-    """The report type with a hash for each of its builds, all of which are now kept here.
+    """The report type with a hash for each of its builds, which are now kept here.
 
     Args:
         fetch: whether to fetch or make those that are not kept yet. If not, only files on this

@@ -64,8 +64,8 @@ class Regions(NamedTuple):
 
     Attributes:
         leaders: how many regions each store leads, by host.
-        beyond: by how many leaders the spread over the stores exceeds what levelling, or without it
-            PD, leaves; None: not known.
+        beyond: by how many leaders the spread over the stores exceeds what levelling (or PD, if
+            they are not levelled) leaves; None: not known.
         unsettled: how many regions lack a leader or a peer, or have a peer that is down or behind,
             plus the operators with which PD still moves regions.
     """

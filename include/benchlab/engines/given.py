@@ -184,7 +184,7 @@ class Given(Database):
             raise self._refused(error) from error
 
     def version(self) -> str:
-        """What the server calls itself, with the release of a TiDB that hides it appended.
+        """What the server calls itself; a TiDB that hides its release gets it appended.
 
         TiDB's item ``server-version`` may hide it: ``8.0.11`` becomes ``8.0.11-TiDB-v7.5.0`` here.
 

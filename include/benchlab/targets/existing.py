@@ -51,7 +51,7 @@ end
 
 
 class _OfClient:
-    """A member that is the lent client host's, or else that of this machine."""
+    """A member taken from the lent client's host or, without one, from this machine."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name

@@ -281,7 +281,7 @@ class Census:
         return without_places(
             config,
             addresses=[host.address for host in self.fleet.hosts],
-            # Without what is above: a server may report the path with links there resolved.
+            # Only the end of the path: a server may report it with the links above resolved.
             root=f"/{self.places(host).root.relative_to(host.data)}",
             ports=vars(self.ports).values(),
         )

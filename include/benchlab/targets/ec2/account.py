@@ -1,7 +1,7 @@
 """Examines an AWS account before a fleet is rented in it; starts nothing.
 
 A campaign's preflight refuses what cannot work; this says more, for the person who sets it up.
-Permissions are checked by IAM's policy simulation; docs/iam-policy.json grants all that are needed.
+Permissions are checked by IAM's policy simulation; docs/iam-policy.json grants all those needed.
 The resources of each call follow AWS's Service Authorization Reference, "Actions, resources, and
 condition keys for Amazon EC2".
 """

@@ -1,7 +1,7 @@
 """Checks the script that installs TiUP on a rented client's host, and notes the one seen last.
 
-The script is downloaded and run on the host. Its hash tells whether it is the known one. Of what it
-downloads, TiUP itself, no hash is known beforehand.
+The script is downloaded and run on the host. Its hash tells whether it is the known one. For TiUP
+itself, which the script downloads, no hash is known beforehand.
 """
 
 from __future__ import annotations

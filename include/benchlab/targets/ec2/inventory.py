@@ -1,4 +1,4 @@
-"""Lists what is rented now by tag, ends instances, and gives a whole rental back."""
+"""Lists by tag what is rented now, ends instances, and gives a whole rental back."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ def write(state: Path, kept: RentalFile) -> None:
 
 
 def spent_before(state: Path) -> float:
-    """The dollars that a campaign's fleets, as far as they were given back, have cost.
+    """What those of a campaign's fleets that were given back have cost, in dollars.
 
     Raises:
         TargetError: the file that says so is damaged.
