@@ -1,0 +1,1 @@
+"""The command line ``benchlab``: one module for each group of commands."""

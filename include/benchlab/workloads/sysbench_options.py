@@ -143,7 +143,7 @@ def _host(endpoint: Endpoint) -> str:
     if tls.ca:
         options["ssl-ca"] = str(tls.ca)
     words = [f"{name}={value}" for name, value in options.items()]
-    # Without a certificate to verify, the library may connect without TLS despite `ssl-enforce`.
+    # Without a certificate to verify, the library falls back to no TLS despite `ssl-enforce`.
     return ";".join(words if tls.ca else [*words, RESTRICTED_AUTH])
 
 
