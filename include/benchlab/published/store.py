@@ -141,7 +141,7 @@ class PublishedReports:
 
 
 def called(report: PublishedReport, name: str) -> PublishedReport:
-    """A report under a chosen id, so that it can be kept next to another one about the same versions.
+    """A report under a chosen id, to store it next to another one about the same versions.
 
     Raises:
         PublishedPageError: the name cannot be an id.

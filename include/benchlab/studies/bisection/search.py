@@ -160,7 +160,7 @@ class Network:
         self.changes_from = functools.cache(self._changes_from)
 
     def _changes_from(self, start: str) -> Mapping[str, MeasuredStep]:
-        """The change from a release to each that it is connected to, over the fewest comparisons."""
+        """The change from a release to each one it is connected to, over the fewest comparisons."""
         found = {start: MeasuredStep({})}
         waiting = deque([start])
         while waiting:
@@ -357,7 +357,7 @@ class _Search:
         return None
 
     def _is_changed(self, at: int, first: int, last: int, part: MeasuredStep) -> bool | None:
-        """Whether most of the change from first to last came up to a release; None: unknown."""
+        """Whether a release has most of the change from first to last; None: unknown."""
         before, after = self._has_most(first, at, part), self._has_most(at, last, part)
         answers = {before, None if after is None else not after} - {None}
         if len(answers) == 1:
