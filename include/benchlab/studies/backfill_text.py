@@ -79,7 +79,7 @@ def command(plan: BackfillPlan) -> str:
     """The command by which Airflow runs the backfill, one campaign after the other.
 
     Example:
-        For ``nightly`` it begins with ``bin/airflow backfill create --dag-id nightly``.
+        It begins with ``bin/airflow backfill create --dag-id sysbench_ec2_weekly``.
     """
     # Airflow takes a day as its midnight in UTC, and moments come later in their day.
     last = f"{plan.last}T23:59:59"

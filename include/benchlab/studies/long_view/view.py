@@ -307,7 +307,7 @@ def linking(report: str, found: Suspect) -> str:
     """The command that runs the linking campaign, which tells a suspect's two versions apart.
 
     Example:
-        ``benchlab run nightly --set baseline=v7.5.0 --set candidate=v8.1.0``
+        ``benchlab run sysbench_ec2 --set baseline=v7.5.0 --set candidate=v8.1.0``
     """
     versions = {"baseline": found.linking, "candidate": found.candidate}
     words = [f"--set {side}={plain(version)}" for side, version in versions.items()]
