@@ -79,6 +79,9 @@ def show(
     Args:
         render: makes the text from the result, the terminal's width in columns, and whether to use
             colour.
+
+    Example:
+        ``show(found, as_json, text.to_json, text.render)``
     """
     if as_json:
         print(json.dumps(to_json(found), indent=2, ensure_ascii=False))

@@ -178,7 +178,11 @@ def _paragraph(block: SyntaxTreeNode) -> Iterator[Element]:
 
 
 def are_like_table(lines: Sequence[str]) -> bool:
-    """Whether lines look like a table to a person, though Markdown sees none."""
+    """Whether lines look like a table to a person, though Markdown sees none.
+
+    >>> are_like_table(["Threads | QPS", "8 | 100"])
+    True
+    """
     rows = [line for line in lines if set(line) - set("+-=:| ")]
     return len(rows) > 1 and all("|" in line for line in rows)
 

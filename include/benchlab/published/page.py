@@ -78,7 +78,7 @@ def whole(report: PublishedReport, where: str) -> PublishedReport:
 
 
 def read(raw: bytes, source: str, where: str | None = None) -> PublishedReport:
-    """Read a page.
+    r"""Read a page.
 
     Args:
         raw: the page, in UTF-8.
@@ -88,6 +88,10 @@ def read(raw: bytes, source: str, where: str | None = None) -> PublishedReport:
     Raises:
         PublishedPageError: it is not UTF-8 text, is too long or empty, or is not a performance
             test report.
+
+    >>> table = b"| Threads | v5.1.1 QPS | v5.2.0 QPS |\n|---|---|---|\n| 8 | 100 | 110 |"
+    >>> read(b"# Sysbench v5.2.0 vs. v5.1.1\n\n## Insert\n\n" + table, "page.md").versions
+    ('v5.1.1', 'v5.2.0')
     """
     where = where or source
     try:

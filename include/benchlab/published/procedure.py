@@ -32,7 +32,12 @@ _OTHER_TOOL = re.compile("BenchmarkSQL")
 
 
 def procedure(elements: Sequence[Element]) -> Procedure:
-    """Read the test procedure from a page's sentences and code blocks."""
+    """Read the test procedure from a page's sentences and code blocks.
+
+    >>> code = Element("code", 4, "go-tpc tpcc run -T 8 -P 4000", language="bash")
+    >>> procedure([code]).commands[0].client
+    'go-tpc tpcc'
+    """
     texts = [(one.line, one.text) for one in elements if one.kind == "text"]
     blocks = [one.text for one in elements if one.kind == "code" and one.language not in _SHELLS]
     balancers = (name for _, text in texts for name in _BALANCED.findall(text))

@@ -45,6 +45,9 @@ def improvement(row: Row, workload: Workload) -> Recomputed | None:
 
     None if a figure is missing or is not a measurement, if the table does not have exactly two
     versions, or if the baseline's figure is not above zero.
+
+    Example:
+        For 100 and 110 QPS, ``exact`` is 10, and ``low`` to ``high`` is about 8.96 to 11.06.
     """
     pair = _pair(row, workload)
     if pair is None:

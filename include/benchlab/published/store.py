@@ -143,6 +143,9 @@ class PublishedReports:
 def called(report: PublishedReport, name: str) -> PublishedReport:
     """A report under a chosen id, to store it next to another one about the same versions.
 
+    Example:
+        ``called(report, "sysbench-v5.2.0-second").id`` is ``"sysbench-v5.2.0-second"``.
+
     Raises:
         PublishedPageError: the name cannot be an id.
     """

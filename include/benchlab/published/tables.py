@@ -49,6 +49,10 @@ def read(table: Element, version: str | None) -> ResultTable:
     Raises:
         NotUnderstoodError: its columns are unknown or contradict each other, a cell is not a
             figure, or it has more than two versions.
+
+    >>> cells = ("Threads", "v5.1.1 QPS", "v5.2.0 QPS"), ("8", "100", "110")
+    >>> read(Element("table", 1, table=cells, lines=(1, 3)), None).versions
+    ('v5.1.1', 'v5.2.0')
     """
     columns = _columns(table, version)
     metric = _metric(table, columns)

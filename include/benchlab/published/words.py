@@ -22,7 +22,11 @@ _PLAIN = str.maketrans(
 
 
 def plain(text: str) -> str:
-    """Normalize a text: one line, no full-width characters, one kind of minus and space."""
+    """Normalize a text: one line, no full-width characters, one kind of minus and space.
+
+    >>> plain("ＱＰＳ（Ｋ）")
+    'QPS(K)'
+    """
     return " ".join(text.translate(_PLAIN).split())
 
 

@@ -47,7 +47,11 @@ def parsers() -> dict[str, Callable[[str], Output]]:
 
 
 def read_only() -> frozenset[str]:
-    """The workloads that leave the data as they found it."""
+    """The workloads that leave the data as they found it.
+
+    Example:
+        ``"oltp_read_write" in read_only()`` is False.
+    """
     return frozenset(name for name, workload in by_name().items() if name in workload.READ_ONLY)
 
 

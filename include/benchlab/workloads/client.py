@@ -42,6 +42,9 @@ class Endpoint:
 class Session:
     """What every command of a client needs.
 
+    Example:
+        ``Session(endpoint, "client.cnf", Warehouses(warehouses=10), 8, Client())``
+
     Attributes:
         config_path: the option file on the client's host, with the text of the module's
             ``config_file_text``.
@@ -64,6 +67,9 @@ class Session:
 @dataclass(frozen=True, slots=True)
 class Program:
     """A program that can run a module's workloads.
+
+    Example:
+        ``tpcc.PROGRAMS[1].title`` is ``"go-tpc {}"``.
 
     Attributes:
         name: its name in ``client.program`` of a report type.

@@ -155,6 +155,10 @@ def measured(seconds: int, client: Client, ignore_errors: Sequence[int]) -> list
 
     Raises:
         ValueError: one of them is not an error number, or means a lost connection.
+
+    Example:
+        ``measured(60, Client(), (1213,))`` begins with ``["--mysql-ignore-errors=1213",
+        "--time=60", ...]``.
     """
     for number in ignore_errors:
         at_least("ignore_errors", number, 1)

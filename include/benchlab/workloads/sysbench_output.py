@@ -177,6 +177,9 @@ def latency_disorder(latency: Latency) -> float | None:
 
     sysbench takes percentiles from a histogram with buckets about 1.8 % apart, so a p95 may be
     printed one bucket above the true maximum, or below the minimum.
+
+    Example:
+        ``latency_disorder(Latency(min=1, avg=2, p95=3, max=2.5))`` is 1.0.
     """
     low, mean, p95, high = latency.min, latency.avg, latency.p95, latency.max
     if high is None or mean is None:

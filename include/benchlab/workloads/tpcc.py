@@ -83,7 +83,11 @@ class Warehouses(Dataset):
 
     @property
     def rows(self) -> int:
-        """The approximate number of rows of all tables (TPC-C 5.11, table 1.2.1)."""
+        """The approximate number of rows of all tables (TPC-C 5.11, table 1.2.1).
+
+        Example:
+            ``Warehouses(warehouses=10).rows`` is 5,090,110.
+        """
         return _ITEMS + 499_011 * self.warehouses
 
     @property

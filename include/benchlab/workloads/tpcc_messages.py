@@ -1,4 +1,4 @@
-"""Parses what a TPC-C client prints besides its figures: errors, lost connections, its end.
+"""Parses what a TPC-C client prints besides its figures: errors, lost connections, how it ended.
 
 The lines are go-tpc's (``execute`` in ``cmd/go-tpc/misc.go``) and those of its database driver::
 

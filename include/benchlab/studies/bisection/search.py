@@ -55,6 +55,10 @@ MIRRORED: Mapping[Verdict, Verdict] = {"regression": "improvement", "improvement
 class PairComparison:
     """One campaign's comparison of two releases.
 
+    Example:
+        ``PairComparison("v6.1.0", "v6.2.0", "regression", estimate, "c1").turned().verdict`` is
+        ``"improvement"``.
+
     Attributes:
         estimate: of the log ratio candidate / baseline; None if there is none.
         basis: where the estimate's deployment variance comes from.
@@ -147,6 +151,9 @@ class Network:
 
     Args:
         known: comparisons, at most one of each pair of releases.
+
+    Example:
+        ``Network(known).changes_from("v6.1.0")["v6.3.0"].pct``
     """
 
     def __init__(self, known: Iterable[PairComparison]) -> None:

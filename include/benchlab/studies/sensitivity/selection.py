@@ -119,7 +119,11 @@ def refusal(first: Campaign, other: Campaign) -> str | None:
 
 
 def aa_groups(store: Store) -> list[AAGroup]:
-    """All A/A campaigns of the store, grouped by which can be pooled."""
+    """All A/A campaigns of the store, grouped by which can be pooled.
+
+    Example:
+        ``[group.campaigns for group in aa_groups(store)]``
+    """
     groups: list[list[Campaign]] = []
     refused: dict[str, dict[str, list[str]]] = {}
     for campaign in store.campaigns():
