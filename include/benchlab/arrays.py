@@ -1,10 +1,10 @@
-"""numpy and scipy's special functions, each loaded when it is first used.
+"""numpy and scipy.special, each imported when it is first used.
 
 Example:
     ``from benchlab.arrays import Array, np`` above, ``np.zeros(3)`` in a function.
 
-They take a second to load, and modules that use them are imported wherever a DAG file is parsed.
-scipy.stats has what is needed of scipy.special as well, and takes another second.
+Importing them takes a second, and every DAG file that is parsed imports modules that use them.
+Importing scipy.stats instead of scipy.special would take another second.
 """
 
 from __future__ import annotations

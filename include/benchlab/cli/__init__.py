@@ -1,0 +1,4 @@
+"""The command line ``benchlab``: one module for each group of commands.
+
+A command's docstring is its help text.
+"""

@@ -129,7 +129,7 @@ def _counted(kinds: str | None, series: bool) -> Sequence[ReleaseKind]:
 def _measure(
     home: Home, store: Store, name: str, pair: Resolved, interrupted: str | None, on: date | None
 ) -> str:
-    """Run a campaign, or resume one; returns its id."""
+    """Run or resume a campaign; returns its id."""
     again = "the same `benchlab bisect`"
     done = drive(home, store, pair, interrupted or new_id(name), ORIGIN, on, again=again)
     done.verdict()

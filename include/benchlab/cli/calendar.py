@@ -29,7 +29,7 @@ class _Known(NamedTuple):
     """The releases of one engine as of a day.
 
     Attributes:
-        releases: those to list.
+        releases: the releases to list.
         named: the release that each version rule names; None if it names none.
     """
 
@@ -65,7 +65,7 @@ def list_releases(
     as_of, chosen = on or datetime.now(UTC).date(), _series(series)
     calendar = report_types.calendar(find())
     found = [_known(calendar, name, as_of, chosen) for name in _engines(engine)]
-    # The rules come last, where a reader of a long list ends up.
+    # The rules come last, where they stay visible after a long list.
     show(
         found,
         as_json,
@@ -174,7 +174,7 @@ def _refuse_foreign(file: Path, releases: Sequence[Release], engines: Sequence[s
 
 
 def _refuse_bare(file: Path, added: Sequence[Release]) -> None:
-    """Refuse versions without a leading `v`: TiDB's would be taken for MariaDB's."""
+    """Refuse versions without a leading ``v``: TiDB's would be taken for MariaDB's."""
     bare = [release for release in added if release.version.text[0].isdigit()]
     if bare:
         names = ", ".join(release.version.text for release in bare)
@@ -210,7 +210,7 @@ def _series(text: str | None) -> tuple[int, int] | None:
 
 
 def _known(calendar: Calendar, engine: str, on: date, series: tuple[int, int] | None) -> _Known:
-    """What the calendar has; with a series, the rules are relative to its newest release."""
+    """An engine's releases as of a day; with a series, rules are relative to its newest one."""
     owned = calendar.owned(engines_module.by_name()[engine].owns)
     there = [release for release in owned if release.day <= on]
     newest = f"{NEWEST} {series[0]}.{series[1]}" if series else NEWEST

@@ -1,4 +1,4 @@
-"""The commands on what was measured: campaigns, campaigns delete, note and tag."""
+"""The commands on stored campaigns: campaigns, campaigns delete, note and tag."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _HEADINGS = (
     *("campaign", "started (UTC)", "took", "compared", "throughput", "p95"),
     "remarks",
 )
-# Columns of a terminal from which on the list is a table.
+# The least width of a terminal, in columns, for a table.
 _TABLE_FROM = 100
 _TAG = r"[\w.-]{1,50}"
 _STYLE = {"regression": "red", "improvement": "green", "unstable": "yellow"}
@@ -190,7 +190,7 @@ def _render(
         return f"{_NO_MATCH.format(count=known) if known else _NONE}.\n"
     console, numbers = console_for(width, colour), Numbers(english())
     rows = [_row(one, remarks.get(one.id, Remarks()), numbers) for one in found]
-    # What nobody has remarked has no column.
+    # Without remarks and failures there is no column for them.
     headings = _HEADINGS if any(row[-1] for row in rows) else _HEADINGS[:-1]
     if width < _TABLE_FROM:
         for row in rows:
@@ -204,7 +204,7 @@ def _render(
 
 
 def _said(one: CampaignSummary, verdicts: Sequence[StoredVerdict]) -> Text:
-    """Which verdicts there are and how often, with what changed; or why there is none."""
+    """The verdicts of a campaign and how often each occurs; or why there is none."""
     if not verdicts:
         alone = "one version" if len(one.versions) == 1 else MISSING
         return Text(one.state if one.state != "complete" else alone, style="dim")
@@ -229,7 +229,7 @@ def _row(one: CampaignSummary, remarks: Remarks, numbers: Numbers) -> list[Text]
 
 
 def _print_folded(console: Console, headings: Sequence[str], row: Sequence[Text]) -> None:
-    """A campaign on lines of its own, where a table would be wider than the terminal."""
+    """Print a campaign on several lines, if a table would be wider than the terminal."""
     console.print(row[0].copy().append(f"  {row[1]} UTC  {row[2]}".rstrip()), style="bold")
     for heading, cell in list(zip(headings, row, strict=False))[3:]:
         if cell:

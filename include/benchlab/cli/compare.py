@@ -1,4 +1,4 @@
-"""The commands that judge what was measured: compare, calibrate."""
+"""The commands that judge measurements: compare, calibrate."""
 
 from __future__ import annotations
 

@@ -38,16 +38,20 @@ from benchlab.targets.local import TOOLS
 
 app = typer.Typer()
 
-# A maintained engine has releases more often than this; else the calendar is out of date.
+# A maintained engine has releases more often than this, so an older calendar is out of date.
 STALE = timedelta(weeks=26)
 
-# Of what a machine computes in half a second; what trials vary by in addition is the server's.
+# The highest variation of what a machine computes in half a second; the server's adds to it.
 STEADY = 0.03
 
 
 @dataclass(frozen=True)
 class Check:
-    """The result of one check; ``blocks``: no local campaign can run until it is fixed."""
+    """The result of one check.
+
+    Attributes:
+        blocks: whether a campaign cannot run until it is fixed.
+    """
 
     what: str
     good: bool
@@ -60,7 +64,7 @@ class Check:
 
 
 def examine(home: Home) -> list[Check]:
-    """Check tools, engines, report types, accounts, disk and what earlier campaigns left behind.
+    """Check tools, engines, report types, accounts, disk and leftovers of earlier campaigns.
 
     Example:
         ``[check.what for check in examine(find()) if check.blocks]`` is empty if a campaign can
@@ -85,7 +89,10 @@ def examine(home: Home) -> list[Check]:
 
 
 def examine_aws(home: Home, name: str | None, access: Access) -> Iterator[Check]:
-    """Try the AWS account for the fleet of one topology, or of each; starts nothing.
+    """Check the AWS account for the fleet of one topology, or of each; starts nothing.
+
+    Args:
+        name: of the topology; None: each one that rents on EC2.
 
     Raises:
         SpecError: there is no such topology, or it rents nothing.
@@ -116,7 +123,7 @@ def _rented(home: Home, name: str | None) -> dict[str, Ec2Topology]:
 
 
 def _mirror(specs: list[ReportSpec]) -> Iterator[Check]:
-    """Whether the fleet can fetch the versions of the report types that use it."""
+    """Check that the fleet can fetch the versions of the report types that use it."""
     wanted = {
         (engine, spec.side(engine, side).version)
         for spec in specs
@@ -158,7 +165,7 @@ def _report_types(home: Home) -> tuple[list[ReportSpec], list[Check]]:
             found = Resolver(home, asks=Asks.MIRRORS).versions(Request(written, today))
             specs.append(found.spec)
             checks.append(_report(home, written, found))
-        except TargetError as error:  # perhaps nobody uses this report type
+        except TargetError as error:  # blocks nothing: perhaps nobody uses this report type
             checks.append(Check(f"report type {path.stem}", False, f"cannot run yet: {error}"))
         except BenchlabError as error:
             checks.append(Check(f"report type {path.stem}", False, str(error), blocks=True))
@@ -170,7 +177,7 @@ def _report(home: Home, written: ReportSpec, found: Versioned) -> Check:
     what = f"report type {spec.report}"
     try:
         Resolver(home, asks=Asks.TO_RUN).versions(Request(written, found.on))
-    except UnavailableError as error:  # there is no TiUP here to say which nightly
+    except UnavailableError as error:  # without TiUP here, the nightly's version is unknown
         return Check(what, False, f"cannot run yet: {error}")
     try:
         planning.refuse_undecided(home, spec)
@@ -185,7 +192,7 @@ def _report(home: Home, written: ReportSpec, found: Versioned) -> Check:
 
 
 def _engines(home: Home, specs: list[ReportSpec]) -> Iterator[Check]:
-    """The servers on this machine; a fleet's hosts fetch their own."""
+    """Check the servers on this machine; a fleet's hosts fetch their own."""
     for spec in specs:
         for engine in spec.deployable_engines if spec.topology is None else ():
             sides = (spec.side(engine, side) for side in spec.measured_sides)
@@ -195,7 +202,7 @@ def _engines(home: Home, specs: list[ReportSpec]) -> Iterator[Check]:
 
 
 def _clients(specs: list[ReportSpec]) -> Iterator[Check]:
-    """Which client a campaign would use that is driven from here, where there are several."""
+    """Check which of several clients a campaign would use whose client is on this machine."""
     for spec in specs:
         what = f"{spec.report}: client"
         try:
@@ -206,7 +213,7 @@ def _clients(specs: list[ReportSpec]) -> Iterator[Check]:
 
 
 def _aws(specs: list[ReportSpec]) -> Iterator[Check]:
-    """Whether there are AWS credentials, if a report type rents on EC2; AWS is not called."""
+    """Check for AWS credentials, if a report type rents on EC2; AWS is not called."""
     if not (wanting := _renting(specs)):
         return
     try:
@@ -230,7 +237,7 @@ def _renting(specs: list[ReportSpec]) -> list[str]:
 
 
 def _prices(home: Home, specs: list[ReportSpec]) -> Iterator[Check]:
-    """How old the prices are, if a report type rents hosts on EC2."""
+    """Check the age of the prices, if a report type rents hosts on EC2."""
     if not _renting(specs):
         return
     try:
@@ -254,7 +261,7 @@ def _notifiers(home: Home) -> Check:
 
 
 def _calendar(home: Home, specs: list[ReportSpec]) -> Iterator[Check]:
-    """Whether the calendar is up to date for the engines of schedules."""
+    """Check that the calendar is up to date for the engines of schedules."""
     scheduled: dict[str, list[str]] = {}
     for spec in specs:
         for engine in spec.deployable_engines if spec.schedule is not None else ():
@@ -293,7 +300,7 @@ def _cpus(home: Home) -> Iterator[Check]:
 
 
 def _steadiness() -> Check:
-    """Whether the machine computes evenly; where it does not, no trial can be even."""
+    """Check that the machine computes evenly; if it does not, trials vary at least as much."""
     found = steadiness.variation()
     detail = f"what its cores compute in half a second varied by {found:.1%}"
     if found > STEADY:
@@ -306,7 +313,7 @@ def _steadiness() -> Check:
 
 
 def _cpu(home: Home, executors: Mapping[str, Executor]) -> Check:
-    """Whether the machine is calm enough for trials to be valid."""
+    """Check that the machine's background load is low enough for valid trials."""
     try:
         most = gates.most(
             gate_files.load_all(home.configs / "quality"), "other_work_ratio", fleet=False

@@ -1,7 +1,7 @@
-"""What ``benchlab plan --commands`` prints: the commands of a campaign, in order, each once.
+"""Lists the commands of a campaign, in order, each once, for ``benchlab plan --commands``.
 
 The stages are those of a real campaign (:mod:`benchlab.campaign.stages`), but its hosts only record
-the commands, and its servers give the expected answers. Values that are not known yet are in angle
+the commands, and its servers give the expected answers. Values that are unknown yet are in angle
 brackets: ``<tidb-1>`` is that host's address, ``<password>`` the campaign's password.
 
 Example:
@@ -106,18 +106,18 @@ class _Placeholders(Home):
 
 
 class _Rehearsed(CampaignRun):
-    """A campaign whose hosts record the commands that they are to run.
+    """A campaign whose hosts record their commands instead of running them.
 
     Attributes:
-        commands: the commands, in order, as keys.
+        commands: the commands in order, as keys.
     """
 
     def __init__(
         self, home: Home, store: Store, spec: ReportSpec, plan: Plan, topology: Topology | None
     ) -> None:
         cloud = isinstance(topology, CloudTopology)
-        # Without dataset snapshots, which would be looked up on S3. TiDB Cloud has no target of
-        # its own; its client is reached as an owned host is.
+        # Without dataset snapshots, which would be looked up on S3. For TiDB Cloud, the target of
+        # owned hosts stands in: its client is reached in the same way.
         spec = spec.model_copy(
             update={"snapshots": None, "target": "hosts" if cloud else spec.target}
         )
@@ -159,7 +159,7 @@ class _Rehearsed(CampaignRun):
         vars(self.target)["engine"] = silent
 
     def note(self, stage: str, phase: str, note: Said = "") -> None:
-        """Commands recorded from now on belong to this stage, whichever its side."""
+        """Record further commands under this stage, without its side."""
         self._stage = phase.removesuffix(" baseline").removesuffix(" candidate")
 
     def all_stages(self) -> None:
@@ -177,7 +177,7 @@ class _Rehearsed(CampaignRun):
         self.check_after_trials()
 
     def on_cloud(self) -> None:
-        """Record what runs against a cluster of TiDB Cloud."""
+        """Record the commands against a cluster of TiDB Cloud."""
         (side,) = self.target.sides
         balancer = replace(self.target.balancer(side), host=CLOUD.address, entry_port=4000)
         vars(self.target)["balancer"] = lambda side: balancer
@@ -188,7 +188,7 @@ class _Rehearsed(CampaignRun):
         self.on_servers_of_others()
 
     def on_servers_of_others(self) -> None:
-        """Record what runs where only the client is Benchlab's."""
+        """Record the commands of a campaign in which only the client is Benchlab's."""
         client = self.target.executor.host
         for side in self.target.sides:
             which = f" {side}" * (len(self.target.sides) > 1)
@@ -223,17 +223,17 @@ class _Rehearsed(CampaignRun):
         return Rehearsal(name, self._keep, answers, job_output=slowdown.AT_WORK)
 
     def _keep(self, host: str, purpose: str, text: str) -> None:
-        if self._cores is None:  # of owned hosts, which are first asked when a campaign runs
+        if self._cores is None:  # owned hosts report their cores only when a campaign runs
             text = re.sub(r"(?<=nbthread )\d+", f"<cores of client, at most {MAX_THREADS}>", text)
-            if self._stage.startswith("load"):  # 16 at least, else twice the cores, at most 64
+            if self._stage.startswith("load"):  # twice the cores, but 16 to 64
                 text = re.sub(r"(?<=--threads=)(1[7-9]|[2-6]\d)\b", "<by cores of client>", text)
         purpose, text = purpose.replace(self._scratch, ""), text.replace(self._scratch, "")
         self.commands.setdefault(Command(self._stage, host, purpose, text))
 
     def _ask(self, statement: str) -> list[list[Any]]:
-        """Record a query; it answers that the dataset is as loaded and violates no condition."""
+        """Record a query; answer that the dataset is as loaded and violates no condition."""
         host = self.target.executor.host
-        # Ranges of warehouses are asked at once, in any order.
+        # Ranges of warehouses are queried concurrently, in any order.
         text = re.sub(r"BETWEEN \S+ AND -?\d+", "BETWEEN <first> AND <last>", statement)
         self._keep(host, f"SQL in {self.workload.DATABASE}", f"{text};")
         table = re.fullmatch(r"SELECT COUNT\(\*\) FROM (\w+)", statement)
@@ -241,10 +241,10 @@ class _Rehearsed(CampaignRun):
 
 
 class _Silent:
-    """A database without servers: its acts are recorded, and its answers are as expected.
+    """A database without servers: it records its acts and gives the expected answers.
 
     Args:
-        given: the configuration items of each side's components, as they were last set.
+        given: the configuration items of each side's components, as last set.
     """
 
     def __init__(
@@ -302,7 +302,7 @@ class _Silent:
 
 
 def _fleet(topology: Topology) -> Fleet:
-    """The fleet of a topology; for an address that is not known yet, a name in angle brackets."""
+    """The fleet of a topology; an address that is unknown yet is a name in angle brackets."""
     if isinstance(topology, HostsTopology):
         return topology.fleet()
     if isinstance(topology, CloudTopology):
@@ -331,7 +331,7 @@ def _called(host: FleetHost) -> str:
     return "each storage host" if {"pd", "tikv"} & set(host.roles) else "each SQL host"
 
 
-# Words that a shell takes as they are, and placeholders in `<` and `>` for what is not known yet.
+# Words that need no quoting, including placeholders in `<` and `>`.
 _PLAIN = re.compile(r"[\w@%+=:,./<>-]+")
 
 
@@ -342,9 +342,8 @@ class Command:
     Attributes:
         stage: the step of the plan to which it belongs.
         host: where it runs: ``this machine``, ``client``, ``each storage host``.
-        purpose: what it is for; empty where the text says so.
-        text: a command as a shell would read it, SQL, or the text of a file; never contains a
-            secret.
+        purpose: what it is for; empty if the text is clear.
+        text: a command line, SQL, or the text of a file; never contains a secret.
     """
 
     stage: str
@@ -354,10 +353,7 @@ class Command:
 
 
 class Rehearsal:
-    """A host on which nothing runs: it shows which commands would be run there.
-
-    ``Rehearsal("client", keep, {}).run(["sync"])`` calls ``keep("client", "", "sync")``. Otherwise
-    it is a :class:`benchlab.hosts.executor.Executor`.
+    """A :class:`benchlab.hosts.executor.Executor` that records commands instead of running them.
 
     Every command succeeds without output, except probes (``check=False``), which fail and are not
     recorded unless a shell runs them. Jobs run until they are stopped; samplers are not recorded.
@@ -365,9 +361,12 @@ class Rehearsal:
     Args:
         host: its name in the list of commands.
         keep: called with host, purpose and text of each command.
-        answers: output by a string that the command or its SQL contains. Such a command only asks,
-            so it is not recorded.
+        answers: output by a string that the command or its SQL contains. Such a command is only a
+            question, so it is not recorded.
         job_output: what every job prints.
+
+    Example:
+        ``Rehearsal("client", keep, {}).run(["sync"])`` calls ``keep("client", "", "sync")``.
     """
 
     def __init__(
@@ -437,7 +436,11 @@ class Rehearsal:
 
 
 def shell(words: Iterable[str]) -> str:
-    """A command line as a shell would read it; placeholders such as ``<tidb-1>`` stay unquoted."""
+    """A command line, quoted for a shell; placeholders such as ``<tidb-1>`` stay unquoted.
+
+    Example:
+        ``shell(["ping", "<tidb-1>", "a b"])`` is ``ping <tidb-1> 'a b'``.
+    """
     return " ".join(word if _PLAIN.fullmatch(word) else shlex.quote(word) for word in words)
 
 

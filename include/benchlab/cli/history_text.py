@@ -1,9 +1,9 @@
-"""The history of a workload, from published pages and own campaigns; as text, JSON and a chart.
+"""Shows the history of a workload, from published pages and campaigns: text, JSON and a chart.
 
 The two are kept apart. A published page has one measurement per figure, so its change has no
 interval and no verdict; a campaign has both. Throughputs of two reports are never compared, because
-the same version differs between reports by more than versions differ within one. What can be put
-side by side are changes, each against the baseline of its own report. The long view of each report
+the same version differs between reports by more than versions differ within one. Only changes can
+be shown side by side, each against the baseline of its own report. The long view of each report
 type follows (:mod:`benchlab.studies.long_view.text`).
 """
 
@@ -46,29 +46,31 @@ _COLOUR = {"regression": "red", "improvement": "green", "unstable": "yellow"}
 
 
 class MeasuredChange(NamedTuple):
-    """A campaign and what it found about the workload."""
+    """A campaign and its verdict on the workload."""
 
     campaign: Outline
     found: WorkloadVerdict
 
     @property
     def baseline(self) -> str:
-        """Its baseline, with what tells builds of one version apart."""
+        """The label of its baseline: the version, with what distinguishes its builds."""
         return self.campaign.labels["baseline"]
 
     @property
     def candidate(self) -> str:
-        """Its candidate, likewise."""
+        """The label of its candidate."""
         return self.campaign.labels["candidate"]
 
 
 @dataclass(frozen=True)
 class History:
-    """What is known about one workload: published by version, measured by time.
+    """The known changes of one workload.
 
     Attributes:
         workload: its full name, such as ``oltp_point_select``.
-        single: ids of campaigns that measured only one version, and so found no change.
+        published: by version.
+        measured: by time.
+        single: ids of campaigns of one version, which found no change.
     """
 
     workload: str
@@ -82,14 +84,14 @@ def history_of(
     reports: Sequence[PublishedReport],
     campaigns: Iterable[ComparedCampaign],
 ) -> History:
-    """Collect what is known about a workload.
+    """Collect the known changes of a workload.
 
     Args:
         workload: its name; ``oltp_`` may be left out.
         campaigns: with their verdicts.
 
     Raises:
-        SpecError: no page and no campaign has it; the message lists the known workloads.
+        SpecError: no page and no campaign has it; lists the known workloads.
 
     >>> history_of("point_select", PublishedReports(store).all()[0], []).measured  # doctest: +SKIP
     ()
@@ -155,7 +157,7 @@ def _measured_json(change: MeasuredChange) -> dict[str, Any]:
 
 
 def render(found: History, width: int, colour: bool, views: Sequence[LongView] = ()) -> str:
-    """A history as text: its tables and the notes that readers need: ``render(found, 100, False)``.
+    """A history as text, with tables and notes: ``render(found, 100, False)``.
 
     Args:
         width: in columns.
@@ -252,12 +254,12 @@ def _pages(change: PublishedChange) -> str:
     )
 
 
-# Each takes a row; the long view has room for more.
+# Each campaign takes a row; the long view has room for more.
 _MOST_MEASURED = 12
 
 
 def write(found: History, path: Path, views: Sequence[LongView] = ()) -> None:
-    """Draw a history into a file: ``write(found, Path("history.svg"))``.
+    """Draw a history into an SVG file: ``write(found, Path("history.svg"))``.
 
     Args:
         views: its long views, one per report type.
@@ -291,7 +293,7 @@ def write(found: History, path: Path, views: Sequence[LongView] = ()) -> None:
 
 
 def _published_row(change: PublishedChange, numbers: Numbers) -> list[Row]:
-    """As recomputed, else as printed; nothing where it has neither."""
+    """A row with the recomputed change, else the printed one; none if it has neither."""
     is_printed = change.change_pct is None
     value = change.printed_pct if is_printed else change.change_pct
     if value is None:

@@ -1,7 +1,7 @@
 """The command line: everything a campaign does, without Airflow.
 
-The module of a command is imported when the command is run or asked for its own help, so that no
-command waits for what only others need. `benchlab --help` reads the first lines of the commands'
+A command's module is imported only when the command is run or asked for its help, so that no
+command waits for the imports of others. ``benchlab --help`` reads the first lines of the commands'
 docstrings from the modules' source.
 """
 
@@ -21,8 +21,8 @@ from typer.main import get_group
 
 from benchlab.errors import BenchlabError, told
 
-# The modules of this package with their commands as they declare them, in the order of
-# `benchlab --help`.
+# The modules of this package with their commands, each in the order of declaration; the modules in
+# the order of `benchlab --help`.
 COMMANDS = {
     "doctor": ("doctor",),
     "validate": ("validate",),
@@ -49,7 +49,7 @@ _HEADLINE = re.compile(
 
 
 class _Commands(TyperGroup):
-    """Knows the first line of each command's help, and imports the command that is run."""
+    """Reads each command's headline from its source, and imports only the command that is run."""
 
     def get_command(self, ctx: Any, name: str) -> Any:
         if (command := super().get_command(ctx, name)) is not None:
@@ -92,11 +92,11 @@ def _options(
         typer.Option("--version", callback=_print_version, is_eager=True, help="print the version"),
     ] = False,
 ) -> None:
-    """Never more than its options: a command follows."""
+    """Take the options that precede a command."""
 
 
 def _named_only() -> None:
-    """Never run: :class:`_Commands` puts the command itself in its place."""
+    """A placeholder that is never run: :class:`_Commands` replaces it by the command itself."""
 
 
 for _name in _MODULES:
@@ -104,12 +104,12 @@ for _name in _MODULES:
 
 
 def main() -> NoReturn:
-    """Entry point: a ``BenchlabError`` is printed without a traceback; exit code 1.
+    """Run the command line. A ``BenchlabError`` is printed without a traceback; exit code 1.
 
-    So is what a disk, a file or the network refuses anywhere.
+    So is an ``OSError``: a disk, a file or the network that fails.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # A character that the terminal's encoding lacks is written as an escape, without an error.
+        # A character that the terminal's encoding lacks is written as an escape.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app(prog_name="benchlab", standalone_mode=True)

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share, and how a result is shown."""
+"""Arguments, options and output that several commands share."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ Found = TypeVar("Found")
 Json = Annotated[bool, typer.Option("--json", help="print JSON")]
 CHANGES = frozenset({"regression", "improvement"})
 FAILING = ("regression", "improvement", "unstable", "inconclusive")
-# Exit code of a command that was asked to fail on a verdict, and found it.
+# Exit code of a command that found a verdict of --fail-on.
 FOUND = 3
 CampaignId = Annotated[str, typer.Argument(help="a campaign's id; `benchlab campaigns` lists them")]
 
 
 def day(text: str) -> date:
-    """The day that an option names: ``day("2022-09-30")``.
+    """Parse the day of an option: ``day("2022-09-30")``.
 
     Raises:
-        BadParameter: there is no such day.
+        BadParameter: there is no such day, or it is written in another form.
     """
     try:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
@@ -41,10 +41,10 @@ def day(text: str) -> date:
 
 
 def verdict(text: str) -> str:
-    """A verdict that a command is to fail on: ``verdict("regression")``.
+    """Check a verdict of ``--fail-on``: ``verdict("regression")``.
 
     Raises:
-        BadParameter: there is none of this name.
+        BadParameter: a command cannot fail on it.
     """
     if text not in FAILING:
         raise typer.BadParameter(f"{text!r}: must be one of {', '.join(FAILING)}")
@@ -77,7 +77,11 @@ def show(
     """Print a result, as JSON or for the terminal.
 
     Args:
-        render: makes the text, from the result, the terminal's columns, and whether it has colour.
+        render: makes the text from the result, the terminal's width in columns, and whether to use
+            colour.
+
+    Example:
+        ``show(found, as_json, text.to_json, text.render)``
     """
     if as_json:
         print(json.dumps(to_json(found), indent=2, ensure_ascii=False))
@@ -86,10 +90,10 @@ def show(
 
 
 def refuse_without_verdicts(spec: ReportSpec) -> None:
-    """Refuse ``--fail-on`` where one version is measured: without a verdict it would never fail.
+    """Refuse ``--fail-on`` if one version is measured: without a verdict it would never fail.
 
     Raises:
-        SpecError: it is.
+        SpecError: the report type measures one version.
     """
     if spec.sides == "single":
         raise SpecError(
@@ -101,10 +105,10 @@ def refuse_without_verdicts(spec: ReportSpec) -> None:
 def fail_on(made: Outcome, failing: Sequence[str]) -> None:
     """End with exit code 3 if a metric of any workload has one of these verdicts.
 
-    A change in an A/A campaign is a false alarm, and counts as no change.
+    A change in an A/A campaign is a false alarm, and does not count.
 
     Raises:
-        Exit: one has; its names go to standard error.
+        Exit: one has; workload, metric and verdict go to standard error.
         SpecError: one version was measured, so there is no verdict.
     """
     if failing:

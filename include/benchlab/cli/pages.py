@@ -67,7 +67,7 @@ def import_pages(
             read.append(report.to_json())
             if as_json or unread:
                 continue
-            try:  # at once: nothing that comes later hides what is in the store
+            try:  # printed at once, so that a later failure cannot hide this import
                 print(_imported(report, new), end="", flush=True)
             except BrokenPipeError as error:  # the other pages are imported all the same
                 unread = error
@@ -111,7 +111,7 @@ def audit(pages: Pages, as_json: Json = False) -> None:
 
     def documents(found: Sequence[audits.Audit]) -> Any:
         made = [audited.to_json() for audited in found]
-        return made if len(pages) > 1 else made[0]  # a single page's is not a list
+        return made if len(pages) > 1 else made[0]  # no list for a single page
 
     if read:
         show(audits.audit(read), as_json, documents, render)
@@ -120,7 +120,7 @@ def audit(pages: Pages, as_json: Json = False) -> None:
 
 
 def render(audits: Sequence[Audit], width: int, colour: bool) -> str:
-    """The findings of each page and what was not read in it; ``colour`` adds ANSI codes."""
+    """The findings of each page, and its parts that were not read; ``colour`` adds ANSI codes."""
     console = console_for(width, colour)
     for audit in audits:
         console.print(Group(*_page(audit)))

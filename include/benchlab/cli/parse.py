@@ -1,4 +1,4 @@
-"""The command that reads a client's output: parse."""
+"""The command that parses a client's output: parse."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def parse(
 
 
 def _text(document: dict[str, Any]) -> str:
-    """A line for each figure; of what is no result only what is known of it."""
+    """One line per figure; of an incomplete run only the known ones."""
     whole = document["status"] == "complete"
     lines = [f"status: {document['status']}", *(f"  {why}" for why in document["reasons"])]
     for key, value in document.items():

@@ -1,4 +1,4 @@
-"""The commands that plan a report type, and prepare this machine for it: plan, install."""
+"""The commands that plan a campaign, and prepare this machine for it: plan, install."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from benchlab.studies.sensitivity import text as sensitivity_text
 from benchlab.studies.sensitivity.proposals import PlanSensitivity, plan_sensitivity
 
 app = typer.Typer()
-# Exit code of a plan by which no campaign could be run as things are.
+# Exit code of a plan that cannot be run yet.
 REFUSED = 2
 
 
@@ -90,7 +90,7 @@ def show_plan(
     request = request_on(home, report, overrides, on)
     with resolver(home, Asks.EVERYBODY) as reading:
         versioned = reading.versions(request)
-        # Whatever the file says of its builds, they are looked at.
+        # Builds are read anew, even if the file already names their hashes.
         spec = builds.pinned(home, versioned.spec, Access(), fetch=False)
         resolved = reading.complete(replace(versioned, spec=spec))
     say_notes(resolved)

@@ -48,7 +48,7 @@ def update() -> None:
         try:
             found.append(price_list.ask(access, kind, region, today))
         except AwsError:
-            raise  # it would refuse the others as well
+            raise  # AWS would refuse the other prices as well
         except TargetError as error:
             faults.append(str(error))
     before.updated(found).write()
@@ -64,7 +64,7 @@ def update() -> None:
 
 
 def age(known: PriceList, today: date) -> str:
-    """How old the prices are, as a clause: ``15 prices, the oldest of 2025-01-15 (9 days ago)``."""
+    """The age of the prices: ``15 prices, the oldest of 2025-01-15 (9 days ago); ...``."""
     if (oldest := known.oldest()) is None:
         return "no prices"
     count = len(known.prices)
@@ -75,7 +75,7 @@ def age(known: PriceList, today: date) -> str:
 
 
 def _wanted(home: Home, known: PriceList) -> list[tuple[str, str]]:
-    """What the list has, and what the topologies may rent, by type and region, each once."""
+    """The types and regions in the price list, and those that topologies may rent, each once."""
     wanted = dict.fromkeys(known.prices)
     for topology in topologies.valid(home.configs / "topologies").values():
         if (rented := topologies.on_ec2(topology)) is not None:

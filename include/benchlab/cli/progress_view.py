@@ -22,7 +22,7 @@ class ProgressView:
     """Follows a progress log in a thread: ``with ProgressView(log, 600, sys.stderr): ...``.
 
     Args:
-        log: another process may write it.
+        log: the progress log, which another process may write.
         planned_s: the plan's estimate in seconds, used until the campaign shows its own pace.
     """
 
@@ -61,7 +61,7 @@ class ProgressView:
         for step in steps:
             self._left.see(step)
             if not self._stream.isatty() and self._is_news(step):
-                # This is the trial's only line, so it does not name the phase.
+                # It is the trial's only line, so it does not name the phase.
                 shown = replace(step, phase="") if step.phase in _QUIET_PHASES else step
                 print(shown.line(self._left.seconds()), file=self._stream, flush=True)
             self._last = step

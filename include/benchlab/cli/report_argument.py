@@ -1,4 +1,4 @@
-"""The argument REPORT with ``--set`` and ``--on``, and the report type that they name."""
+"""The argument REPORT with ``--set`` and ``--on``, and how they become a report type."""
 
 from __future__ import annotations
 
@@ -36,8 +36,11 @@ OnDay = Annotated[
 def read_report_type(home: Home, report: str, assignments: list[str]) -> ReportSpec:
     """The report type of this name or file, changed by the assignments of ``--set``.
 
+    Example:
+        ``read_report_type(home, "sysbench_local", ["rounds=6"]).rounds`` is 6.
+
     Raises:
-        SpecError: there is none, or it is not valid.
+        SpecError: there is no such report type, or it is not valid.
     """
     spec = report_types.load(report_types.find_report(home, report))
     values = overrides.parse_assignments(assignments)
@@ -46,7 +49,11 @@ def read_report_type(home: Home, report: str, assignments: list[str]) -> ReportS
 
 @contextmanager
 def resolver(home: Home, asks: Asks) -> Iterator[Resolver]:
-    """What a person's command resolves report types with; a plan does without a broken store."""
+    """A resolver for a person's command; unless it runs a campaign, an unreadable store is skipped.
+
+    Raises:
+        StoreError: the store cannot be opened, and ``asks`` is ``Asks.TO_RUN``.
+    """
     access = Access.for_a_person()
     if not is_there(home):
         yield Resolver(home, None, access, asks)
@@ -63,11 +70,11 @@ def resolver(home: Home, asks: Asks) -> Iterator[Resolver]:
 
 
 def request_on(home: Home, report: str, assignments: list[str], on: date | None) -> Request:
-    """A report type as of a day; None: today. Raises as :func:`read_report_type`."""
+    """A report type as of a day; None: today. Raises what :func:`read_report_type` raises."""
     return Request(read_report_type(home, report, assignments), on or datetime.now(UTC).date())
 
 
 def say_notes(found: Versioned) -> None:
-    """Print to standard error which version rule named which version."""
+    """Print to standard error which version each version rule names."""
     for note in found.notes:
         print(note, file=sys.stderr)

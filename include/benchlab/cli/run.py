@@ -69,18 +69,18 @@ def drive(
 ) -> CampaignRun:
     """Run a campaign in this process, with its progress on standard error.
 
-    A signal that ends the process first ends the campaign. Once the process is gone, the lock is
-    free.
+    SIGTERM, SIGHUP and Ctrl-C end the campaign before the process. Once the process has ended, the
+    lock is free.
 
     Args:
         campaign: its id; a campaign that is in the store is resumed.
-        origin: the command that started it, which the store keeps.
+        origin: the command that started it, kept in the store.
         planned_for: the day whose versions it compares; None: now.
         again: the command that resumes it, shown if it is interrupted.
-        wait: until no other campaign is at work on its machine or hosts.
+        wait: whether to wait while another campaign uses its machine or hosts.
 
     Raises:
-        BenchlabError: as :meth:`CampaignRun.create` and :func:`stages.run`.
+        BenchlabError: see :meth:`CampaignRun.create` and :func:`stages.run`.
     """
     os.environ["BENCHLAB_DRIVER"] = str(os.getpid())
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -100,14 +100,14 @@ def drive(
 
 
 def _resuming(work: CampaignRun, again: str) -> str:
-    """How an interrupted campaign goes on; hosts are rented once for each."""
+    """How to continue an interrupted campaign; one that has rented hosts cannot be resumed."""
     if work.target.can.rents and not fleet_files.rented_nothing(work.directory):
         return "hosts are not rented for it again: start another campaign"
     return f"{again} resumes it, and measures no stored trial again"
 
 
 def end_campaign(home: Home, campaign: str, access: Access) -> str:
-    """End a campaign wherever it runs, because a person named it, and record that in the store.
+    """End a campaign at a person's request, wherever it runs, and record that in the store.
 
     Returns:
         What was given back, for people.
@@ -115,7 +115,7 @@ def end_campaign(home: Home, campaign: str, access: Access) -> str:
     Raises:
         StoreError: neither this machine nor the store knows the campaign, and nothing was ended;
             or the store could not record the end.
-        TargetError: names what could not be given back.
+        TargetError: something could not be given back; names it.
     """
     state, target, regions, lost = None, None, set[str](), None
     try:
@@ -140,7 +140,7 @@ def end_campaign(home: Home, campaign: str, access: Access) -> str:
     except NothingFoundError as error:
         if state == "running":
             raise
-        given_back = str(error)  # it has ended, so nothing is to be expected
+        given_back = str(error)  # it has ended, so finding nothing is fine
     if home.campaign(campaign).is_dir():
         StateFile(home.campaign(campaign)).give_back()
     with open_store(home) as store:
@@ -164,7 +164,7 @@ def _is_here(home: Home, campaign: str) -> bool:
 
 
 def _search(home: Home, campaign: str, access: Access, unknown: StoreError) -> str:
-    """Give back by its tags what a campaign rented that neither store nor machine knows."""
+    """Find by their tags, and give back, the EC2 hosts of a campaign that is not known here."""
     regions = known_regions(home, open_store).names
     asked = "EC2 was not asked, because no region is known in which anything was rented"
     try:

@@ -1,4 +1,4 @@
-"""The commands on what is kept here: builds, store upgrade."""
+"""The commands on kept builds and the results store: builds, store upgrade."""
 
 from __future__ import annotations
 

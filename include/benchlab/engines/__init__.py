@@ -1,7 +1,7 @@
-"""Engines: the database of one side. A module in this package that has ``Engine`` is one.
+"""Finds engines by name and installs them. A module in this package is one if it has ``Engine``.
 
-``Engine`` derives from :class:`benchlab.engines.server.BaseEngine`, one server on one machine. On a
-fleet its ``cluster`` is deployed, a :class:`benchlab.engines.cluster.BaseCluster`, if it has one.
+``Engine`` derives from :class:`benchlab.engines.server.BaseEngine`, one server on one machine. Its
+``cluster``, if any, is the :class:`benchlab.engines.cluster.BaseCluster` that a fleet gets instead.
 
 Example:
     ``by_name()["mariadb"].title`` is ``MariaDB``.
@@ -29,10 +29,13 @@ def by_name() -> dict[str, type[BaseEngine]]:
 
 
 def cluster_of(engine: str) -> type[BaseCluster]:
-    """The class of an engine's clusters on a fleet.
+    """The class that deploys an engine as a cluster on a fleet.
+
+    Example:
+        ``cluster_of("tidb").not_deployable("v6.5.0")`` is None.
 
     Raises:
-        SpecError: it has none.
+        SpecError: the engine runs on one machine only.
         KeyError: there is no such engine.
     """
     if (cluster := by_name()[engine].cluster) is None:
@@ -41,11 +44,11 @@ def cluster_of(engine: str) -> type[BaseCluster]:
 
 
 def install(engine: str, version: str, home: Home, executor: Executor | None = None) -> None:
-    """Fetch one version of an engine, unless it is here; one process at a time.
+    """Fetch one version of an engine unless it is installed; one process at a time.
 
     Raises:
         UnavailableError: it cannot be fetched.
-        LockHeldError: another process has been installing for an hour.
+        LockHeldError: after an hour another process is still installing this engine.
     """
     with fence(home.servers / f"{engine}.fence", INSTALL_LIMIT_S):
         by_name()[engine].install(

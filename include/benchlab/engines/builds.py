@@ -1,8 +1,8 @@
 """Builds on this machine: fetched or made, checked, and kept by the hash of their file.
 
 Each is in ``builds/<sha256>/`` of the home: ``note.json`` and ``files/``, laid out by its engine.
-It appears there whole, so that a campaign can deploy it again after its source is gone: a mirror
-overwrites one nightly with the next.
+The directory appears there complete. A kept build can be deployed again after its source is gone: a
+mirror overwrites each nightly with the next.
 
 Example:
     ``pinned(home, spec, Access())`` is the report type with a hash for each of its builds.
@@ -40,7 +40,7 @@ from benchlab.plan.report_type import SIDES, ReportSpec
 FETCH_LIMIT_S = 60.0
 BUILD_LIMIT_S = 6 * 3600.0
 BLOCK = 1 << 20
-# A package of TiDB with its symbols has 2 GB; whatever sends on would fill the disk.
+# A package of TiDB with its symbols has 2 GB; an endless answer would fill the disk.
 MOST_BYTES = 8 << 30
 LOG_LINES = 20
 # Runs in the checkout, wherever Benchlab was started; the log can be followed.
@@ -52,10 +52,10 @@ class Kept:
     """A build that is kept on this machine.
 
     Attributes:
-        sha256: of the file as it was fetched or made; its name.
-        version: of the side for which it was kept.
+        sha256: of the file as it was fetched or made; also names the build's directory.
+        version: that of the side for which it was kept.
         source: where it came from, for people.
-        git_hash: that its program reports; None where it does not, or does not run here.
+        git_hash: the commit that its program reports; None if it reports none or cannot run here.
     """
 
     sha256: str
@@ -72,7 +72,7 @@ class _Answer(Protocol):
 
 
 def pinned(home: Home, spec: ReportSpec, access: Access, *, fetch: bool = True) -> ReportSpec:
-    """A report type each of whose builds is known by its hash, and kept here.
+    """The report type with a hash for each of its builds, which are now kept here.
 
     Args:
         fetch: whether to fetch or make those that are not kept yet. If not, only files on this
@@ -101,9 +101,9 @@ def pinned(home: Home, spec: ReportSpec, access: Access, *, fetch: bool = True) 
 
 
 def why_not_deployable(home: Home, side: SideSpec) -> str | None:
-    """Why a side that was measured cannot be deployed again; None where it can.
+    """Why a side that was measured cannot be deployed again; None if it can.
 
-    A release is always taken to be there: its mirror says otherwise when it is asked.
+    Looks at builds only. Whether a mirror still has a release shows when it is fetched.
     """
     gone = [
         f"{component} {one.short}"
@@ -116,7 +116,7 @@ def why_not_deployable(home: Home, side: SideSpec) -> str | None:
 
 
 def files(home: Home, build: Build) -> Path:
-    """The directory of a build, as its engine laid it out; it is there if the build is kept."""
+    """The directory of a build, as its engine laid it out; it exists if the build is kept."""
     return home.builds / (build.sha256 or "not-known") / "files"
 
 
@@ -125,6 +125,9 @@ def package(home: Home, component: str, build: Build) -> Path:
 
     TiUP looks for the component's entry there, a regular file that can be executed
     (``checkPackage`` in its ``pkg/cluster/manager/patch.go``). Made once, on the first call.
+
+    Example:
+        ``package(home, "tikv", build)`` is ``builds/<sha256>/tikv-<sha256>.tar.gz`` in the home.
 
     Raises:
         UnavailableError: the build is not kept here.
@@ -158,7 +161,7 @@ def _note(home: Home, sha256: str) -> Kept | None:
 
 @dataclass(frozen=True)
 class _Wanted:
-    """One build of a side, on its way here."""
+    """One build of a side, to be found here, or fetched or made."""
 
     home: Home
     engine: str
@@ -200,7 +203,7 @@ class _Wanted:
 
     @property
     def _key(self) -> str:
-        """A name for what it is made of, by which a commit's build is found again."""
+        """A name for what it is made of, under which the build of a commit is found again."""
         made_of = [self.engine, self.component, self.build.source, self.build.command]
         text = json.dumps([*made_of, self.build.commit or self.build.sha256])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -265,7 +268,7 @@ class _Wanted:
         return kept
 
     def _obtained(self, work: Path) -> Path:
-        """The file itself; a path's is read where it is."""
+        """The build's file, fetched or made in ``work``; a local path stays where it is."""
         if self._path is not None:
             return self._path
         file = work / f"{self.component}.download"
@@ -315,7 +318,7 @@ class _Wanted:
         from botocore import exceptions
 
         place = urlsplit(address)
-        # Wherever the bucket is: S3 says, and boto3 asks there.
+        # The bucket may be in another region: S3 says in which, and boto3 asks there.
         s3 = self.access.aws("s3", os.environ.get("AWS_DEFAULT_REGION") or "us-east-1")
         try:
             found = s3.get_object(Bucket=place.netloc, Key=place.path.lstrip("/"))
@@ -350,7 +353,7 @@ class _Wanted:
 
 
 def _is_refusal(status: int) -> bool:
-    """Whether an HTTP status is the same tomorrow; too many requests, or a timeout, are not."""
+    """Whether an HTTP status is final, unlike those of a timeout or of too many requests."""
     return 400 <= status < 500 and status not in (408, 429)
 
 

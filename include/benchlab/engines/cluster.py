@@ -1,4 +1,4 @@
-"""The cluster port: a database that is several servers on a fleet."""
+"""The contract of a cluster: a database that is several servers on a fleet."""
 
 from __future__ import annotations
 
@@ -24,14 +24,17 @@ Act = Literal["deploy", "backup", "restore", "configure", "start_for_trial"]
 class Wanted:
     """What a campaign asks of one side's cluster; the defaults are enough to destroy it.
 
+    Example:
+        ``Wanted(side="baseline", of=SideSpec(version="v6.5.0"), campaign="c1", directory=path)``
+
     Attributes:
         of: the version and parameters of the side.
         directory: the campaign's directory on the client's host.
         max_connections: how many the client opens at most.
         port_set: which of the two sets of ports its servers listen on, 0 or 1.
         database: the schema that holds the dataset.
-        level: whether leaders of regions are spread evenly before each trial.
-        password: of the account that the client uses.
+        level: whether the leaders of regions are levelled before each trial.
+        password: that of the client's account.
         logs: the directory on this machine that keeps what servers complained of.
         package: gives the package of a component's build on this machine.
     """
@@ -65,7 +68,7 @@ class BaseCluster(Database):
     def remove(
         cls, fleet: Fleet, executors: Executors, campaign: str, side: Side, directory: Path
     ) -> None:
-        """:meth:`destroy` what a campaign deployed for a side, whatever its version."""
+        """:meth:`destroy` all that a campaign deployed for a side, whatever its version."""
         any_version = SideSpec(version="v0.0.0")
         wanted = Wanted(side=side, of=any_version, campaign=campaign, directory=directory)
         cls.on_fleet(fleet, executors, wanted).destroy()
@@ -81,22 +84,22 @@ class BaseCluster(Database):
     @classmethod
     @abstractmethod
     def not_deployable(cls, version: str) -> str | None:
-        """Why a version cannot be deployed, as a sentence; None where it can."""
+        """Why a version cannot be deployed, as a sentence; None if it can."""
 
     @classmethod
     @abstractmethod
     def no_dataset_snapshots(cls, version: str) -> str | None:
-        """Why a version's dataset cannot be saved or restored, as a sentence; None where it can."""
+        """Why a version's dataset cannot be saved or restored, as a sentence; None if it can."""
 
     @classmethod
     @abstractmethod
     def bound_to_data(cls, items: Components) -> list[str]:
-        """Which of these cannot change once there are data, and why, as sentences."""
+        """Which of these items cannot change once the cluster has data, and why, as sentences."""
 
     @classmethod
     @abstractmethod
     def stored_as(cls, side: SideSpec) -> dict[str, str]:
-        """What decides in which form a side stores rows; only sides that agree share a dataset."""
+        """The settings that decide how a side stores rows; sides that agree share a dataset."""
 
     @classmethod
     @abstractmethod
@@ -111,13 +114,13 @@ class BaseCluster(Database):
     def host_fault(
         cls, executor: Executor, user: str, stores: Sequence[SideSpec], *, restores: bool
     ) -> str | None:
-        """Why servers cannot be deployed on a host as it is set up, as a sentence; None: they can.
+        """Why a host cannot have servers as it is set up, as a sentence; None if it can.
 
         Args:
-            executor: of a host that shall have servers.
-            user: the account that it logs in as.
-            stores: the sides whose storage servers it shall have.
-            restores: whether data on it are restored.
+            executor: the host's.
+            user: the account that Benchlab logs in as.
+            stores: the sides that get a storage server on the host.
+            restores: whether trials restore data on the host.
         """
         return None
 
@@ -127,7 +130,7 @@ class BaseCluster(Database):
 
         Args:
             url: ``s3://bucket/prefix``.
-            region: of the bucket.
+            region: the bucket's.
 
         Raises:
             EngineError: it cannot be written.
@@ -145,4 +148,4 @@ class BaseCluster(Database):
 
     @abstractmethod
     def rehearse(self, act: Act) -> None:
-        """Run an act's commands on the hosts, but query no server: in a rehearsal none answers."""
+        """Run an act's commands on the hosts without querying servers: in a rehearsal none runs."""

@@ -35,7 +35,8 @@ START_LIMIT_S = 120.0
 # Analyzing TPC-C's largest table takes an hour.
 SQL_LIMIT_S = 4 * 3600.0
 CHECK_LIMIT_S = 24 * 3600.0
-# The longest answer is a server's settings, a thousand rows; a row of nothing takes 150 bytes here.
+# The longest answer expected is a server's settings, a thousand rows; even an empty row takes 150
+# bytes of memory here.
 MOST_ROWS = 1_000_000
 # Bytes. A disk with less free is as good as full: logs and temporary files grow by as much at once.
 LEAST_FREE = 2.0**28
@@ -44,10 +45,10 @@ Found = TypeVar("Found")
 
 
 class BackgroundJobs(NamedTuple):
-    """ANALYZE, DDL and backup statements of a running server, no matter which client sent them.
+    """Counts of the ANALYZE, DDL and backup statements of a running server, from any client.
 
-    The number begun by a later time, minus the number ended by an earlier time, is the number that
-    were running in between.
+    Example:
+        ``after.begun - before.ended`` is how many were running at some time in between.
 
     Attributes:
         begun: how many have begun so far.
@@ -64,10 +65,11 @@ class Regions(NamedTuple):
     """The regions of a cluster's storage servers, at one moment.
 
     Attributes:
-        leaders: the regions that a store leads, by host.
-        beyond: how many leaders the worst store has too many or too few; None: not known.
-        unsettled: regions without a leader, without one of their peers, or with a peer that is down
-            or behind, and operators with which the cluster moves regions.
+        leaders: how many regions each store leads, by host.
+        beyond: by how many leaders the spread over the stores exceeds what levelling (or PD, if
+            they are not levelled) leaves; None: not known.
+        unsettled: how many regions lack a leader or a peer, or have a peer that is down or behind,
+            plus the operators with which PD still moves regions.
     """
 
     leaders: Mapping[str, int]
@@ -77,17 +79,17 @@ class Regions(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Deployed:
-    """What a database knows about its side.
+    """One side's version, place and account, as its database needs them.
 
     Attributes:
         parameters: configuration items and global variables, as in the report type.
-        directory: of this side on the executor's host: configuration, logs.
+        directory: this side's directory on the executor's host: configuration, logs.
         host, port: the address of one server that answers SQL.
         max_connections: how many the client opens at most.
         database: the schema that holds the dataset.
-        password: of the account that the client uses; made for this campaign.
-        hashes: of its builds, by component: the commit that it has to report, or its beginning;
-            None where that is not known.
+        password: that of the client's account; made for this campaign.
+        hashes: for each component that is a build, the commit that its servers have to report, or
+            the beginning of it; None if that is not known.
     """
 
     side: Side
@@ -103,7 +105,7 @@ class Deployed:
 
 
 class Database(ABC):
-    """One side.
+    """One side: a server or a cluster.
 
     Args:
         executor: the host from which it is queried.
@@ -117,7 +119,7 @@ class Database(ABC):
     name: ClassVar[str]
     #: Its name for people.
     title: ClassVar[str]
-    #: The message on what limits figures from this database; None where nothing does.
+    #: Id of the message that says what limits figures from this database; None if nothing does.
     caveat: ClassVar[str | None] = None
     #: What its servers count of a query; empty where they are not asked.
     counts: ClassVar[tuple[Count, ...]] = ()
@@ -145,42 +147,46 @@ class Database(ABC):
 
     @abstractmethod
     def start(self) -> None:
-        """Start it, unless it is running, and wait until it is ready to be measured."""
+        """Start it, unless it is running, and wait until it is ready."""
 
     def start_for_trial(self) -> None:
-        """Start it to be measured: :meth:`start`, and what runs only during trials."""
+        """Start it for a trial: as :meth:`start`, and with what only trials need."""
         self.start()
 
     @abstractmethod
     def stop(self) -> None:
-        """Stop it and wait until it has ended; does nothing where it is not running."""
+        """Stop it and wait until it has ended; does nothing if it is not running."""
 
     def stop_soon(self) -> None:  # noqa: B027 - a cluster is stopped by a command that waits
-        """Begin to stop it without waiting, where that is possible; :meth:`stop` has to follow."""
+        """Begin to stop it without waiting, if that is possible; :meth:`stop` has to follow."""
 
     @abstractmethod
     def running(self) -> bool:
         """Whether all of its servers are running."""
 
     def with_components(self, items: Components) -> Database:
-        """The same side, as it has to be with these configuration items in addition."""
+        """The same side with these configuration items in addition to its own.
+
+        Raises:
+            EngineError: a database of this kind cannot be reconfigured.
+        """
         raise EngineError(
             f"{self._name()}: its configuration cannot be changed after it is deployed"
         )
 
     def configured(self) -> bool:
-        """Whether its servers start with all configuration items that it has to have."""
+        """Whether its servers were given all the configuration items that it should have."""
         return True
 
     def configure(self) -> None:  # noqa: B027 - what is always configured needs none
-        """While it is stopped, give its servers those items."""
+        """Give its servers, which are stopped, the configuration items that it should have."""
 
     @abstractmethod
     def backup(self) -> None:
         """Stop it and take the snapshot of its data.
 
         Raises:
-            EngineError: it did not stop cleanly, so that recovery would follow every restore.
+            EngineError: it did not stop cleanly, so every restored copy would need recovery.
         """
 
     @abstractmethod
@@ -189,54 +195,53 @@ class Database(ABC):
 
     @abstractmethod
     def git_hash(self) -> str | None:
-        """The commit that the running server was built from; None where it is not reported."""
+        """The commit that the running server was built from; None if it is not reported."""
 
     @abstractmethod
     def log_tail(self) -> str:
         """The last lines that its server printed."""
 
     def gone(self, error: CommandError) -> str | None:
-        """Why it will not answer after this error, however long one waits; None while it may."""
+        """Why waiting is useless after this error; None while it may still answer."""
         return None
 
     def columns(self) -> Mapping[str, float | None]:
-        """What it reports for the gates after a trial, by column; None where it is not known."""
+        """What it reports for the gates after a trial, by column; None for what is not known."""
         return {
             "wrong_version_servers": self._wrong_versions(),
             "ineffective_parameters": float(len(self.ineffective(self.variables()))),
         }
 
     def ended_servers(self) -> Sequence[Message]:
-        """The servers that ended by themselves since they were started here, and what is known of
-        each (:mod:`benchlab.results.ended_servers`); also those that run again.
+        """The servers that ended by themselves since they were started here, a message on each.
 
-        None of a side that was stopped.
+        Servers that run again are among them; a side that was stopped has none. The messages are
+        those of :mod:`benchlab.results.ended_servers`.
         """
         return []
 
     def go_on(self) -> None:
-        """Wait until servers that ended by themselves run again; from then on they count as started
-        here.
-        """
+        """Get servers that ended by themselves to run again; they then count as started anew."""
         self.start()
 
     def background_jobs(self) -> BackgroundJobs | None:
-        """Statements at work beside the clients'; None where the version does not report them."""
+        """The background statements so far; None if the version does not report them."""
         return None
 
     def regions(self) -> Regions | None:
-        """The regions of its storage servers; None where it has none of their kind."""
+        """The regions of its storage servers; None if its storage has no regions."""
         return None
 
     def write_stalls(self) -> Mapping[str, float | None]:
-        """By storage server, a number that grows whenever it holds writes back; for differences.
+        """A number for each storage server that grows whenever the server holds writes back.
 
-        None: that server does not say. Empty: the database has no such servers.
+        Only its growth means something. None for a server that does not report it; empty if the
+        database has no such servers.
         """
         return {}
 
     def stall_lag_s(self) -> float:
-        """After how many seconds :meth:`write_stalls` has what has happened."""
+        """By how many seconds :meth:`write_stalls` may be behind."""
         return 0.0
 
     def counter_sources(self) -> Sequence[Source]:
@@ -249,11 +254,11 @@ class Database(ABC):
         return {}
 
     def least_free(self, host: str, capacity: float) -> float:
-        """Bytes of a host's disk that have to stay free while it works; of any host.
+        """How many bytes of a host's disk have to stay free while the database works.
 
         Args:
-            host: its name in the fleet.
-            capacity: of its disk, in bytes.
+            host: the name of any host in the fleet.
+            capacity: the size of its disk in bytes.
         """
         return LEAST_FREE
 
@@ -296,7 +301,7 @@ class Database(ABC):
 
         Raises:
             CommandError: the server does not answer, or refuses the statement.
-            EngineError: it does not answer the statement, but sends rows and rows.
+            EngineError: the answer has more than :data:`MOST_ROWS` rows.
         """
         completed = self.executor.run(
             self.client_command(user=user), stdin=statement, timeout_s=timeout_s
@@ -325,15 +330,15 @@ class Database(ABC):
         ]
 
     def query(self, statement: str) -> list[list[str]]:
-        """Run one statement of a check in the schema of the dataset; raises as :meth:`sql`."""
+        """Run a statement that may take a day in the dataset's schema; raises as :meth:`sql`."""
         use = f"USE {self.instance.database}"
         return self.sql(f"{use}; {statement}", timeout_s=CHECK_LIMIT_S)
 
     def row(self, statement: str, columns: int = 1, *, timeout_s: float = SQL_LIMIT_S) -> list[str]:
-        """The only row of an answer.
+        """Run SQL whose answer has to be one row of ``columns`` columns; raises as :meth:`sql`.
 
         Raises:
-            EngineError: the server answers with something else.
+            EngineError: the answer is anything else.
         """
         rows = self.sql(statement, timeout_s=timeout_s)
         if [len(row) for row in rows] != [columns]:
@@ -341,7 +346,7 @@ class Database(ABC):
         return rows[0]
 
     def whole(self, statement: str, text: str) -> int:
-        """A whole number in an answer. Raises as :meth:`row`."""
+        """Read a whole number from a statement's answer; EngineError if it is not one."""
         try:
             # A sum may be written as 3.0 or 3e10.
             return int(text) if text.lstrip("-").isdecimal() else int(float(text))
@@ -349,7 +354,7 @@ class Database(ABC):
             raise self.unreadable(statement) from None
 
     def unreadable(self, statement: str) -> EngineError:
-        """That an answer is none to this statement."""
+        """The error for an answer that cannot be one to this statement."""
         return EngineError(f"{self._name()}: the server does not answer `{statement[:80]}`")
 
     def create_database(self) -> None:
@@ -399,7 +404,7 @@ class Database(ABC):
         return " ".join(f"{table}:{checksum}" for table, checksum in found.items())
 
     def table_checksum(self, table: str) -> str:
-        """Row count and sum of row hashes of a table, in any order of rows: ``<count>:<sum>``.
+        """Row count and sum of row hashes, whatever the order of rows: ``<count>:<sum>``.
 
         By SQL, because the engines' own checksums differ, and TiDB's embedded storage answers its
         own statement with a constant. NULL differs from an empty text.
@@ -423,7 +428,7 @@ class Database(ABC):
         return SideFacts(self.version(), self.git_hash(), self.variables(), about=self.about())
 
     def about(self) -> dict[str, str]:
-        """What else the server says of how it was built, by name: ``Edition``, ``Git Branch``."""
+        """What else the server says about its build, by name: ``Edition``, ``Git Branch``."""
         return {}
 
     def version(self) -> str:
@@ -479,10 +484,13 @@ class Database(ABC):
 def is_version(wanted: str, reported: str) -> bool:
     """Whether a server has the requested version, in whatever form it reports it.
 
-    A pre-release, ``v9.0.0-beta.1``, is not ``v9.0.0``, nor is TiDB's ``v9.0.0-serverless``; a
-    build's own suffix (``-log``, ``-dirty``) does not matter, nor do MySQL's version before TiDB's
-    and a missing ``v``. No server calls itself a nightly, or by the day and commit in a name of
-    TiUP's: there only the numbers count.
+    Neither the pre-release ``v9.0.0-beta.1`` nor TiDB's ``v9.0.0-serverless`` is ``v9.0.0``. A
+    build's suffix (``-log``, ``-dirty``), MySQL's version before TiDB's and a missing ``v`` do not
+    matter. Servers report neither a nightly's name nor the day and commit in a version name of
+    TiUP's: of such versions only the numbers are compared.
+
+    Example:
+        ``is_version("v6.5.0", "5.7.25-TiDB-v6.5.0")`` is True.
     """
     if is_nightly(wanted) or has_commit(wanted):
         major, minor, patch = parse(wanted).numbers
@@ -501,11 +509,15 @@ def identity_fault(
     reported: str,
     git_hash: str | None,
 ) -> str | None:
-    """Why a server is not what was asked for, as the end of a sentence; None where it is.
+    """Why a server is not what was asked for, as the end of a sentence; None if it is.
 
     A build is known by its commit, whatever it calls itself: between releases a server's version is
     made by ``git describe`` (``v9.0.0-beta.2.pre-1895-g5c91a2b``), and TiUP calls it
     ``v9.0.0-beta.2.pre-nightly``. A version without a build is known by its name.
+
+    Example:
+        ``identity_fault("tidb", "v6.5.0", {}, "5.7.25-TiDB-v6.1.0", None)`` is
+        ``"is version 5.7.25-TiDB-v6.1.0, not v6.5.0"``.
 
     Args:
         hashes: the commits that builds have to report, see :class:`Deployed`.
@@ -523,19 +535,21 @@ def identity_fault(
 
 
 def is_comparable(component: str, hashes: Mapping[str, str | None], git_hash: str | None) -> bool:
-    """Whether :func:`identity_fault` compares anything: a build that does not say its commit, such
-    as one made outside of git, is neither known by that nor by its name.
+    """Whether :func:`identity_fault` has anything to compare.
+
+    A build is compared by commit alone, which has to be known here and reported by the server: one
+    made outside of git reports none.
     """
     return component not in hashes or None not in (hashes[component], git_hash)
 
 
 def written(value: object) -> str:
-    """A parameter's value as written in option files."""
+    """A parameter's value as written in option files; booleans are ``ON`` and ``OFF``."""
     return ("ON" if value else "OFF") if isinstance(value, bool) else str(value)
 
 
 def sql_value(value: object) -> str:
-    """A parameter's value as an SQL literal."""
+    """A parameter's value as an SQL literal: ``sql_value("it's")`` is ``'it''s'``."""
     if isinstance(value, bool | int | float):
         return written(value)
     return "'" + str(value).replace("\\", "\\\\").replace("'", "''") + "'"

@@ -1,9 +1,10 @@
-"""Parameters that a report type may not set, by what they would reach.
+"""Parameters that a report type may not set, because they reach beyond the server's settings.
 
-A form is filled in by whoever may start a campaign, and a server runs as the service's account.
+Everybody who may start a campaign can fill in its form, and a server runs as the service's account.
 
 Example:
-    ``why("general_log_file", "x")`` says that it decides which files the server uses.
+    ``why("general_log_file", "x")`` is ``"decides which files the server reads or writes"``;
+    ``why("innodb_buffer_pool_size", "8G")`` is None.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _KINDS = {
     # TiDB's `store` and `path`, PD's `name`.
     "decides which cluster the server belongs to": r"store|name",
 }
-# What a server reads under a shorter name: MariaDB takes any unambiguous beginning of an option.
+# Options that a server also reads by a shorter name: MariaDB takes any unambiguous beginning.
 _WHOLE = (
     *("general_log_file", "slow_query_log_file", "log_slow_query_file", "log_error", "init_file"),
     *("plugin_load_add", "plugin_dir", "tmpdir", "datadir", "basedir", "innodb_data_home_dir"),
@@ -48,10 +49,10 @@ _PREFIX = re.compile(r"(skip|disable|enable|maximum|loose|autoset)_")
 
 
 def why(key: str, value: object, *, short_names: bool = False) -> str | None:
-    """Why a parameter may not be set, as the end of a sentence; None where it may.
+    """Why a parameter may not be set, as the end of a sentence; None if it may.
 
     Args:
-        short_names: whether the server takes beginnings of names, and prefixes, as MariaDB does.
+        short_names: whether the server accepts abbreviated names, and prefixes, as MariaDB does.
     """
     names = [re.sub("[-.]", "_", key).lower()]
     while short_names and (prefix := _PREFIX.match(names[-1])):

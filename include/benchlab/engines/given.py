@@ -1,11 +1,11 @@
-"""A server or cluster that exists: logged in to, measured, and otherwise left alone.
+"""An existing server or cluster: Benchlab logs in and measures it, and leaves it alone otherwise.
 
 It is never stopped, started, configured or restarted, and only one schema is touched: the campaign
 makes it and marks it with a table of its own. A schema of that name without the mark is somebody
 else's and is refused. There is no snapshot: a restore drops the tables and loads them again.
 
 Example:
-    ``CLASSES["tidb"](executor, instance, fill).check()`` raises whatever keeps it from being
+    ``CLASSES["tidb"](executor, instance, fill).check()`` raises an error if the server cannot be
     measured, and writes nothing.
 """
 
@@ -26,7 +26,7 @@ from benchlab.hosts.executor import Executor
 from benchlab.hosts.server_login import RESTRICTED_AUTH, ServerLogin, option
 from benchlab.results.records import SideFacts
 
-#: The table by which a schema is known as a campaign's own.
+#: The table that marks a schema as a campaign's own.
 MARK = "benchlab_campaign"
 ASK_LIMIT_S = 30.0
 # What loading, measuring and clearing away need, as GRANT writes it.
@@ -42,13 +42,13 @@ _WORD_OF_MYSQL = re.compile(
     "|ubuntu|valgrind|wsrep",
     re.IGNORECASE,
 )
-# They call themselves MySQL and a number, and say here what they are; some only a number.
+# The comments of databases that call themselves MySQL and a number; some have only a number here.
 _COMMENT_OF_OTHERS = re.compile(
     r"\d|.*(?:doris|dolt|memsql|oceanbase|polardb|proxysql|singlestore|starrocks|vitess)",
     re.IGNORECASE,
 )
 _GRANT = re.compile(r"GRANT (?P<rights>.+?) ON (?:TABLE )?(?P<schema>\S+)\.\* TO (?P<to>\S+)", re.I)
-# What MySQL takes away from a right on all schemas again (`partial_revokes`).
+# MySQL's exceptions from a right on all schemas (`partial_revokes`).
 _REVOKE = re.compile(r"REVOKE (?P<rights>.+?) ON (?P<schema>\S+)\.\* FROM ", re.IGNORECASE)
 _GRANT_OF_ROLE = re.compile(r"GRANT (?!.* ON ).+ TO ", re.IGNORECASE)
 # Error numbers of the server and of MariaDB's client library, with what they mean.
@@ -93,7 +93,7 @@ _TLS_MEANINGS = (
 
 
 class NotYetError(TargetError):
-    """A server does not answer, or with an error that may pass; what was asked may be done."""
+    """A server does not answer, or with an error that may pass; it may have run the statement."""
 
 
 class DeniedError(TargetError):
@@ -106,9 +106,9 @@ class GivenInstance(Deployed):
 
     Attributes:
         version: as :func:`version_of` read it when the campaign was planned.
-        campaign, home: whose schema it is; the home by its mark, because another home's campaign of
-            the same id is another campaign.
-        login: how it is reached; ``host``, ``port`` and ``password`` are also there.
+        campaign, home: whose schema it is; the home by its mark, because another home may have a
+            campaign of the same id.
+        login: how it is reached; has ``host``, ``port`` and ``password`` as well.
     """
 
     campaign: str
@@ -117,7 +117,7 @@ class GivenInstance(Deployed):
 
 
 class Given(Database):
-    """One side's server, which is somebody else's.
+    """One side's server, which somebody else runs.
 
     Args:
         executor: the client's host.
@@ -138,7 +138,7 @@ class Given(Database):
         """Check that it can be measured by this account; nothing is written on the server.
 
         Raises:
-            TargetError: it does not answer, offers no TLS where that is asked for, is of another
+            TargetError: it does not answer, offers no TLS though that is wanted, is of another
                 version, has a schema of that name that is not the campaign's, or the account lacks
                 a right; says which.
         """
@@ -164,8 +164,10 @@ class Given(Database):
         self._refuse_foreign()
 
     def _grants(self) -> list[str]:
-        """The lines of SHOW GRANTS; without a name, also of the roles that are active from the
-        login on, as in a trial. TiDB v2 shows none without a name.
+        """The lines of SHOW GRANTS for the account; empty if the server shows none.
+
+        Asked without a name, the server includes the roles that are active after a login, as in a
+        trial. TiDB v2 answers only with a name.
         """
         if rows := self._answers("SHOW GRANTS"):
             return [row[0] for row in rows]
@@ -182,8 +184,9 @@ class Given(Database):
             raise self._refused(error) from error
 
     def version(self) -> str:
-        """What the server calls itself; behind it the release of a TiDB that calls itself otherwise
-        (its item ``server-version``).
+        """What the server calls itself; a TiDB that hides its release gets it appended.
+
+        TiDB's item ``server-version`` may hide it: ``8.0.11`` becomes ``8.0.11-TiDB-v7.5.0`` here.
 
         Raises:
             TargetError: it is another database with MySQL's protocol.
@@ -203,11 +206,11 @@ class Given(Database):
         return called
 
     def _said(self, what: str) -> str:
-        """What the server answers to `SELECT what`; "" where it knows no such thing."""
+        """What the server answers to `SELECT what`; "" if it refuses that."""
         return "\n".join(cell for row in self._answers(f"SELECT {what}") for cell in row)
 
     def _answers(self, statement: str) -> list[list[str]]:
-        """The rows that the server answers; none where it refuses the statement."""
+        """The rows that the server answers; none if it refuses the statement."""
         try:
             return self.sql(statement, timeout_s=ASK_LIMIT_S)
         except CommandError as error:
@@ -222,8 +225,8 @@ class Given(Database):
     def _refuse_plain(self) -> None:
         """Refuse a server without TLS before it is told a password.
 
-        MariaDB's client library goes on without TLS where it does not verify the certificate. So it
-        is asked to verify it once, as nobody: without TLS that ends before the login.
+        MariaDB's client library goes on without TLS if it does not verify the certificate. So it is
+        made to verify it once, as user ``nobody``: without TLS that ends before the login.
         """
         login = self.instance.login
         if login.tls is None or login.tls.ca is not None:
@@ -238,7 +241,7 @@ class Given(Database):
             raise TargetError(f"{self._name()}: {_NO_TLS}")
 
     def _ask(self, statement: str) -> list[list[str]]:
-        """Run SQL on a server that may not be reachable, or may refuse the account or to write."""
+        """Run SQL; raises TargetError if the server cannot be reached or refuses."""
         try:
             return self.sql(statement, timeout_s=ASK_LIMIT_S)
         except CommandError as error:
@@ -250,7 +253,7 @@ class Given(Database):
     # The schema
 
     def create_database(self) -> None:
-        """Make the schema with the mark; where it is the campaign's own, drop its tables."""
+        """Make the schema with the mark; if the campaign's own exists, drop its tables."""
         self._refuse_foreign()
         if self._tables() is None:
             self._make()
@@ -264,7 +267,7 @@ class Given(Database):
         self._empty()
 
     def remove(self) -> bool:
-        """Drop the schema if it is the campaign's own; repeatable. Whether it was there.
+        """Drop the schema if it is the campaign's own, and return whether it was; repeatable.
 
         Raises:
             TargetError: the server does not answer, or refuses.
@@ -278,7 +281,7 @@ class Given(Database):
     def _make(self) -> None:
         """Make the schema; until it has the mark, a note says that an empty one is the campaign's.
 
-        Without the note, what an interruption leaves could not be told from somebody else's.
+        Without the note, a schema left by an interruption would look like somebody else's.
         """
         self.executor.put(self._making, "")
         try:
@@ -302,9 +305,9 @@ class Given(Database):
         return noted and self._is_empty()
 
     def _is_empty(self) -> bool:
-        """Whether there is a schema of the name and nothing in it, except a mark that says nothing.
+        """Whether the schema exists with nothing in it but, at most, an empty table for the mark.
 
-        Routines and events are no tables, and somebody's work as well.
+        Routines and events are not tables, but are somebody's work as well.
         """
         tables, database = self._tables(), self.instance.database
         if tables is None or self._data() or self._marked_by() is not None:
@@ -382,7 +385,7 @@ class Given(Database):
         self.wait_until_ready()
 
     def stop(self) -> None:
-        """Nothing: it is not the campaign's to stop."""
+        """Do nothing: the server is not the campaign's to stop."""
 
     def running(self) -> bool:
         try:
@@ -392,11 +395,11 @@ class Given(Database):
         return True
 
     def gone(self, error: CommandError) -> str | None:
-        """See :class:`Database`; a refusal is the last word, of a wrong password for example."""
+        """See :class:`Database`; a refusal is final, for example of a wrong password."""
         return refusal(error.output) if _is_final(error.output) else None
 
     def backup(self) -> None:
-        """Nothing: there is no way to a snapshot of it."""
+        """Do nothing: no snapshot can be taken of it."""
 
     def restore(self) -> None:
         """Drop the tables, load them again, and analyze them."""
@@ -406,13 +409,13 @@ class Given(Database):
         self.analyze(self._data())
 
     def checksum(self, tables: Sequence[str]) -> str:
-        """The rows of each table: what a restore loads has the same number, and other values."""
+        """Row counts alone, since every restore loads other values: ``sbtest1:1000:0``."""
         return " ".join(f"{name}:{rows}:0" for name, rows in self.row_counts(tables).items())
 
     def misfits(self) -> list[str]:
-        """That the server is of another version than when the campaign was planned.
+        """One sentence if the server is not of the version that was planned; else none.
 
-        Of one that says no version, it is what the person says who wrote the plan.
+        A server that reports no version is taken to have the planned one.
         """
         planned, reported = self.instance.version, self.version()
         if is_version(planned, reported) or _version_in(reported) is None:
@@ -420,11 +423,11 @@ class Given(Database):
         return [f"the server is version {reported} now; the plan is of version {planned}"]
 
     def _wrong_versions(self) -> float | None:
-        """See :class:`Database`; None where the server says no version."""
+        """See :class:`Database`; None if the server reports no version."""
         return super()._wrong_versions() if _version_in(self.version()) else None
 
     def limits(self) -> str | None:
-        """What a reader must know about its figures, from what it says; see ``Database.caveat``."""
+        """As ``Database.caveat``, but by what the server reports."""
         return self.caveat
 
     def log_tail(self) -> str:
@@ -461,10 +464,10 @@ class GivenServer(Given):
 
 
 class GivenTiDB(Given, TiDB):
-    """TiDB: what it says by SQL; its hosts are out of reach."""
+    """TiDB, as far as it can be asked by SQL; its hosts are out of reach."""
 
     def limits(self) -> str | None:
-        """See :class:`Given`; a server with embedded storage is no cluster."""
+        """See :class:`Given`; figures from embedded storage have a caveat."""
         try:
             rows = self.sql("SELECT JSON_EXTRACT(@@tidb_config, '$.store')")
         except CommandError:  # hidden from accounts in security-enhanced mode
@@ -472,16 +475,16 @@ class GivenTiDB(Given, TiDB):
         return tidb.Engine.caveat if rows == [['"unistore"']] else None
 
     def facts(self) -> SideFacts:
-        """See :class:`Database`; with configuration items where the account has CONFIG."""
+        """See :class:`Database`; with configuration items if the account has CONFIG."""
         found = super().facts()
         return replace(found, variables=found.variables | self._items())
 
     def background_jobs(self) -> BackgroundJobs | None:
         """See :class:`TiDB`; None without a right on every schema, such as PROCESS.
 
-        TiDB's history of DDL jobs then has only those of schemas on which the account has a right
-        (``appendJobToChunk`` in TiDB's ``executor``), so that another's would be missed. What is
-        granted by a name with an underscore (BACKUP_ADMIN) does not count there.
+        Without one, TiDB's history of DDL jobs lacks the jobs in schemas on which the account has
+        no right (``appendJobToChunk`` in TiDB's ``executor``). Dynamic privileges, whose names have
+        an underscore (BACKUP_ADMIN), do not count there.
         """
         granted = _grants(self._grants())
         everywhere = {right for rights, on, _ in granted if on == "*" for right in rights}
@@ -491,7 +494,7 @@ class GivenTiDB(Given, TiDB):
     def _items(self) -> dict[str, str]:
         """The configuration items of all components, by ``component.item``.
 
-        Where the servers of a component differ in one, its values are listed.
+        If the servers of a component differ in an item, all its values are listed.
         """
         try:
             rows = self.sql("SHOW CONFIG")
@@ -504,16 +507,19 @@ class GivenTiDB(Given, TiDB):
 
 
 CLASSES: dict[str, type[Given]] = {GivenServer.name: GivenServer, GivenTiDB.name: GivenTiDB}
-"""The class for each engine whose servers can be measured where they are."""
+"""For each engine whose existing servers can be measured, their class."""
 
 
 def version_of(reported: str) -> str:
-    """The version in what a server calls itself: ``v6.5.0`` of ``5.7.25-TiDB-v6.5.0``.
+    """The version in what a server calls itself.
 
     A suffix of TiDB's is part of it: ``v7.1.3-serverless`` is another product than v7.1.3.
 
+    Example:
+        ``version_of("5.7.25-TiDB-v6.5.0")`` is ``"v6.5.0"``.
+
     Raises:
-        TargetError: there is none in it, or it is none of the known products.
+        TargetError: there is no version in it, or it is none of the known products.
     """
     if (version := _version_in(reported)) is not None:
         return version
@@ -524,7 +530,7 @@ def version_of(reported: str) -> str:
 
 
 def _version_in(reported: str) -> str | None:
-    """See :func:`version_of`; None where there is none."""
+    """See :func:`version_of`; None if there is no version in it."""
     if product_of(reported) == "TiDB":
         of_tidb = _TIDB_NUMBER.fullmatch(reported.rpartition("TiDB-")[2])
         return f"v{of_tidb[1]}" if of_tidb else None
@@ -533,7 +539,7 @@ def _version_in(reported: str) -> str | None:
 
 
 def product_of(reported: str) -> str:
-    """What a server is, for people: ``TiDB``, ``MariaDB`` or ``MySQL``.
+    """The product behind what a server calls itself: ``TiDB``, ``MariaDB`` or ``MySQL``.
 
     Raises:
         TargetError: it is another database with MySQL's protocol.
@@ -547,7 +553,10 @@ def product_of(reported: str) -> str:
 
 
 def engine_of(reported: str) -> str:
-    """The engine as which a server is measured; MySQL is as MariaDB. Raises as `product_of`."""
+    """The engine that measures a server: ``tidb``, or ``mariadb`` for MariaDB and MySQL.
+
+    Raises as :func:`product_of`.
+    """
     return TiDB.name if product_of(reported) == "TiDB" else mariadb.Engine.name
 
 
@@ -571,7 +580,11 @@ def _is_final(printed: str) -> bool:
 
 
 def refusal(printed: str) -> str:
-    """Why a client could not log in, in plain words, from what it printed."""
+    """Why a client could not log in, in plain words, from what it printed.
+
+    Example:
+        ``refusal("ERROR 3118 (HY000): ...")`` is ``"the account is locked"``.
+    """
     number = _number(printed)
     if lacking := _NO_PLUGIN.search(printed):
         return (
@@ -591,7 +604,7 @@ def refusal(printed: str) -> str:
 
 
 def _is_no_answer(number: int) -> bool:
-    """Whether an error is the client library's, none, or of a server or cluster in distress."""
+    """Whether an error number is 0, the client library's, or of a server or cluster in distress."""
     return number in _IN_DISTRESS or 2000 <= number < 3000 or number >= 8000
 
 
@@ -616,7 +629,7 @@ def _missing_rights(grants: Sequence[str], database: str) -> list[str]:
     for revoked in filter(None, map(_REVOKE.match, grants)):
         if _name_in(revoked) == database:
             granted -= _rights_in(revoked)
-    # Of an account or role the server takes the grant on the schema's own name, and then no other.
+    # For each account or role, a grant on the schema's own name overrides grants by pattern.
     granted = granted.union(*{**by_pattern, **exactly}.values())
     if granted & {"ALL", "ALL PRIVILEGES"}:
         return []
@@ -624,8 +637,9 @@ def _missing_rights(grants: Sequence[str], database: str) -> list[str]:
 
 
 def _grants(lines: Sequence[str]) -> Iterator[tuple[set[str], str, str]]:
-    """What lines of SHOW GRANTS give: rights, the schemas that have them, ``*`` for all, and whose
-    they are. A right on a single table is left out.
+    """Split lines of SHOW GRANTS into rights, their schemas (``*`` for all) and who has them.
+
+    Rights on a single table are left out.
     """
     for found in filter(None, map(_GRANT.match, lines)):
         yield _rights_in(found), _name_in(found), found["to"]
@@ -640,7 +654,7 @@ def _name_in(found: re.Match[str]) -> str:
 
 
 def _covers(pattern: str, schema: str) -> bool:
-    """Whether the schemas of a GRANT, by its wildcards ``%`` and ``_``, include one."""
+    """Whether the pattern of schemas in a GRANT, with wildcards ``%`` and ``_``, matches one."""
     signs = re.findall(r"\\[_%]|.", pattern)
     wild = {"%": ".*", "_": "."}
     as_regex = "".join(wild.get(sign) or re.escape(sign.removeprefix("\\")) for sign in signs)

@@ -36,8 +36,8 @@ DOWNLOAD_LIMIT_S = 1800.0
 # Asking takes Maven a few seconds, on a busy machine half a minute; without a network it tries for
 # longer.
 ASK_LIMIT_S = 60.0
-# So long an answer stands, and one Maven is asked at a time: a page that is filled in asks at every
-# change, also while Maven is still at work for the last one.
+# How long an answer is reused. One Maven runs at a time: a form asks at every change, even while
+# Maven is still at work for the last one.
 ANSWER_S = 300.0
 _ASKING = threading.Lock()
 # What Maven says of a package that its repository does not have, now or when it asked before.
@@ -285,8 +285,9 @@ def _fetch(executor: Executor, version: str, base: Path) -> None:
 
 @lru_cache
 def _is_lacking(mvn: str, version: str, period: int) -> bool | None:
-    """Whether Maven Central lacks a version, None where it does not answer; asked for a small file,
-    the package's description, and once in a ``period``, whatever the answer is.
+    """Whether Maven Central lacks a version; None if it does not answer.
+
+    Asks for a small file, the package's description, and keeps any answer for its ``period``.
     """
     with tempfile.TemporaryDirectory(prefix="benchlab-") as folder:
         asked = _maven_copy(f"{ARTIFACT}:{version}:pom", Path(folder), mvn)
@@ -313,7 +314,7 @@ def _said(error: CommandError) -> str:
 def _make_empty(executor: Executor, version: str, base: Path) -> None:
     """Make the data directory of a server without data, from which each deployment is copied.
 
-    Making it takes the server up to two seconds, and no parameter has an influence on it.
+    Making it takes the server up to two seconds, and no parameter influences it.
 
     Raises:
         EngineError: there is no script for it.
@@ -341,7 +342,7 @@ def _make_empty(executor: Executor, version: str, base: Path) -> None:
         )
         # Whoever may run the server may copy them; they hold no secret.
         executor.run(["chmod", "-R", "a+rX", f"{part}/data"])
-        # Whole or not at all; where another campaign was quicker, its directory stays.
+        # Whole or not at all; if another campaign was quicker, its directory stays.
         executor.run(["mv", "-T", f"{part}/data", str(base / EMPTY)], check=False)
     except CommandError as error:
         raise UnavailableError(

@@ -1,4 +1,4 @@
-"""The engine port: a database that is one server on this machine, run as a job.
+"""The contract of an engine: a database that is one server on this machine, run as a job.
 
 An engine's class ``Engine`` derives from :class:`BaseEngine`. It says how a version is obtained and
 how its server is deployed and started. An engine that can also be deployed as a cluster on a fleet
@@ -41,7 +41,7 @@ class Instance(Deployed):
         status_port: for an engine with :attr:`BaseEngine.has_status_port`.
         slowdown_pct: the percentage of the time for which the server is stopped on purpose while it
             is measured; 0: never.
-        build: the directory of the build that stands in place of the version's server; None: none.
+        build: the directory of the build that replaces the version's server; None: there is none.
     """
 
     status_port: int
@@ -51,7 +51,7 @@ class Instance(Deployed):
 
 @dataclass(frozen=True)
 class Availability:
-    """Whether a version is available on this machine, and how or why not."""
+    """Whether a version is available on this machine; ``how`` says from where, or why not."""
 
     available: bool
     how: Said
@@ -73,13 +73,13 @@ class BaseEngine(Database):
     has_status_port: ClassVar[bool] = False
     #: Parameters that Benchlab sets itself and a report type may not.
     reserved: ClassVar[frozenset[str]] = frozenset()
-    #: Whether its server takes any beginning of an option's name, and prefixes before it.
+    #: Whether its server accepts abbreviated option names, and prefixes such as ``skip-``.
     short_names: ClassVar[bool] = False
     #: Parameters that limit the number of connections; 0 is no limit.
     connection_limits: ClassVar[frozenset[str]] = frozenset()
-    #: The components that can be builds; on one machine only the first.
+    #: The components that builds can replace; on one machine only the first.
     components: ClassVar[tuple[str, ...]] = ()
-    #: The class of its clusters on a fleet; None where it runs only on one machine.
+    #: The class of its clusters on a fleet; None if it runs only on one machine.
     cluster: ClassVar[type[BaseCluster] | None] = None
 
     def __init__(self, executor: Executor, instance: Instance, servers: Path) -> None:
@@ -98,10 +98,10 @@ class BaseEngine(Database):
         *,
         storage_vcpu: int | None = None,
     ) -> list[str]:
-        """Why a version would refuse these parameters, as sentences; empty where none is known.
+        """Why a version would refuse these parameters, as sentences; empty if none is known.
 
         Args:
-            storage_vcpu: vCPUs of a storage host; None where it is not known.
+            storage_vcpu: vCPUs of a storage host; None if it is not known.
         """
         return []
 
@@ -121,20 +121,20 @@ class BaseEngine(Database):
 
     @classmethod
     def offered(cls, version: str) -> Availability | None:
-        """Whether a fleet's hosts can fetch the version; None where this machine cannot ask."""
+        """Whether a fleet's hosts can fetch the version; None if this machine cannot ask."""
         return None
 
     @classmethod
     def not_published(cls, version: str, servers: Path) -> Said | None:
-        """Why nobody can have a version, as a sentence: where it would come from has none.
+        """Why there is no such version, as a sentence: the place that it is fetched from lacks it.
 
-        It may ask over the network, for a few seconds.
+        May ask over the network, which mostly takes a few seconds.
 
         Returns:
-            None where there is such a version, and where it is not fetched from this machine.
+            None if there is such a version, and if this machine cannot ask.
 
         Raises:
-            UnavailableError: who was asked does not answer.
+            UnavailableError: that place does not answer.
         """
         return None
 
@@ -149,7 +149,7 @@ class BaseEngine(Database):
 
     @classmethod
     def nightly(cls, *, on_fleet: bool) -> Nightly:
-        """The nightly that there is now.
+        """The current nightly.
 
         Args:
             on_fleet: whether all of its components are wanted, not only the first.
@@ -164,12 +164,12 @@ class BaseEngine(Database):
 
     @classmethod
     def program_in(cls, source: Path) -> Path:
-        """The file by whose hash a build's source is known: the source, if it is a file."""
+        """The file whose hash identifies a build: the source itself, if it is a file."""
         return source
 
     @classmethod
     def check_build(cls, component: str, source: Path) -> None:
-        """Check that a file is a build of a component, as far as that is seen without running it.
+        """Check, without running it, that a file is a build of a component.
 
         Raises:
             SpecError: it is not; says what it should be.
@@ -177,12 +177,12 @@ class BaseEngine(Database):
 
     @classmethod
     def keep_build(cls, component: str, source: Path, into: Path) -> None:
-        """Lay a build out in an empty directory, from which it is deployed; see `check_build`."""
+        """Copy a checked build into an empty directory, in the form that is deployed from there."""
         raise SpecError(f"{cls.title} cannot be deployed from a build")
 
     @classmethod
     def build_hash(cls, component: str, kept: Path) -> str | None:
-        """The commit that a build's program reports; None where it does not, or cannot run here."""
+        """The commit that a build's program reports; None if it does not, or cannot run here."""
         return None
 
     @classmethod
@@ -214,14 +214,14 @@ class BaseEngine(Database):
 
     @property
     def data(self) -> Path:
-        """The data directory, as the side's own."""
+        """The data directory, in the side's own directory."""
         return self.instance.directory / "data"
 
     @property
     def place(self) -> Path:
         """The path by which a running server knows its side's directory, the same for both sides.
 
-        A link that each start sets, so that nothing moves: whatever is interrupted, a side's data
+        It is a link that each start sets. No data move, so whatever is interrupted, a side's data
         are in its own directory.
         """
         return self.instance.directory.with_name(PLACE)
@@ -246,7 +246,7 @@ class BaseEngine(Database):
         self.wait_until_ready()
 
     def start_for_trial(self) -> None:
-        """See :class:`Database`; slows the server down where that is asked for.
+        """See :class:`Database`; slows the server down if the plan wants that.
 
         Raises:
             EngineError: the slowdown did not begin; quotes its output.
@@ -347,10 +347,10 @@ class BaseEngine(Database):
         self.executor.start_job(self.job, command, env=env)
 
     def _take_place(self) -> None:
-        """Let the place lead to this side.
+        """Let the link :attr:`place` lead to this side.
 
         Raises:
-            EngineError: the other side's server runs; it would be taken for this one.
+            EngineError: the other side's server runs, and would be taken for this one.
         """
         for side in SIDES:
             if side != self.instance.side and self._runs(side):

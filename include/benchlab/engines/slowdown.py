@@ -2,7 +2,7 @@
 
 ``python -m benchlab.engines.slowdown PID PERCENT`` stops the process for that part of the time and
 lets it run for the rest, in periods of 20 ms or more, by SIGSTOP and SIGCONT. These do not need
-root and stop all threads, whether they compute or write to a disk. Where a stop was too long or too
+root and stop all threads, whether they compute or write to a disk. If a stop was too long or too
 short, because other processes had the CPU, later periods make up for it. Times are those of the
 monotonic clock.
 
@@ -44,7 +44,7 @@ def command(job: str, percent: float) -> list[str]:
 
     Args:
         job: the id of the job that is slowed down.
-        percent: of the time for which it is stopped.
+        percent: for how much of the time it is stopped.
 
     Example:
         ``executor.start_job("slowdown-candidate", command("server-candidate", 10.0))``
@@ -56,8 +56,11 @@ def command(job: str, percent: float) -> list[str]:
 def owed_s(share: float, elapsed_s: float, stopped_s: float) -> float:
     """For how many seconds the period that begins now should stop the server.
 
-    At its end the server should have been stopped for ``share`` of the whole time. What is too much
-    for one period is left to the next ones.
+    At its end the server should have been stopped for ``share`` of the whole time. What exceeds
+    :data:`LONGEST_STOP_S` is left to later periods.
+
+    Example:
+        ``owed_s(0.1, 1.0, 0.1)`` is 0.002: 10 % of the next 20 ms.
 
     Args:
         share: fraction of the time, 0 to 0.9.
@@ -191,7 +194,7 @@ def _guard(server: Server) -> None:
 
 
 def _go_first() -> None:
-    """Run before other processes where that is allowed; otherwise stops are less exact."""
+    """Run before other processes if that is allowed; otherwise stops are less exact."""
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
 

@@ -1,4 +1,4 @@
-"""What a target can do, as data: its module in ``targets/`` declares it, and each plan keeps it.
+"""What a target can do: its module in ``targets/`` declares it, and each plan keeps it.
 
 Example:
     ``if plan.can.rents: ...`` instead of a comparison of the target's name.
@@ -14,7 +14,7 @@ class Capabilities:
     """What a target is and can do.
 
     Attributes:
-        topology: the kind of topology it needs; None: it has one machine, or servers that exist.
+        topology: the kind of topology it needs; None: it has one machine, or existing servers.
         rents: whether it costs money.
         deploys: whether the servers are made for the campaign; else they are reached by the
             ``connections`` of its report type, and left as they are.
@@ -40,12 +40,13 @@ class Capabilities:
 
     @property
     def loads_together(self) -> bool:
-        """Whether one stage loads all sides at once: where each server has a host of its own, as
-        :func:`benchlab.plan.steps.loads_at_once` says of its topology.
+        """Whether one stage loads all sides at once, which takes a host for each server.
+
+        Agrees with :func:`benchlab.plan.steps.loads_at_once`.
         """
         return self.rents and self.deploys_clusters
 
     @property
     def deploys_clusters(self) -> bool:
-        """Whether Benchlab deploys a cluster for each side, and may move what is in it."""
+        """Whether Benchlab deploys a cluster for each side, whose leaders it may then move."""
         return self.topology is not None and self.administers

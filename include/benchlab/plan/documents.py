@@ -47,7 +47,7 @@ WORD_OR_MAPPING = Discriminator(lambda raw: WORD if isinstance(raw, str) else MA
 # All but the first are what PyYAML raises for values that do not fit their tag: a 45th of a month,
 # `!!int x`.
 YAML_FAULTS = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeError)
-# So deep a text may be that libyaml, which knows no bound, reads.
+# libyaml has no limit on nesting: text with more brackets is read in Python.
 _MOST_BRACKETS = 1000
 # Python prints no number of more than 4300 digits, not even in the message that refuses it.
 _MOST_BITS = 1024
@@ -55,7 +55,7 @@ _MOST_BITS = 1024
 _MOST_BYTES = 64 << 20
 
 
-# In the words of people who write YAML, by pydantic's type of a fault.
+# Messages for people who write YAML, by pydantic's type of fault.
 _NUMBER, _WHOLE, _TRUTH = "must be a number", "must be a whole number", "must be true or false"
 _LIST, _FIELDS, _TEXT = "must be a list", "must be a mapping of fields to values", "must be text"
 _DAY = "must be a day, written as YYYY-MM-DD"
@@ -89,7 +89,7 @@ _FAULTS = {
 
 
 def one_of(words: str) -> WrapValidator:
-    """For what may be of several types: in one sentence what pydantic says for each of them."""
+    """A validator for a value of several types: one sentence replaces pydantic's one for each."""
 
     def read(found: Any, as_any: ValidatorFunctionWrapHandler) -> Any:
         try:
@@ -115,7 +115,7 @@ def read_bytes(path: Path) -> bytes:
     """The content of a file that a person names.
 
     Raises:
-        SpecError: it cannot be read, or does not end (``/dev/zero``); names the file.
+        SpecError: it cannot be read, or is larger than 64 MB (``/dev/zero``); names the file.
     """
     try:
         with path.open("rb") as file:
@@ -128,15 +128,15 @@ def read_bytes(path: Path) -> bytes:
 
 
 def is_utf16(content: bytes) -> bool:
-    """Whether a text says itself that it is in UTF-16, as PowerShell and Excel write it."""
+    """Whether content begins with UTF-16's byte order mark, as PowerShell and Excel write it."""
     return content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
 
 
 def read_text(path: Path) -> str:
-    """The text of a file, with line breaks as in Python.
+    """The text of a UTF-8 file, with Unix line breaks.
 
     Raises:
-        SpecError: it cannot be read; names the file.
+        SpecError: it cannot be read, or is not UTF-8; names the file.
     """
     try:
         text = read_bytes(path).decode()
@@ -146,7 +146,7 @@ def read_text(path: Path) -> str:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file of the configuration, as a whole or not at all.
+    """Write a configuration file, as a whole or not at all.
 
     Raises:
         SpecError: it cannot be written; names the file.
@@ -168,7 +168,7 @@ def from_yaml(text: str, where: str) -> Any:
     Example:
         ``from_yaml("rounds: 2", "a.yaml")`` is ``{"rounds": 2}``.
 
-    Every YAML file is read here, so that whatever is wrong with one is an error of that file alone.
+    Every YAML file is read here, so that any fault is reported as an error of that file.
 
     Raises:
         SpecError: it is not YAML, a mapping has a key twice, a value does not fit its tag, or it is
@@ -185,8 +185,7 @@ def from_yaml(text: str, where: str) -> Any:
 
 
 def _parsed(text: str) -> Any:
-    # libyaml ends the process where the nesting is too deep, and reads tabs and bare tags in its
-    # own way.
+    # libyaml crashes the process on deep nesting, and reads tabs and bare tags differently.
     if not {"\t", "!"} & set(text) and sum(map(text.count, "[{-?")) < _MOST_BRACKETS:
         with contextlib.suppress(*YAML_FAULTS, RecursionError):
             return yaml.load(text, Loader=_QuickLoader)  # noqa: S506 - a SafeLoader
@@ -194,7 +193,7 @@ def _parsed(text: str) -> Any:
 
 
 def validated(model: type[Model], raw: object, where: str) -> Model:
-    """A document as an instance of its model.
+    """Validate a document as an instance of its model.
 
     Raises:
         SpecError: it does not validate; one line per fault, each beginning with ``where`` and the
@@ -207,7 +206,10 @@ def validated(model: type[Model], raw: object, where: str) -> Model:
 
 
 def at(where: str, fault: Said) -> Said:
-    """A fault with the place that it is in; without one where ``where`` is empty."""
+    """A fault that begins with its place: ``rounds: must be at least 1``.
+
+    Unchanged where ``where`` is empty.
+    """
     if not where:
         return fault
     return f"{where}: {fault}" if isinstance(fault, str) else message("at", where=where, what=fault)
@@ -258,7 +260,7 @@ def worded(fault: ErrorDetails) -> Said:
 
 
 def flat(document: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """A document's values by their path: ``{"dataset": {"tables": 4}}`` has ``dataset.tables``."""
+    """A document's values by path: ``{"client": {"path": "x"}}`` is ``{"client.path": "x"}``."""
     found: dict[str, Any] = {}
     for key, value in document.items():
         found |= (
@@ -284,7 +286,7 @@ def csv_rows(path: Path, text: str) -> tuple[tuple[str, ...], list[tuple[int, Ro
     """The columns of a CSV file's text, and its rows with their line numbers.
 
     Raises:
-        SpecError: it is no CSV, or a row has too many cells; names the file, and the line of the
+        SpecError: it is not CSV, or a row has too many cells; names the file, and the line of the
             row.
     """
     try:
@@ -305,7 +307,7 @@ def csv_rows(path: Path, text: str) -> tuple[tuple[str, ...], list[tuple[int, Ro
 
 
 class _Strict(yaml.constructor.SafeConstructor):
-    """Every fault has its line, and a repeated key is one; PyYAML silently takes the last."""
+    """Names the line of every fault; refuses repeated keys, where PyYAML takes the last."""
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         try:
@@ -341,7 +343,7 @@ class _Strict(yaml.constructor.SafeConstructor):
 
 
 class _Loader(_Strict, yaml.SafeLoader):
-    """Says which line is at fault."""
+    """The strict loader in Python."""
 
 
 class _QuickLoader(_Strict, _QuickBase):

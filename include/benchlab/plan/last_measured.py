@@ -1,6 +1,6 @@
 """The version rules ``previous measured`` and ``last good``: baselines by what was measured.
 
-Pure: what a report type has measured comes from a provider, as its releases do
+Reads nothing: what a report type has measured is passed in, as its releases are
 (campaign/measured_versions.py reads the store).
 """
 
@@ -28,9 +28,9 @@ class MeasuredVersion:
         by: the campaign, for people.
         on: the day as of which the campaign's versions were chosen, UTC.
         is_good: whether no workload was called a regression, in throughput or p95 latency. Costs a
-            comparison, so that it is asked only of versions that could be the baseline.
-        deployable: whether it can be deployed again; a build that was not kept cannot. Asked only
-            of versions that could be the baseline.
+            comparison, so it is called only for versions that could be the baseline.
+        deployable: whether it can be deployed again; a build that was not kept cannot. Called only
+            for versions that could be the baseline.
     """
 
     version: str
@@ -49,7 +49,7 @@ class Named(NamedTuple):
 
 
 Measured = Callable[[str], Iterable[MeasuredVersion]]
-"""What a report type has measured with an engine, by its name, the latest first."""
+"""Takes the name of an engine; gives what was measured with it, the latest first."""
 
 
 def nothing(_engine: str) -> tuple[MeasuredVersion, ...]:
@@ -66,10 +66,10 @@ def resolve(
 ) -> tuple[Named, Message]:
     """The version that a rule names on a day, and a clause that says why.
 
-    ``previous measured`` is the candidate of the newest campaign before that day; ``last good``
-    that of the newest one whose version is of the candidate's series (a nightly build of v9.0.0
-    and a beta of it are of one series) and was not called a regression. Without such a campaign
-    it is the newest release before the candidate.
+    ``previous measured`` is the version of the newest campaign before that day. ``last good`` is
+    that of the newest one without a regression in the candidate's series (a nightly build of v9.0.0
+    and a beta of it are of one series). The candidate itself, and versions that cannot be deployed
+    again, are passed over. Without such a campaign it is the newest release before the candidate.
 
     Example:
         ``resolve("last good", measured("tidb"), releases, on, candidate)`` is
@@ -80,7 +80,7 @@ def resolve(
         releases: of the engine.
 
     Raises:
-        NoReleaseError: nothing was measured, and there is no release before the candidate.
+        NoReleaseError: no campaign fits, and there is no release before the candidate.
     """
     wanted = versions.parse(candidate.version)
     for found in measured:
@@ -108,7 +108,7 @@ def resolve(
 
 
 def _is_same(found: MeasuredVersion, candidate: SideSpec) -> bool:
-    """Whether the candidate is what was measured: of one version, and of the same files."""
+    """Whether the candidate is what was measured: the same version and the same files."""
     return (
         found.version == candidate.version
         and found.builds.keys() == candidate.builds.keys()
@@ -117,7 +117,7 @@ def _is_same(found: MeasuredVersion, candidate: SideSpec) -> bool:
 
 
 def _is_one(one: Build, other: Build) -> bool:
-    # One that is not made or fetched yet has no hash, but a commit may name it.
+    # A build that is not made or fetched yet has no hash, but may have a commit.
     if one.sha256 and other.sha256:
         return one.sha256 == other.sha256
     return one.identity == other.identity

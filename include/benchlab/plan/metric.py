@@ -1,7 +1,8 @@
-"""The figures of a trial: each with its unit, its name, and what it is decided as.
+"""Metrics: the figures of a trial, each with its unit, title and family.
 
-A workload's module lists what its client prints, and which counts of the servers are decided; the
-plan of a campaign keeps the list, and all that computes, shows or writes figures goes through it.
+A workload's module lists those that its client prints, and names the servers' counts that are
+decided. A campaign's plan keeps them all; all code that computes, shows or writes figures goes
+through that list.
 
 Example:
     ``Metric("tps", "1/s", "TPS", THROUGHPUT, "table")``
@@ -25,19 +26,19 @@ Value: TypeAlias = Any
 
 @dataclass(frozen=True)
 class Metric:
-    """One figure of a trial.
+    """One kind of figure that a client prints for a trial.
 
     Attributes:
         unit: ``1/s``, ``1/min``, ``ms``, ``s``, ``%`` or ``1``; of a count, of a transaction, also
             ``B`` and ``us``.
         title: id of a message, or a text that is the same in all languages.
-        family: as what it is decided; empty: it is not. The throughput comes first in a report.
-        shown: of a campaign, in the table that the verdict rests on; in a second table, where any
-            trial has it; in CSV and JSON alone; or of the single ``trial`` alone.
+        family: what it is decided as; empty: not at all. The throughput comes first in a report.
+        shown: where a report has it: ``table``, the one that verdicts rest on; ``details``, a
+            second one, if any trial has it; ``files``, only CSV and JSON; ``trial``, only there.
         less_is_better: whether less of it is an improvement.
-        step: between two values that the client can print, as a difference of logarithms.
-        step_ms: the same in milliseconds where its steps are all as wide: of a latency, or of the
-            mean latency that a throughput follows from.
+        step: between neighbouring values that the client can print, as a difference of logarithms.
+        step_ms: the same in milliseconds, where all steps are equally wide: of a latency, or of the
+            mean latency from which a throughput follows.
         note: id of a message that says what the metric is; empty: its title does.
         threshold_pct: the smallest change that is called one; None: that of the report type.
         side_sd: by how much one deployment of a side is taken to shift it (a standard deviation of
@@ -70,11 +71,15 @@ class Metric:
 
     @property
     def is_rate(self) -> bool:
-        """Whether it counts what was done in a second or a minute."""
+        """Whether it is a rate, by the second or the minute."""
         return self.unit in ("1/s", "1/min")
 
     def latency_ms(self, value: Value, threads: int) -> Value:
-        """The latency that a value is, or that a throughput of it means by Little's law."""
+        """A latency as it is; for a rate, the mean latency that it means by Little's law.
+
+        Example:
+            ``Metric("tps", "1/s").latency_ms(1000, threads=64)`` is 64.
+        """
         per_s = {"1/s": 1, "1/min": 60}.get(self.unit)
         return value if per_s is None else 1000 * per_s * threads / value
 
@@ -83,7 +88,7 @@ def of_kind(metrics: Iterable[Metric], kind: str) -> Metric:
     """The metric of a workload that is decided as this (:attr:`Metric.kind`).
 
     Raises:
-        LookupError: it has none.
+        LookupError: there is none.
     """
     for metric in metrics:
         if metric.family and metric.kind == kind:

@@ -1,13 +1,13 @@
 """The order in which a campaign's trials run; docs/GLOSSARY.md defines the terms.
 
 Interleaved: a round holds both sides' blocks of every workload, adjacent in time so that slow drift
-of the machine affects both alike. In which order a round has its workloads, and a pair of blocks
-its thread counts, is drawn by a seed that the plan keeps, so that no cell always has the same
-place; both blocks of a pair have the same order. Which side comes first is drawn as well, balanced
-over the rounds of a workload, from the orders that neither a slow change nor noise that alternates
-from pair to pair can be mistaken for. With ``interleave: trials`` the sides take turns within a
-pair as well, as A B B A A B by thread count. Sequential: all blocks of the baseline, then all
-blocks of the candidate, in the order of the report type, as in published reports.
+of the machine affects both alike. A seed that the plan keeps decides the order of the workloads in
+a round and of the thread counts in a pair of blocks, so that no cell always has the same place;
+both blocks of a pair have the same order. Which side comes first is random as well, balanced over
+the rounds of a workload, without orders that would make drift, or noise that alternates from pair
+to pair, look like a change. With ``interleave: trials`` the sides also take turns within a pair, as
+A B B A A B by thread count. Sequential: all blocks of the baseline, then all blocks of the
+candidate, in the order of the report type, as in published reports.
 
 Example:
     ``[trial.id for trial in trials(spec, seed=1, read_only={"oltp_point_select"})]``
@@ -27,10 +27,10 @@ from itertools import pairwise
 
 from benchlab.plan.report_type import SIDES, ReportSpec, RestorePolicy, Side
 
-# So many orders are drawn at most; with few rounds every order that there is will be among them.
+# The most orders that are drawn; with few rounds these include nearly every order there is.
 _DRAWS = 64
-# Frequencies of waves through a campaign, in cycles in a pair of blocks: periods from two pairs, in
-# which the sides' blocks see opposite halves of a wave, to about three.
+# Frequencies of waves through a campaign, in cycles per pair of blocks. Their periods are from two
+# pairs, where neighbouring pairs see opposite halves of a wave, to 3.3 pairs.
 _FREQUENCIES = [sixtieths / 60 for sixtieths in range(18, 31)]
 
 
@@ -43,8 +43,8 @@ class PlannedTrial:
         round: from 1.
         restore: whether the snapshot is restored before it.
         seconds: measured time, without warm-up.
-        warm_up: whether a warm-up comes before it: it is the first of its block, or its server is
-            restarted.
+        warm_up: whether a warm-up comes before it: it begins its side's turn, or the snapshot is
+            restored.
         configure: whether its servers get other configuration items before it, because its workload
             has items of its own, or the side's last one had.
     """
@@ -129,10 +129,10 @@ def deployment_of(round_number: int, rounds: int, deployments: int) -> int:
 
 
 def first_prepared(spec: ReportSpec, seed: int) -> tuple[Side, ...]:
-    """The side that is deployed, loaded and prepared first, of each deployment.
+    """The side that is deployed, loaded and prepared first, in each deployment.
 
-    Drawn, and as often the one as the other where the order of the trials is drawn: preparing one
-    side does something to the other. As published, the baseline, where it is not.
+    Preparing one side affects the other. So where the order of the trials is drawn, each side is
+    drawn equally often; elsewhere it is the baseline, as in published reports.
     """
     if not is_drawn(spec):
         return spec.measured_sides[:1]
@@ -142,7 +142,7 @@ def first_prepared(spec: ReportSpec, seed: int) -> tuple[Side, ...]:
 def first_ports(spec: ReportSpec, seed: int) -> tuple[Side, ...]:
     """The side that has the first of two port sets on the same hosts, in each deployment.
 
-    Drawn, and the other one in every second deployment: one port set may be the better one.
+    Drawn for the first deployment, then alternating, as one port set may be the better one.
     """
     drawn = _drawing(seed, "ports").sample(SIDES, k=2)
     return tuple(drawn[number % 2] for number in range(spec.deployments))
@@ -153,7 +153,7 @@ _Runs = Sequence[tuple[Side, Sequence[int]]]
 
 
 def _pairs(spec: ReportSpec, seed: int) -> Iterator[tuple[int, str, _Runs]]:
-    """Round, workload and runs of every pair of blocks, all in order; in sequence every block."""
+    """Round, workload and runs of every pair of blocks in order; of every block if sequential."""
     rounds = range(1, spec.rounds + 1)
     if not is_drawn(spec):
         for side in spec.measured_sides:
@@ -178,7 +178,7 @@ def _runs(spec: ReportSpec, first: Side, thread_counts: Sequence[int]) -> _Runs:
     (second,) = (side for side in SIDES if side != first)
     if spec.interleave == "blocks":
         return [(first, thread_counts), (second, thread_counts)]
-    # Two trials of one side meet between thread counts, where its server goes on.
+    # Between thread counts a side has two trials in a row, in which its server keeps running.
     sides = [first, *(second, first) * len(thread_counts)][: len(thread_counts) + 1]
     ends = [thread_counts[:1], *map(list, pairwise(thread_counts)), thread_counts[-1:]]
     return list(zip(sides, ends, strict=True))
@@ -198,7 +198,7 @@ def _threads_of(spec: ReportSpec, seed: int, round_number: int, workload: str) -
 
 
 def _drawing(seed: int, *of: object) -> random.Random:
-    """The random numbers of one decision, which do not depend on those of another."""
+    """The random numbers of one decision, independent of those of all others."""
     return random.Random("/".join(map(str, (seed, *of))))  # noqa: S311
 
 
@@ -233,15 +233,15 @@ def _first_sides(
 def _balanced_first_sides(
     sizes: Sequence[int], rng: random.Random, places: Sequence[int] = ()
 ) -> list[Side]:
-    """The side that comes first each time: each equally often, as far as that can be.
+    """The side that comes first each time: each equally often, as far as possible.
 
-    Only orders are drawn that look like none of the :func:`_disturbances`: of the 20 balanced
-    orders of six rounds there are 10 that neither alternate nor follow a trend. Where there is no
-    such order, as with three rounds, it is the one that comes closest.
+    Orders that resemble any of the :func:`_disturbances` are rejected: of the 20 balanced orders of
+    six rounds, 10 neither alternate nor follow a trend. Where none passes, as with three rounds,
+    the one that resembles them least is taken.
 
     Args:
-        sizes: how many there are of each deployment; each is balanced by itself.
-        places: of each in the campaign, counted in pairs of blocks; empty if nothing is in between.
+        sizes: of groups, such as the rounds of a deployment; each is balanced by itself.
+        places: in the campaign, counted in pairs of blocks; empty if nothing lies in between.
     """
     disturbances = _disturbances(sum(sizes), places)
     best, least = [SIDES[0]] * sum(sizes), math.inf
@@ -257,12 +257,11 @@ def _balanced_first_sides(
 
 
 def _disturbances(count: int, places: Sequence[int]) -> list[list[complex]]:
-    """What would be taken for a change if the order of the sides followed it.
+    """Shapes of noise that would look like a change if the order of the sides followed them.
 
-    The rounds by turns, a trend over them, and waves, each at the places of the pairs. An order
-    drawn without any rule has, with an alternation or a trend, a product whose mean square is 1;
-    with a wave, of any phase, a half. At 1 noise of this shape moves the mean as much as
-    independent noise does.
+    Alternation from round to round, a trend over the rounds, and waves, at the places of the pairs.
+    The product of a random order with alternation or trend has a mean square of 1; with a wave, of
+    any phase, a half. At 1, noise of this shape moves the mean as much as independent noise does.
     """
     alternation: list[complex] = [(-1) ** number for number in range(count)]
     trend: list[complex] = [number - (count - 1) / 2 for number in range(count)]
@@ -278,7 +277,7 @@ def _disturbances(count: int, places: Sequence[int]) -> list[list[complex]]:
 
 
 def _drawn(sizes: Sequence[int], rng: random.Random) -> list[Side]:
-    """Any balanced order; an odd one of a deployment is balanced with those of the others."""
+    """A random balanced order; the odd rounds of deployments are balanced against each other."""
     odd = sum(size % 2 for size in sizes)
     left: list[Side] = [*SIDES * (odd // 2), *rng.sample(SIDES, k=odd % 2)]
     rng.shuffle(left)

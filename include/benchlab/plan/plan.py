@@ -1,4 +1,4 @@
-"""Makes a plan from a report type: ordered trials, steps with minutes, hosts, disk, dollars."""
+"""Makes a plan: trials in order, and estimates of steps, minutes, hosts, disk and dollars."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from benchlab.plan.steps import (
 )
 from benchlab.plan.topology import CloudTopology, Ec2Topology, HostsTopology, Nodes, Topology
 
-# What is expected of a campaign, and not what it does, may be expected otherwise every day; and
-# the same trials may be drawn in another order.
+# Estimates change from day to day, and the same trials may be drawn in another order: neither is a
+# difference in what is measured.
 _NOT_MEASURED = {
     *("minutes", "dollars", "disk_gib", "steps", "vcpus", "prices_as_of", "page_minutes"),
     *("seeded_minutes", "seeded_dollars", "repeat_minutes", "repeat_dollars", "most_dollars"),
@@ -47,12 +47,12 @@ _NOT_MEASURED = {
 
 @dataclass(frozen=True)
 class Host:
-    """A machine of the plan.
+    """One host of a plan, or the single machine.
 
     Attributes:
         role: several are joined by ``+``; ``all`` for a single machine.
-        instance_type: of TiDB Cloud's nodes their size; None where nothing is rented.
-        vcpu: None where it is not known.
+        instance_type: EC2's, or the size of a TiDB Cloud node; None where nothing is rented.
+        vcpu: None if unknown.
         name: its name in the fleet; empty for a single machine.
     """
 
@@ -67,39 +67,39 @@ class Plan:
     """What a campaign will do.
 
     Attributes:
-        minutes: estimated wall time, the sum over the steps; without pairs of blocks that have to
-            be measured again.
-        dollars: what that costs; None where nothing is rented, or the price is not known (TiDB
+        minutes: estimated wall time, the sum over the steps, without repeats.
+        dollars: what that costs; None where nothing is rented, or the price is unknown (TiDB
             Cloud).
         disk_gib: estimated space for data and snapshots: on the machine, or on each storage host
             of a fleet.
         topology: name of the topology; None on one machine.
-        vcpus: of the rented EC2 hosts, which the account's quota must allow; None without any.
+        vcpus: of all rented EC2 hosts, which the account's quota must allow; None without any.
         prices_as_of: day of the oldest price in ``dollars``, such as ``2025-01-31``.
-        page_minutes: estimated time of a published plan done by hand, as its page describes it;
+        page_minutes: estimated time to follow a published plan by hand, as its page describes it;
             None for other plans.
-        seeded_minutes, seeded_dollars: of the same plan with dataset snapshots on S3; None where
-            they are there already, or its hosts are not rented.
+        seeded_minutes, seeded_dollars: of the same plan if its dataset were on S3; None where it
+            is already, or no fleet is rented.
         warnings: what a reader should know before it is run.
-        metrics: what its client prints of each trial.
+        metrics: those that its client prints for each trial.
         slowdown_pct: the percentage of the time for which the candidate's server is stopped on
             purpose.
         region: the AWS region in which hosts are rented; None where none are.
-        repeat_minutes, repeat_dollars: at most so much on top, if all pairs of blocks have to be
-            measured again as often as is allowed.
-        dataset: whether the dataset is on S3; None where it is not kept there.
-        learned: what earlier campaigns on this topology show, by step; the estimate rests on it.
+        repeat_minutes, repeat_dollars: the most that repeats can add, if every pair of blocks is
+            measured again as often as allowed.
+        dataset: whether the dataset is on S3; None where none is kept there.
+        learned: times learned from earlier campaigns on this topology, by step, on which the
+            estimate rests.
         workloads, threads: in the report type's order.
-        s3_usd_a_month: what keeping one dataset snapshot costs, which is not in ``dollars``; None
-            where none is kept, or its price is not known.
+        s3_usd_a_month: what keeping one dataset snapshot costs, not part of ``dollars``; None
+            where none is kept, or the price is unknown.
         deployments: how often each side is deployed and loaded anew.
-        first_prepared: the side that is prepared first, by deployment.
-        first_ports: the side that has the first of two port sets on the same hosts, by deployment;
-            empty where the sides do not stand on the same hosts.
-        most_dollars: of the dearest instance types and region that the topology allows; None
-            where it allows no dearer ones.
-        interleave_minutes: how many of the minutes the sides' turns within pairs of blocks take;
-            None where they take turns by blocks.
+        first_prepared: the side that is prepared first, by deployment; empty: the baseline.
+        first_ports: the side with the first of the two port sets, by deployment; empty where the
+            sides share no hosts, or no order is drawn.
+        most_dollars: ``dollars`` with the dearest instance types and region that the topology
+            allows; None where it allows none dearer.
+        interleave_minutes: how many of ``minutes`` are due to ``interleave: trials``; None with
+            ``interleave: blocks``.
     """
 
     report: str
@@ -150,25 +150,28 @@ class Plan:
         return tuple(count for count in self.threads if count in own)
 
     def deployment_of(self, round_number: int) -> int:
-        """Which deployment of the sides measures a round, from 1."""
+        """The deployment that measures a round, from 1."""
         return order.deployment_of(round_number, self.rounds, self.deployments)
 
     def in_order(self, deployment: int = 1) -> tuple[Side, ...]:
-        """The sides of the plan, the one that a deployment prepares first before the other."""
+        """The sides of the plan, in the order in which a deployment prepares them."""
         first = self.first_prepared[deployment - 1] if self.first_prepared else "baseline"
         return tuple(sorted(self.sides, key=lambda side: side != first))
 
     def port_set(self, side: Side, deployment: int = 1) -> int:
-        """Which of two port sets on the same hosts a side has in a deployment: 0 or 1."""
+        """The port set of a side in a deployment: 0 or 1."""
         first = self.first_ports[deployment - 1] if self.first_ports else "baseline"
         return int(side != first)
 
     def measures_as(self, other: Plan) -> bool:
-        """Whether both have the same trials on the same hosts, in whatever order and time."""
+        """Whether both plans measure the same trials on the same hosts, in whatever order."""
         return not self.measured_otherwise(other)
 
     def measured_otherwise(self, other: Plan) -> list[str]:
-        """In what another differs, except for the order and the time of its trials: ``hosts``."""
+        """The fields in which another plan measures otherwise, such as ``["hosts"]``.
+
+        The order of trials and all estimates may differ, if the seed is the same.
+        """
         ours, theirs = self.to_json(), other.to_json()
         for plan, written in ((self, ours), (other, theirs)):
             written["its trials"] = {(trial.id, trial.seconds) for trial in plan.trials}
@@ -177,10 +180,9 @@ class Plan:
 
     @property
     def server_starts(self) -> int:
-        """How often a trial begins with the start of its server: another side's turn, a restore, or
-        other configuration items.
+        """How many trials, without repeats, begin with the start of their server.
 
-        Pairs of blocks that are measured again are not counted.
+        That is after the other side's turn, for a restore, or for other configuration items.
         """
         sides = [None, *(trial.side for trial in self.trials)]
         return sum(
@@ -190,33 +192,33 @@ class Plan:
 
     @property
     def basis(self) -> Basis:
-        """What its estimate rests on."""
+        """What the estimate rests on."""
         return Basis(self.dataset, self.learned)
 
     @property
     def usd_per_minute(self) -> float | None:
-        """What all hosts cost in a minute, at the plan's prices; None where nothing is priced."""
+        """Cost of all hosts per minute, at the plan's prices; None where nothing is priced."""
         return self.dollars / self.minutes if self.dollars is not None else None
 
     @property
     def most_usd_per_minute(self) -> float | None:
-        """The same of the dearest hosts that may be rented."""
+        """Cost per minute of the dearest hosts that may be rented."""
         if self.most_dollars is None:
             return self.usd_per_minute
         return self.most_dollars / self.minutes
 
     @property
     def throughput(self) -> Metric:
-        """The metric of its throughput."""
+        """The metric that is decided as its throughput."""
         return of_kind(self.metrics, THROUGHPUT)
 
     @property
     def latency(self) -> Metric:
-        """The metric of the latency beside it."""
+        """The metric that is decided as its latency."""
         return of_kind(self.metrics, LATENCY)
 
     def to_json(self) -> dict[str, Any]:
-        """The shape that ``benchlab plan --json`` prints."""
+        """The plan as ``benchlab plan --json`` prints it, without empty optional fields."""
         document: dict[str, Any] = _adapter().dump_python(self, mode="json")
         for host in document["hosts"]:
             if not host["name"]:
@@ -245,13 +247,13 @@ def _adapter() -> TypeAdapter[Plan]:
 
 
 def make(resolved: Resolved, campaign: str) -> Plan:
-    """Plan a campaign; nothing is read and nobody is asked.
+    """Plan a campaign from what was resolved; reads no file and asks no server.
 
     Example:
         ``make(Resolver(home).resolve(Request(spec, date.today())), "c1").minutes``
 
     Args:
-        campaign: its id, whose hash is the seed where the report type has none.
+        campaign: its id; its hash is the seed where the report type has none.
 
     Raises:
         SpecError: a price is missing, a rented fleet has no budget, or the plan costs more than its
@@ -344,7 +346,7 @@ def _priced(
 def _priced_cloud(
     plan: Plan, spec: ReportSpec, cluster: CloudTopology, prices: PriceList | None
 ) -> Plan:
-    """With its dollars, where the topology says what such a cluster costs."""
+    """The plan with its cost, where the topology says what such a cluster costs."""
     if cluster.usd_per_hour is None or cluster.priced_on is None:
         return plan
     hourly = Decimal(str(cluster.usd_per_hour))
@@ -386,7 +388,7 @@ def _check_budget(budget: Budget | None, rent: Rent, minutes: float, dollars: fl
 
 
 def hosts(topology: Topology | None, prices: PriceList | None) -> tuple[Host, ...]:
-    """The machines of a plan.
+    """The hosts of a plan; a single one where there is no topology.
 
     Raises:
         SpecError: the price list lacks an instance type, or its number of vCPUs.

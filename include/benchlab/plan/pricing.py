@@ -25,9 +25,9 @@ from benchlab.plan.topology import Ec2Topology
 COLUMNS = ("instance_type", "region", "vcpu", "usd_per_hour", "as_of", "source")
 ROOT_VOLUME, S3 = "gp3", "s3"
 CENT = Decimal("0.01")
-# AWS's own, by which it turns a price a month into one an hour.
+# AWS converts between prices a month and an hour by this number.
 HOURS_A_MONTH = 730
-# Prices that nobody has looked at for longer are said to be old.
+# Older prices are reported as old.
 OLD = timedelta(days=180)
 
 
@@ -36,8 +36,8 @@ class Price:
     """One list price.
 
     Attributes:
-        vcpu: of the instance type; None for a volume.
-        usd_per_hour: for one host, or for one GiB of a volume.
+        vcpu: of the instance type; None for storage.
+        usd_per_hour: for one host, or for one GiB of storage.
         as_of: a day on which this was the price.
         source: where it is published.
     """
@@ -83,7 +83,7 @@ class Rent:
 
 @dataclass(frozen=True)
 class PriceList:
-    """Prices by instance type and region, and the file that they are from."""
+    """Prices by instance type and region, and the file that they come from."""
 
     path: Path
     prices: Mapping[tuple[str, str], Price]
@@ -105,7 +105,7 @@ class PriceList:
             ) from None
 
     def s3_dollars_a_month(self, gib: float, region: str) -> float | None:
-        """What it costs to keep this much in S3, in whole cents; None without a price."""
+        """The cost of keeping this much in S3, rounded up to whole cents; None without a price."""
         price = self.prices.get((S3, region))
         if price is None:
             return None
@@ -117,7 +117,7 @@ class PriceList:
         return min((price.as_of for price in self.prices.values()), default=None)
 
     def updated(self, prices: Iterable[Price]) -> PriceList:
-        """The list with these prices in place of its own, or beside them."""
+        """The list with these prices added, or replacing those of the same type and region."""
         new = {(price.instance_type, price.region): price for price in prices}
         return replace(self, prices={**self.prices, **new})
 
@@ -171,7 +171,7 @@ class PriceList:
         )
 
     def dearest(self, topology: Ec2Topology) -> Rent:
-        """What the dearest fleet costs that a topology allows. Raises as :meth:`rent`."""
+        """What the dearest fleet allowed by a topology costs. Raises as :meth:`rent`."""
 
         def fleet(place: Ec2Topology) -> Ec2Topology:
             def price(kind: str) -> Decimal:

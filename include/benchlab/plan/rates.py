@@ -1,6 +1,6 @@
-"""What steps took in earlier campaigns, and what a plan learns from it.
+"""Learns how long a plan's steps will take from what they took in earlier campaigns.
 
-A rate is the median over campaigns, so that one strange campaign among them does not decide.
+A rate is the median over campaigns, so that one odd campaign among them does not decide.
 
 Example:
     ``learned(store.step_times("ec2_published", "tidb"), sizes)["load"].seconds``
@@ -28,13 +28,13 @@ TimedStep = Literal[
     "restart",
     "trial",
 ]
-"""Stages, and ``restore dataset``, which is the stage ``load`` with a dataset from S3. Of trials:
-stopping, restoring and starting a side (``restore``), the same without its snapshot (``restart``),
-and all that a trial takes beside that, warm-up and run (``trial``).
+"""Steps whose time is recorded: stages; ``restore dataset``, the stage ``load`` from S3; and parts
+of a trial: stopping, restoring and starting a side (``restore``), the same without restoring
+(``restart``), and all the rest except warm-up and run (``trial``).
 """
 Unit = Literal["rows", "bytes", "hosts"]
 
-# With two, a strange one would count as much as the other.
+# With two, an odd one would count as much as the other.
 MIN_CAMPAIGNS = 3
 # So that a rate follows a change of the hosts or of the programs within weeks.
 LATEST_CAMPAIGNS = 9
@@ -52,10 +52,10 @@ class Size:
 
 @dataclass(frozen=True)
 class StepTime:
-    """What one step of a campaign took.
+    """How long one step of a campaign took.
 
     Attributes:
-        side: None where it is not about one side.
+        side: None where it concerns no single side.
     """
 
     step: TimedStep
@@ -66,11 +66,11 @@ class StepTime:
 
 @dataclass(frozen=True)
 class Learned:
-    """What a step of a plan should take, as earlier campaigns show.
+    """How long a step of a plan should take, by earlier campaigns.
 
     Attributes:
-        seconds: of one side, or of one trial.
-        campaigns: on how many it rests.
+        seconds: for one side, or for one trial.
+        campaigns: how many it rests on.
     """
 
     seconds: float
@@ -78,7 +78,7 @@ class Learned:
 
 
 def learned(times: Iterable[tuple[str, StepTime]], sizes: Mapping[str, Size]) -> dict[str, Learned]:
-    """What the steps of a plan should take, where enough campaigns have had such steps.
+    """How long the steps of a plan should take, for those that enough campaigns have had.
 
     Args:
         times: campaign and step, of one topology and engine, the latest campaign first.

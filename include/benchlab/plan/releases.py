@@ -23,7 +23,7 @@ from benchlab.plan.documents import Row, csv_rows, read_csv, write_text
 from benchlab.plan.versions import RELEASE_KINDS, Release, ReleaseKind, ReleaseType, Version
 
 COLUMNS = ("version", "release_date", "type")
-# The type, in a list of releases, of what came before versions had numbers, such as `rc1`.
+# In a list of releases, the type of those from before versions had numbers, such as `rc1`.
 BEFORE_VERSIONS = "pre-GA"
 
 
@@ -38,7 +38,7 @@ class Calendar:
         return tuple(found for found in self.releases if owns(found.version.text))
 
     def to_csv(self) -> str:
-        """As :func:`load` reads it."""
+        """The calendar as CSV, as :func:`load` reads it."""
         text = io.StringIO()
         rows = csv.writer(text, lineterminator="\n")
         rows.writerow(COLUMNS)
@@ -87,7 +87,8 @@ def load(path: Path) -> Calendar:
     return _read(path, read_csv(path))
 
 
-# By text, so that a change is seen: a DAG file asks the calendar many times for every report type.
+# Cached, as a DAG file asks the calendar many times for every report type; by text, so that a
+# change of the file is seen.
 @functools.lru_cache(maxsize=4)
 def _read(path: Path, text: str) -> Calendar:
     columns, rows = csv_rows(path, text)
@@ -111,7 +112,7 @@ def read_new(path: Path) -> NewReleases:
     above 0 a patch.
 
     Raises:
-        SpecError: as :func:`load`, except for the order; or a missing type does not follow.
+        SpecError: as :func:`load`, except for the order; or a missing type cannot be inferred.
     """
     columns, rows = csv_rows(path, read_csv(path))
     if missing := [column for column in COLUMNS[:2] if column not in columns]:
@@ -133,7 +134,7 @@ def merge(calendar: Calendar, new: Iterable[Release], *, replace: bool = False) 
 
     Args:
         new: each version once.
-        replace: take their day and type where the calendar has others.
+        replace: whether their day and type replace those of the calendar.
 
     Raises:
         SpecError: the calendar has another day or type for a version, and ``replace`` is not set;
@@ -156,7 +157,7 @@ def merge(calendar: Calendar, new: Iterable[Release], *, replace: bool = False) 
 
 
 def retyped(calendar: Calendar, version: str, kind: str) -> Merged:
-    """A calendar in which one release is of another type.
+    """Change the type of one release of a calendar.
 
     Raises:
         SpecError: it has no such release, or the release cannot be of this type.
@@ -178,7 +179,7 @@ def write(calendar: Calendar, path: Path) -> None:
 
 
 def _name(release: Release) -> str:
-    """The key of a release, in which case does not matter: `-RC.1` is `-rc.1`."""
+    """The key of a release, in lower case: `-RC.1` is `-rc.1`."""
     return release.version.text.casefold()
 
 
@@ -224,7 +225,7 @@ def _day(text: str) -> date:
 
 
 def kind_by_name(version: Version) -> ReleaseKind | None:
-    """The kind that follows from how a version is written; None: it is the first of its series."""
+    """The kind that follows from a version's text; None for the first release of a series."""
     if version.is_prerelease:
         return "pre-release"
     return "patch" if version.numbers[2] > 0 else None

@@ -1,8 +1,8 @@
 """Report types as frozen data, each from one YAML file in ``configs/reports/``.
 
-A choice that changes what is measured has no default; it must be written down. Unknown keys,
-duplicate keys and values out of range are refused with the field, what was found and what is
-allowed. Fields that have fields of their own are in :mod:`benchlab.plan.fields`.
+Target, dataset, workloads, threads, rounds, seconds, warm-up and restore have no defaults; they
+must be written down. Unknown keys, duplicate keys and values out of range are refused with the
+field, what was found and what is allowed. Nested fields are in :mod:`benchlab.plan.fields`.
 """
 
 from __future__ import annotations
@@ -64,6 +64,8 @@ class ReportSpec(Frozen):
             where the target has none.
         sides: ``different``; ``same`` for an A/A campaign, in which the candidate is the baseline
             again, deployed and loaded separately; ``single`` where one version is measured.
+        restore: when the snapshot is restored: before ``every_trial``; ``after_writes``, before
+            trials whose data may have changed; ``per_workload``, once a block; or ``never``.
         placement: ``interleaved``, the sides in turn, or ``sequential``, all of the baseline and
             then all of the candidate.
         interleave: what the sides take turns by: whole ``blocks``, or ``trials``, thread count by
@@ -71,28 +73,26 @@ class ReportSpec(Frozen):
         snapshots: where dataset snapshots are kept, ``s3://bucket/prefix``; None: the dataset is
             always loaded.
         published: the published document whose plan this is; None where there is none.
-        threads: numbers of client threads. Reports have them, and ``workloads``, in this order; the
-            sides in turn are measured in an order that is drawn.
-        threads_by_workload: those of workloads that have their own; see :meth:`threads_of`.
+        threads: numbers of client threads. Reports list them, and ``workloads``, in this order;
+            interleaved campaigns measure them in a random order.
+        threads_by_workload: in place of ``threads`` for some workloads; see :meth:`threads_of`.
         deployments: how often each side is deployed and loaded anew; the rounds are spread over
-            them as evenly as they can be.
+            them as evenly as possible.
         seconds: measured time of a trial.
-        warmup_seconds: come before the first trial of a block and whenever a server was started,
-            and are not counted.
+        warmup_seconds: length of a warm-up; see :attr:`benchlab.plan.order.PlannedTrial.warm_up`.
         threshold_pct: the smallest change that is called a regression or an improvement.
         repeat_limit: how often a pair of blocks with an invalid trial is measured again.
         slowdown_pct: the percentage of the time for which the candidate's server is stopped on
             purpose while it is measured, to see whether Benchlab detects it; 0: never.
         seed: decides the order of the trials; None: derived from the campaign's id.
-        leaders: of TiKV's regions, of clusters that Benchlab deploys: ``level``, moved before each
-            trial until all servers lead equally many; ``as_placed``, as PD leaves them.
-        load_balancer: ``none`` where the client connects to the only server of a side; settings of
-            HAProxy where they are not Benchlab's own; see :attr:`haproxy`.
-        connections: the Connection by which the server of each side is reached, where the target
-            deploys none.
-        offered_connections: further Connections that the trigger form may choose in their place.
-        layout: of the tables of results: Benchlab's ``own``, or before them those of the
-            ``published`` document.
+        leaders: where TiKV's region leaders are, in clusters that Benchlab deploys: ``level``,
+            moved before each trial until all servers lead equally many; ``as_placed`` by PD.
+        load_balancer: ``haproxy``; its settings, where they are not Benchlab's own; or ``none``,
+            where the client connects to the only server of a side. See :attr:`haproxy`.
+        connections: the Connection to the server of each side, where the target deploys none.
+        offered_connections: further Connections that the trigger form offers in their place.
+        layout: the tables of results: Benchlab's ``own``, or first those of the ``published``
+            document and then Benchlab's.
         languages: of the report, by code; its main page is in the first one.
         publish: where the report is published; see :attr:`destinations`.
         schedule: when it is run by the calendar; None: only when a person starts it.
@@ -201,13 +201,13 @@ class ReportSpec(Frozen):
 
     @property
     def trial_count(self) -> int:
-        """Trials of a campaign: every cell on both sides in every round."""
+        """The number of trials in a campaign: every cell on each side in every round."""
         cells = sum(len(self.threads_of(workload)) for workload in self.workloads)
         return cells * self.rounds * len(self.measured_sides)
 
     @property
     def thread_counts(self) -> tuple[int, ...]:
-        """Every thread count that a workload is measured with, each once.
+        """Every thread count that any workload is measured with, each once.
 
         In the order of ``threads``, or ascending where a workload has its own.
         """
@@ -215,15 +215,15 @@ class ReportSpec(Frozen):
         return self.threads if of_all == {*self.threads} else tuple(sorted(of_all))
 
     def threads_of(self, workload: str) -> tuple[int, ...]:
-        """The thread counts of a workload: its own, or those of all."""
+        """The thread counts of a workload: its own, or else the common ones."""
         return self.threads_by_workload.get(workload, self.threads)
 
     def items_of(self, engine: str, workload: str | None) -> Components:
-        """The items that are set for one workload alone; None: before the first workload."""
+        """The configuration items of one workload alone; empty where ``workload`` is None."""
         return self.engines[engine].by_workload.get(workload, {}) if workload else {}
 
     def measured_otherwise(self, other: ReportSpec, engine: str) -> list[str]:
-        """What another says differently of what is measured, and how, where ``engine`` is deployed.
+        """How another report type differs in what is measured and how, with ``engine`` deployed.
 
         Example:
             ``found.measured_otherwise(asked, "tidb")`` is ``["warmup_seconds 1, not 60"]``.
@@ -232,7 +232,7 @@ class ReportSpec(Frozen):
         return self._otherwise(other, {**dict.fromkeys(fields, True), "engines": {engine}})
 
     def judged_otherwise(self, other: ReportSpec) -> list[str]:
-        """The same of :data:`TAKEN_OVER`."""
+        """How another report type differs in the fields :data:`TAKEN_OVER`."""
         return self._otherwise(other, dict.fromkeys(TAKEN_OVER, True))
 
     def _otherwise(self, other: ReportSpec, fields: dict[str, Any]) -> list[str]:
@@ -244,12 +244,12 @@ class ReportSpec(Frozen):
         ]
 
     def all_items_of(self, workload: str | None) -> list[Components]:
-        """The same, of each engine that may be deployed."""
+        """The configuration items of one workload alone, for each engine that may be deployed."""
         return [self.items_of(engine, workload) for engine in self.deployable_engines]
 
     @property
     def choosable_connections(self) -> tuple[str, ...]:
-        """The Connections that lead to servers which may be measured: its own, then the offered."""
+        """The Connections to servers that may be measured: its own, then the offered ones."""
         return (*self.connections.values(), *self.offered_connections)
 
     @property
@@ -271,8 +271,9 @@ class ReportSpec(Frozen):
 
     @property
     def destinations(self) -> tuple[Destination, ...]:
-        """Where the report is published: files first, named or not, so that the report exists even
-        if the others fail.
+        """Where the report is published.
+
+        Files come first, named or not, so that the report exists even if the others fail.
         """
         others = (place for place in self.publish if place.to != FILES)
         return (Destination(to=FILES), *others)
@@ -295,11 +296,11 @@ class ReportSpec(Frozen):
     def side(
         self, engine: str, side: Side, *, by_version: bool = True, version: str | None = None
     ) -> SideSpec:
-        """The effective side where ``engine`` is deployed, common parameters merged in.
+        """The effective side with ``engine`` deployed: common parameters are merged in.
 
         Args:
             by_version: whether to merge in the parameters for its range of versions.
-            version: as if the side had this one; None: its own.
+            version: taken in place of the side's own.
         """
         spec = self.engines[engine]
         chosen: SideSpec = getattr(spec, side) if self.sides == "different" else spec.baseline
@@ -308,12 +309,15 @@ class ReportSpec(Frozen):
         return spec.merged_into(chosen, by_version=by_version)
 
     def with_overrides(self, overrides: Mapping[str, Any]) -> ReportSpec:
-        """The same report type with some fields changed, checked again as a whole.
+        """A copy with some fields changed, validated again as a whole.
 
-        Keys are field names, dotted where nested (``dataset.tables``). ``report`` cannot be
-        changed. Where the changed fields allow fewer ``deployments`` only, there are as many as
-        they allow, unless it is said how many: of 6 rounds in 6 deployments, 2 rounds leave 2.
-        Other ``threads`` than the report type's are for every workload, unless it is said which.
+        Example:
+            ``spec.with_overrides({"rounds": 2, "dataset.tables": 4}).rounds`` is 2.
+
+        Keys are field names, dotted where nested. ``report`` cannot be changed. ``deployments`` is
+        lowered to what the changed fields allow, unless it is overridden too: 6 rounds in 6
+        deployments, overridden to 2 rounds, become 2 deployments. New ``threads`` hold for every
+        workload, unless ``threads_by_workload`` is overridden too.
 
         Raises:
             SpecError: an unknown key or a bad value.
@@ -334,9 +338,7 @@ MEASURED = tuple(name for name, field in ReportSpec.model_fields.items() if HOW 
 """The fields in which two report types have to agree for their campaigns to be measured alike."""
 _WHAT = ("report", "engine", "engines", "sides", "snapshots", "seed")
 TAKEN_OVER = tuple(name for name in ReportSpec.model_fields if name not in (*MEASURED, *_WHAT))
-"""The fields that change nothing of what was measured: a campaign that is resumed takes them over
-as they are by then.
-"""
+"""The fields that do not affect what is measured: a resumed campaign takes their current values."""
 
 
 def _shown(value: Any) -> str:
@@ -374,7 +376,8 @@ def load(path: Path) -> ReportSpec:
     return _read(path, read_text(path))
 
 
-# By text, so that a change is seen: a DAG file reads each published plan for every report type.
+# Cached, as a DAG file reads each published plan for every report type; by text, so that a change
+# of the file is seen.
 @functools.lru_cache(maxsize=256)
 def _read(path: Path, text: str) -> ReportSpec:
     spec = loads(text, where=str(path))
@@ -384,7 +387,7 @@ def _read(path: Path, text: str) -> ReportSpec:
 
 
 def loads(text: str, where: str = "report type") -> ReportSpec:
-    """Read one report type from YAML text; ``where`` begins each message. Raises SpecError."""
+    """Read one report type from YAML text; ``where`` begins each error. Raises SpecError."""
     raw = from_yaml(text, where)
     if what := topology.called(raw):
         raise SpecError(

@@ -21,7 +21,7 @@ from benchlab.plan.versions import FINAL, MEASURED, NIGHTLY, RELATIVE, RUNNING, 
 
 @dataclass(frozen=True)
 class ByRules:
-    """A report type whose version rules named versions.
+    """A report type after its version rules were replaced by versions.
 
     Attributes:
         spec: with a version on each side that may be deployed.
@@ -42,19 +42,19 @@ def resolve(
     measured: Measured = last_measured.nothing,
     nightly_of: Callable[[str, date], Nightly] | None = None,
 ) -> ByRules:
-    """A report type with its version rules replaced by versions.
+    """Replace a report type's version rules with versions as of a day.
 
     Example:
         ``resolve(spec, lambda engine: releases, date(2022, 12, 31)).spec.is_resolved`` is true.
 
     Args:
         releases_of: gives the releases of an engine by its name.
-        turn: what the schedule wants. An A/A campaign has the candidate on both sides, and is made
+        turn: what the schedule wants. If that is an A/A campaign, both sides are the candidate, but
             only with `sides: different`; with `sides: same` every campaign is an A/A campaign, of
             the baseline.
         measured: gives what the report type has measured, by engine.
-        nightly_of: gives the nightly of an engine on a day, NoReleaseError where it is not to be
-            had; None: never.
+        nightly_of: gives the nightly of an engine on a day, or raises NoReleaseError; None: no
+            nightly is available.
 
     Raises:
         NoReleaseError: the calendar has no release that a rule names, or both sides' rules name
@@ -123,7 +123,7 @@ class _Naming:
         releases: Sequence[Release],
         candidate: SideSpec | None,
     ) -> tuple[SideSpec, Message | None]:
-        """A side with a version, and a note on the rule that named it; None where it has none.
+        """A side with a version, and a note on the rule that named it; None without a rule.
 
         Builds that the side names itself replace those that come with the version.
         """
@@ -175,9 +175,9 @@ class _Naming:
         return message("rule-named", rule=rule, on=str(self.on), label=label, why=why)
 
     def _with_packages(self, engine: str, chosen: SideSpec) -> SideSpec:
-        """A side whose version is a nightly's real name, with its packages.
+        """Add the packages of the nightly to a side that has its real name as version.
 
-        The mirror gives every nightly that name, so that by it alone one is taken for another.
+        The mirror gives that name to every nightly, so it does not tell them apart.
         """
         if not builds_of.is_nightly(chosen.version) or chosen.builds or self.nightly_of is None:
             return chosen

@@ -1,4 +1,4 @@
-"""From what is asked for to a plan: ``Request``, ``Resolved``, :class:`benchlab.plan.plan.Plan`.
+"""What becomes a plan: a ``Request``, made ``Versioned``, then ``Resolved``.
 
 Only :mod:`benchlab.campaign.resolving` makes a ``Resolved``; it alone reads files and asks servers.
 
@@ -30,8 +30,8 @@ class Request:
         spec: the report type, changed by the form or the command line; checked.
         on: the day as of which its version rules apply.
         turn: what the schedule wants of the moment.
-        measured: what the report type has measured, by engine, for rules that name it; None: what
-            the store says.
+        measured: what the report type has measured, by engine, for rules such as ``last good``;
+            None: the store is asked.
     """
 
     spec: ReportSpec
@@ -48,7 +48,7 @@ class Versioned:
         spec: with a version on each side that may be deployed.
         engine, reason: the engine that is deployed, and why this one.
         notes: which rule named which version; empty where there was no rule.
-        unasked: what mirrors and servers were to be asked, and were not, a sentence each.
+        unasked: questions to mirrors and servers that were not asked, a sentence each.
     """
 
     spec: ReportSpec
@@ -61,17 +61,17 @@ class Versioned:
 
 @dataclass(frozen=True)
 class Resolved(Versioned):
-    """All that a plan follows from, each read once.
+    """Everything that a plan is made from.
 
     Attributes:
         can: what its target can do.
         read_only: the workloads that do not change the data.
-        metrics: what its client prints of each trial.
-        topology: None on one machine, and where servers exist.
+        metrics: those that its client prints for each trial.
+        topology: None on one machine, and where the servers exist already.
         prices: None where nothing is rented.
         basis: what the estimates rest on.
         warnings: what a reader should know before it is run.
-        undecided: what only a person can say before it can be run, a sentence each.
+        undecided: what a person has to decide before it can be run, a sentence each.
     """
 
     can: Capabilities = field(kw_only=True)

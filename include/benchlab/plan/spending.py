@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Spending:
-    """What a campaign's hosts have cost until one moment.
+    """What a campaign's hosts have cost up to one moment.
 
-    The whole fleet counts from when the campaign began to rent, so that it is not less than what
-    is billed for them.
+    The whole fleet counts from when the campaign began to rent, so that the figure is never below
+    the bill.
 
     Attributes:
         dollars: so far, with what earlier fleets of the campaign cost.
@@ -25,7 +25,7 @@ class Spending:
     minutes_left: float
 
     def allows(self, minutes: float) -> bool:
-        """Whether the hosts may be used for that much longer, until all are given back.
+        """Whether the hosts may be used for that much longer, including giving them back.
 
         Example:
             ``spending.allows(trial_minutes(spec, trial) + minutes_after_trials(plan.steps))``
@@ -33,12 +33,12 @@ class Spending:
         return minutes <= self.minutes_left
 
     def after(self, minutes: float) -> float:
-        """The dollars that will have been spent when the hosts are given back in that time."""
+        """The dollars that will have been spent if the hosts are given back after that time."""
         return self.dollars + minutes * self.usd_per_minute
 
     @property
     def ends_by_limit(self) -> bool:
-        """Whether the hosts end because of the limit, and not because their time is over before."""
+        """Whether the hosts will end because of the limit, not because their time is over."""
         return self.after(self.minutes_left + 1) > self.limit
 
     def __str__(self) -> str:

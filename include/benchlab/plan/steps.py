@@ -1,11 +1,10 @@
-"""The steps of a campaign, and about how long each takes.
+"""The steps of a campaign, and estimates of how long each takes.
 
 Everything here is estimated before anything has started. Where enough campaigns have run on the
-same topology, a step is estimated from what it took there (:mod:`benchlab.plan.rates`). Elsewhere
-constants are used. For one machine they come from times measured on 2 cores with MariaDB. For a
-fleet they are round numbers for clusters as large as the published ones, each with its reason,
-chosen so that a campaign ends early rather than late. The time left of a running campaign comes
-from its own pace.
+same topology, a step takes as long as it did there (:mod:`benchlab.plan.rates`); elsewhere
+constants are used. Those of one machine were measured on 2 cores with MariaDB. Those of a fleet are
+round numbers for clusters as large as the published ones, each with its reason, chosen so that a
+campaign ends early rather than late. The time left in a running campaign comes from its own pace.
 
 Example:
     ``sum(step.minutes for step in plan_steps(spec, trials, topology))`` is the estimate.
@@ -46,7 +45,6 @@ PROVISION_S = 360.0
 """RunInstances, boot, user data (packages, one XFS over the NVMe disks), first login."""
 BUILD_S = 120.0
 """Building sysbench; 286 s were seen on two cores that a dozen other processes shared."""
-"""Probing CPU, disk and round trips of all hosts at once, of a campaign with full-length trials."""
 CHECK_HOSTS_S = 60.0
 """Owned hosts: logging in and checking programs; nothing is rented or installed."""
 CLOUD_PROVISION_S = 1500.0
@@ -55,20 +53,20 @@ DEPLOY_S = 90.0
 """`tiup cluster deploy` and the first start: 30 to 49 s were seen on two and four hosts with the
 packages at hand; the rest is for downloads and for more hosts."""
 LOAD_BESIDE = 1.25
-"""How much longer a load takes beside the other side's: 16 threads that wait for answers leave most
-of a storage host idle, but its disks and background threads are shared."""
+"""Factor by which a load takes longer while the other side loads too: 16 threads that wait for
+answers leave most of a storage host idle, but disks and background threads are shared."""
 SEED_BYTES_PER_S = 150e6
 """Reading a dataset snapshot from object storage, on each storage host, all at once."""
 SAVE_BYTES_PER_S = 50e6
-"""Writing one, each region by one of its hosts; TiDB's documentation says 50 to 100 MB/s a host."""
+"""Writing one, each region by one host; TiDB's documentation says 50 to 100 MB/s for each host."""
 BR_S = 40.0
-"""What BR does beside copying: tables and regions, and a checksum of each table; 18 to 34 s were
+"""What BR does besides copying: tables and regions, and a checksum of each table; 18 to 34 s were
 seen with small tables, on two cores."""
 ANALYZE_ROWS_PER_S = 400_000
 """`ANALYZE TABLE` of one table, read once."""
 ANALYZED_AT_ONCE = 4
-"""Tables analyzed and checked at once, each at the speed of one: a table at a time is read by few
-of a storage host's threads."""
+"""Tables analyzed and checked at once, each at full speed: one table keeps only a few of a storage
+host's threads busy."""
 CHECKSUM_ROWS_PER_S = 3_000_000
 """`ADMIN CHECKSUM TABLE`, after the load and after a side's first restore: the storage reads each
 row and index entry once and sends a number."""
@@ -87,30 +85,30 @@ are written anew and checked, five servers at a time."""
 BALANCE_S = 20.0
 """After a start, until all stores are Up and leaders are spread evenly."""
 SETTLED_S = 10.0
-"""Before every trial with `leaders: as_placed`: as long, leaders have to stay where they are."""
+"""Before every trial with `leaders: as_placed`: how long leaders have to stay where they are."""
 LEVEL_S = 3.0
 """After a start, moving the leaders to where they belong with `leaders: level`."""
 TRIAL_S = 3.0
-"""Beside the run of every trial: load balancer, checks before and after, fetching results."""
+"""In every trial besides its run: load balancer, checks before and after, fetching results."""
 PUBLISH_S = 120.0
 """Comparison, report, upload."""
 RELEASE_S = 120.0
 """Terminating the hosts, and waiting until groups and keys can be removed."""
 SKIPPED_TASK_S = 2.0
-"""Airflow's task of a trial that is not measured any more; 0.4 to 1.6 s were seen."""
+"""Airflow's task of a trial that is no longer measured; 0.4 to 1.6 s were seen."""
 
 REPLICAS = 3
-"""Copies of each region in TiKV, PD's default; of fewer hosts each has one."""
+"""Copies of each region in TiKV, PD's default; with fewer hosts, one on each."""
 EMPTY_STORE_BYTES = 2**29
 """A TiKV without data: 256 MiB of raft log and 13 MB were seen after the first start; and a PD."""
 PROGRAM_BYTES = 2**30
 """One side's programs and logs on a host: TiKV's is the largest, with 0.3 to 0.6 GB by version."""
 RESERVE, RESERVE_BYTES, RESERVE_SHARE, PLACEHOLDER = "storage.reserve-space", 5 * 2**30, 0.05, 0.2
-"""TiKV refuses to write where less is free than this item says, 5 GiB by default, or than 5 % of
-the disk, if that is more. A fifth of it is a file that every TiKV makes when it starts, and leaves
-behind. With 0 none of this (TiDB's documentation of the item; `init_fs` and
-`init_storage_stats_task` in TiKV's components/server/src; before v6.6 the file is as large as the
-reserve). `reserve-raft-space` is for a raft log on a disk of its own, which no topology has."""
+"""TiKV refuses writes when less space is free than this item says, 5 GiB by default, or than 5 % of
+the disk, if that is more. A fifth of the reserve is a placeholder file that every TiKV makes when
+it starts, and leaves behind. With 0 there is neither (TiDB's documentation of the item; `init_fs`
+and `init_storage_stats_task` in TiKV's components/server/src; before v6.6 the file is as large as
+the reserve). `reserve-raft-space` is for a raft log on its own disk, which no topology has."""
 
 PAGE_COPY_BYTES_PER_S = 1e9
 """`cp` of a data directory on one host's NVMe disk, by hand, one host after another."""
@@ -125,7 +123,7 @@ Stage = Preparation | _Before | _After | Literal["give back"]
 ``measure``.
 """
 DatasetState = Literal["kept", "missing", "unknown"]
-"""Whether the datasets of all sides are on S3; ``unknown``: it could not be asked."""
+"""Whether the datasets of all sides are on S3; ``unknown``: S3 could not be asked."""
 
 
 Written = Annotated[Said, PlainValidator(str), PlainSerializer(str, return_type=str)]
@@ -138,7 +136,7 @@ class PlanStep:
 
     Attributes:
         stage: the stage to which it belongs.
-        side: None where it is not about one side.
+        side: None where it concerns no single side.
         what: a description for people.
         minutes: estimated time.
     """
@@ -151,11 +149,11 @@ class PlanStep:
 
 @dataclass(frozen=True)
 class Basis:
-    """What is known before a campaign is planned, beside its report type and topology.
+    """What an estimate rests on, besides report type and topology.
 
     Attributes:
         dataset: whether it is on S3; None where the report type keeps none there.
-        learned: what earlier campaigns on the same topology show, by step.
+        learned: times from earlier campaigns on the same topology, by step.
         notes: why something is not known.
     """
 
@@ -164,11 +162,11 @@ class Basis:
     notes: tuple[Message, ...] = ()
 
     def seconds(self, step: TimedStep, assumed: float) -> float:
-        """What a step takes: as it was learned, or else as it is assumed."""
+        """How long a step takes: as learned, or else as assumed."""
         return self.learned[step].seconds if step in self.learned else assumed
 
     def with_notes(self, notes: Sequence[Message]) -> Basis:
-        """The same, and further notes."""
+        """A copy with further notes."""
         return replace(self, notes=(*self.notes, *notes))
 
 
@@ -184,10 +182,10 @@ def plan_steps(
 ) -> tuple[PlanStep, ...]:
     """The steps of a campaign in order; their minutes add up to the estimate.
 
-    Pairs of blocks that have to be measured again come on top: :func:`repeat_minutes`.
+    Repeats are not included: :func:`repeat_minutes`.
 
     Args:
-        first_prepared: as the plan has it.
+        first_prepared: from :func:`benchlab.plan.order.first_prepared`; empty: the baseline.
     """
     deployments = _deployments(spec, trials, basis, first_prepared)
     steps = (
@@ -199,7 +197,7 @@ def plan_steps(
 
 
 def sizes(spec: ReportSpec, topology: Topology | None) -> dict[str, Size]:
-    """How large each step of a campaign is, on each side."""
+    """How large each step of a campaign is, on each side: rows, bytes or hosts."""
     rows, copied = Size(spec.dataset.rows, "rows"), Size(data_bytes(spec, topology), "bytes")
     hosts = Size(_host_count(topology), "hosts")
     of_data = dict.fromkeys(("load", "analyze", "check"), rows)
@@ -208,7 +206,7 @@ def sizes(spec: ReportSpec, topology: Topology | None) -> dict[str, Size]:
 
 
 def trial_minutes(spec: ReportSpec, trial: PlannedTrial) -> float:
-    """Minutes of a trial on rented hosts, with a restore even if it may need none."""
+    """Minutes of a trial on rented hosts, counting a restore even if it needs none."""
     before = STOP_S + REFLINK_S + START_S + BALANCE_S + (CONFIGURE_S if trial.configure else 0)
     before += LEVEL_S if spec.leaders == "level" else SETTLED_S
     return (before + TRIAL_S + spec.warmup_seconds + trial.seconds) / 60
@@ -221,12 +219,12 @@ def minutes_after_trials(steps: Sequence[PlanStep]) -> float:
 
 
 def preparing_minutes(steps: Sequence[PlanStep], deployment: int) -> float:
-    """Minutes until both sides are ready in a deployment, from 1, on hosts that are there."""
+    """Minutes to prepare both sides in a deployment, from 1, on hosts that exist already."""
     return sum(step.minutes for step in _preparing(steps, deployment))
 
 
 def _preparing(steps: Sequence[PlanStep], deployment: int) -> list[PlanStep]:
-    """The steps before the trials of a deployment; none in a plan that has no steps."""
+    """The steps before the trials of a deployment; none in a plan without steps."""
     parts = groupby(steps, key=lambda step: step.stage in (*get_args(Preparation), "prepare"))
     found = [[*of] for prepares, of in parts if prepares]
     return found[deployment - 1] if deployment <= len(found) else []
@@ -235,13 +233,16 @@ def _preparing(steps: Sequence[PlanStep], deployment: int) -> list[PlanStep]:
 def minutes_with_end(
     steps: Sequence[PlanStep], phase: str, side: Side, deployment: int = 1
 ) -> float:
-    """Minutes of a stage of one side, with publishing and giving back.
+    """Minutes of a stage for one side, plus publishing and giving back.
 
-    A step that is about all sides counts for each.
+    A step that concerns all sides counts for each.
+
+    Example:
+        ``minutes_with_end(plan.steps, "load", "baseline")``
 
     Args:
-        phase: a :data:`Preparation`, or ``check after load`` or ``check after last trial``, of
-            which both are the stage ``check`` of the plan.
+        phase: a :data:`Preparation`, or ``check after load`` or ``check after last trial``, both
+            of which are the plan's stage ``check``.
         deployment: the one that is prepared, from 1.
     """
     stage = "check" if phase.startswith("check") else phase
@@ -254,17 +255,17 @@ def minutes_with_end(
 
 
 def repeat_minutes(steps: Sequence[PlanStep], repeat_limit: int) -> float:
-    """Minutes on top of a plan whose pairs of blocks are all measured again as often as allowed."""
+    """Minutes that repeats add if every pair of blocks is measured again as often as allowed."""
     return repeat_limit * sum(step.minutes for step in steps if step.stage == "measure")
 
 
 def page_minutes(spec: ReportSpec, published: Published, topology: Topology | None) -> float:
-    """Minutes that a published plan takes by hand, step after step as its page describes it.
+    """Minutes that a published plan takes by hand, step by step as its page describes it.
 
     Every side is deployed and loaded anew. Where the page describes it, every table is analyzed,
     and before every workload but the first the cluster is stopped and its data are copied back,
-    host by host. Fleet, load and cluster are assumed to be as fast as Benchlab's, which is in the
-    page's favour, and so is the assumption that no one waits for a person.
+    host by host. Two assumptions favour the page: fleet, load and cluster are as fast as
+    Benchlab's, and nothing waits for a person.
     """
     blocks = len(spec.workloads) * spec.rounds
     one_side = DEPLOY_S + _load_s(spec)
@@ -298,11 +299,11 @@ def disk_bytes(
 ) -> float:
     """Bytes of every side's data and snapshot, on the machine or on each storage host of a fleet.
 
-    Shared blocks take less at first, but compaction rewrites them. TiDB Cloud keeps no snapshot. On
-    a fleet also its programs, an empty store, and what TiKV keeps free.
+    Shared blocks take less at first, but compaction rewrites them. TiDB Cloud keeps no snapshot. A
+    fleet also needs space for programs, an empty store, and what TiKV keeps free.
 
     Args:
-        capacity: of the disk of a storage host, where it is known.
+        capacity: bytes of a storage host's disk; 0 if unknown.
     """
     data = data_bytes(spec, topology)
     if isinstance(topology, CloudTopology):
@@ -315,7 +316,7 @@ def disk_bytes(
 
 
 def reserve_bytes(sides: Iterable[Components], capacity: float) -> float:
-    """Bytes of a disk of this size that TiKV keeps free: the most of any side, see `RESERVE`."""
+    """Bytes that TiKV keeps free on a disk of this size, the most of any side; see `RESERVE`."""
     items = [components.get("tikv", {}).get(RESERVE, RESERVE_BYTES) for components in sides]
     asked = max(size_bytes(item) or 0 for item in items)
     return max(asked, RESERVE_SHARE * capacity) if asked else 0.0
@@ -379,10 +380,10 @@ def _deployments(
     basis: Basis,
     first_prepared: Sequence[Side],
 ) -> Iterator[_Deployment]:
-    """Each deployment's number, None for the only one; what is then known; its sides in the order
-    in which they are prepared; and its trials.
+    """Each deployment: its number, None for the only one; its basis; its sides; and its trials.
 
-    A dataset that is kept on S3 is there from the second one on.
+    Sides are in the order in which they are prepared. A dataset that is kept on S3 is there from
+    the second deployment on.
     """
     later = replace(basis, dataset="kept") if spec.snapshots is not None else basis
     for number in range(1, spec.deployments + 1):
@@ -404,9 +405,9 @@ def _in_deployment(number: int | None, what: Message) -> Message:
 
 
 def _as_learned(assumed: Iterable[_Timed], basis: Basis) -> Iterator[_Timed]:
-    """Preparations with the time that they take as learned.
+    """Preparations with learned times in place of assumed ones.
 
-    A stage that is several steps of one side is left as assumed: its parts are not timed alone.
+    A stage with several steps for one side keeps the assumed ones: its steps are not timed alone.
     """
     steps = list(assumed)
     alone = Counter(step[:2] for step in steps)
@@ -451,7 +452,7 @@ def _prepare(
         if not kept:
             what = message("plan-load-older", dataset=dataset)
             yield "load", None, what, _load_s(spec)
-            # Of a row's copies one is written.
+            # Only one copy of each row is written.
             copies = min(REPLICAS, _tikv_count(topology))
             saved = BR_S + per_host / copies / SAVE_BYTES_PER_S
             yield "load", None, message("plan-keep"), saved
@@ -483,7 +484,8 @@ def loads_at_once(topology: Topology | None) -> bool:
 def _alone_s(spec: ReportSpec, topology: Topology, *, first: bool) -> float:
     """Seconds until a side runs alone, where both have run since the load.
 
-    The first one stops the other, which is then started; by then its backup has stopped the first.
+    The first side stops the second. The second is later started again, by when the first side's
+    backup, if any, has stopped the first.
     """
     if len(spec.measured_sides) == 1 or not loads_at_once(topology):
         return 0.0
@@ -508,7 +510,7 @@ def _analyze_s(spec: ReportSpec) -> float:
 
 
 def _check_again(spec: ReportSpec, start_s: float) -> Iterator[_Timed]:
-    """The check after the last trial, for which each side is started without a restore."""
+    """The checks after the last trial, for which each side is started without a restore."""
     if (check_s := spec.dataset.check_s) is not None:
         for side in spec.measured_sides:
             yield "check", side, message("plan-check-end"), start_s + check_s
@@ -521,7 +523,7 @@ def _before(
     topology: Topology | None,
     basis: Basis,
 ) -> float:
-    """Seconds until a trial's side is up with the data that it needs."""
+    """Seconds until the side of a trial is up with the data that it needs."""
     if isinstance(topology, CloudTopology) or spec.connections:
         # A snapshot cannot be restored there: the tables are dropped and loaded again.
         return _load_s(spec) + _analyze_s(spec) if trial.restore else 0.0

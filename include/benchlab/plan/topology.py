@@ -98,21 +98,21 @@ AUTO = "auto"
 SshFrom = Annotated[
     Literal["auto"] | Network, one_of("must be `auto` or an address range, as 203.0.113.7/32")
 ]
-"""The addresses (CIDR) from which SSH is let in; ``auto``: this machine's, as it is when a campaign
-begins to rent."""
+"""The addresses (CIDR) from which SSH is allowed; ``auto``: this machine's when a campaign begins
+to rent."""
 
 # As https://docs.pingcap.com/tidb/stable/tiup-overview gives it. The script downloads TiUP itself.
 TIUP_INSTALLER = "https://tiup-mirrors.pingcap.com/install.sh"
 _Installer = Annotated[str, Field(pattern=r"^(image|https://[^\s'\"@]+)$")]
-# Without a login, which would be in logs; a directory is one of the client's host.
+# Without a login, which logs would show; a directory is on the client's host.
 Mirror = Annotated[str, Field(pattern=r"^(https?://[^\s'\"@]+|/[A-Za-z0-9/._-]+)$")]
 
 
 class Place(Frozen):
-    """A further region in which a fleet may be rented; what is None is as in the topology.
+    """A further region in which a fleet may be rented; fields that are None are the topology's.
 
     Attributes:
-        image: needed where the topology names its image by id, since ids are of one region.
+        image: needed where the topology names its image by id, which is valid in one region.
     """
 
     region: Region
@@ -127,7 +127,7 @@ class Ec2Topology(Frozen):
 
     Attributes:
         kind: ``client``: the client's host alone, see :attr:`CloudTopology.fleet`.
-        user: the image's account that has ``sudo``.
+        user: the image's account with ``sudo``.
         subnets: ids, in the order in which they are tried when a zone has no capacity; the whole
             fleet is in one subnet. Empty: the default subnets of the region, by zone name.
         ssh_from: the addresses from which Benchlab logs in.
@@ -138,9 +138,9 @@ class Ec2Topology(Frozen):
         tiup_mirror: the mirror that TiUP uses there; None: see :func:`mirror_of`.
         instance_profile: lets the hosts read and write dataset snapshots on S3; None: they get no
             permissions at all.
-        capacity: of the roles that do not say it.
-        elsewhere: further regions, in the order in which they are tried when no zone of those
-            before has capacity for any of the instance types.
+        capacity: of the roles that name none.
+        elsewhere: further regions, tried in order when no zone of the earlier ones has capacity for
+            any of the instance types.
     """
 
     kind: Literal["ec2", "client"]
@@ -191,7 +191,7 @@ class Ec2Topology(Frozen):
             yield self.model_copy(update={**changes, "elsewhere": ()})
 
     def letting_in(self, networks: Mapping[str, str]) -> Ec2Topology:
-        """The same with these networks, by region, in place of ``ssh_from: auto``."""
+        """A copy with these networks, by region, in place of ``ssh_from: auto``."""
         decided = [
             networks.get(place.region, AUTO) if place.ssh_from == AUTO else None
             for place in self.places()
@@ -204,7 +204,7 @@ class Ec2Topology(Frozen):
         return self.model_copy(update={"ssh_from": own, "elsewhere": elsewhere})
 
     def with_types(self, types: Mapping[Role, str]) -> Ec2Topology:
-        """The same with one instance type for each role."""
+        """A copy with a single instance type for each role."""
         roles = {
             role: machines.model_copy(update={"instance_type": types[role], "or_types": ()})
             for role, machines in self.roles.items()
@@ -247,9 +247,9 @@ class OwnedHost(Frozen):
     """A host that exists already; see :class:`benchlab.hosts.fleet.FleetHost`.
 
     Attributes:
-        address: at which servers listen and the client connects; no IPv6, which clusters could be
-            deployed on since TiDB v6.5.1 only.
-        host_key: None where it is not known yet; no campaign can log in then.
+        address: where servers listen and the client connects; not IPv6, on which clusters can be
+            deployed only since TiDB v6.5.1.
+        host_key: None if not known yet; until then no campaign can log in.
     """
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
@@ -274,8 +274,8 @@ class HostsTopology(Frozen):
     """A fleet of owned hosts.
 
     Attributes:
-        ssh: name of the Airflow Connection with the private key; the command line uses the file
-            named in ``BENCHLAB_SSH_KEY``.
+        ssh: the Airflow Connection with the private key; the command line uses the file named in
+            ``BENCHLAB_SSH_KEY``.
         user: the account that Benchlab logs in as, on every host.
         data: directory for data and snapshots on every host, on one file system.
         tiup_mirror: the mirror that TiUP uses on the client's host; None: see :func:`mirror_of`.
@@ -331,7 +331,7 @@ class Nodes(Frozen):
 
 
 class CloudClient(Frozen):
-    """A host on EC2 that is rented to drive the load: see :class:`Machines`, `Ec2Topology`."""
+    """A host rented on EC2 to drive the load; fields as in :class:`Machines`, `Ec2Topology`."""
 
     instance_type: InstanceType
     root_gib: Annotated[int, Field(ge=8, le=16_384)] = 50
@@ -351,8 +351,8 @@ class CloudTopology(Frozen):
         endpoint: which of the cluster's endpoints the client connects to.
         open_to: the addresses (CIDR) to which a public endpoint is opened; None: the public address
             of a rented client.
-        usd_per_hour: of the whole cluster, as TiDB Cloud's console shows it before one is made;
-            None: not known, so nothing is made.
+        usd_per_hour: of the whole cluster, as TiDB Cloud's console shows it before creating one;
+            None: unknown, and no cluster is created.
         priced_on: the day on which the console showed it.
     """
 
@@ -418,7 +418,7 @@ _KINDS: dict[str, type[Topology]] = {
 
 
 def on_ec2(topology: Topology) -> Ec2Topology | None:
-    """What of a topology is rented on EC2: the fleet, or a cluster's client; None: nothing."""
+    """The part of a topology that is rented on EC2: the fleet, or a cluster's client; or None."""
     if isinstance(topology, CloudTopology):
         return topology.fleet
     return topology if isinstance(topology, Ec2Topology) else None
@@ -461,7 +461,7 @@ def _read(path: Path, text: str) -> Topology:
 
 
 def called(raw: object) -> str | None:
-    """What a document is, if it is a topology and no report type; None: it is none.
+    """The kind of topology file that a document is; None if it is not one.
 
     Example:
         ``called({"pd_servers": []})`` is :data:`OF_TIUP`.

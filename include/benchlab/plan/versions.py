@@ -69,12 +69,12 @@ NEWEST = "newest"
 OF_THE_DAY = "release of the day"
 # TiUP's alias; not in the calendar, see resolution.py.
 NIGHTLY = "nightly"
-# What a server that exists says; not in the calendar, see campaign/resolving.py.
+# What an existing server reports; not in the calendar, see campaign/resolving.py.
 RUNNING = "running"
 PREVIOUS = ("previous", "previous series", "previous patch", "previous LTS")
 PREVIOUS_MEASURED, LAST_GOOD = "previous measured", "last good"
 MEASURED = (PREVIOUS_MEASURED, LAST_GOOD)
-"""Rules that name what was measured, not what came out; see :mod:`benchlab.plan.last_measured`."""
+"""Rules by what was measured, not by what was released; see :mod:`benchlab.plan.last_measured`."""
 RELATIVE = (*PREVIOUS, *MEASURED)
 RULES = (NEWEST, f"{NEWEST} LTS", f"{NEWEST} 6.5", OF_THE_DAY, *RELATIVE, NIGHTLY)
 """Version rules, for messages; ``LTS`` and ``6.5`` stand for any kind and any series."""
@@ -145,14 +145,17 @@ def resolve(
     types_of_day: Sequence[ReleaseType] = FINAL,
     nth: int = 0,
 ) -> Release:
-    """The release that a rule of the calendar names on a day.
+    """The release of the calendar that a version rule names on a day.
+
+    Example:
+        ``resolve(parse_rule("newest 6.5"), releases, date(2023, 3, 1)).version.text``
 
     Args:
         releases: of one engine.
         candidate: needed by a rule that is relative to it.
         types_of_day: the types that the `release of the day` may have.
-        nth: which one it is where several came out on that day; 0 is the highest version, and so
-            is one that is more than there are.
+        nth: which of several releases of that day, from 0 for the highest version; past the last
+            one it is the highest again.
 
     Raises:
         NoReleaseError: no release fits; says what the calendar has.
@@ -185,7 +188,7 @@ def resolve(
 
 
 def of_types(releases: Sequence[Release], types: Iterable[ReleaseType]) -> tuple[Release, ...]:
-    """The releases of these types; for ``LTS patch`` they must have the series' first release."""
+    """The releases of these types; ``LTS patch`` needs the series' first release among them."""
     wanted = frozenset(types)
     lts = {release.version.series for release in releases if release.kind == "LTS"}
     return tuple(
@@ -197,7 +200,7 @@ def of_types(releases: Sequence[Release], types: Iterable[ReleaseType]) -> tuple
 
 
 def newest_of_series(releases: Iterable[Release]) -> tuple[Release, ...]:
-    """The newest release that is meant for use of each series, the newest series first."""
+    """The newest release of each series, without pre-releases; the newest series first."""
     found: dict[tuple[int, int], Release] = {}
     for release in releases:
         there = found.get(release.version.series)
@@ -212,7 +215,7 @@ def newest_before(releases: Iterable[Release], candidate: str) -> Release | None
     """The newest release that is older than a candidate, which may be a build.
 
     Args:
-        candidate: its label: a build of v8.5.7, ``v8.5.7@5c91a2b``, comes after v8.5.7 itself.
+        candidate: its label; v8.5.7 is older than its build ``v8.5.7@5c91a2b``.
     """
     return newest(release for release in releases if order(release.version.text) < order(candidate))
 
@@ -222,7 +225,7 @@ def newest(
     kinds: Sequence[ReleaseKind] = FINAL,
     series: tuple[int, int] | None = None,
 ) -> Release | None:
-    """The release with the highest version of these kinds and this series; None without one."""
+    """The release with the highest version among these kinds and this series; None without one."""
     fit = [
         release
         for release in releases

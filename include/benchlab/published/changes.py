@@ -1,4 +1,4 @@
-"""What published pages print about one workload, by version.
+"""The changes of one workload that published pages print, by version.
 
 A published page has one measurement per figure, so its change has no interval and no verdict.
 """
@@ -17,7 +17,7 @@ from benchlab.published.model import PublishedReport, Workload
 
 @dataclass(frozen=True)
 class PublishedChange:
-    """What published pages print about one workload.
+    """The change of one workload that one page, or a page and its translations, print.
 
     Attributes:
         reports: ids of the pages that print these figures; several if a page was translated.
@@ -26,7 +26,7 @@ class PublishedChange:
         change_pct: recomputed arithmetic mean over the thread counts; None if figures are missing.
         printed_pct: the change that a sentence of the page states; None if none does.
         highest: the highest printed throughput, by version.
-        findings: how many findings an audit has for this workload; with translations, the most.
+        findings: how many findings an audit has for this workload; the most of all translations.
     """
 
     reports: tuple[str, ...]
@@ -43,12 +43,16 @@ class PublishedChange:
 def published_changes(
     workload: str, reports: Sequence[PublishedReport]
 ) -> tuple[PublishedChange, ...]:
-    """What published pages print about a workload, by version; ``workload``: its full name."""
+    """The changes of a workload that published pages print, in order of version.
+
+    Args:
+        workload: its full name, such as ``oltp_point_select``.
+    """
     return tuple(sorted(_published(workload, reports), key=_by_version))
 
 
 def _published(name: str, reports: Sequence[PublishedReport]) -> list[PublishedChange]:
-    """The changes of all pages; one that was printed in several languages counts once."""
+    """The changes of all pages; a page and its translations count once."""
     found: dict[object, PublishedChange] = {}
     for report in sorted(reports, key=lambda report: report.id):
         for workload in report.workloads:

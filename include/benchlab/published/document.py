@@ -2,7 +2,7 @@
 
 The grammar is CommonMark with GitHub's tables (markdown-it-py). Lines are those of the file, from
 1, even though front matter and shortcodes (``{{< copyable "sql" >}}``) are removed. Comments are
-not shown, and block quotes quote others: neither is of the page, but a quoted table is an element.
+dropped, as are block quotes, which quote other texts; a quoted table is an element nevertheless.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ class Element:
             For code, the code; for a table, "".
         level: of a heading.
         language: of code, from its fence.
-        table: rows of plain cells, the heading row first. A row with more or fewer cells than the
-            heading row keeps them.
+        table: rows of plain cells, the heading row first. A row keeps its cells even if they are
+            more or fewer than the heading row's.
         lines: the line of each table row.
+        code_spans: the inline code of a text.
         headings: those above it, the outermost first, without itself.
     """
 
@@ -54,14 +55,14 @@ class Element:
         return self.headings[-1].text if self.headings else ""
 
     def is_above(self, other: Element) -> bool:
-        """Whether it stands directly below a heading that is above the other."""
+        """Whether the headings above it are also above the other element."""
         lines = [[one.line for one in element.headings] for element in (self, other)]
         return lines[0] == lines[1][: len(lines[0])]
 
 
 @dataclass(frozen=True)
 class Document:
-    """A page; without a title or a summary, that is "" and its line is 0.
+    """A parsed page. A missing title or summary is "" and its line 0.
 
     Attributes:
         title: from the front matter, or else the first heading.
@@ -82,7 +83,7 @@ def parse(text: str) -> Document:
     'Point Select'
 
     Raises:
-        yaml.YAMLError: the front matter is no YAML.
+        yaml.YAMLError: the front matter is not YAML.
     """
     lines = re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))
     begin = _front_matter_end(lines)
@@ -101,7 +102,7 @@ _SHORTCODE = re.compile(r"\{\{[<%][^{}]*[>%]\}\}")
 # ---------------------------------------------------------------- front matter
 
 _FENCE = "---"
-_MOST_LINES = 200  # longer front matter is not accepted: YAML's reader is slow
+_MOST_LINES = 200  # longer front matter is not recognized: YAML's reader is slow
 
 
 def _front_matter_end(lines: Sequence[str]) -> int:
@@ -111,7 +112,10 @@ def _front_matter_end(lines: Sequence[str]) -> int:
 
 
 def _front_matter(inside: Sequence[str]) -> Mapping[str, tuple[str, int]]:
-    """Its texts with their lines, by name: composed, so that a title like a date stays text."""
+    """The texts of the front matter with their lines, by name.
+
+    YAML is composed, not loaded, so that a title that looks like a date stays text.
+    """
     root = yaml.compose("\n".join(inside), Loader=yaml.SafeLoader)
     return {
         key.value: (" ".join(value.value.split()), key.start_mark.line + 2)
@@ -143,7 +147,7 @@ def _placed(elements: Iterator[Element]) -> Iterator[Element]:
 
 
 def _elements(lines: Sequence[str]) -> Iterator[Element]:
-    """All elements in order; of what is quoted, only the tables."""
+    """All elements in order; of quoted blocks, only the tables."""
     for block in SyntaxTreeNode(_MARKDOWN.parse("\n".join(lines))).walk():
         if block.type == "table":
             yield from _table(block, lines, "quoted table" if _is_quoted(block) else "table")
@@ -174,7 +178,11 @@ def _paragraph(block: SyntaxTreeNode) -> Iterator[Element]:
 
 
 def are_like_table(lines: Sequence[str]) -> bool:
-    """Whether a person takes lines for a table that are none in Markdown."""
+    """Whether lines look like a table to a person, though Markdown sees none.
+
+    >>> are_like_table(["Threads | QPS", "8 | 100"])
+    True
+    """
     rows = [line for line in lines if set(line) - set("+-=:| ")]
     return len(rows) > 1 and all("|" in line for line in rows)
 
@@ -186,7 +194,7 @@ def _code(block: SyntaxTreeNode) -> Iterator[Element]:
 
 
 def _html(block: SyntaxTreeNode) -> Iterator[Element]:
-    """The text between tags, but for comments."""
+    """The text between tags, without comments."""
     html = _COMMENT.sub("", block.content)
     if "<table" in html.lower():
         yield Element("table in HTML", _first_line(block))
@@ -204,7 +212,7 @@ _READERS: Mapping[str, Callable[[SyntaxTreeNode], Iterator[Element]]] = {
 
 
 def _table(block: SyntaxTreeNode, lines: Sequence[str], kind: ElementKind) -> Iterator[Element]:
-    """A table, then the lines below it that GitHub counts as rows but have no ``|``."""
+    """A table, then as texts the lines below it that GitHub counts as rows but have no ``|``."""
     heading, *rows = [row for part in block.children for row in part.children]
     kept = [row for row in rows if _has_bar(row, lines)]
     yield Element(
@@ -228,7 +236,7 @@ def _cells(row: SyntaxTreeNode) -> tuple[str, ...]:
 
 
 def _printed_cells(row: SyntaxTreeNode, lines: Sequence[str]) -> tuple[str, ...]:
-    """The row's cells as in its line; the grammar would pad short rows and cut long ones."""
+    """The row's cells as written; the grammar would pad short rows and cut long ones."""
     source = lines[_first_line(row) - 1].strip(" \t>").removeprefix("|")
     if source.endswith("|") and not source.endswith("\\|"):
         source = source[:-1]
@@ -243,7 +251,7 @@ def _text(inline: SyntaxTreeNode, line: int) -> Element:
 
 
 def _plain_text(inline: SyntaxTreeNode) -> str:
-    """Inline content in one line."""
+    """Inline content on one line, without markup."""
     text = "".join(_pieces(inline))
     return " ".join(_BREAK_IN_CJK.sub("", text).split())
 
@@ -254,9 +262,9 @@ def _pieces(inline: SyntaxTreeNode) -> Iterator[str]:
             case "softbreak" | "hardbreak":
                 yield "\n"
             case "html_inline":
-                yield " "  # else the 1 of 150<sup>1</sup> would become a digit of the 150
+                yield " "  # else 150<sup>1</sup> would become 1501
             case "text":
-                # Next to Chinese punctuation, the grammar treats the asterisks of bold as text.
+                # Next to Chinese punctuation, the grammar takes the asterisks of bold for text.
                 yield part.content.replace("**", "")
             case "code_inline":
                 yield part.content

@@ -1,4 +1,4 @@
-"""A published page as data: what it prints, on which line, and what it says about it.
+"""A published page as data: its figures and claims, each with its line.
 
 Nothing is recomputed or filled in: what a page does not print is None or empty. Lines are those of
 the page's file, from 1.
@@ -34,17 +34,17 @@ class Printed:
 
     @cached_property
     def value(self) -> Decimal:
-        """The number itself."""
+        """The number, without separators."""
         return Decimal(re.sub(r"[,\s]", "", self.text))
 
     @property
     def decimals(self) -> int:
-        """How many digits are printed after the point."""
+        """The number of digits after the decimal point."""
         return len(self.text.partition(".")[2])
 
     @property
     def rounding(self) -> Decimal:
-        """Half of its last printed digit: the largest rounding error."""
+        """Half a unit of the last printed digit: the largest rounding error."""
         return Decimal(5).scaleb(-1 - self.decimals)
 
 
@@ -53,10 +53,10 @@ class Row:
     """The figures at one thread count.
 
     Attributes:
-        sides: printed figures by version, as the table spells it, and by metric; missing figures
-            are left out.
+        sides: printed figures by version, as the table spells it, and by metric; without missing
+            figures.
         improvement: candidate against baseline, in percent; None if none is printed.
-        line: the first one, if each version has a row of its own.
+        line: of the first row, if each version has its own.
     """
 
     threads: int
@@ -72,7 +72,7 @@ class StatedChange:
     Attributes:
         workload: such as ``oltp_point_select``; None if the sentence names none.
         threads: the thread count that it is about; None: all.
-        pct: the printed size, without sign.
+        pct: its printed size, without sign.
         direction: 1 for an improvement, -1 for a reduction.
     """
 
@@ -92,8 +92,8 @@ class Claim:
     """A sentence that states changes.
 
     Attributes:
-        place: the part of the page it is in; ``section``: the results of one workload.
-        versions: the versions it names, in order, each once, such as ``v5.1.1`` or ``2.1``.
+        place: its part of the page; ``section``: the results of one workload.
+        versions: the versions that it names, in order, each once, such as ``v5.1.1`` or ``2.1``.
     """
 
     text: str
@@ -103,7 +103,7 @@ class Claim:
     changes: tuple[StatedChange, ...]
 
     def where(self, section: Workload | None) -> str:
-        """Line and part of the page, as findings name it."""
+        """Line and part of the page, for findings: ``line 12, Point Select``."""
         return f"line {self.line}, {section.heading if section else self.place}"
 
 
@@ -114,7 +114,7 @@ class Workload:
     Attributes:
         name: such as ``oltp_point_select`` or ``tpcc``; ``heading`` is the page's own.
         metric: the throughput that improvements are about; None without a table.
-        versions: the versions that have figures, the older first, whatever the page's order.
+        versions: the versions that have figures, the older first regardless of the page's order.
         claims: the sentences in its section.
     """
 
@@ -132,11 +132,11 @@ class Command:
     """One call of a client.
 
     Attributes:
-        client: as it is called: ``sysbench``, ``go-tpc tpcc`` or ``tiup bench tpcc``.
+        client: ``sysbench``, ``go-tpc tpcc`` or ``tiup bench tpcc``.
         action: such as ``prepare`` or ``run``; "" if there is none.
-        host, port: what it connects to; "" for what is not certain.
+        host, port: what it connects to; "" if uncertain.
         unknown: options that the client certainly does not have, as written.
-        port_as_password: a port that go-tpc is given as ``-p``, which is the password; or "".
+        port_as_password: a port that go-tpc is given as ``-p``, its password option; or "".
     """
 
     line: int
@@ -149,19 +149,19 @@ class Command:
 
     @property
     def measures(self) -> bool:
-        """Whether figures can come from it: it does not load, check or remove data."""
+        """Whether it can produce figures: it does not load, check or remove data."""
         return self.action in ("", "run")
 
 
 @dataclass(frozen=True)
 class Procedure:
-    """What the page says of how it was measured, as far as it can contradict itself.
+    """What the page says about its test procedure, as far as it can contradict itself.
 
     Attributes:
-        balancers: the load balancers through which it says that it measures.
+        balancers: the load balancers that it claims to measure through.
         entry_ports: the ports that a printed configuration of HAProxy binds.
-        threads: each list of thread counts that is planned, with its line.
-        other_tools: clients that its sentences name beside a command, with their lines.
+        threads: each planned list of thread counts, with its line.
+        other_tools: clients that sentences name next to a command, with their lines.
     """
 
     commands: tuple[Command, ...] = ()
@@ -173,12 +173,12 @@ class Procedure:
 
 @dataclass(frozen=True)
 class Unread:
-    """Something of the page that is not understood, with its line and the heading above it.
+    """A part of the page that is not understood, with its line and the heading above it.
 
     Attributes:
-        id: of the message that says why, without ``published-unread-``; ``sentence`` is the only
-            one that is not about a table.
-        values: of that message, by name.
+        id: of the message that says why, without its prefix ``published-unread-``; ``sentence`` is
+            the only one that is not about a table.
+        values: the values of that message, by name.
     """
 
     line: int
@@ -188,7 +188,7 @@ class Unread:
 
     @property
     def is_table(self) -> bool:
-        """Whether figures of a table are not read."""
+        """Whether it is a table, so that figures are missing."""
         return self.id != "sentence"
 
     def why(self, language: Language) -> str:
@@ -265,7 +265,7 @@ class PublishedReport:
         return self.versions[-1]
 
     def stated(self) -> Iterator[Stated]:
-        """All changes whose workload is on the page, in its order, summary and overview first."""
+        """The stated changes of workloads on the page, summary and overview first."""
         by_name = {workload.name: workload for workload in self.workloads}
         said: list[tuple[Claim, Workload | None]] = [(claim, None) for claim in self.claims]
         said += [(claim, section) for section in self.workloads for claim in section.claims]
@@ -276,7 +276,7 @@ class PublishedReport:
                     yield Stated(about, section, claim, change)
 
     def headline(self, workload: Workload) -> Stated | None:
-        """The page's own number for all rows: from the workload's section, else from the overview.
+        """The page's own change for all rows: from the workload's section, else from the overview.
 
         >>> report.headline(report.workloads[0]).value  # doctest: +SKIP
         Decimal('-4.27')
@@ -290,7 +290,10 @@ class PublishedReport:
 
 
 def headline(said: Iterable[Stated]) -> Stated | None:
-    """The number for all rows among everything that is stated about one workload."""
+    """The change for all rows among the changes stated about one workload.
+
+    One in the workload's own section comes first, then overview, summary and other sections.
+    """
     places = ("overview", "summary", "section")
 
     def rank(one: Stated) -> int:
@@ -303,7 +306,7 @@ def from_json(raw: Mapping[str, Any]) -> PublishedReport:
     """The inverse of :meth:`PublishedReport.to_json`.
 
     Raises:
-        pydantic.ValidationError: it has another form.
+        pydantic.ValidationError: the document does not have that form.
     """
     return _ADAPTER.validate_python(dict(raw))
 

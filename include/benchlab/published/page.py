@@ -1,7 +1,7 @@
 """Reads a published page: a performance test report in Markdown, English or Chinese.
 
-Nothing is guessed. A table is read as a whole or not at all, and what is not read is in
-``unread`` with its place and reason; :func:`whole` refuses a page that has such a table.
+Nothing is guessed. A table is read as a whole or not at all; what is not read is listed in
+``unread`` with its place and reason, and :func:`whole` refuses a page with such a table.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from benchlab.published.procedure import procedure
 from benchlab.published.sentences import claims
 from benchlab.published.tables import NotUnderstoodError, ResultTable
 
-# A page's budget: published ones have some 20 KB in 500 lines, and each line and letter takes time.
+# Limits on the time of reading: published pages have some 20 KB in 500 lines.
 MOST_BYTES = 250_000
 MOST_LINES = 10_000
 _LINE_END = re.compile(rb"\r\n|\r|\n")
@@ -38,7 +38,7 @@ def load(path: Path) -> tuple[PublishedReport, bytes]:
     """Read a page from its file, which may be a pipe: it is read once.
 
     Returns:
-        The report, and the bytes of the page, which its ``sha256`` belongs to.
+        The report, and the bytes of the page, whose hash is the report's ``sha256``.
 
     Raises:
         PublishedPageError: it cannot be read, is not UTF-8 text, is too long, or is not a report.
@@ -56,7 +56,10 @@ def load(path: Path) -> tuple[PublishedReport, bytes]:
 
 
 def whole(report: PublishedReport, where: str) -> PublishedReport:
-    """The same report, if every table of its page was understood.
+    """Return the report if every table of its page was understood.
+
+    Args:
+        where: the file's path, for messages.
 
     Raises:
         PublishedPageError: a table was not; names each with its line, heading and reason.
@@ -75,7 +78,7 @@ def whole(report: PublishedReport, where: str) -> PublishedReport:
 
 
 def read(raw: bytes, source: str, where: str | None = None) -> PublishedReport:
-    """Read a page.
+    r"""Read a page.
 
     Args:
         raw: the page, in UTF-8.
@@ -85,6 +88,10 @@ def read(raw: bytes, source: str, where: str | None = None) -> PublishedReport:
     Raises:
         PublishedPageError: it is not UTF-8 text, is too long or empty, or is not a performance
             test report.
+
+    >>> table = b"| Threads | v5.1.1 QPS | v5.2.0 QPS |\n|---|---|---|\n| 8 | 100 | 110 |"
+    >>> read(b"# Sysbench v5.2.0 vs. v5.1.1\n\n## Insert\n\n" + table, "page.md").versions
+    ('v5.1.1', 'v5.2.0')
     """
     where = where or source
     try:
@@ -130,7 +137,7 @@ def _shown(text: str) -> str:
 
 
 def _text(raw: bytes, where: str) -> str:
-    """The page's text; a byte order mark and line ends are kept."""
+    """The page's text, with byte order mark and line ends."""
     if len(raw) > MOST_BYTES:
         raise PublishedPageError(
             f"{where}, line {_line(raw, MOST_BYTES)}: longer than {MOST_BYTES // 1000} KB; not a "
@@ -205,7 +212,7 @@ def _refuse_other_language(page: Document, where: str) -> None:
 
 
 def _exact_versions(page: Document, versions: Sequence[str]) -> tuple[str, ...]:
-    """The exact names of the page's versions, from its line ``TiDB version: A vs. B``; or ()."""
+    """The page's exact versions, from its line ``TiDB version: A vs. B``; () without one."""
     for element in page.elements:
         match = _EXACT.fullmatch(element.text) if element.kind == "text" else None
         exact = version_names.compared(match[1]) if match else ()
@@ -221,14 +228,14 @@ def _exact_versions(page: Document, versions: Sequence[str]) -> tuple[str, ...]:
 
 
 def _is_table_in_code(element: Element) -> bool:
-    """Whether code is lines with bars and metrics, and no commands with pipes."""
+    """Whether a code block is a table: lines with bars and metrics, not commands with pipes."""
     of_results = element.kind == "code" and words.names_result(element.text)
     return of_results and document.are_like_table(element.text.splitlines())
 
 
 @dataclass
 class _Section:
-    """What the page has of one workload; its table is the only one, or that of each version."""
+    """The page's results of one workload; if each version has a table, these are joined."""
 
     name: str
     heading: str
@@ -274,8 +281,11 @@ class _Contents:
                 self.unread.append(error.unread)
 
     def _section(self, element: Element, *, is_tpcc: bool = False) -> _Section | None:
-        """That of the innermost heading that is no version; on a page about TPC-C, everything
-        below its results. None below the heading of another benchmark.
+        """The section that an element belongs to; None if it belongs to none.
+
+        The innermost heading that is not a version names the workload. On a page about TPC-C,
+        everything below the heading of the results belongs to ``tpcc``. Nothing below the heading
+        of another benchmark belongs to a section.
 
         Args:
             is_tpcc: whether the element itself says that it is about TPC-C.
@@ -293,7 +303,7 @@ class _Contents:
         return self.sections.setdefault(name, _Section(name, nearest.text, nearest.line))
 
     def _version_in(self, element: Element) -> str | None:
-        """The page's version that a heading or a line over a table is, and nothing else."""
+        """The page's version, if a heading or the line over a table is just that."""
         return version_names.heads(words.plain(element.text), self.versions)
 
     def _table(self, element: Element, section: _Section | None, before: Element) -> None:
@@ -311,7 +321,7 @@ class _Contents:
 
     @cached_property
     def _units(self) -> list[Element]:
-        """The texts that say in which unit figures are printed."""
+        """The texts that name the unit of printed figures."""
         texts = (one for one in self.page.elements if one.kind == "text")
         return [one for one in texts if words.says_unit(one.text)]
 

@@ -1,11 +1,11 @@
-"""What a page says of how it was measured: commands, entry point, thread counts and clients.
+"""Reads a page's test procedure: commands, entry point, thread counts and clients.
 
-sysbench: its options are in :mod:`benchlab.workloads.sysbench_options`. It ends with "invalid
-option" if an option is unknown.
+sysbench's options are in :mod:`benchlab.workloads.sysbench_options`. sysbench refuses an unknown
+one as "invalid option".
 
-go-tpc: cmd/go-tpc/main.go and cmd/go-tpc/tpcc.go of pingcap/go-tpc. ``tiup bench tpcc`` is the same
-client (components/bench of pingcap/tiup, and go-tpc itself from TiUP 1.9 on). It ends with "unknown
-flag" if an option is unknown, and does not accept abbreviations.
+go-tpc's options are from cmd/go-tpc/main.go and cmd/go-tpc/tpcc.go of pingcap/go-tpc. ``tiup bench
+tpcc`` is the same client (components/bench of pingcap/tiup, and go-tpc itself from TiUP 1.9 on).
+go-tpc refuses an unknown option as "unknown flag", and accepts no abbreviations.
 """
 
 from __future__ import annotations
@@ -32,7 +32,12 @@ _OTHER_TOOL = re.compile("BenchmarkSQL")
 
 
 def procedure(elements: Sequence[Element]) -> Procedure:
-    """What a page's sentences and code blocks say of how it was measured."""
+    """Read the test procedure from a page's sentences and code blocks.
+
+    >>> code = Element("code", 4, "go-tpc tpcc run -T 8 -P 4000", language="bash")
+    >>> procedure([code]).commands[0].client
+    'go-tpc tpcc'
+    """
     texts = [(one.line, one.text) for one in elements if one.kind == "text"]
     blocks = [one.text for one in elements if one.kind == "code" and one.language not in _SHELLS]
     balancers = (name for _, text in texts for name in _BALANCED.findall(text))
@@ -64,7 +69,7 @@ _ACTIONS = frozenset({"prepare", "run", "cleanup", "check", "warmup", "prewarm",
 
 
 def _commands(elements: Sequence[Element]) -> Iterator[Command]:
-    """The calls of a client in shell's code blocks, and as code with an option in sentences."""
+    """The calls of a client: in shell code blocks, and in inline code that has an option."""
     for element in elements:
         for line, text in _lines(element):
             match = _CLIENT.fullmatch(text.strip())
@@ -73,7 +78,10 @@ def _commands(elements: Sequence[Element]) -> Iterator[Command]:
 
 
 def _lines(element: Element) -> Iterator[tuple[int, str]]:
-    """Each candidate with its line from the element's; a backslash continues a line of code."""
+    """Each possible command with its line, relative to the element's.
+
+    A backslash continues a line of a code block.
+    """
     if element.kind == "code" and element.language in _SHELLS:
         for match in re.finditer(r"(?:\\[ \t]*\n|[^\n])+", element.text):
             yield element.text.count("\n", 0, match.start()), re.sub(r"\\[ \t]*\n", " ", match[0])
@@ -98,7 +106,7 @@ def parse(text: str, line: int) -> Command | None:
 
 
 def _sysbench(words: Sequence[str], line: int) -> Command:
-    """``_`` counts as ``-``; a script of the page's own may have any option."""
+    """Parse a call of sysbench: ``_`` counts as ``-``; a custom script may have any option."""
     positional = [word for word in words if not word.startswith("-")]
     script = next((word for word in positional if word not in _ACTIONS), "")
     has_own_options = "$" not in script and "{" not in script and script not in SYSBENCH_SCRIPTS
@@ -123,7 +131,7 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# By letter: the long name.
+# The long name of each short option.
 _GO_TPC_LETTERS = {
     "D": "db", "H": "host", "U": "user", "p": "password", "P": "port", "S": "statusPort",
     "T": "threads", "t": "acThreads", "d": "driver", "h": "help",
@@ -173,7 +181,7 @@ def _go_tpc(words: Sequence[str], line: int) -> Command:
 
 
 def _go_tpc_option(word: str) -> tuple[str, str, str]:
-    """An option as written, its long name, and the value in the same word or ""."""
+    """An option as written, its long name, and its value if it is in the same word, else ""."""
     if word.startswith("--"):
         written, _, value = word.partition("=")
         return written, written[2:], value

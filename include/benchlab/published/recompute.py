@@ -1,8 +1,8 @@
-"""The figures of a published page, recomputed from the rows of its tables.
+"""Recomputes the improvements of a published page from the rows of its tables.
 
-Printed figures are rounded, so the exact improvement of a row is only known as an interval. A
-published figure is wrong only if no figures that round to the printed ones yield it, within half of
-its own last digit.
+Printed figures are rounded, so the exact improvement of a row is known only as an interval. A
+published improvement is wrong only if no figures that round to the printed ones yield it, within
+half a unit of its own last digit.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal, localcontext
 from benchlab.published.model import Printed, Row, Workload
 
 DECIMALS = 2
-"""Decimals of an improvement as it is shown, and where the page prints none."""
+"""Decimals of a recomputed improvement, also where the page prints none."""
 
 _HUNDRED = Decimal(100)
-# Precision enough for any printed figure; a longer number is not a measurement.
+# Enough precision for any figure; a number of more than _MOST_DIGITS is not a measurement.
 _EXACT = Context(prec=200)
 _MOST_DIGITS = 40
 
 
 @dataclass(frozen=True)
 class Recomputed:
-    """A percentage from the figures as they are printed, and what it can really be.
+    """A percentage computed from printed figures, and the range that their rounding allows.
 
     Attributes:
         exact: computed as if the printed figures were exact.
-        low, high: the values that unrounded figures can give, both included.
+        low, high: the range that unrounded figures can give, both ends included.
     """
 
     exact: Decimal
@@ -36,15 +36,18 @@ class Recomputed:
     high: Decimal
 
     def allows(self, value: Decimal, rounding: Decimal) -> bool:
-        """Whether one of the values can be printed as ``value``, off by at most ``rounding``."""
+        """Whether a value in the range can be printed as ``value``, off by at most ``rounding``."""
         return self.low - rounding <= value <= self.high + rounding
 
 
 def improvement(row: Row, workload: Workload) -> Recomputed | None:
-    """The candidate against the baseline, in percent; printed figures are off by half a digit.
+    """The change from the baseline to the candidate, in percent.
 
-    None if a figure is missing, if the table does not have exactly two versions, or if the
-    baseline's figure is not above zero.
+    None if a figure is missing or is not a measurement, if the table does not have exactly two
+    versions, or if the baseline's figure is not above zero.
+
+    Example:
+        For 100 and 110 QPS, ``exact`` is 10, and ``low`` to ``high`` is about 8.96 to 11.06.
     """
     pair = _pair(row, workload)
     if pair is None:
@@ -60,13 +63,13 @@ def improvement(row: Row, workload: Workload) -> Recomputed | None:
 
 
 def improvements(workload: Workload) -> dict[int, Decimal | None]:
-    """The improvements of all rows, by threads."""
+    """The improvements of all rows in percent, by thread count."""
     found = {row.threads: improvement(row, workload) for row in workload.rows}
     return {threads: one.exact if one else None for threads, one in found.items()}
 
 
 def is_wrong(row: Row, workload: Workload) -> bool:
-    """Whether no figures that round to the row's yield the printed improvement."""
+    """Whether the printed improvement contradicts the row's figures, however they were rounded."""
     printed, found = row.improvement, improvement(row, workload)
     return bool(printed and found and not found.allows(printed.value, printed.rounding))
 
@@ -74,9 +77,9 @@ def is_wrong(row: Row, workload: Workload) -> bool:
 def headline(workload: Workload) -> Recomputed | None:
     """The arithmetic mean of the rows' improvements, each rounded to two decimals.
 
-    This is how published pages compute it from v5.1 on. It can also be the mean of rows that are
-    not rounded, or rounded as they are printed. None if a row cannot be recomputed: a mean over the
-    others would be a different figure.
+    Published pages compute it like this from v5.1 on. The range also allows the mean of unrounded
+    improvements, or of improvements rounded as printed. None if a row cannot be recomputed: a mean
+    over the others would be a different figure.
     """
     found = [(one, row.improvement) for row in workload.rows if (one := improvement(row, workload))]
     if not found or len(found) < len(workload.rows):
@@ -88,7 +91,7 @@ def headline(workload: Workload) -> Recomputed | None:
 
 
 def _narrowed(found: Recomputed, printed: Printed | None) -> tuple[Decimal, Decimal]:
-    """A correct printed improvement narrows the exact one more than the figures do."""
+    """The range of a row's improvement; a correct printed improvement narrows it further."""
     if printed is None or not found.allows(printed.value, printed.rounding):
         return found.low, found.high
     rounding = printed.rounding
@@ -96,7 +99,7 @@ def _narrowed(found: Recomputed, printed: Printed | None) -> tuple[Decimal, Deci
 
 
 def fitting(value: Decimal, places: int, workload: Workload) -> list[str]:
-    """What a wrong headline may be instead of the rounded mean: the mean cut off, or single rows.
+    """Explanations of a wrong headline: the mean cut off instead of rounded, or a single row.
 
     >>> fitting(Decimal(14), 0, report.workloads[0])  # doctest: +SKIP
     ['the row of 1500 threads, 14.15']
@@ -118,7 +121,7 @@ def decimals(printed: Printed | None) -> int:
 
 
 def rounded_to(value: Decimal, places: int) -> Decimal:
-    """Rounded half away from zero, as pages round.
+    """Round half away from zero, as published pages do.
 
     >>> rounded_to(Decimal("-4.265"), 2)
     Decimal('-4.27')

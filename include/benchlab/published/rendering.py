@@ -1,7 +1,8 @@
 """Renders a published page again from its data, in any language.
 
-The figures are those of the page, digit by digit. Improvements, means and sentences are computed
-from them, so it cannot contradict itself; what the page claims stands next to what they give.
+The figures are the page's, digit by digit. Improvements, means and sentences are computed from
+them, so the new page cannot contradict itself. The original's claims stand next to the computed
+values.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ def make(report: PublishedReport, language: Language) -> dict[str, bytes]:
     """Render a page in every format. The same arguments give the same bytes.
 
     Returns:
-        Files by name: ``report.md``; ``report.json``, the page's data and what was computed from
-        them; ``figures.csv``, the figures as printed with one row per workload, thread count and
+        Files by name: ``report.md``; ``report.json``, the page's data and the computed values;
+        ``figures.csv``, the figures as printed, with one row per workload, thread count and
         version.
 
     >>> sorted(make(report, english()))  # doctest: +SKIP
@@ -103,27 +104,30 @@ class Section:
 
     @cached_property
     def improvements(self) -> Mapping[int, Decimal | None]:
-        """In percent with two decimals, by thread count; None if a figure is missing."""
+        """The recomputed improvements by thread count, in percent with two decimals.
+
+        None if a figure is missing.
+        """
         found = recompute.improvements(self.workload)
         return {threads: _rounded(value) for threads, value in found.items()}
 
     @cached_property
     def headline(self) -> Decimal | None:
-        """Their arithmetic mean with two decimals; None if one of them is missing.
+        """The arithmetic mean of the improvements as shown, so that a reader can recompute it.
 
-        It is over the improvements as shown, so that a reader can recompute it.
+        It has two decimals; None if an improvement is missing.
         """
         mean = recompute.headline(self.workload)
         return _rounded(mean.exact if mean else None)
 
     def recomputed(self, threads: int | None) -> str:
-        """The improvement at a thread count, or with None the mean of all, signed: ``+12.34%``."""
+        """The improvement at a thread count (None: the mean of all), signed: ``+12.34%``."""
         value = self.headline if threads is None else self.improvements.get(threads)
         return MISSING if value is None else f"{value:+.{DECIMALS}f}%"
 
     @property
     def table(self) -> Table | None:
-        """Its figures as printed, with the recomputed improvements; None without figures."""
+        """The figures as printed, with the recomputed improvements; None without figures."""
         workload, metric = self.workload, self.workload.metric
         shown = [metric for row in workload.rows for side in row.sides.values() for metric in side]
         if metric is None or not shown:
@@ -154,7 +158,7 @@ class Section:
 
     @property
     def outcome(self) -> str:
-        """What the figures give, as one sentence; "" if nothing is compared."""
+        """The mean change as one sentence; "" if nothing is compared."""
         workload, value = self.workload, self.headline
         if workload.metric is None or len(workload.versions) != 2:
             return ""
@@ -211,10 +215,9 @@ class Page:
 
     @property
     def claims(self) -> Table | None:
-        """The stated changes, and the printed improvements that do not fit the figures, by line.
+        """The stated changes, and the printed improvements that contradict the figures, by line.
 
-        Nothing of it is asserted: each stands next to what the page's figures give. None if the
-        page claims nothing.
+        Each stands next to the recomputed value. None if the page claims nothing.
         """
         rows = tuple(sorted((*self._stated(), *self._printed()), key=lambda cells: int(cells[0])))
         names = ("line", "workload", "threads", "versions", "claimed", "recomputed")
@@ -225,7 +228,7 @@ class Page:
         return Table("", header, rows) if rows else None
 
     def _stated(self) -> Iterator[tuple[str, ...]]:
-        """What sentences state, also of a workload that is not on the page."""
+        """The changes that sentences state, even of a workload that is not on the page."""
         sections = {section.workload.name: section for section in self.sections}
         said = [("", claim) for claim in self.report.claims]
         said += [(name, claim) for name, one in sections.items() for claim in one.workload.claims]
@@ -243,7 +246,7 @@ class Page:
                 )
 
     def _printed(self) -> Iterator[tuple[str, ...]]:
-        """The printed improvements that do not fit the figures beside them."""
+        """The printed improvements that contradict the figures next to them."""
         for section in self.sections:
             for row in section.workload.rows:
                 if row.improvement and recompute.is_wrong(row, section.workload):

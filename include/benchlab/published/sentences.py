@@ -1,8 +1,8 @@
 """The changes that the sentences of a published page state in percent.
 
-A sentence is read only if each of its percentages stands in one of the forms below, in which
-TiDB's documentation states changes. Any other sentence with a percentage is
-listed as unread, and nothing is concluded from it; a sentence without one states nothing.
+A sentence is read only if each of its percentages has one of the forms below, in which TiDB's
+documentation states changes. Any other sentence with a percentage is listed as unread, and nothing
+is concluded from it; a sentence without one states nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from benchlab.published.words import WORKLOAD, named, plain
 _PCT = r"(?P<pct>(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?) ?%"
 _VERSION = rf"(?:TiDB |MariaDB |MySQL )?{VERSION}(?: \([^()]*\))?"
 _W = f"(?P<workload>{WORKLOAD})"
-# What may stand before a name: in "bulk insert performance" it is another workload's.
+# What may precede a workload's name: "bulk insert performance" is about another workload.
 _AT = rf"(?:\A|(?<=the )|(?<=and )|(?<=[,:、] )|{VERSION} |(?<=[,:、])|(?<=在 ))"
 _MOVED = "(?:is |was |has |has been )?(?:slightly )?(?P<word>improved|increased|reduced|decreased)"
 _MORE = "(?P<word>higher|better|lower|worse)"
@@ -50,7 +50,7 @@ _FURTHER: tuple[str, ...] = (
     rf",? (?:and )?{_W} by {_PCT}",  # "..., Update Index by 28%, and Read Write by 9%"
     rf",? ?(?:and )?{_PCT} \((?P<threads>\d+) threads\)",
 )
-"""Forms that take the direction from the form or word before them."""
+"""Forms that continue an earlier form and take its direction."""
 _FORM = tuple(re.compile(form, re.IGNORECASE) for form in _FORMS)
 _NEXT = tuple(re.compile(form, re.IGNORECASE) for form in _FURTHER)
 _ACROSS_THREADS = re.compile(
@@ -92,9 +92,13 @@ def claims(
     """The sentences of a paragraph that state changes, and those that are not understood.
 
     Args:
-        versions: the page's, the baseline first; what a sentence says of the baseline against the
-            candidate has another base, and is not understood.
-        workload: what the part of the page is about; used for sentences that name none.
+        versions: the page's, the baseline first. A sentence that compares the baseline with the
+            candidate has the opposite base, and counts as not understood.
+        workload: the workload of this part of the page, for sentences that name none.
+
+    >>> text = Element("text", 7, "The Insert performance of v6.5.0 is reduced by 2%.")
+    >>> [claim.versions for claim in claims(text, "overview", ("v6.1.0", "v6.5.0"), None)]
+    [('v6.5.0',)]
     """
     for text in sentences(element.text):
         if not _ANY.search(text):
@@ -141,7 +145,7 @@ def _direction(word: str) -> Literal[-1, 1]:
 
 
 def _next(text: str, at: int, direction: int | None) -> re.Match[str] | None:
-    """The form that begins next, or further figures of the form that ends here."""
+    """The match of the next form, or of further figures that continue the last one."""
     if direction is not None:
         for form in _NEXT:
             if further := form.match(text, at):
@@ -151,7 +155,7 @@ def _next(text: str, at: int, direction: int | None) -> re.Match[str] | None:
 
 
 def _respectively(text: str, found: re.Match[str]) -> tuple[StatedChange, ...]:
-    """Read "A、B 和 C 性能分别提升了 1%、2% 和 3%": a figure for each name, and no other figure."""
+    """Read "A、B 和 C 性能分别提升了 1%、2% 和 3%": one figure per name, and no others."""
     names = re.findall(WORKLOAD, found["names"], re.IGNORECASE)
     figures = re.findall(r"[\d.]+(?=%)", found["figures"])
     if len(names) != len(figures) or text.count("%") != len(figures):
@@ -164,7 +168,7 @@ def _respectively(text: str, found: re.Match[str]) -> tuple[StatedChange, ...]:
 
 
 def _is_reversed(text: str, versions: Sequence[str]) -> bool:
-    """Whether it compares with the candidate, and not with the baseline."""
+    """Whether a sentence compares with the candidate instead of the baseline."""
     if len(versions) != 2:
         return False
     baseline, candidate = versions

@@ -1,6 +1,6 @@
-"""Published reports in the results store, each kept with the page it was read from.
+"""Published reports in the results store, each with the page that it was read from.
 
-They have a table of their own, so that no printed figure is ever mistaken for a measured one.
+They have their own table, so that no printed figure is ever mistaken for a measured one.
 """
 
 from __future__ import annotations
@@ -36,11 +36,13 @@ class PublishedReports:
     store: Store
 
     def add(self, report: PublishedReport, page: bytes, *, replace: bool = False) -> bool:
-        """Store a report with its page; False if the same page is there already.
+        """Store a report with its page; False if the same page is already stored.
+
+        A page that another version of Benchlab read differently is stored again.
 
         Args:
-            report: as it was read, under its own id or another one (:func:`called`).
-            page: the bytes that it was read from, which its ``sha256`` belongs to.
+            report: as it was read, under its own id or a chosen one (:func:`called`).
+            page: the bytes that it was read from, whose hash is its ``sha256``.
             replace: whether to replace a different page with the same id.
 
         Raises:
@@ -63,7 +65,7 @@ class PublishedReports:
         return True
 
     def _write(self, report: PublishedReport, document: str, page: bytes, *, replace: bool) -> None:
-        """Replace the row of the same page, or with ``replace`` of any page with this id.
+        """Replace the row of the same page, or with ``replace`` the row of any page with this id.
 
         The insertion fails if another process has written a row in the meantime.
         """
@@ -102,7 +104,7 @@ class PublishedReports:
         """One published report.
 
         Raises:
-            StoreError: there is none with this id, or it cannot be read.
+            StoreError: no published report has this id, or it cannot be read.
         """
         row = self._row(report)
         if row is None:
@@ -139,7 +141,10 @@ class PublishedReports:
 
 
 def called(report: PublishedReport, name: str) -> PublishedReport:
-    """A report under a chosen id, to keep it next to another report about the same versions.
+    """A report under a chosen id, to store it next to another one about the same versions.
+
+    Example:
+        ``called(report, "sysbench-v5.2.0-second").id`` is ``"sysbench-v5.2.0-second"``.
 
     Raises:
         PublishedPageError: the name cannot be an id.

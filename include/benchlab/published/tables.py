@@ -1,4 +1,4 @@
-"""Reads a table of results: figures by version, thread count and metric, all of it or nothing."""
+"""Reads a table of results, as a whole or not at all: figures by version, threads and metric."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchlab.published.words import Column, column, plain
 
 
 class NotUnderstoodError(Exception):
-    """A table is not understood: ``unread`` says why, and where."""
+    """A table is not understood; ``unread`` says where and why."""
 
     def __init__(self, table: Element, id: str, line: int = 0, **values: str) -> None:  # noqa: A002
         super().__init__(id)
@@ -44,11 +44,15 @@ def read(table: Element, version: str | None) -> ResultTable:
     """Read a table of results.
 
     Args:
-        version: of figures that name none, as the page's only one.
+        version: of figures whose columns and rows name none, such as the page's only version.
 
     Raises:
-        NotUnderstoodError: its columns are unknown or contradict each other, or a cell is no
-            figure.
+        NotUnderstoodError: its columns are unknown or contradict each other, a cell is not a
+            figure, or it has more than two versions.
+
+    >>> cells = ("Threads", "v5.1.1 QPS", "v5.2.0 QPS"), ("8", "100", "110")
+    >>> read(Element("table", 1, table=cells, lines=(1, 3)), None).versions
+    ('v5.1.1', 'v5.2.0')
     """
     columns = _columns(table, version)
     metric = _metric(table, columns)
@@ -68,7 +72,10 @@ def read(table: Element, version: str | None) -> ResultTable:
 
 
 def joined(one: ResultTable, other: ResultTable) -> ResultTable | None:
-    """The tables of two versions as one; None if they are not of one version each, and alike."""
+    """Join two tables of one version each into one; None if they cannot be joined.
+
+    They must have the same metric and different versions.
+    """
     if len(one.versions) != 1 or len(other.versions) != 1 or one.metric != other.metric:
         return None
     if same_version(*one.versions, *other.versions):
@@ -80,7 +87,7 @@ def joined(one: ResultTable, other: ResultTable) -> ResultTable | None:
 
 
 def _together(one: Row, other: Row) -> Row:
-    """The figures of two versions at one thread count."""
+    """Merge the figures of two versions at one thread count."""
     sides = {**one.sides, **other.sides}
     return replace(one, sides=sides, improvement=one.improvement or other.improvement)
 
@@ -89,7 +96,7 @@ def _together(one: Row, other: Row) -> Row:
 
 
 def _columns(table: Element, version: str | None) -> list[Column]:
-    """What each column has; nothing may be unknown, or there twice."""
+    """The meaning of each column; none may be unknown or appear twice."""
     printed = [column(heading) for heading in table.table[0]]
     columns = [of for of in printed if of]
     headings = " | ".join(table.table[0])
@@ -130,11 +137,11 @@ def _metric(table: Element, columns: Sequence[Column]) -> Metric:
 def _rows(
     table: Element, columns: Sequence[Column], metric: Metric, version: str | None
 ) -> Iterator[tuple[str | None, Row]]:
-    """Each row with the version that it is about; None if its columns name versions."""
+    """Each row with its version; None if the columns name versions."""
     label = None if any(of.label for of in columns) else version
     for cells, line in zip(table.table[1:], table.lines[1:], strict=True):
         if len(cells) != len(columns):
-            # Nobody can say which cell is missing, so every cell could be in the wrong column.
+            # Which cell is missing is unknown, so every cell could be in the wrong column.
             width, wanted = str(len(cells)), str(len(columns))
             raise NotUnderstoodError(table, "row", line, cells=width, headings=wanted)
         yield _row(table, columns, metric, cells, line, label)
@@ -185,7 +192,7 @@ _MOST_THREADS = 1_000_000
 
 
 def is_missing(cell: str) -> bool:
-    """Whether the cell says that there is no figure: it is empty, a dash or ``n/a``."""
+    """Whether a cell says that there is no figure: it is empty, a dash or ``n/a``."""
     return plain(cell).lower() in _MISSING
 
 
@@ -202,7 +209,11 @@ def number(cell: str) -> Printed | None:
 
 
 def milliseconds(cell: str) -> Printed | None:
-    """A latency, with or without its unit; None if the cell is not one."""
+    """A latency, with or without its unit; None if the cell is not one.
+
+    >>> milliseconds("12.5 ms")
+    Printed(text='12.5')
+    """
     return number(_UNIT.sub("", plain(cell)))
 
 
@@ -211,7 +222,10 @@ def percentage(cell: str, *, in_heading: bool) -> Printed | None:
 
     Args:
         in_heading: whether the heading says that its cells are percentages. If neither heading nor
-            cell does, ``1.05`` may just as well be a ratio, and is refused.
+            cell does, ``1.05`` could be a ratio, and is refused.
+
+    >>> percentage("1.05%", in_heading=False), percentage("1.05", in_heading=False)
+    (Printed(text='1.05'), None)
     """
     text = plain(cell)
     if text.endswith("%"):
@@ -220,7 +234,7 @@ def percentage(cell: str, *, in_heading: bool) -> Printed | None:
 
 
 def thread_count(cell: str) -> int | None:
-    """A thread count: ``150``, ``1,024``, or clients x threads (``64 * 4`` is 256); or None."""
+    """A thread count: ``150``, ``1,024``, or clients x threads (``64 * 4`` is 256); else None."""
     product = 1
     for factor in _PRODUCT.split(plain(cell)):
         if not _COUNT.fullmatch(factor):

@@ -1,4 +1,4 @@
-"""Versions as published pages write them: ``v5.1.1``, ``2.1``, ``v2.1.0-rc.2``, ``TiDB 3.0``."""
+"""Finds and compares versions as pages write them: ``v5.1.1``, ``2.1``, ``TiDB 3.0``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VERSION = (
 # Chinese characters may adjoin a version; other letters, digits and dots make it something else.
 _ALONE = rf"(?<![0-9A-Za-z_./-])({VERSION})(?![0-9A-Za-z_%％]|\.[0-9])"
 _PRODUCT = r"(?:TiDB(?: Cloud)?|MariaDB|MySQL)\s*"
-# A number alone may be a chapter's, or that of another program.
+# A bare number may be a chapter's, or another program's version.
 _NAMED = re.compile(
     rf"(?:\b{_PRODUCT}|(?:vs\.?|compared (?:with|to)|than|对比|相?比于?)\s*(?=\d)){_ALONE}"
     rf"|(?=v){_ALONE}|{_ALONE}(?= ?版本)",
@@ -29,7 +29,7 @@ _VERSUS = re.compile(
 
 
 def named(text: str) -> tuple[str, ...]:
-    """All versions in a text, in order, each once: with ``v`` or product, or in a comparison.
+    """The versions in a text, in order, each once: with ``v`` or product, or in a comparison.
 
     >>> named("TiDB 5.2.0 and v5.1.1, see 3.2")
     ('5.2.0', 'v5.1.1')
@@ -40,7 +40,7 @@ def named(text: str) -> tuple[str, ...]:
 
 
 def compared(text: str) -> tuple[str, ...]:
-    """The two versions of "A vs. B", the older one first, whichever is named first; or ().
+    """The two versions of "A vs. B", the older first whatever the text's order; else ().
 
     >>> compared("TiDB v5.1.1 vs. v5.2.0"), compared("TiDB v5.2.0")
     (('v5.1.1', 'v5.2.0'), ())
@@ -50,7 +50,9 @@ def compared(text: str) -> tuple[str, ...]:
 
 
 def heads(text: str, versions: Collection[str]) -> str | None:
-    """The version that a line over a table is: one of the page's, with ``v`` or product; or None.
+    """The version that heads a table, if the text is nothing but one of the page's; else None.
+
+    It needs a ``v`` or the product.
 
     >>> heads("v5.1.1:", ["v5.1.1"]), heads("5.1.1", ["v5.1.1"])
     ('v5.1.1', None)
@@ -61,7 +63,7 @@ def heads(text: str, versions: Collection[str]) -> str | None:
 
 
 def label(text: str) -> str | None:
-    """A table's label of a version, without the product's name; None if it is anything else.
+    """The version in a table's label, without the product's name; None if it is anything else.
 
     >>> label("TiDB v5.1.1"), label("v5.4.0 (K)")
     ('v5.1.1', None)
@@ -71,7 +73,11 @@ def label(text: str) -> str | None:
 
 
 def first_spellings(labels: Iterable[str]) -> dict[str, str]:
-    """Maps each label to the spelling in which its version appears first: 5.0 to ``v5.0``."""
+    """Map each label to its version's first spelling.
+
+    >>> first_spellings(["v5.0", "5.0"])
+    {'v5.0': 'v5.0', '5.0': 'v5.0'}
+    """
     spellings: dict[str, str] = {}
     for text in labels:
         first = (known for known in spellings if is_same(known, text))
@@ -95,5 +101,5 @@ def same_version(one: str, other: str) -> bool:
 
 
 def all_among(versions: Iterable[str], those: Collection[str]) -> bool:
-    """Whether each version can be one of those."""
+    """Whether each version can be the same as one of ``those``."""
     return all(any(same_version(version, one) for one in those) for version in versions)

@@ -1,6 +1,6 @@
-"""The words of a page that are understood, whole and in both languages: headings and columns.
+"""The vocabulary of headings and columns that are understood, in both languages.
 
-A heading or column that has any other word is not understood; nothing is looked for within it.
+A heading must match as a whole: with any other word in it, it is not understood.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from benchlab.plan.fields.published import Metric
 from benchlab.published.model import PageKind
 from benchlab.published.version_names import label
 
-# Not Unicode's NFKC: that makes 150² to 1502.
+# Not Unicode's NFKC, which turns 150² into 1502.
 _PLAIN = str.maketrans(
     {chr(wide): chr(wide - 0xFEE0) for wide in range(0xFF01, 0xFF5F)}
     | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212\ufe63", "-")
@@ -22,7 +22,11 @@ _PLAIN = str.maketrans(
 
 
 def plain(text: str) -> str:
-    """One line of plain characters: no full width, one kind of minus and of space."""
+    """Normalize a text: one line, no full-width characters, one kind of minus and space.
+
+    >>> plain("ＱＰＳ（Ｋ）")
+    'QPS(K)'
+    """
     return " ".join(text.translate(_PLAIN).split())
 
 
@@ -40,14 +44,18 @@ _WORKLOADS: Mapping[str, str] = {
     "tpcc": "tpc-c",
 }
 WORKLOAD = "(?:" + "|".join((*_WORKLOADS, *_WORKLOADS.values())) + ")"
-"""Pattern of a workload's name, matched regardless of case; :func:`named` says which it is."""
+"""Pattern of a workload's name, matched regardless of case; :func:`named` tells which."""
 _CHAPTER = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,2})*\.?\s+")
 _OF_WORKLOAD = re.compile(rf"({WORKLOAD})\s*(?:performance|test|性能|测试)?", re.IGNORECASE)
 _RESULTS = re.compile("(?:test )?results?|(?:测试)?结果", re.IGNORECASE)
 
 
 def named(text: str) -> str | None:
-    """The workload of this name, as sysbench calls it, or ``tpcc``; or None."""
+    """The workload that a text names: sysbench's name for it, or ``tpcc``; else None.
+
+    >>> named("Point Select")
+    'oltp_point_select'
+    """
     return next(
         (
             name
@@ -59,7 +67,7 @@ def named(text: str) -> str | None:
 
 
 def workload(heading: str) -> str | None:
-    """The workload that a heading is: its name with or without "performance" or "test"; or None.
+    """The workload that a heading names, with or without "performance" or "test"; else None.
 
     >>> workload("Point Select performance"), workload("Bulk insert")
     ('oltp_point_select', None)
@@ -69,7 +77,7 @@ def workload(heading: str) -> str | None:
 
 
 def begins_results(heading: str) -> bool:
-    """Whether the results of a page stand below a heading: ``3. Test results``, ``测试结果``."""
+    """Whether a heading begins the page's results: ``3. Test results``, ``测试结果``."""
     return _RESULTS.fullmatch(_without_chapter(heading)) is not None
 
 
@@ -82,13 +90,13 @@ def _without_chapter(heading: str) -> str:
 
 @dataclass(frozen=True)
 class Column:
-    """What a column of a table of results has.
+    """The meaning of a column in a table of results.
 
     Attributes:
         role: ``metric``: figures of a version; ``unused``: figures that are understood but not
             kept, such as another percentile.
         metric: of the figures, or the one that an improvement's heading names.
-        label: the version in its heading, as written there.
+        label: the version in the heading, as written there.
         percent: whether the heading says that its cells are percentages.
     """
 
@@ -121,7 +129,7 @@ _FIGURES = re.compile(rf"(?:(?P<label>.+?) )?(?:{_METRIC}|(?P<other>{_OTHER}))",
 
 
 def column(heading: str) -> Column | None:
-    """What a column of results has, by its heading; None if any word of it is not understood.
+    """The meaning of a column by its heading; None if a word in it is not understood.
 
     >>> column("v5.2.0 QPS")
     Column(role='metric', metric='qps', label='v5.2.0', percent=False)
@@ -165,7 +173,7 @@ _RESULT = re.compile(
 
 
 def is_of_setting(table: Sequence[Sequence[str]]) -> bool:
-    """Whether a table says what was measured, and so has no results: hosts, software, hashes.
+    """Whether a table describes the test environment (hosts, software, hashes), not results.
 
     >>> is_of_setting([["Item", "Value"], ["CPU", "16"]]), is_of_setting([["Item"], ["QPS"]])
     (True, False)
@@ -177,7 +185,7 @@ def is_of_setting(table: Sequence[Sequence[str]]) -> bool:
 
 
 def names_result(text: str) -> bool:
-    """Whether a text has the name of a metric: ``QPS``, ``95% latency``."""
+    """Whether a text contains the name of a metric: ``QPS``, ``95% latency``."""
     return _RESULT.search(text) is not None
 
 
@@ -196,11 +204,11 @@ _OTHER_LETTERS = (
     "[\u0400-\u052f\u0590-\u06ff\u0900-\u0e7f\u1100-\u11ff\u3041-\u30ff\u3131-\u318e"
     "\uac00-\ud7a3\uff66-\uff9f]"
 )
-_MOST_OTHER_LETTERS = 0.05  # of a text in English or Chinese, which may quote a name
+_MOST_OTHER_LETTERS = 0.05  # share in a text in English or Chinese, which may quote a name
 
 
 def is_other_benchmark(heading: str, kind: PageKind) -> bool:
-    """Whether what stands below a heading is of another benchmark than its page.
+    """Whether a heading names another benchmark than its page's.
 
     >>> is_other_benchmark("CH-benCHmark", "tpcc"), is_other_benchmark("Second setting", "tpcc")
     (True, False)
@@ -209,12 +217,12 @@ def is_other_benchmark(heading: str, kind: PageKind) -> bool:
 
 
 def says_unit(text: str) -> bool:
-    """Whether a text says in which unit figures are printed: ``QPS in thousands``, ``单位：万``."""
+    """Whether a text names the unit of printed figures: ``QPS in thousands``, ``单位：万``."""
     return _UNIT.search(plain(text)) is not None
 
 
 def is_other_language(text: str) -> bool:
-    """Whether a text is in another script than those of English and Chinese.
+    """Whether a text is in a script other than those of English and Chinese.
 
     >>> is_other_language("ポイントセレクト"), is_other_language("点查")
     (True, False)

@@ -1,0 +1,1 @@
+"""Questions over many campaigns: sensitivity, bisection, long view, backfills."""

@@ -1,7 +1,7 @@
-"""What a backfill would do: the campaigns that a schedule has in a range of past days.
+"""Plans a backfill: the campaigns that a schedule would have run in a range of past days.
 
-Starts nothing. The versions of each campaign are those that were current on its day; a day without
-a campaign says why.
+It starts nothing. Each campaign has the versions that were current on its day; a moment without a
+campaign says why.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class BackfillMoment:
     """One moment of a schedule, and the campaign that it would run.
 
     Attributes:
-        at: UTC.
-        aa: whether the schedule wants an A/A campaign there.
-        dollars: what its hosts cost; None also if nothing is rented.
-        approval: whether a person has to approve it before its hosts are rented; None as for the
-            dollars.
-        no_campaign: why there is none, one fault per line; None if there is one.
-        refused: whether its run would fail; a moment that merely has no campaign is skipped.
+        at: in UTC.
+        aa: whether it is an A/A campaign.
+        engine, versions, minutes, vcpus: of the campaign; None or empty without one.
+        dollars: the cost of its hosts; None without a campaign, or if nothing is rented.
+        approval: whether a person has to approve it before hosts are rented; None like ``dollars``.
+        no_campaign: why there is no campaign, one fault per line; None if there is one.
+        refused: whether the run would fail. Other moments without a campaign are skipped.
     """
 
     at: datetime
@@ -62,10 +62,10 @@ class BackfillPlan:
     """Every moment between two days, both included, in order.
 
     Attributes:
-        by_release: the moments are days of releases, not weeks.
+        by_release: whether the moments are days of releases rather than weeks.
         approve_above: dollars above which a person has to approve a campaign; None if the report
             type has no budget.
-        undecided: what the topology leaves open, as sentences; a run is refused until none is.
+        undecided: what the topology leaves open, as sentences; runs are refused until it is empty.
     """
 
     report: str
@@ -93,23 +93,23 @@ class BackfillPlan:
 
     @property
     def unasked(self) -> tuple[BackfillMoment, ...]:
-        """The campaigns whose hosts are rented without anybody being asked."""
+        """The campaigns whose hosts are rented without approval."""
         return tuple(moment for moment in self.campaigns if moment.approval is False)
 
     @property
     def minutes(self) -> float:
-        """How long all campaigns take, one after the other."""
+        """The time of all campaigns, one after the other."""
         return sum(moment.minutes or 0 for moment in self.campaigns)
 
     @property
     def dollars(self) -> float | None:
-        """What the hosts of all campaigns cost; None if nothing is rented."""
+        """The cost of the hosts of all campaigns; None if nothing is rented."""
         known = [moment.dollars for moment in self.campaigns if moment.dollars is not None]
         return round(sum(known), 2) if known else None
 
     @property
     def vcpus(self) -> int | None:
-        """The most that one campaign rents; None if nothing is rented."""
+        """The most vCPUs that one campaign rents; None if nothing is rented."""
         return max((moment.vcpus for moment in self.campaigns if moment.vcpus), default=None)
 
 
@@ -120,12 +120,12 @@ def backfill_plan(
 
     Args:
         first, last: days in UTC, both included.
-        store: where a pair may have been measured already; None: nothing has been.
+        store: where pairs may already have been measured; None: none has been.
 
     Raises:
-        SpecError: the report type has no schedule, the days are in the wrong order or to come, the
-            schedule has no moment between them, the calendar or the topology does not validate,
-            or a build's file is missing or is no build.
+        SpecError: the report type has no schedule, the days are in the wrong order or in the
+            future, the schedule has no moment between them, the calendar or the topology does not
+            validate, or a build's file is missing or is not a build.
 
     Example:
         ``backfill_plan(home, spec, date(2021, 4, 1), date(2022, 9, 30), store).dollars``
@@ -152,9 +152,9 @@ def backfill_plan(
 
 
 def already_measured(home: Home, store: Store, spec: ReportSpec, engine: str) -> str | None:
-    """The id of the campaign that makes a scheduled one unnecessary; None: it is run.
+    """The id of the campaign that makes a scheduled one unnecessary; None: there is none.
 
-    An A/A campaign is always run: each shows anew what noise alone does.
+    An A/A campaign is never unnecessary: each one is new evidence about the noise.
 
     Args:
         spec: with a version on each side.
@@ -206,15 +206,15 @@ def _moments(
 
 @dataclass
 class _Backfill:
-    """Plans moments in order: a pair that is measured once is measured at the first that can."""
+    """Plans moments in order: a pair to be measured once is measured at the first that can."""
 
     resolver: Resolver
     spec: ReportSpec
     rule: OnRelease | Weekly
-    # By pair, why a later moment does not measure it.
+    # By pair, why a later moment does not measure it again.
     measured: dict[str, str] = field(default_factory=dict)
     basis: Basis | None = None
-    # The candidates of earlier moments, each with its engine; none is taken for a regression.
+    # The candidates of earlier moments, each with its engine, all assumed to be no regression.
     planned: list[tuple[str, MeasuredVersion]] = field(default_factory=list)
 
     def moment(self, at: datetime) -> BackfillMoment:
@@ -233,7 +233,7 @@ class _Backfill:
         except NoReleaseError as error:
             return replace(found, no_campaign=str(error))
         except (SpecError, UnavailableError) as error:
-            # The day is shown beside it; without it, several days can share one reason.
+            # The day is shown next to it anyway; without it, several days can share a reason.
             why = str(error).replace(f"{self.spec.report} on {at.date()}: ", "")
             return replace(found, no_campaign=why, refused=True)
         self.measured[pair] = f"the same pair as on {at.date()}"
@@ -245,7 +245,7 @@ class _Backfill:
         )
 
     def _resolved(self, versioned: Versioned) -> Resolved:
-        """With what the first one rests on; the first campaign keeps the dataset for the others."""
+        """Complete a campaign on the basis of the first one, which keeps the dataset for all."""
         resolved = self.resolver.complete(versioned, self.basis)
         kept = resolved.basis.dataset == "missing"
         self.basis = replace(resolved.basis, dataset="kept") if kept else resolved.basis
@@ -257,7 +257,7 @@ class _Backfill:
         return measured_by(home, store, self.spec.report) if store else last_measured.nothing
 
     def _known(self, engine: str) -> Iterator[MeasuredVersion]:
-        """What is measured when a moment comes: by earlier ones, and what the store has."""
+        """The versions measured before a moment: by earlier moments, and those in the store."""
         yield from (version for name, version in reversed(self.planned) if name == engine)
         yield from self._stored(engine)
 

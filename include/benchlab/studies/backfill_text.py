@@ -1,4 +1,4 @@
-"""A planned backfill for a terminal, and as JSON: the total, every moment, the commands."""
+"""Shows a planned backfill in a terminal, and as JSON: the total, every moment, the commands."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ AGAIN = (
 
 
 def to_json(plan: BackfillPlan) -> dict[str, Any]:
-    """All of it; moments as ISO 8601, minutes, dollars (null where nothing is rented)."""
+    """The plan as JSON: moments in ISO 8601; dollars are null if nothing is rented."""
     return {
         "report": plan.report,
         "first": plan.first.isoformat(),
@@ -70,14 +70,18 @@ def render(plan: BackfillPlan, width: int, colour: bool) -> str:
 
 
 def commands(plan: BackfillPlan) -> tuple[str, ...]:
-    """What starts it in the checkout, Airflow and its DAG first; each may be repeated."""
+    """The commands that start Airflow, its DAG and the backfill; each may be repeated."""
     unpause = shlex.join(["bin/airflow", "dags", "unpause", plan.report])
     return "make up", unpause, command(plan)
 
 
 def command(plan: BackfillPlan) -> str:
-    """How Airflow starts it in the checkout, one campaign after the other."""
-    # Airflow takes a day for its beginning, UTC, and moments come later in their day.
+    """The command by which Airflow runs the backfill, one campaign after the other.
+
+    Example:
+        It begins with ``bin/airflow backfill create --dag-id sysbench_ec2_weekly``.
+    """
+    # Airflow takes a day as its midnight in UTC, and moments come later in their day.
     last = f"{plan.last}T23:59:59"
     return shlex.join(
         [
@@ -102,7 +106,7 @@ def _total(plan: BackfillPlan) -> str:
 
 
 def _notes(plan: BackfillPlan) -> Iterator[str]:
-    """What has to be decided or approved before it runs, and what is rented without asking."""
+    """What must be decided or approved before the runs, and what is rented without approval."""
     if not plan.campaigns:
         return
     if plan.asked:
@@ -162,7 +166,7 @@ def _kind(moment: BackfillMoment) -> Text:
 
 
 def _without(plan: BackfillPlan) -> Iterator[str]:
-    """Each reason once, with the days that it holds for."""
+    """Each reason for having no campaign once, with its days."""
     days: dict[tuple[str, str], list[str]] = {}
     for moment in plan.moments:
         if moment.no_campaign is not None:

@@ -1,8 +1,8 @@
-"""Two campaigns of one version each, before and after an upgrade, compared as two sides.
+"""Compares two campaigns of one version each, before and after an upgrade, as two sides.
 
-They are put together as one campaign whose sides were measured one after the other, and judged by
-the rule of campaigns. What that cannot show is said with the verdicts: nothing is interleaved, so
-whatever else changed between the two times is part of the difference, and of no interval.
+They are combined into one campaign whose sides were measured one after the other, and judged by the
+same decision rule. The report states the limitation with the verdicts: nothing is interleaved, so
+whatever else changed in between is part of the difference, and no interval accounts for it.
 
 Example:
     ``compared(home, store, "c1", "c2").comparison.workloads[0].verdict``
@@ -21,17 +21,17 @@ from benchlab.plan.report_type import MEASURED
 from benchlab.results.records import TWO_CAMPAIGNS, Campaign
 from benchlab.results.store import Store
 
-# What a campaign found of its client and its client's machine.
+# Facts about the client and its machine that must be equal.
 _FOUND_ALIKE = ("client_program", "client_version", "cpu", "cores")
 
 
 def compared(home: Home, store: Store, before: str, after: str) -> Outcome:
-    """The comparison of two stored campaigns, the earlier one as the baseline.
+    """Compare two stored campaigns, the earlier one as the baseline.
 
     Raises:
-        SpecError: one of them has two sides or has not ended, they differ in what was measured, or
-            they are named in the wrong order; says which.
-        StoreError: the store does not have one of them.
+        SpecError: one of them has two sides, has not ended or measured nothing, they differ in what
+            was measured, or they are named in the wrong order.
+        StoreError: one of them is not in the store.
     """
     first, second = store.campaign(before), store.campaign(after)
     if faults := [*_faults(first), *_faults(second), *_differences(first, second)]:

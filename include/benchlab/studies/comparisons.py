@@ -1,4 +1,4 @@
-"""The comparisons of many campaigns of one store."""
+"""Compares many campaigns of one store, and finds the one that measured a given plan."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from benchlab.results.store import Store
 from benchlab.targets import local
 
 ReleaseDays = Mapping[object, date]
-"""The day of each release that is known, by the age of its version."""
+"""The days of known releases, by their versions' sort keys (``versions.order``)."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class ComparedCampaign:
 
     Attributes:
         verdicts: by workload, in the order of its report type.
-        estimates: by workload, of its throughput, as a logarithm; workloads with fewer than two
+        estimates: by workload, the mean log ratio of its throughput; workloads with fewer than two
             complete rounds have none.
     """
 
@@ -47,11 +47,11 @@ class ComparedCampaign:
     estimates: Mapping[str, Estimate]
 
     def workload(self, name: str) -> WorkloadVerdict:
-        """One workload's verdict; the campaign has planned it."""
+        """The verdict on one workload, which the campaign must have planned."""
         return self.verdicts[name]
 
     def standard_error(self, workload: str) -> float | None:
-        """The standard error of a workload's mean log ratio; None where it is not known."""
+        """The standard error of a workload's mean log ratio; None if unknown."""
         found = self.estimates.get(workload)
         return found.error if found and math.isfinite(found.error) else None
 
@@ -60,10 +60,10 @@ _Decided = tuple[Mapping[str, WorkloadVerdict], Mapping[str, Estimate]]
 
 
 class Comparisons(Comparer):
-    """Compares campaigns, each once; what is written to the store later is not seen.
+    """Compares each campaign once; what is written to the store later is not seen.
 
-    The verdicts of a campaign that has ended are kept with what they follow from: its trials, the
-    decision rule, the gates, and the A/A campaigns that calibrate it.
+    The verdicts of a campaign that has ended are kept until something that they follow from
+    changes: its trials, the decision rule, the gates, or the A/A campaigns that calibrate it.
 
     Example:
         ``Comparisons(home, store).compared(campaign).workload("oltp_insert").verdict``
@@ -75,7 +75,7 @@ class Comparisons(Comparer):
         self._calibration_keys: dict[tuple[str, ...], str] = {}
 
     def release_days(self, report: str) -> ReleaseDays:
-        """The releases of the engines that a report type was measured with.
+        """The release days of the engines that a report type was measured with.
 
         Raises:
             SpecError: the release calendar does not validate.
@@ -88,11 +88,14 @@ class Comparisons(Comparer):
         }
 
     def compared(self, campaign: Campaign | Outline) -> ComparedCampaign:
-        """A campaign's comparison. Raises as :meth:`outcome`."""
+        """The comparison of one campaign. Raises what :meth:`outcome` raises."""
         return self.all_compared([outline_of(campaign)])[campaign.id]
 
     def all_compared(self, campaigns: Sequence[Outline]) -> dict[str, ComparedCampaign]:
-        """The comparisons of several campaigns, by id and in their order. Raises likewise."""
+        """The comparisons of several campaigns, by id and in their order.
+
+        Raises what :meth:`outcome` raises.
+        """
         new = [one for one in campaigns if one.id not in self._compared]
         keys: dict[str, str] = {}
         for one in new:
@@ -122,7 +125,7 @@ class Comparisons(Comparer):
     def _calibration_key(self, campaign: Outline) -> str:
         """The key of the A/A campaigns that calibrate it, as they are now."""
         others = self.calibrating(campaign)
-        alike = tuple(one.id for one in others)  # those of many campaigns
+        alike = tuple(one.id for one in others)  # many campaigns share the same ones
         if alike not in self._calibration_keys:
             states = self.keys(others)
             self._calibration_keys[alike] = key_of(*states, *states.values())
@@ -155,7 +158,7 @@ def _decided_from_json(raw: Any) -> _Decided:
 VERDICTS = Form[_Decided]("verdicts", _decided_to_json, _decided_from_json)
 
 
-# What two report types must have in common for their campaigns to measure and judge the same, the
+# The fields in which two report types must agree for their campaigns to measure and judge in the
 # same way. Workloads and threads are compared one by one, and sides as they are deployed.
 _MEASURED = {*MEASURED, "sides", "threshold_pct", "repeat_limit"} - {
     *("workloads", "threads", "threads_by_workload")
@@ -167,13 +170,13 @@ def find(
 ) -> Campaign | None:
     """The latest complete campaign with the same plan, versions, parameters and hardware.
 
-    A topology may have changed and kept its name, so hosts are compared one by one. A fact of this
-    machine that a campaign did not record is no difference.
+    A topology may have changed and kept its name, so hosts are compared one by one. A fact about
+    this machine that a campaign did not record does not count as a difference.
 
     Args:
         spec: with a version on each side.
-        workload: the only one that is looked for, whatever others the campaign has measured;
-            None: all of the report type.
+        workload: the only one that must agree, whatever else the campaign measured; None: all of
+            the report type, and no others.
 
     Raises:
         SpecError: the topology or the price list does not validate.
@@ -201,7 +204,7 @@ def find(
 
 
 def _deployed(side: SideSpec) -> dict[str, Any]:
-    """A side with what identifies its builds, wherever they were fetched from."""
+    """A side with its builds' identities, regardless of where they were fetched from."""
     builds = {component: build.identity for component, build in side.builds.items()}
     return {**side.model_dump(mode="json", exclude={"builds"}), "builds": builds}
 

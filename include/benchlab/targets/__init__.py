@@ -1,4 +1,4 @@
-"""Targets: where a campaign runs. A module with ``Target`` is one, known by ``Target.name``."""
+"""Finds targets, where campaigns run, by name. A module in this package with ``Target`` is one."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def give_back(
         ``give_back(home, "c1", Access(), by_person=True)`` is `benchlab give-back c1`.
 
     Args:
-        target: the name of its target; None: as its directory says, or what lies in it, else
-            ``local``.
+        target: the name of its target; None: the one that its directory names or the files there
+            show, else ``local``.
         ask_driver, regions, by_person: see :class:`Taken`.
 
     Returns:
@@ -85,7 +85,7 @@ def give_back(
 
 
 def _target_of(state: Path) -> str:
-    """The target of the campaign in a directory, of which any file may be lost or damaged."""
+    """The target of a campaign, by its directory, in which any file may be lost or damaged."""
     mark = state / "target"
     named = mark.read_text(encoding="utf-8") if mark.exists() else ""
     if named in by_name():

@@ -2,16 +2,16 @@
 
 A snapshot belongs to a dataset, to the form in which its rows are stored (``stored_as`` in
 :mod:`benchlab.engines.cluster`) and, for workloads with more than one client, to the client that
-loaded it. Its place says so::
+loaded it. Its address follows from these::
 
     s3://bucket/prefix/<workloads>/dataset-<digest of these>.json  the note
     s3://bucket/prefix/<workloads>/dataset-<digest of these>/<campaign>/<time>/  BR's files
 
 It does not belong to a version: BR restores a backup into newer versions, so the oldest version in
-use takes it, and all hold the same rows. Into older versions it is never restored: BR refuses that
-where two major versions lie between (CheckVersionForBackup in its pkg/version/version.go), and
-promises nothing where fewer do. A campaign with a side that is older than the note loads the
-dataset on that side, and its note takes the place of the earlier one.
+use takes it, and all hold the same rows. It is never restored into older versions: BR refuses that
+across two major versions (CheckVersionForBackup in its pkg/version/version.go), and promises
+nothing across fewer. A campaign with a side older than the note's version loads the dataset on that
+side, and its note replaces the earlier one.
 
 Every try to save a dataset has its own place, because BR refuses a place that holds the files of
 an interrupted try. The note is written last, and says which place is complete.
@@ -20,8 +20,8 @@ The hosts read and write BR's files with their own permissions (an instance prof
 itself reads and writes only the note, which has the dataset's checksum.
 
 The storage lays restored data out differently from data loaded row by row. So either both sides of
-a campaign are restored or neither is, and the report says which. That both then hold the same rows
-is proved twice: BR compares each restored table with the backup's checksum, and the note has the
+a campaign are restored or neither is, and the report says which. That both hold the same rows is
+checked twice: BR compares each restored table with the backup's checksum, and the note has the
 numbers of key-values and bytes that each side must have.
 """
 
@@ -51,19 +51,19 @@ from benchlab.targets.fleet_files import SOURCE_FILE
 from benchlab.targets.fleet_files import write as write_file
 
 Source = Literal["load", "snapshot", "new snapshot"]
-"""Whether the client loads all sides, all are restored from what is there, or from what this
-campaign has to load and back up first."""
+"""How all sides get their data: the client loads each; they are restored from a snapshot that is
+there; or from one that this campaign first has to load and back up."""
 # Raised when the way datasets are loaded changes what they hold. 1 had a place for each version.
 GENERATION = 2
 _NOTE_BYTES = 1 << 20
-# In a note that this campaign holds: it is its own; true until it is written. The id does not say
-# so, which another home's campaign may have, or this one's when it was resumed.
+# In a note that this campaign holds: the note is its own; true until it is on S3. The id does not
+# tell: another home's campaign may have it, or this one had it before it was resumed.
 _OWN = "own"
 
 
 @dataclass(frozen=True)
 class DatasetSnapshot:
-    """The place of a dataset, which the sides that store it in the same form share.
+    """The place of a dataset, shared by the sides that store it in the same form.
 
     Attributes:
         url: BR's files are below it.
@@ -77,18 +77,17 @@ class DatasetSnapshot:
 
     @property
     def note(self) -> str:
-        """The URL of the note, which is there once a place is complete."""
+        """The URL of the note, which exists once a place is complete."""
         return f"{self.url}.json"
 
     def read_note(self) -> dict[str, Any] | None:
-        """The note's keys: ``url``, ``checksum`` (without what belongs to one cluster), the
-        ``version`` that took it, ``campaign``, ``created_at``, ``client_program``.
+        """Read the note; None if there is no complete snapshot.
 
-        Returns:
-            None if there is no complete snapshot.
+        Its keys: ``url``, ``checksum`` (without what belongs to one cluster), the ``version`` that
+        took it, ``campaign``, ``created_at``, ``client_program``.
 
         Raises:
-            TargetError: S3 does not answer or refuses, or the object is not such a note.
+            TargetError: S3 does not answer or refuses, or the object is not a note.
         """
         from botocore.exceptions import BotoCoreError
 
@@ -108,7 +107,7 @@ class DatasetSnapshot:
         return dict(found)
 
     def fresh_place(self, campaign: str) -> str:
-        """A new URL under which a campaign saves the dataset; another one at each call."""
+        """A new URL under which a campaign saves the dataset; each call returns another."""
         return f"{self.url}/{campaign}/{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}"
 
     def write_note(self, note: dict[str, Any]) -> None:
@@ -140,11 +139,11 @@ class KeptDatasets:
     Args:
         state: the campaign's directory on this machine.
         region: the AWS region of the bucket.
-        client: the client that loads, once it is chosen: snapshots of another one are not used.
+        client: the client that loads, once chosen: snapshots that another one loaded are not used.
         cluster: gives the cluster of a side.
 
     Example:
-        ``target.datasets.source()`` is ``snapshot`` where every side is restored.
+        ``target.datasets.source()`` is ``"snapshot"`` if an earlier one fills every side.
     """
 
     spec: ReportSpec
@@ -183,7 +182,7 @@ class KeptDatasets:
         return engines.cluster_of(self.plan.engine).no_dataset_snapshots(version) is None
 
     def sides_to_load(self) -> Sequence[Side]:
-        """The sides that the client has to load; of sides that share a dataset the oldest."""
+        """The sides that the client has to load: of sides that share a dataset, the oldest."""
         if self.source() == "load":
             return self._sides
         return [side for side in self._sides if self._takes_it(side) and self._held(side) is None]
@@ -214,7 +213,7 @@ class KeptDatasets:
     def restore(self, side: Side) -> None:
         """Fill a side's running database from its dataset snapshot.
 
-        A side that the client loaded is deployed anew before: dropped tables would stay on its
+        A side that the client loaded is deployed anew first: dropped tables would stay on its
         disks, and be removed in the middle of the trials.
 
         Raises:
@@ -232,14 +231,14 @@ class KeptDatasets:
         cluster.load_dataset(note["url"], self.region)
 
     def keep(self, side: Side, checksum: str) -> str | None:
-        """Check a restored dataset; declare one that this campaign backed up, for later ones.
+        """Check a restored dataset; if this campaign backed it up, keep it for later campaigns.
 
         Args:
-            checksum: of the side's dataset.
+            checksum: that of the side's dataset; see :meth:`Database.checksum`.
 
         Returns:
             Why the dataset could not be kept, which does not stop the campaign; None if it was
-            kept, or was not to be.
+            kept, or did not have to be.
 
         Raises:
             TargetError: a restored dataset has another checksum than the one that was kept.
@@ -325,7 +324,7 @@ class KeptDatasets:
 
 
 def _age(version: str) -> tuple[bool, tuple[tuple[int, ...], bool, str]]:
-    """A sort key for versions, the oldest first; what has no number counts as the newest.
+    """A sort key for versions, the oldest first; one without a number counts as the newest.
 
     Example:
         ``min("v6.5.0", "v6.1.7", key=_age)`` is ``"v6.1.7"``.

@@ -1,6 +1,6 @@
 """The target ``existing``: servers or clusters that somebody else runs.
 
-The client is this machine, or a host that the report type's ``client.connection`` leads to.
+The client runs on this machine, or on the host of the report type's ``client.connection``.
 
 A report type names an Airflow Connection for each side. Nothing is deployed, stopped, configured or
 restarted there; see :mod:`benchlab.engines.given`. While a campaign is at work, its directory has
@@ -51,7 +51,7 @@ end
 
 
 class _OfClient:
-    """A member that the client's host decides: the other one's, or else that of this machine."""
+    """A member taken from the lent client's host or, without one, from this machine."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
@@ -68,7 +68,7 @@ def _of_client() -> Any:
 
 
 class Target(OnThisMachine):
-    """Servers that exist."""
+    """Existing servers, for one campaign."""
 
     name = "existing"
     place = "servers that exist"
@@ -103,12 +103,12 @@ class Target(OnThisMachine):
 
     @cached_property
     def _host(self) -> FleetTarget | None:
-        """The client's host; None where it is this machine."""
+        """The client's host; None if it is this machine."""
         if self.spec.client.connection is None:
             return None
         return LentClient(self.home, self.campaign, self.plan, self.spec, self.access)
 
-    # Another host leaves this machine, and its lock, to others.
+    # With a lent host, this machine and its lock are free for other campaigns.
     executor, directory, client_host, client_alone, load_threads, acquire, interrupt = (
         _of_client() for _ in range(7)
     )
@@ -121,7 +121,7 @@ class Target(OnThisMachine):
             self._host.close()
 
     def changed(self, side: Side) -> str | None:
-        """See :class:`Deployment`: an upgrade in the middle of the campaign."""
+        """See :class:`ServersOfOthers`."""
         engine = self.engine(side)
         try:
             engine.start()  # it is down while it is upgraded
@@ -163,14 +163,14 @@ class Target(OnThisMachine):
         }
 
     def _client_facts(self) -> dict[str, str]:
-        """What the client's host is, and its sysbench."""
+        """Facts of the client's host, and the version of its sysbench."""
         printed = self.executor.run([self._sysbench, "--version"]).stdout
         system = self._host.facts() if isinstance(self._host, LentClient) else local.system()
         return {**system, "sysbench": printed.splitlines()[0].strip()}
 
     @property
     def _sysbench(self) -> str:
-        """The client's program: those that can hide a password are sysbench."""
+        """The client's program: every client that can hide a password is sysbench."""
         return self.client_path or "sysbench"
 
     def _check_tools(self) -> None:
@@ -224,11 +224,11 @@ class Target(OnThisMachine):
         return self.spec.connections[side]
 
     def _with_own_ca(self, side: Side, login: ServerLogin) -> ServerLogin:
-        """With a copy of the CA's file, so that giving back does not depend on the original."""
+        """The login with a copy of the CA's file: giving back must not need the original."""
         return _with_ca_at(self.directory / f"ca-{side}.pem", login, self.executor)
 
     def _check_login(self, side: Side) -> None:
-        """Log in as a trial's client does: sysbench reads passwords and TLS in a way of its own."""
+        """Log in as a trial's client does: sysbench has its own way to read passwords and TLS."""
         name, session = f"{side}: connection {self._connection(side)}", self._session(side)
         try:
             text = workloads.workload_of(self.spec).config_file_text(session.endpoint)
@@ -285,7 +285,7 @@ def asked(spec: ReportSpec, access: Access) -> dict[Side, str]:
 
 @contextmanager
 def _asking(spec: ReportSpec, access: Access) -> Iterator[tuple[Executor, Path]]:
-    """The client's host, and a directory there to be removed, before there is a campaign."""
+    """The client's host before there is a campaign, and a directory there, removed at the end."""
     if spec.client.connection is not None:
         with visited(access, spec.client.connection) as (executor, directory):
             yield executor, directory
@@ -306,7 +306,7 @@ def _client_of(taken: Taken, lent: bool) -> Iterator[tuple[Executor, Path]]:
 
 
 def _with_ca_at(copy: Path, login: ServerLogin, executor: Executor) -> ServerLogin:
-    """With a copy of its CA's file on the client's host, which has no other."""
+    """The login with a copy of its CA's file on the client's host, which has no other."""
     if login.tls is None or login.tls.ca is None:
         return login
     executor.put(copy, read_text(login.tls.ca))
@@ -344,7 +344,7 @@ def _given(
 
 
 def _remove_schema(taken: Taken, side: Side, directory: Path, executor: Executor) -> bool:
-    """Drop a side's schema; False where the campaign has none. Its files stay until it has none."""
+    """Drop a side's schema; False if the campaign has none. The note on it goes with it."""
     note = taken.state / side / SCHEMA_FILE
     if not note.exists():
         return False

@@ -1,8 +1,8 @@
-"""What targets with a fleet share: hosts reached over SSH, one cluster per side on them, the load
-balancer and the client on the client's host.
+"""What targets with a fleet share: hosts reached over SSH, and a cluster for each side on them.
 
-No process keeps the fleet's state: everything needed to reach its hosts is in the campaign's
-directory on this machine (see :mod:`benchlab.targets.fleet_files`), so that any task can resume.
+Load balancer and client run on the client's host. No process keeps the fleet's state: what leads to
+its hosts is in the campaign's directory on this machine (see :mod:`benchlab.targets.fleet_files`),
+so that any task can resume.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ STORAGE_TOOLS = {"rsync": "rsync"}
 # TiUP's own installer puts it on the PATH of login shells only.
 TIUP = '$(command -v tiup || echo "${TIUP_HOME:-$HOME/.tiup}/bin/tiup")'
 
-# More would only queue up in front of the storage; a guess, as high as published load commands.
+# More would only queue up at the storage; a guess, as high as the highest in published commands.
 MOST_LOAD_THREADS = 64
 
 
@@ -77,7 +77,7 @@ class FleetTarget(OnTopology, BaseTarget):
         """
 
     def instance_type(self, host: FleetHost) -> str | None:
-        """Of a rented host; None of an owned one."""
+        """The instance type of a rented host; None for an owned one."""
         return None
 
     # What all share
@@ -117,7 +117,7 @@ class FleetTarget(OnTopology, BaseTarget):
 
     @cached_property
     def fleet(self) -> Fleet:
-        """The hosts; TargetError where there are none: not provisioned yet, or given back."""
+        """The hosts; TargetError if there are none: not provisioned yet, or given back."""
         return fleet_files.read_fleet(self.state)
 
     @property
@@ -153,7 +153,7 @@ class FleetTarget(OnTopology, BaseTarget):
             on_all(self.fleet.hosts, lambda host: self.executor_of(host).end_processes())
 
     def begin_deployment(self, number: int) -> None:
-        """See :class:`DeploysClusters`: each side may be about to get the other one's ports."""
+        """See :class:`DeploysClusters`: the sides may swap their ports."""
         if number == self._deployment():
             return
         self.clear()
@@ -286,7 +286,7 @@ class FleetTarget(OnTopology, BaseTarget):
             )
 
     def _let_client_log_in(self) -> None:
-        """Make a key on the client's host, with which TiUP logs in to every host."""
+        """Make a key on the client's host, and let TiUP log in to every host with it."""
         key, mark = self.directory / "tiup_key", fleet_files.key_mark(self.state)
         make = 'test -f "$1" || ssh-keygen -q -t ed25519 -N "" -C "$2" -f "$1"'
         self.executor.run(["sh", "-c", make, "sh", str(key), mark])

@@ -38,7 +38,7 @@ SOURCE_FILE = "dataset_source"
 
 
 def write(path: Path, text: str) -> None:
-    """Replace a file at once: a concurrent reader finds the old text or the new one."""
+    """Replace a file atomically: a concurrent reader finds the old text or the new one."""
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     part.write_text(text, encoding="utf-8")
     part.replace(path)
@@ -50,14 +50,15 @@ def directory_on(host: FleetHost, campaign: str) -> Path:
 
 
 def rented_nothing(state: Path) -> bool:
-    """Whether a campaign that was planned on this machine has certainly not begun to rent."""
+    """Whether a campaign that was planned on this machine certainly has not begun to rent."""
     begun = (RENTAL_FILE, CLUSTER_FILE, SPENT_FILE)
     return (state / "target").exists() and not any((state / name).exists() for name in begun)
 
 
 def rents_nothing(state: Path) -> bool:
-    """Whether a campaign that was planned on this machine has certainly no host on EC2 now: it has
-    not begun to rent, or has given everything back.
+    """Whether a campaign that was planned on this machine certainly has no host on EC2 now.
+
+    It has not begun to rent, or has given everything back.
     """
     has = (RENTAL_FILE, FLEET_FILE)
     return (state / "target").exists() and not any((state / name).exists() for name in has)
@@ -121,8 +122,9 @@ def public_key(state: Path) -> str:
 
 
 def key_mark(state: Path) -> str:
-    """The comment by which hosts know the keys of the campaign whose directory ``state`` is: those
-    of another home's campaign of the same id have another one.
+    """The comment by which hosts know the keys of a campaign, whose directory ``state`` is.
+
+    It differs from that of another home's campaign of the same id.
     """
     home = Home(state, state.parents[1])
     return logins.mark(f"{state.name}-{home.mark}")
@@ -137,7 +139,7 @@ def opened(state: Path) -> Path:
 
 
 def keep_displaced(state: Path, campaigns: list[str]) -> None:
-    """Write down the campaigns whose processes may still run on the hosts, in place of the last."""
+    """Note the campaigns whose processes may still run on the hosts; replaces an earlier note."""
     write(state / DISPLACED_FILE, "".join(f"{campaign}\n" for campaign in campaigns))
 
 
@@ -182,7 +184,7 @@ def end_driver(state: Path) -> None:
     """End the process of `benchlab run` that drives the campaign, if there is one.
 
     Raises:
-        LockHeldError: another account's process may drive it, which is not ended from here.
+        LockHeldError: a process of another account may drive it; that is not ended from here.
     """
     path = state / DRIVER_LOCK
     holder = MachineLock(path).holder() if state.is_dir() else None

@@ -51,6 +51,9 @@ class Backend:
 class HAProxy:
     """A load balancer on one host.
 
+    Example:
+        ``balancer.configure(); balancer.start(); balancer.statistics()``
+
     Args:
         executor: the host it runs on.
         directory: where its configuration is written.
@@ -76,7 +79,7 @@ class HAProxy:
     job: str = JOB
 
     def beside(self) -> HAProxy:
-        """One that can run beside another side's, on ports 100 higher (or, at the end, lower)."""
+        """One that can run beside another side's: on ports 100 higher, or lower near 65535."""
         step = (
             SIDE_STEP if max(self.entry_port, self.stats_port) + SIDE_STEP < 2**16 else -SIDE_STEP
         )
@@ -175,9 +178,9 @@ def even_threads(cores: int, connections: Iterable[int]) -> int:
     """The most threads of HAProxy, at most one a core, that treat all connections alike.
 
     HAProxy gives a connection to the thread with the fewest (``tune.listener.multi-queue``, on by
-    default; 50 connections were seen as 25 times 2 on 25 threads, and as 1 or 2 on 36). So each
-    connection shares its thread with as many others where the threads divide the connections, and
-    with none where there are more threads than connections.
+    default; 50 connections were seen as 25 times 2 on 25 threads, and as 1 or 2 on 36). So all
+    connections share their threads with equally many others if the threads divide the connections,
+    and with none if there are at least as many threads.
 
     Args:
         connections: how many there are at once, in each kind of trial.
@@ -225,8 +228,10 @@ def parse_statistics(page: str) -> list[Backend]:
 
 @dataclass(frozen=True)
 class Direct:
-    """No load balancer, so that a trial is the same steps: the client connects to a side's only
-    server, whose own readiness is waited for by its engine.
+    """No load balancer: the client connects to a side's only server.
+
+    It has the methods of :class:`HAProxy`, so that a trial takes the same steps. The engine waits
+    until the server is ready.
 
     Attributes:
         host, entry_port: where the server listens.
@@ -236,17 +241,17 @@ class Direct:
     entry_port: int
 
     def beside(self) -> Direct:
-        """The same: each side's server has its own address where both are loaded at once."""
+        """The same: if both sides are loaded at once, their servers have their own addresses."""
         return self
 
     def configure(self) -> None:
-        """Nothing is to be configured."""
+        """Do nothing."""
 
     def start(self) -> None:
-        """Nothing is to be started."""
+        """Do nothing."""
 
     def stop(self) -> None:
-        """Nothing is to be stopped."""
+        """Do nothing."""
 
     def statistics(self) -> Sequence[Backend]:
         """No backends, so that gates on them are not evaluated."""

@@ -1,6 +1,6 @@
-"""The client's host beside a cluster that exists, where a Connection lends another machine for it.
+"""A host, lent through a Connection, on which the client of an existing cluster runs.
 
-It is used as an owned host is (:mod:`benchlab.targets.owned`): under a key and a lock of the
+It is used like an owned host (:mod:`benchlab.targets.owned`): with a key and a lock of the
 campaign's own, and nothing of the campaign is left on it.
 """
 
@@ -32,11 +32,11 @@ class LentClient(owned.Target):
 
     @cached_property
     def named_topology(self) -> HostsTopology:
-        """A fleet of this host; without the roles that only a cluster needs."""
+        """A topology of this host alone, without the roles that only a cluster needs."""
         return _topology(self.access, _connection(self.spec.client.connection))
 
     def make_ready(self) -> None:
-        """Make the campaign's directory there, and check that it has the programs.
+        """Make the campaign's directory on the host, and check that the host has the programs.
 
         Raises:
             UnavailableError: a program is missing; names the package.
@@ -44,13 +44,13 @@ class LentClient(owned.Target):
         self._make_ready(self.fleet.client)
 
     def facts(self) -> dict[str, str]:
-        """What the host is, for the report."""
+        """A description of the host, for the report."""
         return {"client_hosts": f"1 x {self._describe(self.fleet.client)}"}
 
 
 @contextmanager
 def visited(access: Access, connection: str) -> Iterator[tuple[Executor, Path]]:
-    """A lent host before a campaign has it, and a directory there that is removed again.
+    """A lent host that no campaign has taken, and a directory there that is removed at the end.
 
     Raises:
         TargetError: the Connection cannot be used, or the host cannot be reached.

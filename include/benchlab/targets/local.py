@@ -1,4 +1,4 @@
-"""This machine: both sides deployed side by side on loopback, one running at a time."""
+"""The target ``local``: both sides on this machine's loopback address, one running at a time."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Target(OnThisMachine):
         return facts
 
     def _kept(self, of: SideSpec) -> Path | None:
-        """The directory of a side's build; None where its version's own server is deployed."""
+        """The directory of a side's build; None if its version's own server is deployed."""
         return next((builds.files(self.home, build) for build in of.builds.values()), None)
 
     def _check_ports(self) -> None:
@@ -138,7 +138,7 @@ class Target(OnThisMachine):
 
 
 def check_tools(needed: Iterable[str] = tuple(TOOLS)) -> None:
-    """Check that all programs are installed that a campaign on this machine needs.
+    """Check that all programs that a campaign on this machine needs are installed.
 
     Raises:
         UnavailableError: names every missing one and the package that has it.

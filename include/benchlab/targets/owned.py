@@ -3,7 +3,7 @@
 The owner's key is used once, to let in a key made for this campaign. That key does the rest and is
 removed at the end. One campaign at a time uses a fleet, and a lock on the client's host says which.
 
-At the end processes are ended, clusters and data removed, and last the keys. Every step is done on
+Giving back ends processes, removes clusters and data, and last the keys. Every step is done on
 every host that answers, and all failures are named. The files that lead to the hosts are kept until
 nothing is left, so that giving back can be repeated.
 """
@@ -46,10 +46,10 @@ def lock_of(client: Executor, fleet: Fleet, state: Path) -> RemoteLock:
     """The lock of a fleet, which is a file on its client's host.
 
     Args:
-        state: the directory on this machine of the campaign that asks, beside those of others.
+        state: the directory on this machine of the campaign that asks.
     """
     path, root = fleet.client.data / LOCK, state.parents[1]
-    # Two machines may have one name, and homes in one place.
+    # Two machines may have the same name, and their homes the same path.
     home = Path(f"{root} ({Home(root, root).mark})")
     return RemoteLock(
         client, path, home, lambda campaign: fleet_files.driven(state.with_name(campaign))
@@ -142,8 +142,9 @@ def _remove_clusters(
 
 
 def _is_anothers(state: Path, fleet: Fleet) -> bool:
-    """Whether the hosts are held by another home's campaign of the same id: what they have of that
-    id is not this campaign's.
+    """Whether another home's campaign of the same id holds the hosts.
+
+    What the hosts have under that id is then not this campaign's.
 
     Raises:
         TargetError: the client's host does not say whose the hosts are, and they never were this
@@ -169,7 +170,7 @@ def _is_anothers(state: Path, fleet: Fleet) -> bool:
 
 
 def _give_lock_back(state: Path, fleet: Fleet, *, is_clean: bool) -> list[str]:
-    """Release the lock if nothing is left that would disturb the next campaign; returns faults."""
+    """Release the lock if nothing left would disturb the next campaign; returns faults."""
     try:
         with fleet_files.open_host(state, fleet.client) as client:
             lock = lock_of(client, fleet, state)
@@ -238,14 +239,15 @@ class Target(FleetTarget):
     can = Capabilities(topology="hosts")
 
     def preflight(self) -> None:
-        """See :class:`BaseTarget`: of every host sudo, disk, and whether it can have servers."""
+        """See :class:`BaseTarget`: on every host sudo, disk, and whether it can have servers."""
         on_all(self.fleet.hosts, self._check_host)
 
     def acquire(self, origin: str) -> Holder | None:
         """Open the hosts to this campaign's key, and take the fleet's lock or renew its lease.
 
         While another campaign holds the lock, nothing on the hosts is changed. What a dead
-        campaign left behind is removed before this returns; if that fails, by a repeated call.
+        campaign left behind is removed before this returns; if that fails, a repeated call tries
+        again.
 
         Raises:
             LockHeldError: another campaign is at work on these hosts; what was taken is given back.
@@ -286,7 +288,7 @@ class Target(FleetTarget):
 
     @classmethod
     def undecided(cls, spec: ReportSpec, topology: Any) -> list[Said]:
-        """See :class:`BaseTarget`: hosts are known by their keys before the first login."""
+        """See :class:`OnTopology`: host keys have to be known before the first login."""
         unknown = [host for host in topology.hosts if host.host_key is None]
         if not unknown:
             return []
@@ -314,8 +316,9 @@ class Target(FleetTarget):
                 lock_of(executor, self._named_hosts, self.state).check(self.campaign)
 
     def _open_hosts(self) -> None:
-        """Let this campaign's key in; the hosts are written down first, lest a killed process
-        leave a key that nobody removes.
+        """Let this campaign's key in.
+
+        The hosts are written down first: a killed process must not leave a key that nobody removes.
         """
         public = f"{fleet_files.public_key(self.state)} {fleet_files.key_mark(self.state)}"
         fleet_files.opened(self.state).unlink(missing_ok=True)
@@ -325,7 +328,7 @@ class Target(FleetTarget):
         fleet_files.opened(self.state).touch()
 
     def _take(self, origin: str) -> Holder | None:
-        """Take the lock; first writes down the displaced holder, which has to be cleaned up."""
+        """Take the lock; first note the dead holder, after which this campaign cleans up."""
         lock = lock_of(self.executor, self.fleet, self.state)
         self._note_displaced(lock.check(self.campaign))
         displaced = lock.acquire(self.campaign, origin, self.lease_s)
@@ -377,7 +380,7 @@ class Target(FleetTarget):
         self._check_disk(host)
 
     def _check_disk(self, host: FleetHost) -> None:
-        """Whether there is room for all sides, counting what a resumed campaign has there."""
+        """Refuse a disk without room for all sides; what a resumed campaign has there counts."""
         executor, sides = self.executor_of(host), self.plan.sides.values()
         own = str(fleet_files.directory_on(host, self.campaign))
         printed = executor.run(["sudo", "-n", "sh", "-c", _DISK, "sh", str(host.data), own]).stdout

@@ -1,4 +1,4 @@
-"""The target ``ec2``: a fleet rented for one campaign, in one zone, and given back in any case.
+"""The target ``ec2``: a fleet rented for one campaign, in one zone, and always given back.
 
 Each of three safeguards alone keeps a host from being forgotten: :meth:`Target.give_back` finds
 everything by the mark in its tags; the reaper ends what is past its expiry; and every host shuts
@@ -56,7 +56,7 @@ class Target(FleetTarget):
 
     @classmethod
     def undecided(cls, spec: ReportSpec, topology: Any) -> list[Said]:
-        """See :class:`BaseTarget`: what lets hosts use snapshots on S3."""
+        """See :class:`OnTopology`: what lets hosts use snapshots on S3."""
         found = list[Said]()
         if spec.snapshots is not None and topology.instance_profile is None:
             found.append(
@@ -67,7 +67,7 @@ class Target(FleetTarget):
 
     @classmethod
     def arrangements(cls, home: Home, topology: Any) -> list[str]:
-        """See :class:`BaseTarget`."""
+        """See :class:`OnTopology`."""
         whose = "public address" if topology.ssh_by == "public" else "address in the hosts' network"
         said = f"{topology.ssh_from}, as the topology says"
         asked = f"this machine's {whose}, asked at the start"
@@ -79,7 +79,7 @@ class Target(FleetTarget):
     def preflight(self) -> None:
         """See :class:`BaseTarget`: credentials, quotas, image, subnets, instance types, address."""
         if self.datasets is not None:
-            # Only to see that they can be read: which ones are used depends on the client.
+            # Only checks that they can be read: which ones are used depends on the client.
             self.datasets.are_kept()
         self._refuse_edits()
         kept = rental_file.read_to_rent(self.state)
@@ -108,8 +108,8 @@ class Target(FleetTarget):
         """Rent what is missing, and wait until every host is ready and known by its key.
 
         Raises:
-            TargetError: no zone has the capacity, a host died, or did not become ready; or the
-                topology, or the account of the credentials, is another one than before.
+            TargetError: no zone has the capacity; a host died or did not become ready; or topology
+                or account have changed since the campaign began to rent.
         """
         self._refuse_edits()
         rental = self._rental(say)
@@ -132,7 +132,7 @@ class Target(FleetTarget):
         return Fleet(tuple(replace(host, let_in=None) for host in fleet.hosts))
 
     def lost(self) -> dict[str, str]:
-        """See :class:`BaseTarget`: hosts whose instance is not living any more, by EC2's word."""
+        """See :class:`ReplacesHosts`: hosts that EC2 reports as no longer running."""
         if not self.has_fleet():
             return {}
         instances = {host.name: host.instance for host in self.fleet.hosts if host.instance}
@@ -150,11 +150,11 @@ class Target(FleetTarget):
         }
 
     def instances(self) -> dict[str, str]:
-        """See :class:`BaseTarget`."""
+        """See :class:`ReplacesHosts`."""
         return {host.name: host.instance or "" for host in self.fleet.hosts}
 
     def before_replacing(self) -> None:
-        """See :class:`BaseTarget`; the second time, lost spot hosts are replaced on demand."""
+        """See :class:`ReplacesHosts`; from the second time on, lost hosts are rented on demand."""
         if lost := self.lost():
             kept = self._kept()
             again = (*kept.on_demand, *lost) if kept.replacements else kept.on_demand
@@ -162,7 +162,7 @@ class Target(FleetTarget):
             rental_file.write(self.state, kept.model_copy(update=changes))
             client = self.access.aws("ec2", kept.region)
             there = self.instances()
-            # One that is only stopped would be taken for there.
+            # One that is only stopped would count as there.
             inventory.terminate(client, [there[name] for name in lost])
         self.close()
 
@@ -170,7 +170,7 @@ class Target(FleetTarget):
         """See :class:`FleetTarget`; then installs TiUP on the client's host, if it is missing.
 
         Raises:
-            TargetError: also where the install script is not the one that the topology wants.
+            TargetError: also if the install script is not the one that the topology wants.
             CommandError: it cannot be downloaded, or fails.
         """
         super().provision(say)
@@ -197,7 +197,7 @@ class Target(FleetTarget):
         )
 
     def instance_type(self, host: FleetHost) -> str | None:
-        """See :class:`FleetTarget`: what was rented, which may not be what was preferred."""
+        """See :class:`FleetTarget`: the type rented, which may not be the preferred one."""
         (role,) = host.roles
         return (self._kept().rented or self._topology).roles[role].instance_type
 
@@ -246,7 +246,7 @@ class Target(FleetTarget):
 
     @cached_property
     def _topology(self) -> Ec2Topology:
-        """What the campaign rents by; once it has begun to, edits of the file do not count."""
+        """The topology by which it rents; once it has begun to, edits of the file do not count."""
         kept = rental_file.read(self.state)
         if kept is not None and kept.topology is not None:
             return kept.topology
@@ -278,14 +278,14 @@ class Target(FleetTarget):
             )
 
     def _rental(self, say: Say) -> Rental:
-        """What to rent. Its first values are stored, because a repeated call must not differ."""
+        """What to rent; stored at the first call, because a repeated one must not differ."""
         caller = identify(self.access, self._topology.region)
         if caller.clock is not None:
             say(f"{caller.clock}; the fleet's expiry is by AWS's")
         kept = rental_file.read_to_rent(self.state)
         ending.check_account(self.campaign, kept, caller)
         if kept is not None and caller.now >= kept.created_at + kept.lifetime:
-            # Hosts that began now would never end themselves: their time is past already.
+            # Hosts launched now would never end themselves: their time is past already.
             raise TargetError(
                 f"campaign {self.campaign}: the time for which it rents ended at "
                 f"{kept.created_at + kept.lifetime:%Y-%m-%d %H:%M} UTC: `benchlab give-back "
@@ -333,7 +333,7 @@ class Target(FleetTarget):
         rental_file.write(self.state, rented.priced(self._usd_per_minute(choice), now))
 
     def _usd_per_minute(self, choice: Ec2Topology) -> float:
-        """Of one choice; the dearest, by which the fleet's lifetime was planned, is the most."""
+        """The price of one choice; at most the dearest, by which the lifetime was planned."""
         preferred, most = self.plan.usd_per_minute, self.plan.most_usd_per_minute
         assert preferred is not None  # noqa: S101 - without a price nothing is rented
         assert most is not None  # noqa: S101

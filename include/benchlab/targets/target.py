@@ -1,4 +1,4 @@
-"""The target port: where a campaign runs. Each module in ``targets/`` with ``Target`` is one."""
+"""The contract of a target, where a campaign runs, and what some targets can do in addition."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Deployment(Protocol):
         """Take the lock or, as every stage and trial does, renew its lease.
 
         Args:
-            origin: what runs the campaign, as ``benchlab run``; shown to those who have to wait.
+            origin: what runs the campaign, such as ``benchlab run``; shown to those who must wait.
 
         Returns:
             The dead holder whose lock was taken over; None if there was none.
@@ -85,7 +85,7 @@ class Deployment(Protocol):
 
     @abstractmethod
     def spending(self) -> Spending | None:
-        """What the hosts have cost so far; None where nothing is rented now."""
+        """What the hosts have cost so far; None if nothing is rented now."""
 
 
 @runtime_checkable
@@ -93,11 +93,13 @@ class ServersOfOthers(Protocol):
     """Servers that are not the campaign's own (``can.administers`` is false)."""
 
     def endpoint(self, side: Side) -> Endpoint:
-        """Where and as whom the client connects."""
+        """The address and account with which the client connects."""
 
     def changed(self, side: Side) -> str | None:
-        """Why a later trial would not be of the version that was planned, which somebody else can
-        change in the middle of a campaign; None where it would, and where that is not known.
+        """Why the next trial would not measure the planned version; None if it would.
+
+        Somebody else may upgrade a server in the middle of a campaign. Also None if its version is
+        not known.
         """
 
     def check_client(self) -> None:
@@ -110,7 +112,7 @@ class ServersOfOthers(Protocol):
 
 @runtime_checkable
 class DeploysClusters(Protocol):
-    """Hosts on which one deployment of both sides takes the place of another."""
+    """Hosts on which a new deployment of both sides replaces the one before."""
 
     def begin_deployment(self, number: int) -> None:
         """Make room for a deployment before its first side is deployed; repeatable.
@@ -123,7 +125,7 @@ class DeploysClusters(Protocol):
         """
 
     def clear(self) -> None:
-        """Remove both sides from all hosts, though what was deployed is no longer whole.
+        """Remove both sides from all hosts, even if only part of a deployment is left.
 
         Raises:
             TargetError: a host cannot be cleaned.
@@ -135,24 +137,24 @@ class ReplacesHosts(DeploysClusters, Protocol):
     """Hosts that may be lost while a campaign measures, and are replaced."""
 
     def lost(self) -> Mapping[str, str]:
-        """The hosts that are gone for good, with the reason of each; empty where that is unknown.
+        """The hosts that are gone for good, with the reason of each; empty if that is unknown.
 
         A host that cannot be reached is not lost: it may come back.
         """
 
     def instances(self) -> Mapping[str, str]:
-        """What tells hosts from those that take their place, by name."""
+        """By host name, an id that changes when the host is replaced."""
 
     def before_replacing(self) -> None:
         """Forget the hosts that are lost, so that :meth:`BaseTarget.provision` gets others."""
 
 
 class OnTopology(ABC):
-    """What is known of hosts before there are any, from their topology alone."""
+    """What is known of hosts from their topology alone, before there are any."""
 
     @classmethod
     def undecided(cls, spec: ReportSpec, topology: Any) -> list[Said]:
-        """What a campaign needs and the topology leaves open, a sentence for each."""
+        """What a campaign needs but the topology leaves open, a sentence for each."""
         return []
 
     @classmethod
@@ -163,14 +165,15 @@ class OnTopology(ABC):
 
 @dataclass(frozen=True)
 class Taken:
-    """What a campaign has taken, as far as it has to be known to be given back.
+    """A campaign that is to be given back, and how.
 
     Attributes:
         ask_driver: first end the process of ``benchlab run`` that drives it, so that it does not
             restart what is ended here. Not to be used inside that process.
         regions: the AWS regions in which it may have rented hosts, for a campaign whose directory
             does not say it; empty: those of topologies and of other campaigns.
-        by_person: a person named it, whose word counts where nothing here says what its own is.
+        by_person: a person named the campaign; if nothing on this machine says what belongs to it,
+            that decides.
     """
 
     home: Home
@@ -187,8 +190,9 @@ class Taken:
 
 
 def driving_process() -> int | None:
-    """Pid of a person's own command that drives a campaign from one process: `benchlab run`, the
-    demo. Once it is gone, the lock is free. None under a scheduler, where the lease decides.
+    """Pid of the command, `benchlab run` or the demo, that drives a campaign from one process.
+
+    Once that process is gone, the lock is free. None under a scheduler, where the lease decides.
     """
     return int(os.environ.get("BENCHLAB_DRIVER") or 0) or None
 
@@ -196,7 +200,7 @@ def driving_process() -> int | None:
 class BaseTarget(Deployment, ABC):
     """One campaign's hosts, from renting or locking them to giving them back.
 
-    State must not be kept in the process: each stage of a campaign may run in another one.
+    It must keep no state in the process: each stage of a campaign may run in another one.
 
     Args:
         home: where state is kept on this machine.
@@ -209,9 +213,9 @@ class BaseTarget(Deployment, ABC):
         state: the campaign's directory on this machine.
         name: the target's name in report types.
         place: where a campaign runs, for people.
-        can: what it is and can do, for whoever plans, runs or describes a campaign.
+        can: what it is and can do, for code that plans, runs or describes a campaign.
         client_program: the name of the chosen client; None until it has been chosen.
-        client_path: of the client's program on its host; None: as its commands name it.
+        client_path: the path of the client's program on its host; None: as its commands name it.
 
     Example:
         ``benchlab run`` does this, with the stages of the campaign in the middle::
@@ -244,7 +248,7 @@ class BaseTarget(Deployment, ABC):
 
     @property
     def datasets(self) -> KeptDatasets | None:
-        """Its dataset snapshots; None where the client always loads."""
+        """Its dataset snapshots; None if the client always loads."""
         return None
 
     # What each does in its own way
@@ -262,7 +266,7 @@ class BaseTarget(Deployment, ABC):
         """Get the hosts, and make them ready to be deployed on.
 
         Raises:
-            TargetError: a host cannot be had or reached.
+            TargetError: a host is not available or cannot be reached.
             UnavailableError: a host lacks a program; names the package.
         """
 
@@ -279,7 +283,7 @@ class BaseTarget(Deployment, ABC):
     @classmethod
     @abstractmethod
     def give_back(cls, taken: Taken) -> str:
-        """Give back everything that a campaign has; repeatable, needs neither store nor plan.
+        """Give back everything that a campaign took; repeatable, needs neither store nor plan.
 
         Returns:
             What was given back, for people.
@@ -302,7 +306,7 @@ class BaseTarget(Deployment, ABC):
 
     @property
     def lease_s(self) -> float:
-        """Seconds that the lock is held without renewal; no stage takes twice the whole plan."""
+        """For how many seconds the lock holds without renewal; no stage takes twice the plan."""
         return LEASE_S + 2 * 60 * self.plan.minutes
 
     def hold(self, lock: MachineLock, origin: str) -> Holder | None:
@@ -310,7 +314,7 @@ class BaseTarget(Deployment, ABC):
         return lock.acquire(self.campaign, origin, self.home.root, driving_process(), self.lease_s)
 
     def haproxy(self, side: Side, backends: Mapping[str, str], threads: int) -> Balancer:
-        """The load balancer of one side on the client's host, or none where it has one server."""
+        """The load balancer of one side on the client's host; :class:`Direct` if it has none."""
         settings = self.spec.haproxy
         if settings is None:
             (server,) = backends.values()

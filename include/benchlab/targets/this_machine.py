@@ -1,4 +1,4 @@
-"""What targets share whose client runs on this machine."""
+"""The base of targets that run their client on this machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SCHEMA_FILE = "schema.json"
 
 
 class OnThisMachine(BaseTarget):
-    """This machine has the campaign's directory, and is the only host that Benchlab logs in to."""
+    """A target whose campaign's directory and client are on this machine."""
 
     @cached_property
     def directory(self) -> Path:
@@ -59,7 +59,7 @@ class OnThisMachine(BaseTarget):
     @classmethod
     def give_back(cls, taken: Taken) -> str:
         """End its processes here, return what it has elsewhere, and remove its data."""
-        # Where this home knows none of that id, another's is meant: the one that holds the machine.
+        # If this home has no campaign of that id, that of the home that holds the machine is meant.
         home = str(taken.home.root) if taken.state.is_dir() else None
         taken, ended = _end_processes(taken, home)
         returned = cls.return_others(taken)
@@ -84,10 +84,10 @@ def _end_processes(taken: Taken, home: str | None) -> tuple[Taken, int]:
     """End a campaign's processes on this machine.
 
     Args:
-        home: whose campaign of that id; None: of the home that the machine's lock names.
+        home: the home whose campaign is meant; None: the one that the machine's lock names.
 
     Returns:
-        The same in the campaign's own home, and how many processes there were.
+        ``taken`` with the campaign's own home, and how many processes were ended.
 
     Raises:
         LockHeldError: another account holds the machine for it; nothing was ended.

@@ -56,7 +56,7 @@ class Target(OnTopology, existing.Target):
 
     @classmethod
     def undecided(cls, spec: ReportSpec, topology: Any) -> list[Said]:
-        """See :class:`BaseTarget`: the price."""
+        """See :class:`OnTopology`: the price."""
         if topology.usd_per_hour is not None:
             return []
         return [message("cloud-price-undecided")]
@@ -79,8 +79,8 @@ class Target(OnTopology, existing.Target):
         """Rent the client and make the cluster, or find them; wait until both can be used.
 
         Raises:
-            TargetError: one cannot be had, or the cluster is of another version than was planned,
-                or cannot be reached.
+            TargetError: client or cluster is not available, or the cluster is of another version
+                than was planned, or cannot be reached.
         """
         lease = self._lease or self._begin_lease()
         if self._host is not None:
@@ -111,7 +111,7 @@ class Target(OnTopology, existing.Target):
 
     @cached_property
     def _host(self) -> RentedClient | None:
-        """The rented client; None where this machine is the client."""
+        """The rented client; None if this machine is the client."""
         if self._topology.fleet is None:
             return None
         return RentedClient(self.home, self.campaign, self.plan, self.spec, self.access)
@@ -120,7 +120,7 @@ class Target(OnTopology, existing.Target):
         return super()._client_facts() if self._host is None else self._host.facts()
 
     def _open_to(self) -> str:
-        """Who may use the public endpoint: who was named, else the rented client alone."""
+        """The network that may use the public endpoint: ``open_to``, else the rented client's."""
         named = self._topology.open_to
         return named or f"{cast(RentedClient, self._host).fleet.client.ssh_address}/32"
 
@@ -128,7 +128,7 @@ class Target(OnTopology, existing.Target):
     def return_others(cls, taken: Taken) -> list[str]:
         """End its client, delete its cluster, and wait until that is gone.
 
-        Whatever cannot be given back, everything else is.
+        If one of them cannot be given back, the other is nevertheless.
         """
         said, faults = list[str](), list[str]()
         returns: list[Callable[[Taken], str]] = [cls._delete_clusters]
@@ -215,14 +215,15 @@ class Target(OnTopology, existing.Target):
             cluster = clusters.of_id(self._api, cluster.id)
 
     def _wait_for_login(self, side: Side) -> None:
-        """Wait until the server lets the campaign in: a new endpoint may need a while, and so may a
-        cluster that was made just now until it knows its root password.
+        """Wait until the server lets the campaign in.
+
+        A new endpoint may need a while, and a new cluster until it knows its root password.
         """
         deadline, polls = time.monotonic() + self.limits.endpoint, self.limits.polls()
         while True:
             try:
                 return self.engine(side).check()
-            except (CommandError, DeniedError, NotYetError):  # nothing else is mended by time
+            except (CommandError, DeniedError, NotYetError):  # waiting helps in no other case
                 if time.monotonic() > deadline:
                     raise
             time.sleep(next(polls))
@@ -265,7 +266,7 @@ def _all_of(api: Api, lease: LeaseFile) -> list[Cluster]:
 
 
 def _resolves(executor: Executor, host: str) -> bool:
-    """Whether the client's host finds an address of that name, which may be known there alone."""
+    """Whether that name resolves on the client's host; it may be known only there."""
     return executor.run(["getent", "ahosts", host], check=False).exit_code == 0
 
 

@@ -1,6 +1,6 @@
 """Clients and their workloads. Each module in this package with ``NAMES`` is a ``Workload``.
 
-A workload of one's own is such a module in ``configs/workloads``.
+To add your own workload, put such a module into ``configs/workloads``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __path__.append(str(home.find().configs / "workloads"))
 
 @cache
 def by_name() -> dict[str, Workload]:
-    """The workload modules, by the name of the workload; a module may have several.
+    """The workload modules, by workload name; a module with several names appears under each.
 
     Example:
         ``by_name()["tpcc"].TOOL`` is ``"go-tpc"``.
@@ -33,32 +33,43 @@ def by_name() -> dict[str, Workload]:
 
 
 def workload_of(spec: ReportSpec) -> Workload:
-    """The module that has all workloads of a report type."""
+    """The module of a report type's workloads: one module has them all."""
     return by_name()[spec.workloads[0]]
 
 
 def parsers() -> dict[str, Callable[[str], Output]]:
-    """The functions that read a client's output, by the client's name: ``sysbench``, ``go-tpc``."""
+    """The functions that parse a client's output, by the client's name.
+
+    Example:
+        ``parsers()["sysbench"](text).tps``
+    """
     return {workload.TOOL: workload.parse for workload in by_name().values()}
 
 
 def read_only() -> frozenset[str]:
-    """The workloads that leave the data as they found it."""
+    """The workloads that leave the data as they found it.
+
+    Example:
+        ``"oltp_read_write" in read_only()`` is False.
+    """
     return frozenset(name for name, workload in by_name().items() if name in workload.READ_ONLY)
 
 
 def queries_of(workload: str, client: Client) -> int | None:
-    """How many queries a transaction has; None: its ``QUERIES`` do not say, or options change it.
+    """How many queries one transaction of a workload sends.
+
+    Returns:
+        None if the module's ``QUERIES`` lacks the workload, or ``client.options`` may change it.
 
     Example:
-        ``queries_of("oltp_point_select", Client())`` is 1.
+        ``queries_of("oltp_read_write", Client())`` is 20.
     """
     known: dict[str, int] = getattr(by_name().get(workload), "QUERIES", {})
     return None if client.options else known.get(workload)
 
 
 def full_name(workload: str, known: Container[str]) -> str | None:
-    """The full name of a workload that may lack sysbench's ``oltp_``; None if it is not ``known``.
+    """Complete a workload name that may lack sysbench's ``oltp_``; None if it is not ``known``.
 
     Example:
         ``full_name("point_select", by_name())`` is ``"oltp_point_select"``.

@@ -1,4 +1,4 @@
-"""What all clients share: programs, where they connect, and checks of their arguments."""
+"""What all clients share: programs, endpoints, sessions, and checks of arguments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ D = TypeVar("D", bound=BaseModel)
 class Endpoint:
     """Where the client connects: one host and port, usually the load balancer's.
 
+    Example:
+        ``Endpoint("127.0.0.1", 4000, "bench", "", "sbtest")``
+
     Attributes:
+        database: the schema.
         tls: None: the connection is not encrypted.
     """
 
@@ -38,9 +42,13 @@ class Endpoint:
 class Session:
     """What every command of a client needs.
 
+    Example:
+        ``Session(endpoint, "client.cnf", Warehouses(warehouses=10), 8, Client())``
+
     Attributes:
-        config_path: the option file on the client's host, from the module's ``config_file_text``.
-        threads: its connections.
+        config_path: the option file on the client's host, with the text of the module's
+            ``config_file_text``.
+        threads: the number of connections.
 
     Raises:
         ValueError: ``threads`` is not a number of at least 1.
@@ -60,21 +68,24 @@ class Session:
 class Program:
     """A program that can run a module's workloads.
 
+    Example:
+        ``tpcc.PROGRAMS[1].title`` is ``"go-tpc {}"``.
+
     Attributes:
         name: its name in ``client.program`` of a report type.
-        words: how its commands call it, which are their first words unless something precedes it.
-        asked_by: words before it that ask for its version; it may be started by another program.
+        words: how commands call it: their first words, unless something precedes it.
+        asked_by: words put before it to ask for its version, such as a shell script's.
         version_arguments: make it print its version; None: its path contains the version.
-        version_pattern: finds the version there, as its first group.
+        version_pattern: a regular expression that finds the version there, as its first group.
         title: its name for people, with ``{}`` in place of the version.
         takes_password: whether it can read a password from a file. If not, it uses an account
             without a password, and the endpoint's password must be empty.
-        locate: a shell script that prints the path of the program to start in place of ``words``,
-            and exits with 127 if the host does not have it, with a line that says why if it lacks a
-            part alone. Its first argument is the version to start, empty for any; the second is
-            ``look`` where nothing is to be fetched. None: ``words`` are on the PATH.
+        locate: a shell script that prints the path of the program to start in place of ``words``.
+            It exits with 127 if the host does not have it; if only a part is missing, its last line
+            says which. Its first argument is the version to start, empty for any; the second is
+            ``look`` if nothing may be fetched. None: ``words`` are on the PATH.
         files: files to put beside its option file on the client's host, by name.
-        least: the first version whose output is read; None: every version's is.
+        least: the oldest version whose output Benchlab can parse; None: any.
     """
 
     name: str
@@ -89,7 +100,11 @@ class Program:
     least: str | None = None
 
     def called(self, printed: str) -> str:
-        """The program with its version, for people; ``printed`` contains the version."""
+        """The program with its version, for people.
+
+        Example:
+            For go-tpc, ``called("Release Version: v1.0.12")`` is ``"go-tpc v1.0.12"``.
+        """
         return self.title.format(self.version_in(printed) or "of an unknown version")
 
     def version_in(self, printed: str) -> str | None:
@@ -98,10 +113,10 @@ class Program:
         return found[1] if found else None
 
     def too_old(self, version: str | None) -> str | None:
-        """Why no trial of a version would be valid; None where it is new enough, or not known.
+        """Why this version is too old; None if it is new enough or unknown.
 
         Example:
-            With ``least`` of ``v1.0.9``, ``too_old("v1.0.12")`` is None.
+            If ``least`` is ``v1.0.9``, ``too_old("v1.0.12")`` is None.
         """
         asked, least = (_NUMBERS.match(text or "") for text in (version, self.least))
         if asked is None or least is None or _numbers(asked) >= _numbers(least):
@@ -109,17 +124,22 @@ class Program:
         return f"{self.title.format(version)}: Benchlab reads the output of {self.least} and later"
 
     def started(self, command: Sequence[str], path: str | None) -> list[str]:
-        """A command with the program's words replaced by the path that ``locate`` printed, if any.
+        """A command with the program's words replaced by ``path``, if there is one.
 
         Example:
-            With ``words`` of ``("go-tpc",)``, ``started(["sh", "go-tpc", "tpch"], "/bin/tpc")`` is
+            If ``words`` is ``("go-tpc",)``, ``started(["sh", "go-tpc", "tpch"], "/bin/tpc")`` is
             ``["sh", "/bin/tpc", "tpch"]``.
         """
         before, own = self.split(command)
         return [*before, path, *own[len(self.words) :]] if path else list(command)
 
     def split(self, command: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-        """What precedes the program's words in a command, and the rest, from them on."""
+        """Split a command before the program's words.
+
+        Example:
+            If ``words`` is ``("go-tpc",)``, ``split(["sh", "go-tpc", "tpch"])`` is
+            ``(["sh"], ["go-tpc", "tpch"])``.
+        """
         size = len(self.words)
         at = next(n for n in range(len(command)) if tuple(command[n : n + size]) == self.words)
         return command[:at], command[at:]
@@ -133,7 +153,7 @@ def program_of(wanted: str | None, programs: tuple[Program, ...]) -> Program:
     """The program of this name; the first one if ``wanted`` is None.
 
     Raises:
-        ValueError: there is none of this name; lists the known ones.
+        ValueError: no program has this name; lists the known ones.
     """
     known = {program.name: program for program in programs}
     if wanted is not None and wanted not in known:
@@ -142,10 +162,10 @@ def program_of(wanted: str | None, programs: tuple[Program, ...]) -> Program:
 
 
 def at_least(name: str, value: int, least: int) -> None:
-    """Check a number in a command; several clients take 0 for ``without limit``.
+    """Check a number in a command; to several clients 0 means "no limit".
 
     Raises:
-        ValueError: it is not a whole number, or less than ``least``.
+        ValueError: it is not a whole number, or is less than ``least``.
     """
     if type(value) is not int or value < least:
         raise ValueError(f"{name}: {value!r} is not a whole number of at least {least}")
@@ -162,10 +182,10 @@ def is_workload(workload: str, names: tuple[str, ...]) -> None:
 
 
 def fitting(dataset: object, needed: type[D], client: str) -> D:
-    """The dataset, if it is of the class that the client can load.
+    """Return the dataset if it has the class that the client can load.
 
     Raises:
-        ValueError: it is of another class; says what to write.
+        ValueError: it has another class; says what to write.
     """
     if not isinstance(dataset, needed):
         fields = ", ".join(f"{name}: ..." for name in needed.model_fields)

@@ -1,8 +1,9 @@
-"""Workloads of the user's own: a Lua script that sysbench runs on sysbench's tables.
+"""Custom workloads: the user's own Lua script, which sysbench runs on its tables.
 
-Its name says whether it writes, which decides when a snapshot is restored and how errors count.
-The script has to know the options ``tables`` and ``table_size``: by ``require("oltp_common")``, or
-among its own. A campaign keeps its text and its hash, so a changed script is another workload.
+The workload's name says whether the script writes, which decides when a snapshot is restored and
+how errors count. The script must accept the options ``tables`` and ``table_size``: by
+``require("oltp_common")``, or among its own. A campaign keeps the script's text and hash, so a
+changed script is another workload.
 
 Example:
     ``workloads: [lua_reads]`` and ``client: {script: {path: configs/scripts/counting.lua}}``
@@ -35,12 +36,12 @@ DATABASE = sysbench.DATABASE
 TOOL = sysbench.TOOL
 METRICS = sysbench.METRICS
 
-# Beside the option file on the client's host, and in the campaign's directory.
+# The script's name in the campaign's directory, and beside the option file on the client's host.
 FILE = "script.lua"
 
 
 def faults(spec: ReportSpec) -> Iterator[str]:
-    """Why the report type's script cannot be run."""
+    """Say why the report type's script cannot be run; nothing if it can."""
     named = [name for name in spec.workloads if name in NAMES]
     if named and spec.client.script is None:
         yield f"client.script: missing; {named[0]} runs the file that its `path` names"
@@ -54,10 +55,10 @@ def faults(spec: ReportSpec) -> Iterator[str]:
 
 
 def pinned(project: Path, spec: ReportSpec) -> ReportSpec:
-    """The report type with the hash of its script's content.
+    """The report type with the hash of its script filled in.
 
     Args:
-        project: the checkout, below which a path lies that is not absolute.
+        project: the checkout, to which a relative path refers.
 
     Raises:
         SpecError: the file cannot be read, or has another hash than the report type says.
@@ -70,10 +71,10 @@ def pinned(project: Path, spec: ReportSpec) -> ReportSpec:
 
 
 def keep(project: Path, spec: ReportSpec, directory: Path) -> None:
-    """Put the script into the campaign's directory, unless it is there.
+    """Copy the script into the campaign's directory, unless it is there.
 
     Raises:
-        SpecError: the file has another hash than the campaign's plan.
+        SpecError: the file cannot be read, or its hash differs from the plan's.
     """
     if spec.client.script is not None and not (directory / FILE).exists():
         text = _text(project, spec.client.script)
@@ -81,7 +82,7 @@ def keep(project: Path, spec: ReportSpec, directory: Path) -> None:
 
 
 def kept(spec: ReportSpec, directory: Path) -> dict[str, Path]:
-    """What :func:`keep` put there, for the client's host, by name; empty if there is no script."""
+    """The files that :func:`keep` left for the client's host, by name; empty without a script."""
     return {FILE: directory / FILE} if spec.client.script is not None else {}
 
 
@@ -92,9 +93,9 @@ def run_command(
     seconds: int,
     ignore_errors: Sequence[int] = sysbench.MYSQL_IGNORED_ERRORS,
 ) -> list[str]:
-    """The command that runs the script for ``seconds`` seconds; see :mod:`sysbench`'s."""
+    """The command that runs the script for ``seconds`` seconds; see ``sysbench.run_command``."""
     is_workload(workload, NAMES)
-    # sysbench takes 0 for no limit.
+    # To sysbench, 0 means no limit.
     at_least("seconds", seconds, 1)
     size = fitting(session.dataset, sysbench.Tables, "sysbench")
     return [

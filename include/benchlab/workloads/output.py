@@ -1,4 +1,4 @@
-"""The figures that a client printed in one run, in the form that all parsers return."""
+"""The output of one run of a client, in the form that all parsers return."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchlab.results.records import Sample
 
 Status = Literal["complete", "incomplete", "failed"]
 """``complete``: a whole summary and no fatal message. ``incomplete``: cut; no figure counts.
-``failed``: the output is not of a run that measured something.
+``failed``: the run measured nothing, or the text is not a run's.
 """
 
 OF_RUN = (
@@ -24,7 +24,7 @@ OF_RUN = (
     Metric("duration_s", "s"),
     Metric("errors", "1"),
 )
-"""Metrics of a single trial that most clients print."""
+"""Metrics that most clients print, shown only with the single trial."""
 
 QUOTED_LENGTH = 300
 QUOTED_LINES = 5
@@ -32,7 +32,7 @@ QUOTED_LINES = 5
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Latency of a transaction, in milliseconds; ``sum``: of all transactions of all threads."""
+    """Latencies of transactions in milliseconds; ``sum`` is over all transactions and threads."""
 
     min: float | None = None
     avg: float | None = None
@@ -45,8 +45,7 @@ class Latency:
 class Interval:
     """Rates over the interval that ended ``t`` seconds after the start; None: not printed.
 
-    ``tps``, ``qps``, ``errors_per_s`` and ``reconnects_per_s`` are per second, ``tpmc`` and ``qpm``
-    per minute.
+    ``tpmc`` and ``qpm`` are per minute, other rates per second.
     """
 
     t: float
@@ -71,10 +70,10 @@ class Output(abc.ABC):
 
     Attributes:
         SERIES: the columns of the series, fields of :class:`Interval`.
-        PERIODIC: whether its intervals are of one length, so that it is known how many there are.
+        PERIODIC: whether all intervals are equally long, so that their number is predictable.
         reasons: sentences for an operator that say what is wrong; empty if complete.
         transactions: how many ended without an error.
-        errors: how many failed without ending the run.
+        errors: how many transactions failed without ending the run.
     """
 
     SERIES: ClassVar[tuple[str, ...]]
@@ -105,14 +104,16 @@ class Output(abc.ABC):
     def columns(self, threads: int, dataset: object) -> dict[str, float | None]:
         """The columns for the gates of ``configs/quality`` that depend on the client.
 
-        ``threads`` were requested, and ``dataset`` was loaded.
+        Args:
+            threads: how many were requested.
+            dataset: the one that was loaded.
         """
 
     @abc.abstractmethod
     def unexpected_errors(self, expected: Sequence[int]) -> float | None:
-        """How many errors of the server, with numbers not in ``expected``, the run survived.
+        """How many server errors with numbers not in ``expected`` the run survived.
 
-        None if that is not known.
+        None if that is unknown.
         """
 
     @abc.abstractmethod
@@ -134,13 +135,13 @@ class Output(abc.ABC):
 
 
 def samples_of(output: Output, metrics: Iterable[Metric]) -> tuple[Sample, ...]:
-    """The samples of a trial, from its client's output and what that client prints."""
+    """The samples of a trial: its client's figures, with the units of ``metrics``."""
     units = {metric.name: metric.unit for metric in metrics}
     return tuple(Sample(name, value, units[name]) for name, value in output.samples().items())
 
 
 def client_reasons(output: Output, exit_code: int | None) -> tuple[str, ...]:
-    """Sentences that say what went wrong in the client; ``exit_code`` None: not known."""
+    """Sentences that say what went wrong in the client; ``exit_code`` None: unknown."""
     said = tuple(f"client: {reason}" for reason in output.reasons)
     if exit_code == 0:
         return said
@@ -158,7 +159,7 @@ def series_csv(output: Output) -> str:
 
 
 def not_at_start(client: str, prefix: str) -> str:
-    """The reason where each line of an output begins with something that its client did not print.
+    """The reason for an output whose lines begin with a prefix that the client did not print.
 
     Example:
         ``not_at_start("sysbench", "2024-01-02T03:04:05Z ")``
@@ -170,7 +171,11 @@ def not_at_start(client: str, prefix: str) -> str:
 
 
 def quoted(client: str, lines: Iterable[str]) -> list[str]:
-    """Reasons that quote the first few distinct lines that a client printed; long ones are cut."""
+    """Reasons that quote the first distinct lines of a client; long ones are cut.
+
+    Example:
+        ``quoted("sysbench", ["FATAL: a"])`` is ``["sysbench printed: FATAL: a"]``.
+    """
     first = list(dict.fromkeys(line.strip() for line in lines))[:QUOTED_LINES]
     end = QUOTED_LENGTH
     return [f"{client} printed: {line[:end]}{'...' * (len(line) > end)}" for line in first]

@@ -1,4 +1,4 @@
-"""Which program runs a campaign's workloads: chosen on the client's host, once for all trials."""
+"""The choice of the program that runs a campaign's workloads, made once on the client's host."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchlab.workloads.workload import Workload
 ASK_LIMIT_S = 600.0
 # A shell's exit code for a program that does not exist.
 NOT_FOUND = 127
-# The fact that names the programs before the chosen one, and why none of them is used.
+# The fact that names the preferred programs that are missing, and why.
 INSTEAD = "client_instead_of"
 Facts = dict[str, str]
 
@@ -32,19 +32,22 @@ def choose(
 ) -> tuple[Program, Facts]:
     """The program to use, and the facts that :func:`install` returns.
 
-    A program that lacks a part is as one that is missing, and what follows it is used; one that is
-    there and does not work, or is too old, is an error.
+    A program that is missing, or lacks a part, is skipped. One that is installed but does not work,
+    or is too old, is an error.
 
     Args:
         executor: the client's host.
         wanted: the name in the report type; None: the first program that is installed.
-        path: of the program on that host; None: where it is installed.
-        version: what it has to report; None: any.
-        look: fetch nothing; the path may then be one that is still to come.
+        path: the program's path on that host; None: where it is installed.
+        version: the version that it must report; None: any.
+        look: fetch nothing; the path may then not exist yet.
+
+    Example:
+        ``choose(executor, by_name()["tpcc"], "go-tpc", version="v1.0.12")``
 
     Raises:
-        UnavailableError: none is installed, or an installed one cannot be used or is of another
-            version; quotes the command and its output.
+        UnavailableError: none is installed, or an installed one cannot be used, is too old or has
+            the wrong version; quotes the command and its output.
         ValueError: the workload has no program named ``wanted``.
     """
     programs = workload.PROGRAMS
@@ -82,7 +85,7 @@ def choose(
 
 
 def told(facts: Facts) -> str:
-    """The chosen program with its version, and why none of those before it is used.
+    """The chosen program with its version, and which preferred ones are missing.
 
     Example:
         ``go-tpc v1.0.12; no tiup``
@@ -93,7 +96,7 @@ def told(facts: Facts) -> str:
 def _facts(
     executor: Executor, program: Program, path: str | None, version: str | None, *, look: bool
 ) -> tuple[Facts, str | None]:
-    """The facts of a program, and the version that it reports; None: it reports none."""
+    """A program's facts, and the version that it reports, if any."""
     facts, printed = {"client_program": program.name}, path or ""
     if path is None and program.locate is not None:
         script = ["sh", "-c", program.locate, "sh", version or "", *(["look"] if look else [])]
@@ -110,7 +113,7 @@ def _facts(
 
 
 def _is(found: str | None, version: str) -> bool:
-    """Whether a reported version is the wanted one; 1.1.0-ead2689 is also 1.1.0."""
+    """Whether a reported version is the wanted one; 1.1.0-ead2689 also counts as 1.1.0."""
     return found is not None and (found == version or found.startswith(f"{version}-"))
 
 
@@ -127,16 +130,18 @@ def install(
 
     Args:
         directory: the campaign's directory on the client's host.
-        client: what the report type says of it.
-        measured_with: the program of the trials that the campaign has already; None: it has none.
+        client: the report type's ``client``.
+        measured_with: the program that measured the campaign's earlier trials; None: there are
+            none.
         files: what else to put into the directory, by name.
 
     Returns:
-        The facts ``client_program``, ``client_version`` and, if the program has a ``locate``
-        script, ``client_path``: what to start in place of the program's first words.
+        The facts ``client_program`` and ``client_version``; ``client_path``, to be started in
+        place of the program's first words, if the client names a path or the program has a
+        ``locate`` script; and ``client_instead_of`` if preferred programs are missing.
 
     Raises:
-        UnavailableError: see :func:`choose`, also for the other arguments.
+        UnavailableError: see :func:`choose`.
         TargetError: the program is not the one that measured the campaign's earlier trials.
     """
     program, facts = choose(

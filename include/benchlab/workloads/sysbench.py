@@ -1,7 +1,7 @@
-"""The sysbench workloads: the commands of sysbench 1.0.20 that load their dataset and run a trial.
+"""The sysbench workloads: the commands that load their dataset and run a trial.
 
-They are built only here, so that the command shown in a report is the one that ran.
-:mod:`benchlab.workloads.sysbench_output` reads the output.
+They are built only here, so that the command shown in a report is the one that ran. They fit
+sysbench 1.0.20 and 1.1. :mod:`benchlab.workloads.sysbench_output` parses the output.
 
 Example:
     ``run_command("oltp_insert", Session(endpoint, "a.cnf", dataset, 8, Client()), seconds=60)``
@@ -37,7 +37,7 @@ class Tables(Dataset):
 
     @property
     def rows_by_table(self) -> dict[str, int | None]:
-        """All have as many."""
+        """The rows of each table, all equally many."""
         return {f"sbtest{number}": self.table_size for number in range(1, self.tables + 1)}
 
     @property
@@ -49,7 +49,7 @@ class Tables(Dataset):
 DATASET = Tables
 DATABASE = "sbtest"
 TOOL = "sysbench"
-# It counts latencies in 1,024 steps from 0.001 ms to 100 s (sb_histogram): ln(1e8) / 1024.
+# It counts latencies in 1,024 buckets from 0.001 ms to 100 s (sb_histogram): ln(1e8) / 1023.
 METRICS = (
     Metric("qps", "1/s", "QPS", shown="table"),
     Metric("tps", "1/s", "TPS", THROUGHPUT, "table"),
@@ -80,8 +80,8 @@ NAMES = (
     "select_random_points",
     "select_random_ranges",
 )
-# Of a transaction (oltp_common.lua): 10 selects by key, 4 of ranges, 2 updates, a delete and an
-# insert where a script has them, between BEGIN and COMMIT.
+# Per transaction (oltp_common.lua): 10 selects by key, 4 by range, 2 updates, a delete and an
+# insert, as far as a script has them, between BEGIN and COMMIT.
 _LONG = {"oltp_read_only": 16, "oltp_write_only": 6, "oltp_read_write": 20}
 QUERIES = {**dict.fromkeys(NAMES, 1), **_LONG}
 
@@ -99,11 +99,11 @@ _DUPLICATE_KEY = 1062
 def prepare_command(session: Session) -> list[str]:
     """The command that creates and fills the tables: one dataset for all workloads.
 
-    Each table is loaded by one thread, so at most one thread per table is started.
+    One thread loads each table, so at most one thread per table is started.
     """
     size = fitting(session.dataset, Tables, "sysbench")
     fewer = replace(session, threads=min(session.threads, size.tables))
-    # By the script on which all others rest, as in the published documents.
+    # With the script that all others build on, as in the published documents.
     return [*_common(fewer, "oltp_common"), "prepare"]
 
 
@@ -116,13 +116,13 @@ def run_command(
 ) -> list[str]:
     """The command that runs ``workload`` for ``seconds`` seconds.
 
-    After the server's errors in ``ignore_errors`` a transaction is retried and counted as an
-    ignored error; any other error ends the run. The list replaces sysbench's own. Without
+    A transaction that meets an error in ``ignore_errors`` is retried and counted as an ignored
+    error; any other error ends the run. The list replaces sysbench's own. Without
     ``client.auto_inc``, ``oltp_insert`` numbers its rows itself. A warm-up is a separate run:
     sysbench 1.0.20 has no option for it.
     """
     is_workload(workload, NAMES)
-    # sysbench takes 0 for no limit.
+    # To sysbench, 0 means no limit.
     at_least("seconds", seconds, 1)
     numbered_by_client = workload == "oltp_insert" and not session.client.auto_inc
     if numbered_by_client:
@@ -137,8 +137,8 @@ def run_command(
 
 def _common(session: Session, workload: str) -> list[str]:
     size = fitting(session.dataset, Tables, "sysbench")
-    # Defaults that differ between sysbench releases (rand-type, percentile) or that decide what
-    # is measured are always written out, so that the command shows all of them.
+    # Options whose defaults differ between releases (rand-type, percentile), or that decide what is
+    # measured, are always written out, so that the command shows them.
     return [
         "sysbench",
         workload,

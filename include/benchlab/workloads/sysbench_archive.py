@@ -1,7 +1,7 @@
-"""A sysbench that is no package: built on the client's host from an archive of its source.
+"""Builds sysbench on the client's host from an archive of its source.
 
-As its README says: ``autogen.sh``, ``configure``, ``make``, ``make install``. It is installed in a
-directory named by the archive's hash, where the next one who wants it finds it.
+The steps are those of its README: ``autogen.sh``, ``configure``, ``make``, ``make install``. It is
+installed in a directory named by the archive's hash, where later campaigns find it.
 
 Example:
     ``{archive: sysbench.tar.gz, sha256: 0f3c..., version: 1.1.0-ead2689}`` as ``client``
@@ -31,8 +31,9 @@ TOOLS = {
 BUILD_LIMIT_S = 1800.0
 PROGRAM = Path("bin", "sysbench")
 _MISSING = 'for tool; do command -v "$tool" > /dev/null || echo "$tool"; done'
-# It appears at its place whole. `configure` names the program by the commit of the repository in
-# which it runs: where the archive has none, that must not be one around Benchlab's own directory.
+# The program appears at its place only when it is whole. `configure` puts the commit of the
+# surrounding repository into its version: if the archive has none, that must not be a repository
+# that surrounds Benchlab's directory.
 _BUILD = r"""
 set -eu
 place=$1 archive=$2 sha256=$3
@@ -61,10 +62,11 @@ def check(project: Path, client: Client) -> None:
     """Check the archive, if there is one, before anything is rented.
 
     Args:
-        project: the checkout, below which a path lies that is not absolute.
+        project: the checkout, to which a relative path refers.
 
     Raises:
-        SpecError: it cannot be read, or has another hash than the report type says.
+        SpecError: it cannot be read, is no tar archive, or has another hash than the report type
+            says.
     """
     if client.archive is None:
         return
@@ -86,18 +88,19 @@ def check(project: Path, client: Client) -> None:
 def built(executor: Executor, places: Path, project: Path, client: Client) -> Client:
     """The client with the path of its program, which is built if it is not there yet.
 
-    An archive that `git archive` made, as GitHub's are, holds no repository, so that ``configure``
-    cannot know the commit that a version such as 1.1.0-ead2689 ends with. The archive itself says
-    it; then the program has to report the number before it.
+    An archive made by ``git archive``, as GitHub's are, holds no repository, so ``configure``
+    cannot know the commit with which a version such as 1.1.0-ead2689 ends. If the archive itself
+    records that commit, the program only has to report the number before it.
 
     Args:
         executor: the client's host.
-        places: a directory there, for one directory per archive.
+        places: a directory there, with one directory per archive.
+        project: the checkout, to which a relative path refers.
 
     Raises:
         SpecError: see :func:`check`.
-        UnavailableError: a program for building is missing, or building fails; names the packages,
-            or quotes the last lines.
+        UnavailableError: a build tool is missing, or the build fails; names the packages, or quotes
+            the last lines.
     """
     if client.archive is None or client.sha256 is None:
         return client
@@ -132,6 +135,6 @@ def _build(executor: Executor, place: Path, archive: Path, sha256: str) -> None:
 
 
 def _commit(project: Path, archive: str) -> str | None:
-    """The commit of an archive that `git archive` made (git-archive(1)); else None."""
+    """The commit that ``git archive`` recorded in an archive (git-archive(1)); else None."""
     with tarfile.open(project / archive) as tar:
         return tar.pax_headers.get("comment")

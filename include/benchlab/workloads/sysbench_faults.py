@@ -1,4 +1,4 @@
-"""What sysbench would refuse of a report type, or would measure wrongly, found before it starts.
+"""Checks a report type before it runs: would sysbench refuse it, or measure it wrongly?
 
 Example:
     ``list(faults(spec))`` is empty if sysbench can run the report type's workloads.
@@ -42,7 +42,7 @@ _REASONS = {
     "a connection that is lost ends a trial": "reconnect",
 }
 OWNED = {name: reason for reason, names in _REASONS.items() for name in names.split()}
-"""Options that a report type cannot choose, and why or what to write instead."""
+"""Options that a report type cannot choose, with the reason or what to write instead."""
 
 
 def faults(spec: ReportSpec) -> Iterator[str]:
@@ -58,10 +58,10 @@ def faults(spec: ReportSpec) -> Iterator[str]:
 
 
 def warnings(spec: ReportSpec) -> list[Message]:
-    """From which rate on ``oltp_delete`` mostly looks for rows that are gone.
+    """Warn of the rate above which ``oltp_delete`` mostly looks for rows that are gone.
 
-    With rows drawn evenly, n deletes leave exp(-n / rows) of them: after as many deletes as there
-    are rows, (1 - 1/e) of the deletes have found one.
+    If rows are drawn uniformly, n deletes leave a fraction exp(-n / rows) of them: after as many
+    deletes as rows, a fraction 1 - 1/e of the deletes has found a row.
     """
     if _DELETES not in spec.workloads:
         return []

@@ -1,8 +1,7 @@
 """Options of sysbench: those that Benchlab sets itself, and those that a report type may choose.
 
-Those that it has, by its version, are from ``sysbench --help`` and ``sysbench <script> help`` of
-1.0.20; for 1.1 from the SB_OPT tables in src/*.c and src/drivers, and from src/lua, of its
-repository.
+The lists of options come from ``sysbench --help`` and ``sysbench <script> help`` of 1.0.20, and for
+1.1 from its repository: the SB_OPT tables in src/*.c and src/drivers, and src/lua.
 
 Example:
     ``"rand-zipfian-exp" in options_of("oltp_insert", "1.0.20")`` is False.
@@ -55,13 +54,13 @@ _OF_ONE_SCRIPT = {
     "select_random_points": _names("random-points"),
     "select_random_ranges": _names("number-of-ranges delta"),
 }
-"""What a script has beside the options of all."""
+"""Options of single scripts, in addition to the common ones."""
 
 _RAND_TYPES = ("uniform", "gaussian", "special", "pareto")
 
 
 def options_of(script: str, version: str | None) -> frozenset[str]:
-    """The options that a script of sysbench has; ``version`` None: Debian's 1.0.20."""
+    """The options of one of sysbench's scripts; ``version`` None: Debian's 1.0.20."""
     of_all = SYSBENCH_1_1 if _is_1_1(version) else SYSBENCH_1_0
     return of_all | _OF_ONE_SCRIPT.get(script, frozenset())
 
@@ -78,19 +77,23 @@ def _is_1_1(version: str | None) -> bool:
 # sysbench 1.0.20 crashes (SIGSEGV) when a server goes away while one of these is ignored.
 _LOST_CONNECTION_ERRORS = frozenset({2006, 2013, 2055})
 
-# sysbench reads a configuration line with fgets() into 256 bytes, and takes the rest of a longer
-# line for another option.
+# sysbench reads a configuration line with fgets() into 256 bytes, and parses the rest of a longer
+# line as another option.
 _CONFIG_LINE_BYTES = 255
 
 
 def config_file_text(endpoint: Endpoint) -> str:
-    """The text of the option file, which has only the password; empty if there is none.
+    """The text of the option file, which holds only the password; empty without a password.
 
-    The caller makes it readable only by its owner. It has no comment, because sysbench takes any
-    line with ``=`` for an option.
+    The caller makes the file readable only by its owner. It has no comment, because sysbench takes
+    any line with ``=`` for an option.
 
-    Raises ValueError, without quoting the password, if sysbench could not read it back: it knows
-    two kinds of quotes but no escapes, and takes a bare value up to a space or comma.
+    Example:
+        For the password ``s3cret`` it is ``mysql-password="s3cret"`` and a line break.
+
+    Raises:
+        ValueError: sysbench could not read the password back: it knows two kinds of quotes but no
+            escapes, and reads a bare value up to a space or comma. The password is not quoted.
     """
     password = endpoint.password
     if not password:
@@ -110,7 +113,8 @@ def config_file_text(endpoint: Endpoint) -> str:
 def connection(session: Session) -> list[str]:
     """Options that say where to connect; the file at ``config_path`` has the password.
 
-    Raises ValueError if ``config_path`` is empty.
+    Raises:
+        ValueError: ``config_path`` is empty.
     """
     if not session.config_path:
         raise ValueError("config_path: empty; sysbench would connect without a password")
@@ -126,11 +130,11 @@ def connection(session: Session) -> list[str]:
 
 
 def _host(endpoint: Endpoint) -> str:
-    """The host or, where TLS is asked for, a connection string of MariaDB's client library.
+    """The host or, with TLS, a connection string of MariaDB's client library.
 
     sysbench 1.0.20's own ``--mysql-ssl`` takes files of fixed names from its working directory,
-    among them a client's certificate, and never verifies the server's name. Debian's is linked with
-    MariaDB Connector/C, which reads a host with ``=`` in it as ``key=value;...``.
+    among them a client's certificate, and never verifies the server's name. Debian's sysbench is
+    linked with MariaDB Connector/C, which reads a host with ``=`` in it as ``key=value;...``.
     """
     if (tls := endpoint.tls) is None:
         return endpoint.host
@@ -139,16 +143,22 @@ def _host(endpoint: Endpoint) -> str:
     if tls.ca:
         options["ssl-ca"] = str(tls.ca)
     words = [f"{name}={value}" for name, value in options.items()]
-    # Without a certificate to verify the library goes on without TLS, whatever `ssl-enforce` says.
+    # Without a certificate to verify, the library falls back to no TLS despite `ssl-enforce`.
     return ";".join(words if tls.ca else [*words, RESTRICTED_AUTH])
 
 
 def measured(seconds: int, client: Client, ignore_errors: Sequence[int]) -> list[str]:
-    """The last options of a run: how long it takes, what it prints, which errors it ignores.
+    """The last options of a run: its duration, what it prints, which errors it ignores.
 
-    A thread continues after the server's ``ignore_errors``, which replace sysbench's own list.
+    Args:
+        ignore_errors: the server's errors after which a thread continues; replaces sysbench's list.
 
-    Raises ValueError if one is not an error number, or is a lost connection.
+    Raises:
+        ValueError: one of them is not an error number, or means a lost connection.
+
+    Example:
+        ``measured(60, Client(), (1213,))`` begins with ``["--mysql-ignore-errors=1213",
+        "--time=60", ...]``.
     """
     for number in ignore_errors:
         at_least("ignore_errors", number, 1)
@@ -168,10 +178,10 @@ def measured(seconds: int, client: Client, ignore_errors: Sequence[int]) -> list
 
 
 def chosen(client: Client, script: str | None) -> list[str]:
-    """The distribution, and those of the report type's options that a script has.
+    """The distribution, and the report type's options as far as the script has them.
 
     Args:
-        script: one of sysbench's own; None: one of the user's, which may have any.
+        script: one of sysbench's own; None: the user's, which may have any option.
 
     Example:
         ``chosen(Client(rand_type="special"), "oltp_insert")`` is ``["--rand-type=special"]``.

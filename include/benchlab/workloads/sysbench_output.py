@@ -1,4 +1,4 @@
-"""What ``sysbench ... run`` printed, as numbers.
+"""Parses the output of ``sysbench ... run``.
 
 The format is the text of sysbench 1.0.20 (``db_report_intermediate`` and
 ``db_report_cumulative`` in ``src/db_driver.c``, ``sb_report_cumulative`` in
@@ -16,6 +16,9 @@ here comes from the text alone:
 * ``complete``: the threads started, and a whole, plausible summary follows; no fatal message.
 * ``incomplete``: the threads started, but the output is cut: killed, crashed, or lines lost.
 * ``failed``: fatal messages, threads that never started, impossible values, or not sysbench.
+
+Example:
+    ``parse(text).latency_ms.p95``
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ from benchlab.workloads.output import (
 )
 
 # Every repetition is bounded and possessive, so no text makes a pattern backtrack. Numbers need all
-# the decimals that sysbench prints, so that one that was cut short does not match.
+# the decimals that sysbench prints, so that a truncated one does not match.
 _RATE = r"[0-9]{1,15}+\.[0-9]{2}"
 _INTERVALS = re.compile(
     rf"""(?mx)^(?:
@@ -46,19 +49,19 @@ _INTERVALS = re.compile(
     \ lat\ \(ms,[0-9]{{1,3}}+%\):\ {_RATE}\ err/s:?\ {_RATE}\ reconn/s:\ {_RATE}\n
     )++"""
 )
-# Its histogram counts latencies between these, and prints an end of it where it counted none.
+# sysbench prints these ends of its histogram as the percentile if it counted no latency.
 _ENDS_OF_HISTOGRAM = ("0.00", "100000.00")
 _NOT_NUMERIC = {code: " " for code in range(128) if chr(code) not in "0123456789."}
 # t, threads, tps, qps, reads, writes, others, percentile, its latency, errors, reconnects
 _NUMBERS_PER_INTERVAL = 11
 _CHUNK = 1 << 16
 
-# A label of such a line in the rest of the text: even the line's beginning may be lost.
+# Labels of such a line in the rest of the text, where even its beginning may be lost.
 _SPOILED_INTERVAL = re.compile(r"(?:thds|tps|reconn/s): [^\n]*")
 _IMPOSSIBLE = ("nan", "inf", " -", "/-")
 
 _VERSION = re.compile(r"(?m)^sysbench ([0-9][^\s:]{0,40})")
-# Lines of 0.4 and 0.5, where the first one is lost.
+# Lines of 0.4 and 0.5, for outputs without their first line.
 _OF_0 = re.compile(r"(?m)^(?:OLTP test statistics:$|\[ *[0-9]{1,9}s\] threads: )")
 _RUN = re.compile(r"(?m)^Running the test with following options:$")
 _STARTED = re.compile(r"(?m)^Threads started!$")
@@ -174,6 +177,9 @@ def latency_disorder(latency: Latency) -> float | None:
 
     sysbench takes percentiles from a histogram with buckets about 1.8 % apart, so a p95 may be
     printed one bucket above the true maximum, or below the minimum.
+
+    Example:
+        ``latency_disorder(Latency(min=1, avg=2, p95=3, max=2.5))`` is 1.0.
     """
     low, mean, p95, high = latency.min, latency.avg, latency.p95, latency.max
     if high is None or mean is None:
@@ -187,7 +193,7 @@ def latency_disorder(latency: Latency) -> float | None:
 
 
 def parse(text: str) -> SysbenchOutput:
-    """Read the output (stdout, or both streams) of one run. Takes any text; raises nothing."""
+    """Parse the output (stdout, or both streams) of one run. Takes any text; raises nothing."""
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     if not text.endswith("\n"):
@@ -226,7 +232,7 @@ def parse(text: str) -> SysbenchOutput:
 
 
 def _other_text(rest: str) -> str | None:
-    """Why a text cannot be read at all: it is another program's, or its lines are not whole."""
+    """Why a text cannot be read at all: it is not of this program, or its lines have a prefix."""
     version = _VERSION.search(rest)
     if (version and version[1].startswith("0.")) or _OF_0.search(rest):
         number = version[1] if version else "before 1.0"
@@ -244,8 +250,8 @@ def _other_text(rest: str) -> str | None:
 def _split_series(text: str) -> tuple[Series, str]:
     """The intervals, and the text without their lines.
 
-    One match takes a whole run of well-formed lines, which are nearly all of a long output; line
-    by line would be half as fast.
+    One match takes all adjacent well-formed lines, nearly all of a long output; matching line by
+    line would be half as fast.
     """
     series = Series()
     rest: list[str] = []
@@ -266,7 +272,7 @@ def _append_intervals(series: Series, lines: str) -> None:
     numbers = lines.translate(_NOT_NUMERIC).split()
     columns = [numbers[column::_NUMBERS_PER_INTERVAL] for column in range(_NUMBERS_PER_INTERVAL)]
     times, threads, tps, qps, _, _, _, percents, latencies, errors, reconnects = columns
-    # A latency counts only if it is the 95th percentile. 0.00 is that of an empty histogram: no
+    # A latency counts only if it is the 95th percentile. 0.00 comes from an empty histogram: no
     # transaction ended, or a checkpoint report has just emptied it.
     if percents.count("95") != len(percents) or any(end in latencies for end in _ENDS_OF_HISTOGRAM):
         latencies = [
@@ -295,7 +301,10 @@ def _fatal_reasons(rest: str) -> list[str]:
 
 
 def _final_summary(run: str, failures: list[str], losses: list[str]) -> str | None:
-    """The text of the summary at the end; None, and why, if there is not exactly one."""
+    """The text of the summary at the end; None if there is not exactly one.
+
+    The reason is then added to ``failures`` or ``losses``.
+    """
     # A checkpoint report has the form of a summary: after the last checkpoint, the first summary
     # is the checkpoint's, and only a second one is the run's.
     checkpoints = list(_CHECKPOINT.finditer(run))
@@ -317,7 +326,7 @@ def _final_summary(run: str, failures: list[str], losses: list[str]) -> str | No
 
 
 def _read_summary(block: str, failures: list[str], losses: list[str]) -> dict[str, Any]:
-    """The figures of a summary; empty if it is cut or garbled, which ``losses`` then says."""
+    """The figures of a summary; empty if it is cut or garbled, with a reason in ``losses``."""
     found = {name: line.findall(block) for name, line in _LINES.items()}
     percentiles = _PERCENTILE.findall(block)
     p95 = [printed for percent, printed in percentiles if percent == "95"]
@@ -365,14 +374,14 @@ def _read_summary(block: str, failures: list[str], losses: list[str]) -> dict[st
         "reconnects": count("reconnects"),
     }
     if summary["transactions"] == 0:
-        # Then the latencies that sysbench prints are 0.00, and were not measured.
+        # sysbench then prints latencies of 0.00, which were not measured.
         failures.append("No transaction ended during the run.")
         del summary["latency_ms"]
     return summary
 
 
 def _judge_spoiled_intervals(rest: str, failures: list[str], losses: list[str]) -> None:
-    """Count lines that look like the series' but could not be read, and report them."""
+    """Report how many lines look like the series' but could not be read."""
     lines = _SPOILED_INTERVAL.findall(rest)
     impossible = sum(any(sign in line for sign in _IMPOSSIBLE) for line in lines)
     if impossible:

@@ -1,22 +1,25 @@
 """The TPC-C workload: the commands that load its warehouses and run a trial.
 
 Three programs can run it: go-tpc as installed by TiUP (``tiup bench``), go-tpc itself, and for
-hosts that have neither, sysbench with ``tpcc.lua`` beside this file (``embedded``). Their output
-has the same format, which :mod:`benchlab.workloads.tpcc_output` reads; their figures are not
-comparable. Commands are argument lists, to be started without a shell. The exit status of go-tpc
-is 0 even after a misspelt option or if the server died.
+hosts that have neither, sysbench with ``tpcc.lua`` beside this file (``embedded``). They print the
+same format, which :mod:`benchlab.workloads.tpcc_output` parses; their figures are not comparable.
+go-tpc exits with 0 even after a misspelt option or if the server died.
 
 go-tpc takes a password only on its command line (``-p``), not from a file, the environment or
 standard input. Every user of the host could read it there, and TiUP keeps a history of its
 commands. So go-tpc uses an account without a password. The account may do nothing outside the
 schema ``tpcc``, and is valid only from the load balancer's own address (``'user'@'<address>'``);
-the load balancer listens on loopback. Those who can use it could have read the process list
+the load balancer listens on loopback. Anyone who can use it could have read the process list
 anyway. Client certificates would be the alternative, but then TLS would be measured. sysbench
 reads its password from a file.
 
 go-tpc's own check of a fresh load takes minutes even for one warehouse, because the tables have no
-statistics yet, and ``history`` has no index on the customer. So the load is done without it, and
+statistics yet, and ``history`` has no index on the customer. So the load skips it, and
 :mod:`benchlab.workloads.tpcc_consistency` checks the dataset.
+
+Example:
+    ``run_command("tpcc", Session(endpoint, "a.cnf", dataset, 8, Client()), seconds=60)`` begins
+    with ``["tiup", "bench", "tpcc", "run", "--host=127.0.0.1", ...]``.
 """
 
 from __future__ import annotations
@@ -52,18 +55,18 @@ _PER_WAREHOUSE = {
     "district": 10,
     "warehouse": 1,
 }
-# Of the consistency conditions, aggregates over orders and order lines, most of the rows, by eight
-# statements at once; one alone is assumed to do a third of that.
+# Of the consistency conditions: aggregates over orders and order lines, which are most of the rows,
+# by eight concurrent statements; one alone is assumed to do a third of that.
 _CHECK_ROWS_PER_S = 3_000_000
-# Checking one warehouse's customers, with the index that this needs; seen on one machine.
+# Checking one warehouse's customers, including the index that this needs; measured on one machine.
 _CUSTOMERS_CHECK_S = 1.5
 
 
 class Warehouses(Dataset):
     """TPC-C's nine tables, scaled by the number of warehouses.
 
-    Sixteen threads loaded a warehouse in 4 s. More are used where the client's host has the cores,
-    which is not counted on. In TiKV a warehouse took 75 MiB.
+    The constants are measurements: sixteen threads loaded a warehouse in 4 s, and in TiKV it took
+    75 MiB. Estimates do not assume that the client's host has cores for more threads.
     """
 
     warehouses: Annotated[int, Field(ge=1, le=100_000, title="Warehouses")]
@@ -74,18 +77,22 @@ class Warehouses(Dataset):
 
     @property
     def rows_by_table(self) -> dict[str, int | None]:
-        """None for ``order_line``, where they are random."""
+        """The rows of each table; None for ``order_line``, whose number is random."""
         fixed = {table: rows * self.warehouses for table, rows in _PER_WAREHOUSE.items()}
         return {"order_line": None, **fixed, "item": _ITEMS}
 
     @property
     def rows(self) -> int:
-        """The approximate number of rows of all tables (TPC-C 5.11, table 1.2.1)."""
+        """The approximate number of rows of all tables (TPC-C 5.11, table 1.2.1).
+
+        Example:
+            ``Warehouses(warehouses=10).rows`` is 5,090,110.
+        """
         return _ITEMS + 499_011 * self.warehouses
 
     @property
     def check_s(self) -> float:
-        """Of all conditions; those of customers are checked of few warehouses."""
+        """The seconds of checking all conditions; customers are checked for few warehouses only."""
         few = self.warehouses <= tpcc_consistency.CUSTOMERS_CHECKED_UP_TO
         customers_s = _CUSTOMERS_CHECK_S * self.warehouses if few else 0.0
         return self.rows / _CHECK_ROWS_PER_S + customers_s
@@ -100,8 +107,8 @@ NAMES = ("tpcc",)
 DATASET = Warehouses
 DATABASE = "tpcc"
 TOOL = "go-tpc"
-# go-tpc's steps of latencies are 3 to 6 % wide above 17 ms, and wider below; those of the embedded
-# client 2 %.
+# go-tpc's latency buckets are 3 to 6 % wide above 17 ms, and wider below; the embedded client's are
+# 2 % wide.
 _NEW_ORDER = {
     percentile: Metric(
         f"new_order_{percentile}_ms", "ms", f"figures-new-order-{percentile}", shown="details"
@@ -121,8 +128,8 @@ CONSISTENCY = tpcc_consistency.check
 
 SCRIPT = Path(__file__).with_name("tpcc.lua")
 # TiUP's installer puts it on the PATH of login shells only. `--help` downloads the component in the
-# wanted version if it is missing; before that the mirror is asked whether it has the component, as
-# one's own need not. Since v1.12 the component is a program that starts the go-tpc beside it. That
+# wanted version if it is missing; the mirror is asked for the component first, since a private
+# mirror may lack it. Since v1.12 the component is a program that starts the go-tpc beside it. That
 # go-tpc is started directly: else the CPU of a program that only waits would be measured.
 _LOCATE_BENCH = """
 home=${TIUP_HOME:-$HOME/.tiup}
@@ -175,10 +182,10 @@ PROGRAMS = (
 
 
 def warnings(dataset: Dataset, threads: Sequence[int]) -> list[Message]:
-    """A warning if there are more threads than warehouses, so that they wait for each other.
+    """Warn if there are more threads than warehouses, so that threads wait for each other.
 
     Every Payment, 43 % of the transactions, updates the row of its warehouse (TPC-C 5.11, clause
-    2.5.2.2), and a thread chooses its warehouse at random.
+    2.5.2.2), and each thread chooses a warehouse at random.
     """
     warehouses = fitting(dataset, Warehouses, "tpcc").warehouses
     if max(threads) <= warehouses:
@@ -187,7 +194,7 @@ def warnings(dataset: Dataset, threads: Sequence[int]) -> list[Message]:
 
 
 def load_faults(text: str) -> list[str]:
-    """What went wrong in a load; go-tpc's exit status is 0 even if it could not connect."""
+    """What went wrong in a load; go-tpc exits with 0 even if it could not connect."""
     messages = Messages()
     for line in lines_of(text):
         if not messages.take_error(line):
@@ -198,9 +205,8 @@ def load_faults(text: str) -> list[str]:
 def prepare_command(session: Session) -> list[str]:
     """The command that creates and fills the tables, without go-tpc's own check.
 
-    Only the embedded client uses ``config_path``; its script is beside that file. go-tpc loads each
-    warehouse by one thread (its ``prepareWorkload``), so at most one thread per warehouse is
-    started.
+    Only the embedded client uses ``config_path``; its script is beside that file. go-tpc loads a
+    warehouse with one thread (its ``prepareWorkload``), so it gets at most one thread for each.
     """
     if _embedded(session):
         return [*_sysbench(session), "prepare"]
@@ -219,14 +225,14 @@ def run_command(
     """The command that runs the five transactions of TPC-C for ``seconds`` seconds.
 
     go-tpc cannot distinguish errors. If ``ignore_errors`` is empty, every error ends the worker
-    that met it. Otherwise no error does, and errors of other numbers are found in the output; if
+    that met it. Otherwise no error does, and the parser finds unexpected numbers in the output; if
     the server is gone, go-tpc then prints megabytes a second until the time is up.
     ``client.auto_inc`` is not used.
     """
     is_workload(workload, NAMES)
     # 0 would end the run before it begins.
     at_least("seconds", seconds, 1)
-    # For go-tpc too, since this checks the error numbers.
+    # Called for go-tpc too, since it checks the error numbers.
     ending = measured(seconds, session.client, ignore_errors)
     if _embedded(session):
         return [*_sysbench(session), *ending]
@@ -254,14 +260,18 @@ def _sysbench(session: Session) -> list[str]:
 
 
 def _size(session: Session) -> tuple[str, str]:
-    # Even go-tpc's defaults are written out (10 warehouses, 1 thread): they differ by release, and
+    # go-tpc's defaults (10 warehouses, 1 thread) are never relied on: they differ by release, and
     # a run on fewer warehouses than were loaded is another workload.
     size = fitting(session.dataset, Warehouses, "tpcc")
     return f"--warehouses={size.warehouses}", f"--threads={session.threads}"
 
 
 def go_tpc(benchmark: str, action: str, session: Session) -> list[str]:
-    """The command of go-tpc for one of its benchmarks: its first words, and where it connects.
+    """The start of a go-tpc command: its program, benchmark, action and connection.
+
+    Args:
+        benchmark: ``tpcc`` or ``tpch``.
+        action: ``prepare`` or ``run``.
 
     Raises:
         ValueError: the endpoint has a password.

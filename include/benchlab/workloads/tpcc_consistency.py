@@ -1,4 +1,4 @@
-"""The consistency conditions of TPC-C's tables, checked by SQL for all warehouses at once.
+"""The consistency conditions of TPC-C, checked by SQL for all warehouses at once.
 
 They come from the TPC-C standard, revision 5.11, clause 3.3.2: conditions 1 to 4, which a tester
 has to demonstrate, and for few warehouses condition 10, which reads every customer. Tables and
@@ -7,10 +7,10 @@ has the same conditions, one warehouse at a time.
 
 Each statement returns one number: how many warehouses, districts or customers violate the
 condition. Conditions 1 to 4 read each table once and aggregate it before they compare, so that they
-are quick at thousands of warehouses. Many warehouses are divided into ranges that are checked at
-once, each by a statement of its own; every primary key begins with the warehouse. Two tables are
-compared by UNION ALL and GROUP BY, not by a join, which would miss rows that one of them lacks.
-Amounts are DECIMAL throughout, so they are compared to the last digit.
+are quick at thousands of warehouses. Many warehouses are divided into ranges, which are checked
+concurrently; every primary key begins with the warehouse. Two tables are compared by UNION ALL and
+GROUP BY, not by a join, which would miss rows that one of them lacks. All amounts are DECIMAL, so
+they are compared exactly.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from benchlab.errors import BenchlabError
 from benchlab.results.records import Condition
 from benchlab.workloads.workload import Query
 
-# The most warehouses for which each customer is checked as well; it takes time and memory.
+# Checking each customer takes time and memory: the most warehouses for which it is done.
 CUSTOMERS_CHECKED_UP_TO = 10
 
 # In go-tpc's schema `history` has no index on the customer; without one, condition 10 reads all
@@ -35,17 +35,17 @@ CREATE_INDEX = f"CREATE INDEX {INDEX} ON history (h_c_w_id, h_c_d_id, h_c_id)"
 # IF EXISTS: a check that was killed may or may not have left the index.
 DROP_INDEX = f"ALTER TABLE history DROP INDEX IF EXISTS {INDEX}"
 
-# Ranges, and statements at once, where there are many warehouses: one statement alone keeps only a
-# part of the storage's threads busy.
+# The number of ranges, and of concurrent statements, for many warehouses: a single statement would
+# keep only a part of the storage's threads busy.
 AT_ONCE = 8
-# The least and the largest INT: rows of a warehouse that is not there count as well.
+# The smallest and the largest INT, so that rows of a warehouse that does not exist count as well.
 _LEAST, _MOST = -(2**31), 2**31 - 1
 
 
 class _Asked(NamedTuple):
     """A condition, with the statement that counts its violations.
 
-    The statement has ``{range}`` where the numbers of the warehouses are restricted.
+    ``{range}`` in the statement stands for the range of warehouses.
     """
 
     clause: str
@@ -67,7 +67,7 @@ CONDITIONS = (
         ) AS warehouses WHERE (of_warehouse = of_districts) IS NOT TRUE
         """,
     ),
-    # As the standard says, NEW-ORDER is left out in a district without outstanding orders.
+    # As in the standard, a district without outstanding orders is not compared with NEW-ORDER.
     _Asked(
         "3.3.2.2",
         "in every district D_NEXT_O_ID - 1 is the largest O_ID, and the largest NO_O_ID if any",
@@ -135,13 +135,13 @@ BALANCES = _Asked(
 
 
 def check(query: Query) -> tuple[Condition, ...]:
-    """Each condition with its number of violations; afterwards the schema is as it was before.
+    """Count the violations of each condition; the schema is left as it was.
 
     Condition 10 is checked for at most ``CUSTOMERS_CHECKED_UP_TO`` warehouses.
 
     Args:
-        query: runs one statement and returns its rows; called from several threads where there are
-            more warehouses. Its errors are passed on.
+        query: runs one statement and returns its rows; called from several threads if there are
+            more warehouses than that. Its errors are passed on.
 
     Example:
         ``all(condition.violations == 0 for condition in check(query))``
@@ -164,7 +164,7 @@ def check(query: Query) -> tuple[Condition, ...]:
 
 
 def ranges(warehouses: int, number: int) -> list[str]:
-    """SQL conditions that divide all numbers into ranges with about as many warehouses each.
+    """SQL conditions that divide all numbers into ranges with about equally many warehouses.
 
     Example:
         ``ranges(100, 2)`` is ``["BETWEEN -2147483648 AND 50", "BETWEEN 51 AND 2147483647"]``.

@@ -1,4 +1,4 @@
-"""What a TPC-C client prints besides its figures: errors, connections, how its run ended.
+"""Parses what a TPC-C client prints besides its figures: errors, lost connections, how it ended.
 
 The lines are go-tpc's (``execute`` in ``cmd/go-tpc/misc.go``) and those of its database driver::
 
@@ -31,7 +31,7 @@ _ANOTHER_LINE = ("[", "execute ", "Finished", "tpmC: ")
 _DRIVER = re.compile(r"\[mysql\] ([0-9/]{10} [0-9:]{8}) ")
 # When the time is up, a worker's transaction is cancelled; go-tpc 1.0.12 calls that an error.
 _TIME_IS_UP = "context deadline exceeded"
-# Cancelled before a transaction began, so no transaction is counted.
+# Cancelled before a transaction began, so this is no cancelled transaction.
 _BETWEEN_TRANSACTIONS = ("ping-based connection refresh", "automatic connection refresh", "panic")
 _SIGNAL = re.compile(r"Got signal \[[^\]]{1,40}\]")
 SERVER_ERROR = re.compile(r"\bError ([0-9]{1,5})\b")
@@ -49,7 +49,11 @@ _FATAL = "FATAL: "
 
 
 def lines_of(text: str) -> Iterator[str]:
-    """The lines of an output; an error whose statement spans several lines is joined into one."""
+    """The lines of an output, with an error that spans several lines joined into one.
+
+    Example:
+        ``list(lines_of("Finished"))`` is ``["Finished"]``.
+    """
     lines = text.split("\n")
     number = 0
     while number < len(lines):
@@ -71,9 +75,9 @@ class Messages:
     Attributes:
         causes: lines that may say why a run went wrong.
         signals: messages about signals that ended the run from outside.
-        error_numbers: how often the run survived each error number of the server.
-        cancelled: how many transactions were cut off by the end of the run.
-        other_action: whether the text comes from another action than a run.
+        error_numbers: how often the run survived each of the server's error numbers.
+        cancelled: how many transactions the end of the run cut off.
+        other_action: whether the text comes from an action other than a run.
     """
 
     def __init__(self) -> None:
@@ -90,7 +94,7 @@ class Messages:
         self._first_stop: str | None = None
 
     def take_error(self, line: str) -> bool:
-        """Read a line on a transaction's error or a worker's end; False if it is neither."""
+        """Read a line about a transaction's error or a worker's end; False if it is neither."""
         if match := _STOPPED.fullmatch(line):
             self._first_stop = min(self._first_stop or match[1], match[1])
             self._count_cancelled(match[3] if match[2] == ": " else None)
@@ -101,7 +105,7 @@ class Messages:
         return True
 
     def take_other(self, line: str) -> bool:
-        """Read another kind of message; False if the line is none."""
+        """Read a line with another kind of message; False if it has none."""
         if match := _SIGNAL.match(line):
             self.signals.append(match[0])
         elif line.startswith(_EMBEDDED):
@@ -122,7 +126,7 @@ class Messages:
         return True
 
     def deaths(self) -> list[str]:
-        """Reasons why the run does not measure the server: workers or connections that died."""
+        """Reasons why the run measured nothing: workers that died or connections that were lost."""
         reasons = quoted(self._client, self._fatal)
         if self._died:
             reasons.append(
@@ -142,8 +146,8 @@ class Messages:
     def _at_end(self, stamp: str) -> bool:
         """Whether the driver closed the connection because the time was up.
 
-        It does so when a transaction is cancelled, and may print that before the worker does. A
-        server that went away shows in the errors of transactions.
+        It closes the connection of a cancelled transaction, and may print so before the worker
+        does. If the server went away instead, transactions fail with errors.
         """
         if self._first_stop is None:
             return False
@@ -153,7 +157,7 @@ class Messages:
         return False
 
     def _read_error(self, line: str, message: str, *, stamped: bool) -> None:
-        """Read a transaction's error; without a time stamp it ended its worker."""
+        """Read a transaction's error; one without a time stamp ended its worker."""
         if message.endswith(_TIME_IS_UP):
             if stamped:
                 self._count_cancelled(message)

@@ -1,4 +1,4 @@
-"""What ``tiup bench tpcc run``, go-tpc or ``tpcc.lua`` printed, as numbers.
+"""Parses the output of ``tiup bench tpcc run``, ``go-tpc tpcc run`` and ``tpcc.lua``.
 
 The format is the text of go-tpc 1.0.12 and later (``pkg/measurement``, ``OutputStats`` in
 ``tpcc/workload.go``, ``cmd/go-tpc/misc.go``), or of its ``--output json``::
@@ -12,10 +12,13 @@ The format is the text of go-tpc 1.0.12 and later (``pkg/measurement``, ``Output
 The exit status says nothing, and a summary alone says little: go-tpc prints a plausible one even if
 every worker died half-way. So the status comes from everything that was printed:
 
-* ``complete``: one whole, consistent summary, and no worker that ended early. Whether the run took
-  as long as requested is for the caller to check, with ``duration_s``.
-* ``incomplete``: the output is cut, or the run was ended by a signal.
+* ``complete``: one whole, consistent summary, and no worker that ended early. The caller checks,
+  with ``duration_s``, whether the run took as long as requested.
+* ``incomplete``: the output is cut, or a signal ended the run.
 * ``failed``: workers died, connections were lost, values are impossible, or it is not a run.
+
+Example:
+    ``parse(text).tpmc``
 
 Values that go-tpc never prints (threads, queries, reconnects, a percentile over all transactions)
 are None in every output.
@@ -38,11 +41,11 @@ OPERATIONS = ("DELIVERY", "NEW_ORDER", "ORDER_STATUS", "PAYMENT", "STOCK_LEVEL")
 # The operation that tpmC counts.
 HEADLINE = "NEW_ORDER"
 # The share of New Orders among all transactions, from go-tpc's weights. (TPC-C 5.11, clause 5.2.3,
-# sets no share for them, and at least 43, 4, 4 and 4 % for the others.)
+# sets no minimum for them, and 43, 4, 4 and 4 % for the others.)
 HEADLINE_SHARE = 0.45
-# The most New Orders per minute and warehouse under TPC-C's waiting times, as in go-tpc.
+# The most New Orders per minute and warehouse under TPC-C's keying and think times, as in go-tpc.
 TPMC_PER_WAREHOUSE = 12.86
-# Figures have one decimal, so a computed value may be off by half a unit of it.
+# Figures are printed with one decimal: the largest rounding error.
 _HALF_A_UNIT = 0.05
 
 _PERCENTILES = ("50th(ms)", "90th(ms)", "95th(ms)", "99th(ms)", "99.9th(ms)")
@@ -59,11 +62,11 @@ _LINE = re.compile(
 )
 _TOTAL_LABELS = ("tpmC", "tpmTotal", "efficiency")
 _TOTALS = re.compile(rf"tpmC: ({_NUMBER}), tpmTotal: ({_NUMBER}), efficiency: ({_NUMBER})%")
-# Labels that show that a line was one of these, even if its beginning or end is lost.
+# Labels by which such a line is recognized even if its beginning or end is lost.
 _SPOILED = re.compile(r"Takes\(s\): |TPM: |(?:Avg|Sum|Max|th)\(ms\)|tpmC: |efficiency: |\[\{")
 
 _FINISHED = "Finished"
-# `tiup bench ch`: a line of one of TPC-H's queries, or of both kinds of workers.
+# `tiup bench ch`: a line about a query of TPC-H, or about both kinds of workers.
 _OF_CH = re.compile(r"\[(?:Current|Summary)\] Q[0-9]+ +- |Finished: [0-9]+ OLTP workers, ")
 # Before 1.0.9: no tpmTotal; earlier still, whole milliseconds and fewer percentiles.
 _OLDER = re.compile(
@@ -79,11 +82,11 @@ _STAMPED = re.compile(r"(.{1,80}?)(?:\[(?:Current|Summary)\] [A-Z_]+ +- |tpmC: )
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One of the five transactions, or its failures (``_ERR``), over a whole run.
+    """One of the five transactions, or its failures (``_ERR``), in one interval or the whole run.
 
     Percentiles and the maximum are coarse: they come from a histogram of one significant figure,
-    which ends at 16 s. ``seconds`` are counted from the end of the first such transaction; ``tpm``
-    is per minute.
+    which ends at 16 s. ``seconds`` count from the end of the first such transaction; ``tpm`` is per
+    minute.
     """
 
     seconds: float
@@ -101,21 +104,21 @@ class Operation:
 
 @dataclass(frozen=True, kw_only=True)
 class TpccOutput(Output):
-    """The output of one run.
+    """The output of one TPC-C run.
 
-    Figures of the summary are set only if it is whole. If the run failed they are what go-tpc
+    Figures of the summary are set only if it is whole. If the run failed, they are what go-tpc
     printed, not a measurement.
 
     go-tpc prints no times: an interval's ``t`` is the sum of the printed lengths of the intervals
-    up to it, in seconds. An interval in which no transaction ended is not printed, which makes
-    every later ``t`` too small.
+    up to it, in seconds. go-tpc omits an interval in which no transaction ended, which makes every
+    later ``t`` too small.
 
     Attributes:
         tpmc: new orders per minute.
         tpm_total: transactions of all five kinds per minute.
         efficiency_pct: tpmC in percent of 12.86 for each warehouse of the run.
-        cancelled: transactions that were cut off by the end of the run; not in ``errors``.
-        error_numbers: how often each error number of the server was printed.
+        cancelled: transactions that the end of the run cut off; not in ``errors``.
+        error_numbers: how often each of the server's error numbers was printed.
         operations: the summary's lines, by operation.
     """
 
@@ -146,10 +149,7 @@ class TpccOutput(Output):
         }
 
     def unexpected_errors(self, expected: Sequence[int]) -> float | None:
-        """See :meth:`Output.unexpected_errors`; None without a summary.
-
-        go-tpc survives either all errors or none.
-        """
+        """See :meth:`Output.unexpected_errors`; None without a summary."""
         if self.errors is None:
             return None
         listed = {str(number) for number in expected}
@@ -182,12 +182,12 @@ class TpccOutput(Output):
         return max(apart - _HALF_A_UNIT * (1 + pct_per_tpmc), 0.0)
 
     def _mix_deviation(self, threads: int) -> float | None:
-        """By how many standard deviations the number of New Orders is off its expected share.
+        """How many standard deviations the number of New Orders is off its expected share.
 
         Each transaction is drawn independently by its weight, so the number of New Orders among N
-        has a standard deviation of sqrt(N p (1 - p)). Failed transactions count as drawn. A
-        deviation of one transaction per thread is tolerated: the end of the run cuts off the last
-        transaction of each thread, more often a long one, and clients need not count it.
+        has a standard deviation of sqrt(N p (1 - p)) (binomial). Failed transactions count as
+        drawn. One transaction per thread is tolerated: the end of the run cuts off each thread's
+        last transaction, more often a long one, and clients need not count it.
         """
         drawn = {name: values.count for name, values in self.operations.items()}
         total = sum(drawn.values())
@@ -208,7 +208,7 @@ class TpccOutput(Output):
 
     def _operation_json(self, name: str) -> dict[str, float | None]:
         done, failed = self.operations.get(name), self.operations.get(f"{name}_ERR")
-        # A whole summary without a line of errors means that there were none.
+        # In a whole summary, no line of errors means no errors.
         errors = failed.count if failed else 0 if self.operations else None
         percentiles = ("p50_ms", "p90_ms", "p95_ms", "p99_ms", "p999_ms")
         return {
@@ -222,9 +222,10 @@ class TpccOutput(Output):
 
 
 def latency_of(operations: Mapping[str, Operation]) -> Latency:
-    """The latency over all kinds of transactions; percentiles do not follow from the kinds.
+    """The latency over all kinds of transactions; without percentiles, which cannot be combined.
 
-    ``avg`` and ``max`` leave failed transactions out; ``sum``, the time of all threads, has them.
+    ``avg`` and ``max`` exclude failed transactions; ``sum``, the time of all threads, includes
+    them.
     """
     done = [values for name, values in operations.items() if not name.endswith("_ERR")]
     count = sum(values.count for values in done)
@@ -247,9 +248,9 @@ def _rate_error(operation: Operation) -> float:
 
 
 def _disorder(operation: Operation) -> int:
-    """How many figures are out of order: percentiles must rise up to the maximum, avg stay below.
+    """How many figures are out of order: percentiles rise up to the maximum, avg stays below it.
 
-    A histogram's buckets may put a percentile slightly above an exact maximum: 2 % are tolerated.
+    A histogram's buckets may put a percentile slightly above an exact maximum: 2 % is tolerated.
     """
     rising = [
         *(operation.p50_ms, operation.p90_ms, operation.p95_ms, operation.p99_ms),
@@ -260,7 +261,7 @@ def _disorder(operation: Operation) -> int:
 
 
 _Row = tuple[str, Operation | None]
-"""An operation and its line of figures; None if one of them is impossible."""
+"""An operation's name and its figures; None if one of them is impossible."""
 
 
 class _Reader:
@@ -277,7 +278,7 @@ class _Reader:
 
     def read(self, text: str) -> None:
         for line in lines_of(text):
-            # Errors first: a server's message may contain the words of any other line.
+            # Errors first: a server's message may look like any other line.
             if self.messages.take_error(line):
                 continue
             if line.startswith("[{"):
@@ -286,7 +287,7 @@ class _Reader:
                 self.finished += 1
             elif not (self._take_figures(line) or self.messages.take_other(line)):
                 other = _other_text(line)
-                # Lines of CH-benCHmark are also such as an older go-tpc prints.
+                # Lines of CH-benCHmark also look like those of an older go-tpc.
                 self.other = other if other == _CH else self.other or other
                 self.unreadable += _SPOILED.search(line) is not None
 
@@ -335,7 +336,7 @@ def _other_text(line: str) -> str | None:
 
 
 def _plain_lines(line: str) -> list[str]:
-    """A line of ``--output json`` as it is without that option; what is no row is empty."""
+    """A line of ``--output json`` as plain lines; empty for what is not a row of figures."""
     try:
         return [_plain_line(row) for row in json.loads(line)]
     except (ValueError, RecursionError):
@@ -354,7 +355,7 @@ def _plain_line(row: Any) -> str:
 
 
 def parse(text: str) -> TpccOutput:
-    """Read the output (stdout, or both streams) of one run. Takes any text; raises nothing."""
+    """Parse the output (stdout, or both streams) of one run. Takes any text; raises nothing."""
     reader = _Reader()
     reader.read(text.replace("\r\n", "\n"))
     messages = reader.messages
@@ -390,7 +391,7 @@ def _summary(reader: _Reader) -> dict[str, Any]:
         "duration_s": max((o.seconds for o in operations.values()), default=None),
         "latency_ms": latency_of(operations),
         "transactions": ended[False],
-        # go-tpc counts transactions that were cut off by the end of the run as errors.
+        # go-tpc counts transactions that the end of the run cut off as errors.
         "errors": max(ended[True] - reader.messages.cancelled, 0),
         "operations": operations,
     }
@@ -418,12 +419,12 @@ def _faults(reader: _Reader) -> list[str]:
 
 
 def _disagreement(reader: _Reader) -> str | None:
-    """A reason if the summary's lines contradict its last line: one is missing or damaged."""
+    """A reason if the summary's lines contradict its last one: a line is missing or damaged."""
     rates = {name: values.tpm for name, values in reader.summary if values}
     printed = reader.totals[0]
     new_orders = rates.get(HEADLINE)
     total = math.fsum(rate for name, rate in rates.items() if not name.endswith("_ERR"))
-    # go-tpc reads the clock for each line, so both differ by the time that printing takes.
+    # go-tpc reads the clock for each line, so the two differ by the time that printing takes.
     if new_orders is not None and not math.isclose(
         new_orders, printed["tpmc"], rel_tol=1e-2, abs_tol=0.2
     ):
@@ -461,9 +462,9 @@ def _losses(reader: _Reader, *, has_cause: bool) -> list[str]:
 
 
 def _intervals(rows: Sequence[_Row]) -> Iterator[Interval]:
-    """Group lines into intervals: within one, names rise, so a name that does not begins the next.
+    """Group lines into intervals, leaving out those with an impossible line.
 
-    Intervals with an impossible line are left out.
+    An interval's lines are sorted by name, so a name that does not rise begins the next interval.
     """
     starts = [0, *(i for i, (a, b) in enumerate(pairwise(rows), 1) if b[0] <= a[0])]
     t = 0.0

@@ -1,15 +1,18 @@
-"""The queries of TPC-H: the commands of go-tpc that load their tables and repeat one of them.
+"""The queries of TPC-H: the go-tpc commands that load the tables and repeat one query.
 
-Each query is a workload of its own, so that it has trials, figures and a verdict of its own.
-:mod:`benchlab.workloads.tpch_output` reads the output. go-tpc is called as for TPC-C
-(:mod:`benchlab.workloads.tpcc`), with an account without a password. What else follows from its
-source (``cmd/go-tpc/tpch.go``, ``cmd/go-tpc/misc.go``, ``tpch/``):
+Each query is a workload of its own, with its own trials, figures and verdict.
+:mod:`benchlab.workloads.tpch_output` parses the output. go-tpc is called as for TPC-C
+(:mod:`benchlab.workloads.tpcc`), with an account without a password. What its source
+(``cmd/go-tpc/tpch.go``, ``cmd/go-tpc/misc.go``, ``tpch/``) requires besides:
 
-* From version 7.1 of TiDB on it sets three session variables, in one of its connections only. That
-  is turned off, by an option that it has since 1.0.10.
-* Each run replaces the view of the 15th query, whichever query it is of.
-* Up to 1.0.12 it waits, when the time is up, for the queries that are under way.
-* A batch of rows that the server refused is left out without a word: the tables are counted.
+* On TiDB 7.1 and later it sets three session variables, in one of its connections only. An option
+  that it has since 1.0.10 turns this off.
+* Each run replaces the view of query 15, whichever query it runs.
+* Up to 1.0.12 it waits, when the time is up, for the queries that are still running.
+* It silently skips a batch of rows that the server refused, so the loaded rows are counted.
+
+Example:
+    ``run_command("tpch_q1", Session(endpoint, "", dataset, 2, Client()), seconds=60)``
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ from benchlab.workloads.tpcc import load_faults as load_faults
 from benchlab.workloads.tpch_output import STEP_MS
 from benchlab.workloads.tpch_output import parse as parse
 
-# Rows at scale factor 1 (TPC-H 3.0.1, clause 4.2.5), and of the tables that have no scale.
+# Rows at scale factor 1 (TPC-H 3.0.1, clause 4.2.5), and of the tables of fixed size.
 _SCALED = {
     "orders": 1_500_000,
     "partsupp": 800_000,
@@ -42,7 +45,7 @@ _SCALED = {
     "supplier": 10_000,
 }
 _FIXED = {"nation": 25, "region": 5}
-# They follow no formula; clause 4.2.5 lists them for some scale factors.
+# The rows of `lineitem` follow no formula; clause 4.2.5 lists them for some scale factors.
 _LINE_ITEMS = {
     1: 6_001_215,
     10: 59_986_052,
@@ -56,9 +59,10 @@ _LINE_ITEMS = {
 class ScaleFactor(Dataset):
     """TPC-H's eight tables; at scale factor 1 they are about 1 GB of text.
 
-    go-tpc makes rows by one thread: 22,000 and 37,000 a second were seen with 4 connections and
-    MariaDB on two cores that others shared. A row is 120 bytes of text on average, about as many
-    compressed with its key and room for compaction.
+    The constants are estimates. go-tpc generates rows with one thread: 22,000 and 37,000 a second
+    were measured with 4 connections and MariaDB on two shared cores. A row is 120 bytes of text on
+    average, and is assumed to take as much in TiKV: compressed, with its key and room for
+    compaction.
     """
 
     scale_factor: Annotated[int, Field(ge=1, le=100_000, title="Scale factor")]
@@ -69,7 +73,7 @@ class ScaleFactor(Dataset):
 
     @property
     def rows_by_table(self) -> dict[str, int | None]:
-        """None for ``lineitem`` where the standard lists none."""
+        """The rows of each table; None for ``lineitem`` at scale factors that TPC-H omits."""
         scaled = {table: rows * self.scale_factor for table, rows in _SCALED.items()}
         return {"lineitem": _LINE_ITEMS.get(self.scale_factor), **scaled, **_FIXED}
 
@@ -90,7 +94,7 @@ VIEWS = 1
 DATASET = ScaleFactor
 DATABASE = "tpch"
 TOOL = "go-tpc-tpch"
-# go-tpc counts all latencies in steps as wide, and the throughput follows from their mean.
+# go-tpc counts all latencies in equal steps, and the throughput follows from their mean.
 METRICS = (
     Metric("qpm", "1/min", "QPM", THROUGHPUT, "table", step_ms=STEP_MS, note="client-qpm"),
     replace(OF_RUN[0], shown="table"),
@@ -105,14 +109,14 @@ PROGRAMS = tuple(
     if program.name in _LEAST
 )
 
-# A line for each query that ended; two that end within this time share one.
+# Short enough for a line per query; two queries that end within it share a line.
 INTERVAL = "2ms"
-# go-tpc prints neither its query nor its threads, so that its command comes first in the output.
+# go-tpc prints neither its query nor its threads, so the shell prints its command first.
 _SHOWN = ("sh", "-c", 'printf "%s\\n" "$*"; exec "$@"', "sh")
 
 
 def prepare_command(session: Session) -> list[str]:
-    """The command that creates the eight tables and fills them, by so many connections."""
+    """The command that creates the eight tables and fills them, with a connection per thread."""
     return [*_go_tpc("prepare", session), f"--threads={session.threads}"]
 
 
@@ -121,8 +125,8 @@ def run_command(
 ) -> list[str]:
     """The command that repeats one query in each thread for ``seconds`` seconds.
 
-    ``ignore_errors`` is not used: it lists conflicts, and a read meets none. The first error ends
-    the thread that met it, and the run counts as failed.
+    ``ignore_errors`` is not used: it lists write conflicts, which a query cannot meet. The first
+    error ends the thread that met it, and the run counts as failed.
     """
     is_workload(workload, NAMES)
     # 0 would end the run before it begins.

@@ -1,4 +1,4 @@
-"""What ``go-tpc tpch run`` printed, as numbers.
+"""Parses the output of ``go-tpc tpch run``.
 
 The format is the text of go-tpc 1.0.10 and later (``tpch/workload.go``, ``pkg/measurement``), below
 the command, which Benchlab prints before it starts go-tpc::
@@ -12,24 +12,27 @@ the command, which Benchlab prints before it starts go-tpc::
     [Summary] Q1_ERR: 1.21s
 
 Every figure is a mean; no style of output has counts, percentiles or times. With an interval as
-short as :data:`benchlab.workloads.tpch.INTERVAL`, a line of the series is the time of one query, as
-a rule. The mean of the summary is over all queries that ended, and ``_ERR`` is of those that the
-end of the run cut off, by a go-tpc later than 1.0.12.
+short as :data:`benchlab.workloads.tpch.INTERVAL`, a line of the series is normally the time of one
+query. The mean of the summary is over all queries that ended. ``_ERR``, which go-tpc prints after
+1.0.12, is about queries that the end of the run cut off.
 
-Each thread sends one query after another, so that threads divided by the mean are the throughput.
+Each thread sends one query after another, so the throughput is threads divided by the mean.
 
-go-tpc counts these times in steps of 67 ms, the power of two of nanoseconds below the least time
-that it tells apart, 100 ms; what is quicker counts as 100 ms (``NewWorkloader``; ``New`` in
-hdrhistogram). A query that always takes as long is thus off by up to half a step, and a mean of
-less than :data:`LEAST_MEAN_S` is no figure. From there on, half a step is 4.4 % or less, and
-:mod:`benchlab.analysis.verdict.rounds` has the step in the interval of each verdict.
+go-tpc counts these times in steps of 67 ms (2**26 ns, the largest power of two of nanoseconds below
+100 ms, the least time that it distinguishes); anything quicker counts as 100 ms
+(``NewWorkloader``; ``New`` in hdrhistogram). The mean of a query of constant duration is thus off
+by up to half a step, and a mean below :data:`LEAST_MEAN_S` is rejected. Above it, half a step is at
+most 4.4 %, and :mod:`benchlab.analysis.verdict.rounds` adds the step to each verdict's interval.
 
 The exit status is 0 even if the server died. So the status comes from what was printed:
 
 * ``complete``: a whole summary of the query that the command names, and no thread that ended early.
-* ``incomplete``: the output is cut, or the run was ended by a signal.
+* ``incomplete``: the output is cut, or a signal ended the run.
 * ``failed``: threads died, connections were lost, the query is too quick or too slow, or it is not
   a run.
+
+Example:
+    ``parse(text).qpm``
 """
 
 from __future__ import annotations
@@ -45,7 +48,7 @@ from benchlab.workloads.tpcc_messages import Messages, lines_of
 
 STEP_MS = 2**26 / 1e6
 LEAST_MEAN_S = 0.77
-# Half a step, and what two decimals leave open.
+# Half a step, and the rounding error of two decimals.
 _EITHER_WAY_S = STEP_MS / 2000 + 0.005
 
 _COMMAND = re.compile(
@@ -58,16 +61,16 @@ _FINISHED = "Finished"
 
 @dataclass(frozen=True, kw_only=True)
 class TpchOutput(Output):
-    """The output of one run. Without figures unless it is complete.
+    """The output of one TPC-H run. It has figures only if it is complete.
 
-    An interval's ``t`` is the sum of the times of the queries up to it, divided by the threads; the
-    interval is one query.
+    Each interval is one query; its ``t`` is the sum of the times of the queries up to it, divided
+    by the threads.
 
     Attributes:
         is_whole: whether its summary was printed, even if the query is too quick or too slow.
         query: such as ``Q1``; None if the command is missing.
-        qpm: queries a minute.
-        transactions: queries that ended, less those that ended at the same time as another.
+        qpm: queries per minute.
+        transactions: queries that ended; those that ended at the same time count once.
     """
 
     SERIES: ClassVar = ("t", "qpm")
@@ -88,14 +91,15 @@ class TpchOutput(Output):
         }
 
     def unexpected_errors(self, expected: Sequence[int]) -> float | None:
-        """See :meth:`Output.unexpected_errors`: no run survives one."""
+        """See :meth:`Output.unexpected_errors`; 0 if complete, as no run survives an error."""
         return None if self.errors is None else 0.0
 
     def columns(self, threads: int, dataset: object) -> dict[str, float | None]:
-        """See :meth:`Output.columns`: there is no printed rate, and no latency beside the mean.
+        """See :meth:`Output.columns`; there is no printed rate, and no latency besides the mean.
 
         Returns:
-            ``known_query_time``: 1, or 0 where the query is too quick or too slow.
+            ``summary_present``: 1 if the summary was printed, else 0. ``known_query_time``: 1, or 0
+            if the query is too quick or too slow; None without a summary.
         """
         known = float(self.status == "complete")
         return {
@@ -149,7 +153,7 @@ class _Reader:
 
 
 def parse(text: str) -> TpchOutput:
-    """Read the output (stdout, or both streams) of one run. Takes any text; raises nothing."""
+    """Parse the output (stdout, or both streams) of one run. Takes any text; raises nothing."""
     reader = _Reader(text.replace("\r\n", "\n"))
     threads, query = reader.commands[0] if reader.commands else (None, None)
     failures = [*reader.messages.deaths(), *_faults(reader)]
@@ -237,7 +241,7 @@ def _too_quick(query: str, mean_s: float) -> list[str]:
 
 
 def _too_slow(query: str, reader: _Reader, threads: int) -> list[str]:
-    """Where some threads ended none, the mean would be that of the quick ones."""
+    """A reason if some threads ended no query: the mean would only cover the quick ones."""
     ended = len(reader.series)
     if ended >= threads:
         return []

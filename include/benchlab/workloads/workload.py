@@ -1,9 +1,9 @@
-"""What Benchlab knows about a client: a module that satisfies :class:`Workload`.
+"""The contract of a workload module: :class:`Workload`.
 
-Such a module starts nothing: it builds commands for others to run, and reads what they print.
+Such a module starts nothing: it builds commands for others to run, and parses what they print.
 Commands are argument lists to be started without a shell. They never contain a password, because
-every user of a host can read its process list. Arguments out of range and a dataset of another
-class raise a ValueError that begins with the argument's name.
+every user of a host can read its process list. An argument out of range, or a dataset of the wrong
+class, raises a ValueError that begins with the argument's name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Query = Callable[[str], Sequence[Sequence[object]]]
 
 
 class Workload(Protocol):
-    """A client and its workloads; what a module lacks of :data:`DEFAULTS` it has from there.
+    """A client and its workloads. A module may omit any name that is in :data:`DEFAULTS`.
 
     Example:
         ``workloads.by_name()["oltp_point_select"].parse(text).tps``
@@ -31,10 +31,10 @@ class Workload(Protocol):
     Attributes:
         NAMES: the workloads' names in report types; no two modules share a name.
         READ_ONLY: the workloads that leave the dataset as they found it, and so need no restore.
-        FRESH: the workloads that have to find the dataset as it was loaded, each time.
-        CREATES: how many `CREATE TABLE IF NOT EXISTS` each run sends that find their table there.
-        VIEWS: how many views each run replaces: jobs of DDL in TiDB, which MariaDB does not count.
-        DATASET: the kind of dataset that it loads.
+        FRESH: the workloads that need the dataset as it was loaded for every trial.
+        CREATES: how many ``CREATE TABLE IF NOT EXISTS`` each run sends for tables that exist.
+        VIEWS: how many views each run replaces: DDL jobs in TiDB, which MariaDB does not count.
+        DATASET: the class of the dataset that it loads.
         DATABASE: the schema of the tables. The campaign creates it, empty, before the load.
         TOOL: the client's name for ``benchlab parse``.
         METRICS: what it prints, in the order of tables and files; one is its throughput, one its
@@ -42,7 +42,8 @@ class Workload(Protocol):
         COUNTS: of what the servers of each engine count, by its name, what is decided; of the
             counts in its module.
         PROGRAMS: the programs that can run the workloads, the preferred one first. One is chosen
-            on the client's host, once for a campaign; their figures are never compared.
+            on the client's host for the whole campaign; figures of different ones are never
+            compared.
         CONSISTENCY: checks the conditions that the dataset must meet, and returns each with its
             number of violations; None if there are none.
     """
@@ -62,7 +63,7 @@ class Workload(Protocol):
     CONSISTENCY: Callable[[Query], tuple[Condition, ...]] | None
 
     def config_file_text(self, endpoint: Endpoint) -> str:
-        """The text of the private file at ``config_path``: the password, as the client reads it."""
+        """The text of the private file at ``config_path``: the password in the client's format."""
 
     def warnings(self, dataset: Dataset, threads: Sequence[int]) -> list[Message]:
         """Warnings for the plan about this dataset at these thread counts."""
@@ -81,14 +82,14 @@ class Workload(Protocol):
         """The command that runs one workload for ``seconds`` seconds.
 
         Args:
-            ignore_errors: error numbers of the server that must not end the run.
+            ignore_errors: the server's error numbers that must not end the run.
         """
 
     def load_faults(self, text: str) -> list[str]:
-        """Faults in what a load printed, for clients whose exit status says nothing."""
+        """The faults that a load printed, for clients whose exit status does not reveal them."""
 
     def parse(self, text: str) -> Output:
-        """Read what a run printed, stdout and stderr in one text. Raises nothing."""
+        """Parse what a run printed, stdout and stderr in one text. Raises nothing."""
 
 
 DEFAULTS: dict[str, Any] = {
@@ -102,4 +103,4 @@ DEFAULTS: dict[str, Any] = {
     "warnings": lambda dataset, threads: [],
     "load_faults": lambda text: [],
 }
-"""Of a client that reads no password from a file, and whose exit status says if it failed."""
+"""They suit a client that reads no password file and whose exit status says whether it failed."""

@@ -1,16 +1,20 @@
-"""The YCSB workloads A to F: the commands of go-ycsb that load their table and run a trial.
+"""The YCSB workloads A to F: the go-ycsb commands that load the table and run a trial.
 
-:mod:`benchlab.workloads.ycsb_output` reads the output. The proportions and distributions are those
-of YCSB's own workload files; go-ycsb's differ (uniform keys, scans of one row), so every property
-is written out. What go-ycsb 1.0.3 asks for beside that (``cmd/go-ycsb``, ``pkg/client``):
+:mod:`benchlab.workloads.ycsb_output` parses the output. Proportions and distributions are those of
+YCSB's own workload files; go-ycsb's defaults differ (uniform keys, scans of one row), so every
+property is written out. What go-ycsb 1.0.3 (``cmd/go-ycsb``, ``pkg/client``) requires besides:
 
-* It prints all its properties, the password among them, and would bring it into the raw output. So
-  it uses an account without one, limited as :mod:`benchlab.workloads.tpcc` says.
-* It knows no duration, only a number of operations. So ``timeout`` interrupts it, upon which it
-  prints its summary and ends with 0.
+* It prints all its properties, so a password would get into the raw output. So it uses an account
+  without one, limited as :mod:`benchlab.workloads.tpcc` says.
+* It has no option for the duration, only for the number of operations. So ``timeout`` interrupts
+  it, upon which it prints its summary and exits with 0.
 * It serves its profile on all addresses unless it is given one.
 * It prints errors only with ``silence=false``, and goes on after each of them.
-* A batch is inserted whole, so that a thread whose share is not a multiple of it loads too much.
+* It inserts whole batches, so a thread whose share is not a multiple of the batch loads too much.
+
+Example:
+    ``run_command("ycsb_a", Session(endpoint, "", Records(records=10_000), 8, Client()),
+    seconds=60)``
 """
 
 from __future__ import annotations
@@ -37,7 +41,7 @@ from benchlab.workloads.output import OF_RUN
 from benchlab.workloads.ycsb_output import load_faults as load_faults
 from benchlab.workloads.ycsb_output import parse as parse
 
-# Its rows, and how many of them are inserted at once.
+# The shape of a row, and how many rows are inserted at once.
 FIELDS = 10
 FIELD_BYTES = 100
 BATCH = 100
@@ -46,8 +50,8 @@ BATCH = 100
 class Records(Dataset):
     """YCSB's table, of rows with a key and ten fields of 100 bytes, loaded in whole batches.
 
-    Rows were seen loaded with 4 threads and MariaDB on one machine of 2 cores. Keys are inserted in
-    no order, and 1,000 random letters hardly compress.
+    The load rate was measured with 4 threads and MariaDB on a machine of 2 cores. Rows take more
+    than their 1,000 bytes because keys are inserted in no order and random letters hardly compress.
     """
 
     records: Annotated[int, Field(ge=BATCH, le=1_000_000_000, multiple_of=BATCH, title="Records")]
@@ -59,7 +63,7 @@ class Records(Dataset):
 
     @property
     def rows_by_table(self) -> dict[str, int | None]:
-        """There is one table."""
+        """The rows of the only table."""
         return {"usertable": self.records}
 
     @property
@@ -78,7 +82,7 @@ METRICS = (
     *OF_RUN,
 )
 
-# It can be asked for no version.
+# go-ycsb has no option that prints its version; the hash of its file stands in for it.
 _HASH = 'program=$(command -v "$0") || exit 127; sha256sum "$program"'
 PROGRAMS = (
     Program(
@@ -92,7 +96,7 @@ PROGRAMS = (
     ),
 )
 
-# Of all operations, the share of each; keys are chosen by a Zipf distribution, in D the latest.
+# The share of each operation. Keys follow a Zipf distribution; D prefers the latest.
 _SHARES = {
     "ycsb_a": {"read": 0.5, "update": 0.5},
     "ycsb_b": {"read": 0.95, "update": 0.05},
@@ -104,23 +108,23 @@ _SHARES = {
 _KINDS = ("read", "update", "insert", "scan", "readmodifywrite")
 NAMES = tuple(_SHARES)
 READ_ONLY = frozenset({"ycsb_c"})
-# A run inserts the same keys as every other, by INSERT IGNORE: after another it inserts nothing.
+# Every run inserts the same keys, by INSERT IGNORE: a second run would insert nothing.
 FRESH = frozenset(name for name, shares in _SHARES.items() if "insert" in shares)
-# It creates the table wherever there is none, in a run as well.
+# A run, like a load, creates the table if it is missing.
 CREATES = 1
 
 _MOST_SCANNED = 100
-# More than any run can do. In E it also widens the range of the keys from which scans begin; keys
-# are hashed, so a scan from a key that no row has finds as many rows as any other.
+# More than any run can do. In E it also widens the range of keys at which scans begin; keys are
+# hashed, so a scan from a key that no row has finds as many rows as any other.
 _OPERATIONS = 1_000_000_000
-# 10 million records took 1.3 s on one machine; the gate of the duration allows 1 s.
+# D starts late: 10 million records took 1.3 s on one machine, and the gate on duration allows 1 s.
 _SOON_COUNTED = 5_000_000
-# After the interrupt its threads end with their operation, and it gives itself 10 s.
+# After the interrupt go-ycsb lets its threads finish their operation, for up to 10 s.
 _KILLED_AFTER_S = 30
 
 
 def warnings(dataset: Dataset, threads: Sequence[int]) -> list[Message]:
-    """A warning about so many records that D begins late; of threads any number is right."""
+    """Warn about more records than D can start with in time; any thread count is fine."""
     records = fitting(dataset, Records, "ycsb").records
     if records <= _SOON_COUNTED:
         return []
@@ -130,7 +134,7 @@ def warnings(dataset: Dataset, threads: Sequence[int]) -> list[Message]:
 def prepare_command(session: Session) -> list[str]:
     """The command that creates the table and fills it, in batches of rows.
 
-    As many threads as possible share the batches evenly: else some would insert too many.
+    It uses the most threads that share the batches evenly: else some would insert too many rows.
     """
     batches = fitting(session.dataset, Records, "ycsb").records // BATCH
     threads = max(n for n in range(1, session.threads + 1) if batches % n == 0)
@@ -147,15 +151,15 @@ def run_command(
 ) -> list[str]:
     """The command that runs ``workload`` until it is interrupted after ``seconds`` seconds.
 
-    go-ycsb goes on after every error. Those of numbers that are not in ``ignore_errors`` are found
-    in the output.
+    go-ycsb goes on after every error; ``ignore_errors`` is not used. The parser finds unexpected
+    numbers in the output.
     """
     is_workload(workload, NAMES)
     # `timeout` takes 0 for no limit.
     at_least("seconds", seconds, 1)
     shares, latest = _SHARES[workload], workload == "ycsb_d"
     return [
-        # In the foreground: else a second interrupt follows at once, and there is no summary.
+        # --foreground: else a second interrupt follows at once, and there is no summary.
         *("timeout", "--foreground", "--preserve-status", "--signal=INT"),
         *(f"--kill-after={_KILLED_AFTER_S}", str(seconds)),
         *("go-ycsb", "run", *_connection(session)),

@@ -1,4 +1,4 @@
-"""What ``go-ycsb run mysql`` printed, as numbers.
+"""Parses the output of ``go-ycsb run mysql``.
 
 The format is the text of go-ycsb 1.0.3 (``pkg/measurement``, ``cmd/go-ycsb``)::
 
@@ -10,19 +10,22 @@ The format is the text of go-ycsb 1.0.3 (``pkg/measurement``, ``cmd/go-ycsb``)::
     Run finished, takes 4.921876378s
     READ   - Takes(s): 4.9, ...
 
-Every line covers the time since the start. ``TOTAL`` has the operations without an error; a
-read-modify-write is in it as its read and its update, so that each is one statement. Operations
-with an error are in lines with ``_ERROR``, those that the interrupt cut off among them. The printed
-times and rates begin with the first operation of a kind that ended, so that a server that stalls at
-the start would gain by it; the throughput here is the count over the whole run.
+Every line covers the time since the start. ``TOTAL`` counts the operations without an error; it
+counts a read-modify-write as a read and an update, so that each is one statement. Lines with
+``_ERROR`` count the operations with an error, including those that the interrupt cut off. The
+printed times and rates begin at the end of the first operation of a kind, which would favour a
+server that stalls at the start; the throughput here is the count over the whole run.
 
 The exit status is 0 if errors were survived, and after a misspelt option. So the status comes from
 what was printed:
 
 * ``complete``: a whole summary whose lines agree, after an interrupt or after as many operations
   as ``operationcount`` says.
-* ``incomplete``: the output is cut, or the run was ended by another signal.
-* ``failed``: it crashed, connections were lost, nothing was done, or it is not a run.
+* ``incomplete``: the output is cut, the lines disagree, or another signal ended the run.
+* ``failed``: it crashed, connections were lost, or it is not a run.
+
+Example:
+    ``parse(text).tps``
 """
 
 from __future__ import annotations
@@ -39,7 +42,7 @@ from benchlab.workloads.sysbench_output import latency_disorder
 from benchlab.workloads.tpcc_messages import LOST_CONNECTION, SERVER_ERROR
 
 _TOTAL, _ERROR = "TOTAL", "_ERROR"
-# Not in TOTAL: its read and its update are.
+# Not in TOTAL, which counts its read and its update.
 _BOTH = "READ_MODIFY_WRITE"
 _MICROSECONDS = ("Avg", "Min", "Max", "50th", "90th", "95th", "99th", "99.9th", "99.99th")
 _LINE = re.compile(
@@ -52,7 +55,7 @@ _SPOILED = re.compile(r"Takes\(s\): |OPS: |th\(us\)")
 _FINISHED = re.compile(
     r"Run finished, takes (?:([0-9]{1,4})h)?(?:([0-9]{1,2})m)?([0-9]{1,3}(?:\.[0-9]{1,9})?)(m?)s"
 )
-# In the properties that it prints first; a run ends by itself after so many operations.
+# In the properties that it prints first; a run ends by itself after `operationcount` operations.
 _PROPERTY = re.compile(r'"(operationcount|threadcount)"="([0-9]{1,15})"')
 _OLDER = re.compile(r"[A-Z_]{4,32} *- Takes\(s\): .{1,200}, Max\(us\): [0-9]{1,12}, 99th\(us\): ")
 _STYLED = re.compile(r'"outputstyle"="(?!plain)|\| +OPERATION +\||\[?\{"Operation":')
@@ -69,7 +72,7 @@ _LEAST_LENGTH_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One kind of operation, or its failures, since the start; latencies are whole microseconds."""
+    """One kind of operation, or its failures, since the start; latencies in whole microseconds."""
 
     seconds: float
     count: int
@@ -83,21 +86,21 @@ class Operation:
 
     @property
     def exact_seconds(self) -> float:
-        """The same seconds, as they follow from the count and its rate, which has more digits."""
+        """``seconds``, computed from the count and the rate, which have more digits."""
         return self.count / self.ops if self.ops else self.seconds
 
     @property
     def sum_ms(self) -> float:
-        """The time of all operations; the printed mean is rounded down, by 0.5 on average."""
+        """The time of all operations; the printed mean is rounded down, by 0.5 us on average."""
         return self.count * (self.avg_us + 0.5) / 1000
 
 
 @dataclass(frozen=True, kw_only=True)
 class YcsbOutput(Output):
-    """The output of one run.
+    """The output of one YCSB run.
 
     Attributes:
-        error_numbers: how often each error of the server was printed; ``other``: without a number.
+        error_numbers: how often each error number was printed; ``other``: errors without one.
         operations: the summary's lines, by operation.
     """
 
@@ -133,7 +136,7 @@ class YcsbOutput(Output):
 
         Returns:
             ``rate_error``: how far rate times duration is from the count, beyond rounding, as a
-            fraction of it. ``latency_disorder``: how many latencies are out of order.
+            fraction of the count. ``latency_disorder``: how many latencies are out of order.
         """
         total = self.operations.get(_TOTAL)
         return {
@@ -180,7 +183,7 @@ class _Reader:
         lines = text.replace("\r\n", "\n").split("\n")
         for line in lines[:-1]:
             self._take(line)
-        # Without its end, a line may have lost the last digits of a number.
+        # A line without a line break may have lost the last digits of a number.
         if _SPOILED.search(lines[-1]):
             self.unreadable += 1
         else:
@@ -223,7 +226,7 @@ class _Reader:
 
     @property
     def is_at_its_count(self) -> bool:
-        """Whether as many operations were made as were asked for; each thread makes its share."""
+        """Whether the run made all its operations; each thread rounds its share of them down."""
         counts = dict(self.summary)
         if _TOTAL not in counts or "operationcount" not in self.properties:
             return False
@@ -256,7 +259,7 @@ def _other_text(line: str) -> str | None:
 
 
 def parse(text: str) -> YcsbOutput:
-    """Read the output (stdout, or both streams) of one run. Takes any text; raises nothing."""
+    """Parse the output (stdout, or both streams) of one run. Takes any text; raises nothing."""
     reader = _Reader()
     reader.read(text)
     failures, losses = reader.faults(), _losses(reader)
@@ -277,7 +280,7 @@ def parse(text: str) -> YcsbOutput:
 
 
 def load_faults(text: str) -> list[str]:
-    """What went wrong in a load; go-ycsb's exit status is 0 even if rows were refused."""
+    """What went wrong in a load; go-ycsb exits with 0 even if rows were refused."""
     reader = _Reader()
     reader.read(text)
     refused = reader.error_numbers
@@ -352,9 +355,9 @@ def _summary(reader: _Reader) -> dict[str, Any]:
 
 
 def _intervals(reader: _Reader) -> Iterator[Interval]:
-    """The rates between the lines printed at one time and those before; the summary's are the last.
+    """The rates between each group of lines and the one before; the summary is the last group.
 
-    Lines of one time have rising names, so a name that does not rise begins the next.
+    A group's lines are sorted by name, so a name that does not rise begins the next group.
     """
     rows = [*reader.current, *reader.summary]
     starts = [0, *(i for i, (a, b) in enumerate(pairwise(rows), 1) if b[0] <= a[0]), len(rows)]

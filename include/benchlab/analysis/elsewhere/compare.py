@@ -1,4 +1,4 @@
-"""Compares trials that were measured elsewhere, by the decision rule of campaigns."""
+"""Compares trials that were measured elsewhere by the decision rule of campaigns."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ THRESHOLD_PCT = 2.0
 
 @dataclass(frozen=True)
 class ComparedFileCampaign:
-    """One campaign of a file with its outcome."""
+    """One campaign of a file, compared."""
 
     measured: MeasuredElsewhere
     workloads: tuple[WorkloadComparison, ...]
@@ -46,9 +46,10 @@ class ComparedFileCampaign:
 
 @dataclass(frozen=True)
 class ComparedFile:
-    """All campaigns of a file.
+    """All campaigns of a file, compared.
 
     Attributes:
+        several: whether the file names its campaigns.
         calibration: what the A/A campaigns of the second file show, if one was given.
     """
 
@@ -127,7 +128,7 @@ def _compared(
 
 
 def _error_columns(measured: MeasuredElsewhere) -> dict[str, dict[str, Seen]]:
-    """What the comparison of a campaign would see of errors, by workload."""
+    """The columns of errors that the comparison of a campaign has, by workload."""
     p_values = error_p_values(measured.errors)
     totals = {
         name: np.nansum(errors, axis=0).astype(int).tolist()
@@ -140,6 +141,6 @@ def _error_columns(measured: MeasuredElsewhere) -> dict[str, dict[str, Seen]]:
 
 
 def _of_errors(gates: Sequence[Gate]) -> list[Gate]:
-    """The gates of the table ``workloads`` that a file has the columns of."""
+    """The gates of the table ``workloads`` whose columns a file has."""
     known = error_columns("", dict.fromkeys(SIDES, 0), None)
     return [gate for gate in quality.of_table(gates, "workloads") if gate.column in known]

@@ -1,11 +1,17 @@
-"""Trials that were measured elsewhere: a CSV file becomes campaigns to be compared.
+"""Reads trials that were measured elsewhere: a CSV file becomes campaigns to compare.
 
 Columns: ``workload``, ``threads``, ``round``, ``side`` (``baseline`` or ``candidate``) and any of
 ``tps`` (1/s), ``qps`` (1/s), ``tpmc`` (1/min), ``qpm`` (1/min), ``p95_ms`` and ``errors``; with
 ``campaign`` the file holds several, and with ``deployment`` (1, 2, ...) it says which rounds of a
-campaign were measured after both sides had been deployed and loaded anew. What was planned is not
-in such a file: it is taken to be every thread count of a workload in every round of its campaign,
-on both sides, but for the rounds before or after those of one side, and thread counts of one side.
+campaign were measured after both sides had been deployed and loaded anew. Such a file does not say
+what was planned. That is assumed to be every thread count of a workload in every round of its
+campaign, on both sides, without first or last rounds and thread counts that only one side has.
+
+Example, in a file::
+
+    workload,threads,round,side,tps,p95_ms
+    oltp_read_write,64,1,baseline,1520.4,61.1
+    oltp_read_write,64,1,candidate,1498.0,62.2
 """
 
 from __future__ import annotations
@@ -52,9 +58,10 @@ Key = tuple[str, str, int, int, Side]
 
 @cache
 def throughputs() -> dict[str, tuple[Metric, ...]]:
-    """What is decided by each rate that a file may have; of a client's other rates by the last.
+    """For each rate that a file may have, the metrics that are decided: it and the latency.
 
-    The latency of a file is its ``p95_ms``, whatever a client calls its own.
+    Rates that are no client's throughput, such as ``qps``, come last. The latency of a file is its
+    ``p95_ms``, whatever a client calls its own.
     """
     found: dict[str, tuple[Metric, ...]] = {}
     others: dict[str, tuple[Metric, ...]] = {}
@@ -69,13 +76,13 @@ def throughputs() -> dict[str, tuple[Metric, ...]]:
 
 
 def figures() -> tuple[str, ...]:
-    """The columns of figures that a file may have."""
+    """The columns of figures that a file may have: rates, latency and errors."""
     return (*throughputs(), LATENCY, ERRORS)
 
 
 @dataclass(frozen=True)
 class Excluded:
-    """A row, or rows, whose figures are not used."""
+    """A trial with a row, or a figure, that is not used."""
 
     trial: str
     reasons: tuple[str, ...]
@@ -83,11 +90,11 @@ class Excluded:
 
 @dataclass(frozen=True)
 class Trial:
-    """One row.
+    """One row of a file.
 
     Attributes:
-        texts: what its columns of figures say.
-        numbers: of these, what can be used.
+        texts: its columns of figures, as written.
+        numbers: those of them that can be used.
     """
 
     line: int
@@ -103,7 +110,7 @@ class Trial:
 
     @property
     def key(self) -> Key:
-        """What it is a trial of."""
+        """What identifies the trial; two rows may have the same."""
         return self.campaign, self.workload, self.threads, self.round, self.side
 
     def __str__(self) -> str:
@@ -233,7 +240,7 @@ def _trial(path: Path, line: int, row: Mapping[str, str]) -> Trial:
 
 
 def _number(text: str) -> Decimal | None:
-    """The number that a field is, also with thousands apart; None where it is none."""
+    """The number in a field, also with separated thousands; None if it is not a number."""
     if _THOUSANDS.fullmatch(text):
         text = re.sub(r"[^0-9.]", "", text)
     return Decimal(text) if _NUMBER.fullmatch(text) else None
@@ -252,9 +259,9 @@ def _refuse_rounds_of_two(path: Path, by_key: Mapping[Key, Sequence[Trial]]) -> 
 
 
 def _one_of(same: Sequence[Trial]) -> tuple[Trial, list[str]]:
-    """What counts of the rows of one trial, and why the others, or its figures, do not.
+    """The row that counts of one trial's, and why the others, or its figures, do not.
 
-    Without figures it stays planned: what its report did not use, and what differs.
+    If its report did not use it, or rows differ, the trial stays planned, without figures.
     """
     reasons = [f"line {one.line}: its report did not use it" for one in same if not one.is_used]
     distinct: dict[tuple[str, ...], Trial] = {}
@@ -282,8 +289,8 @@ class MeasuredElsewhere:
         campaign: its name in the file, or the file's own name if there is no such column.
         missing: what the file lacks, by cell and side.
         errors: by workload, errors and throughputs of shape (rounds, 2), summed over the thread
-            counts: the file does not say how long a trial took, and all took as long. NaN where a
-            trial lacks one; without the workloads whose trials all lack them.
+            counts: the file does not say how long trials took, so all are assumed to take equally
+            long. NaN where a trial lacks one; without workloads whose trials all lack errors.
     """
 
     campaign: str
@@ -323,9 +330,10 @@ def _campaign(
 
 
 def _on_both_sides(trials: Sequence[Trial]) -> tuple[Sequence[Trial], list[str]]:
-    """A workload's trials without those of one side that cannot have been planned on the other.
+    """A workload's trials, without those that only one side can have planned; and notes on these.
 
-    The rounds before the first and after the last that both have, and thread counts of one side.
+    Those are rounds before the first and after the last that both have, and thread counts of one
+    side.
     """
     there = {side: [one for one in trials if one.side == side] for side in SIDES}
     both = set.intersection(*({one.round for one in own} for own in there.values()))
@@ -349,7 +357,7 @@ def _rounds(name: str, deployments: Mapping[int, int], trials: Sequence[Trial]) 
     """The figures of a workload.
 
     Args:
-        deployments: by round of the campaign, in rising order, the one that measured it.
+        deployments: the number of each round's deployment, by round in rising order.
     """
     own = {trial.round for trial in trials}
     first, last = min(own), max(own)
@@ -360,7 +368,7 @@ def _rounds(name: str, deployments: Mapping[int, int], trials: Sequence[Trial]) 
     rate = max(throughputs(), key=lambda column: counts[column])
     decided = throughputs()[rate]
     shown = [column for column in (*throughputs(), LATENCY) if column in trials[0].texts]
-    # Of nothing but latencies there is no throughput to speak of.
+    # A file with latencies alone has no throughput to decide.
     metrics = [one for one in decided if counts[one.name]]
     metrics = metrics or [one for one in decided if one.name in shown] or [decided[0]]
     values, printed = {}, {}
@@ -403,7 +411,7 @@ def _units(rounds: Rounds, trials: Sequence[Trial]) -> Iterator[str]:
 def _errors(rounds: Rounds, trials: Sequence[Trial]) -> tuple[Array, Array]:
     """Errors and throughputs by round and side; a trial that lacks one makes its round NaN.
 
-    Of nothing but latencies, all throughputs are the same.
+    With latencies alone, all throughputs count as equal.
     """
     shape = (len(rounds.rounds), len(SIDES))
     errors, rates = np.zeros(shape), np.zeros(shape)
@@ -432,7 +440,7 @@ def _rounds_said(ranges: Sequence[str]) -> str:
 
 
 def ranges(numbers: Iterable[int]) -> list[str]:
-    """Numbers in rising order, consecutive ones as one range: 1, 3-5."""
+    """Numbers in rising order, consecutive ones as a range: ``ranges([1, 3, 4, 5])``: 1, 3-5."""
     by_range = groupby(enumerate(numbers), key=lambda place: place[1] - place[0])
     ranges = [[number for _, number in members] for _, members in by_range]
     return [_span(members[0], members[-1]) for members in ranges]

@@ -1,4 +1,4 @@
-"""Figures that separate trials never have: a side or a round that was pasted twice."""
+"""Finds figures that separate trials never have: a side or a round that was pasted twice."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.arrays import np, special
 from benchlab.language import Message, message
 
-# Even on a quiet machine trials differ by a fifth of a percent: two of them agree to the last digit
-# once in so many as it has steps.
+# Even on a quiet machine trials differ by 0.2 %, so two of them agree to the last digit with a
+# chance of about digit / 0.2 %.
 _LEAST_SPREAD = 0.002
 _NEVER = 1e-3
 
 
 def impossible(rounds: Rounds) -> Iterator[Message]:
-    """Why a workload's figures are not those of separate trials of two sides.
+    """Why a workload's figures cannot be those of separate trials of two sides.
 
     Example:
-        ``[*impossible(rounds)]`` is empty for those that were measured.
+        ``[*impossible(rounds)]`` is empty for figures that were measured.
     """
     decided, values = rounds.kinds[0], rounds.values[rounds.metric]
     there = np.isfinite(values)
@@ -42,5 +42,5 @@ def impossible(rounds: Rounds) -> Iterator[Message]:
 
 
 def _is_no_chance(count: int, of: int, once: float) -> bool:
-    """Whether so many agree more often than chance lets them; ``once``: of one."""
+    """Whether this many agreements are no chance; ``once``: the chance of a single one."""
     return count > 0 and float(special.bdtrc(count - 1, of, min(once, 1.0))) < _NEVER

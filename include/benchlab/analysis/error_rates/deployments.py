@@ -1,4 +1,4 @@
-"""How many deployments and rounds find a change, at least cost, before anything is measured.
+"""Finds the cheapest deployments and rounds that show a change, before anything is measured.
 
 Of D deployments with n rounds each, a workload's estimate has the variance (tau^2 + s^2 / n) / D. A
 change is found where the estimate is at least the threshold and
@@ -6,12 +6,12 @@ change is found where the estimate is at least the threshold and
     t(1 - 0.05 / (2 W), df) * standard error
 
 away from zero: the t test at the first of Holm's steps for W workloads (Cohen 1988). The rule's
-standard error and degrees of freedom are those of :mod:`benchlab.analysis.verdict.variances`. What
-a campaign shows of its variances is luck, more so the fewer deployments it has: it is drawn a few
-hundred times, from chi-square distributions, and the share found is the mean over these draws. What
-costs least repeats at the highest level that varies: with a deployment that costs c_D and a round
-c_R, n = sqrt(c_D / c_R * s^2 / tau^2) rounds for each deployment (Kalibera and Jones 2013, section
-6.2).
+standard error and degrees of freedom are those of :mod:`benchlab.analysis.verdict.variances`. The
+variances that a campaign shows are random, more so the fewer deployments it has: they are drawn a
+few hundred times, from chi-square distributions, and the share found is the mean over these draws.
+The cheapest plan repeats at the highest level that varies: with a deployment that costs c_D and a
+round c_R, n = sqrt(c_D / c_R * s^2 / tau^2) rounds for each deployment (Kalibera and Jones 2013,
+section 6.2).
 
 The variance of a round's log ratio, within one deployment and with trials of T seconds, is modelled
 as
@@ -25,9 +25,9 @@ as
   of the n intervals. As the metric enters by its logarithm, L is divided by the squared mean of the
   series. d_r is the mean over thread counts of a difference of two such logarithms, so that
   part = sum of L over thread counts and sides / (number of thread counts)^2.
-* `rest` is what differs between trials but not within them: restored data, warm caches, what else
-  the machine does. Longer trials do not reduce it. Where the series happen to explain more than the
-  rounds show, `rest` is zero.
+* `rest` is what differs between trials but not within them: restored data, warm caches, background
+  load. Longer trials do not reduce it. Where the series happen to explain more than the rounds
+  show, `rest` is zero.
 
 Where series are missing, all of the variance counts as `rest`: longer trials are assumed not to
 help.
@@ -64,12 +64,12 @@ _SEED = 20280101
 
 @dataclass(frozen=True)
 class Noise:
-    """What is known of a campaign's workloads before it runs.
+    """What is known about the noise of a campaign's workloads before it runs.
 
     Attributes:
         rounds: variance of a round's log ratio within a deployment, by workload.
-        shown: what campaigns show of how deployments differ; zeros where there are none.
-        known: what its verdicts will know of that: A/A campaigns alone.
+        shown: what earlier campaigns show about deployments; zeros where there are none.
+        known: the part of that which its verdicts will use: that of A/A campaigns.
     """
 
     rounds: Sequence[float]
@@ -84,7 +84,11 @@ class Noise:
 
 
 def assumed(thread_counts: Sequence[int]) -> Noise:
-    """Where nothing was measured: the noise of the published reports (docs/statistics.md)."""
+    """The noise where nothing was measured: that of the published reports (docs/statistics.md).
+
+    Args:
+        thread_counts: how many each workload has.
+    """
     nothing = np.zeros(len(thread_counts))
     none = Squares(nothing, nothing, nothing, nothing, nothing)
     return Noise([2 * (_BLOCK_SD**2 + _CELL_SD**2 / count) for count in thread_counts], none, none)
@@ -96,10 +100,10 @@ def detectable_pct(noise: Noise, deployments: int, rounds: int, threshold_pct: f
     The same arguments give the same figure.
 
     Example:
-        ``detectable_pct(assumed([6] * 5), deployments=6, rounds=6, threshold_pct=2)`` is about 4.6.
+        ``detectable_pct(assumed([6] * 5), deployments=6, rounds=6, threshold_pct=2)`` is about 4.7.
 
     Args:
-        rounds: of all deployments together, as many as a verdict takes.
+        rounds: of all deployments together, at least as many as a verdict needs.
     """
     s2, tau2 = np.array(noise.rounds), np.array(noise.deployments)
     each, nothing = rounds / deployments, np.zeros(len(noise.rounds))
@@ -128,10 +132,10 @@ def detectable_pct(noise: Noise, deployments: int, rounds: int, threshold_pct: f
 
 
 def rounds_for_each(noise: Noise, deployment_cost: float, round_cost: float) -> int:
-    """The rounds that each deployment should have: a whole number, at least one.
+    """The cheapest number of rounds for each deployment, at least one.
 
     Example:
-        Deployments that vary as much as rounds and cost nine times as much: 3.
+        3 where deployments vary as much as rounds and cost nine times as much.
     """
     from statistics import fmean
 
@@ -148,12 +152,17 @@ def settings(
     *,
     several: bool = True,
 ) -> Iterator[tuple[int, int]]:
-    """Deployments and rounds in all that find a slowdown, the cheapest first.
+    """Numbers of deployments, and of rounds in all, that find a slowdown; the cheapest first.
 
-    With the best number of rounds for each deployment and its neighbours; nothing where neither
-    :data:`MOST_DEPLOYMENTS` nor, of one deployment, :data:`ROUNDS` find it.
+    Example:
+        ``next(settings(assumed([6] * 5), 4, 2, deployment_cost=60, round_cost=10))`` is (4, 12).
+
+    Tries the best number of rounds for each deployment, one fewer and one more. Gives nothing if
+    not even :data:`MOST_DEPLOYMENTS`, or the most :data:`ROUNDS` of a single one, find it.
 
     Args:
+        wanted_pct: the slowdown to be found, in percent.
+        deployment_cost, round_cost: in any unit, the same for both.
         several: whether a side can be deployed more than once.
     """
     ways = [[(1, rounds) for rounds in ROUNDS]]
@@ -189,7 +198,7 @@ class RoundVariance:
 
     Attributes:
         seconds: length of the trials that were measured.
-        series: what the noise within them explains of it; None where series are missing.
+        series: the part that noise within trials explains; None where series are missing.
     """
 
     seconds: int
@@ -203,9 +212,12 @@ class RoundVariance:
 
 
 def long_run_variance(times: Sequence[float], values: Sequence[float]) -> float | None:
-    """The long-run variance of a series over its squared mean, by batch means.
+    """The long-run variance of a series divided by its squared mean, by batch means.
 
     Divided by T, it is the relative variance of a mean over T seconds.
+
+    Example:
+        ``long_run_variance([1, 2, 3, 4], [100, 110, 90, 100])`` is 0.01.
 
     Args:
         times: ends of the intervals of a series, in seconds.
@@ -219,7 +231,7 @@ def long_run_variance(times: Sequence[float], values: Sequence[float]) -> float 
         return None
     interval = (times[-1] - times[0]) / (count - 1)
     length = int(count**0.5)
-    # What does not fill a batch is left out at the head, where a series may still settle.
+    # Values that fill no batch are left out at the head, where a series may still settle.
     batches = np.reshape(values[count % length :], (-1, length)).mean(axis=1)
     return float(batches.var(ddof=1)) * length * interval / mean**2
 
@@ -227,13 +239,13 @@ def long_run_variance(times: Sequence[float], values: Sequence[float]) -> float 
 def explained(
     found: Mapping[Cell, Sequence[float]], threads: Sequence[int], seconds: int
 ) -> float | None:
-    """What the noise within trials explains of a round's variance.
+    """The part of a round's variance that the noise within trials explains.
 
     Args:
         found: long-run variances of the trials of a workload, by thread count and side.
 
     Returns:
-        None where one of them has no series on a side.
+        None where a thread count has no series on a side.
     """
     cells = [found.get((count, side)) for count in threads for side in ("baseline", "candidate")]
     if not all(cells):
@@ -242,7 +254,7 @@ def explained(
 
 
 def lengths(variances: Sequence[RoundVariance]) -> list[int]:
-    """The trial lengths to propose: without a series only the measured one, as none may help."""
+    """The trial lengths to try, in seconds: without series, only the measured one."""
     measured = variances[0].seconds
     if any(variance.series is None for variance in variances):
         return [measured]

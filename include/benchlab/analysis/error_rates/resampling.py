@@ -1,14 +1,14 @@
-"""How often the rule errs: many campaigns made from the rounds of a few A/A campaigns, judged.
+"""Shows how often the rule errs, by judging many campaigns resampled from a few A/A campaigns.
 
-* A round is drawn with its workloads together: log ratios d of the pool, less their campaign's mean
+* A round is drawn with all its workloads: log ratios d of the pool, less their campaign's mean
   (times sqrt(n / (n - 1)), so that they scatter as much as before), with a random sign: in an A/A
   campaign the sides could as well have been named the other way round.
-* Few rounds drawn with replacement are often the same ones, and then seem to scatter less than any
-  real ones. So some noise is added to each, and the sum is shrunk to the variance before: the
-  smoothed bootstrap with shrinkage (Silverman and Young 1987), its bandwidth the normal reference
-  rule h = 1.06 M^(-1/5) for M rounds (Silverman 1986, section 3.4.2).
-* Every campaign made is a deployment of its own: what that adds to its workloads is normal, with
-  the variance that the A/A campaigns and the prior show together
+* A few rounds drawn with replacement are often the same ones, and then scatter less than real ones
+  do. So some noise is added to each, and the sum is shrunk to the variance before: the smoothed
+  bootstrap with shrinkage (Silverman and Young 1987), its bandwidth by the normal reference rule
+  h = 1.06 M^(-1/5) for M rounds (Silverman 1986, section 3.4.2).
+* Every resampled campaign is a deployment of its own. What that adds to its workloads is normal,
+  with the variance that the A/A campaigns and the prior show together
   (:func:`benchlab.analysis.verdict.variances.deployment_variance`), and correlated between
   workloads as in the A/A campaigns.
 
@@ -18,10 +18,10 @@ by a known amount, any verdict other than a regression is a miss. All trials are
 present and without symptoms: `unstable` verdicts do not depend on noise and are not simulated.
 
 Campaigns are judged thousands at a time, as arrays: :func:`changed` takes the variances of the rule
-itself, and counts workloads as Holm does; a test checks that both give the same verdicts. For each
-campaign the smallest slowdown that the rule would have found follows without a search
-(:func:`found_from`), so that power is a share of campaigns: it never falls as the slowdown grows,
-and rests on the same random numbers for all slowdowns.
+itself, and adjusts over workloads as Holm does; a test checks that both give the same verdicts. For
+each campaign the smallest slowdown that the rule would have found follows without a search
+(:func:`found_from`). So power is a share of campaigns: it never falls as the slowdown grows, and
+rests on the same random numbers for all slowdowns.
 """
 
 from __future__ import annotations
@@ -44,14 +44,15 @@ _SEED = 20210401
 
 @dataclass(frozen=True)
 class NoiseModel:
-    """What A/A campaigns show of one metric, as log ratios.
+    """What A/A campaigns show about one metric, as log ratios.
 
     Attributes:
         workloads: those with two complete rounds in a campaign.
         residuals: of the rounds, of shape (rounds, workloads).
-        left_out: rounds that were complete for some of the workloads only.
-        deployments: what the campaigns' estimates were, of shape (campaigns, workloads).
-        coarseness: what coarsely printed latencies add to the variance of an estimate, by workload.
+        left_out: how many rounds were complete for only some of the workloads.
+        deployments: the campaigns' estimates, of shape (campaigns, workloads).
+        known: what calibrating A/A campaigns show about deployments, over the workloads.
+        coarseness: variance that coarsely printed latencies add to an estimate, by workload.
     """
 
     less_is_better: bool
@@ -64,18 +65,18 @@ class NoiseModel:
 
     @property
     def round_variances(self) -> Array:
-        """Variance of a round's log ratio within a deployment, by workload."""
+        """The variance of a round's log ratio within a deployment, by workload."""
         return np.asarray((self.residuals**2).mean(axis=0))
 
 
 @dataclass(frozen=True)
 class Resampled:
-    """Campaigns that were made, all of the same rounds.
+    """Resampled campaigns, all with the same number of rounds.
 
     Attributes:
         means: of the rounds' log ratios, of shape (campaigns, workloads).
-        variances: of these means, as the rounds of each campaign show them.
-        deployments: what each deployment adds to the means.
+        variances: of these means, from the rounds of each campaign.
+        deployments: what its deployment adds to each of the means.
     """
 
     rounds: int
@@ -89,11 +90,11 @@ def noise_of(
 ) -> NoiseModel:
     """Pool the rounds of A/A campaigns.
 
-    Args:
-        campaigns: by id; a workload has the same thread counts in all of them.
-
     Example:
         ``noise_of(alike, "throughput", calibrate(independent)).round_variances``
+
+    Args:
+        campaigns: by id; a workload has the same thread counts in all of them.
     """
     in_order = [campaigns[id_] for id_ in sorted(campaigns)]
     first: dict[str, Rounds] = {}
@@ -128,7 +129,7 @@ def noise_of(
 
 
 def resample(noise: NoiseModel, rounds: int) -> Resampled:
-    """Make campaigns of ``rounds`` rounds; the same noise always gives the same ones."""
+    """Resample campaigns of ``rounds`` rounds; the same noise always gives the same ones."""
     pool, width = noise.residuals, len(noise.workloads)
     size = (max(_FEWEST_RESAMPLES, min(RESAMPLES, _MOST_VALUES // (rounds * width))), rounds)
     random = np.random.default_rng((_SEED, rounds))
@@ -147,7 +148,7 @@ def resample(noise: NoiseModel, rounds: int) -> Resampled:
 
 
 def _log_ratios(campaign: Sequence[Rounds], workloads: Sequence[str], kind: str) -> Array:
-    """Of shape (rounds, workloads); NaN where a round is missing."""
+    """The log ratios of a campaign, of shape (rounds, workloads); NaN where a round is missing."""
     by_name = {rounds.workload: rounds for rounds in campaign}
     count = max((len(rounds.rounds) for rounds in campaign), default=0)
     d = np.full((count, len(workloads)), np.nan)
@@ -174,20 +175,20 @@ def _unit(rows: Array) -> Array:
 
 POWER = 0.8
 MOST_CHANGE_PCT = 50.0
-"""A rule that does not even find this slowdown is said to find none."""
+"""A rule that does not find even this slowdown is reported to find none."""
 
 
 @dataclass(frozen=True)
 class SimulatedRates:
-    """What the rule made of resampled campaigns.
+    """How the rule decided resampled campaigns.
 
     Attributes:
-        false_alarms: in how many of them a workload was called a change, by workload.
-        any_false_alarm: in how many of them any workload was.
-        found: by workload, for each campaign the slowdown from which on it is called a regression,
-            in percent (:func:`found_from`).
-        smallest: the smallest slowdown that is found in 80 % of them, in percent, by workload;
-            None where not even :data:`MOST_CHANGE_PCT` is found so often.
+        false_alarms: the number of campaigns with a false alarm, by workload.
+        any_false_alarm: the number of campaigns with a false alarm in any workload.
+        found: by workload, for each campaign the smallest slowdown that is called a regression, in
+            percent (:func:`found_from`).
+        smallest: the smallest slowdown found in 80 % of campaigns, in percent, by workload; None
+            where not even :data:`MOST_CHANGE_PCT` is found that often.
     """
 
     campaigns: int
@@ -198,13 +199,13 @@ class SimulatedRates:
 
 
 def outcome(noise: NoiseModel, rounds: int, threshold_pct: float) -> SimulatedRates | None:
-    """Judge many campaigns of ``rounds`` rounds.
-
-    Returns:
-        None with too few rounds, or no noise known: nothing is ever called a change.
+    """Resample and judge many campaigns of ``rounds`` rounds.
 
     Example:
         ``outcome(noise, 6, 2.0).smallest["oltp_insert"]`` is 3.1: a slowdown of 3.1 % is found.
+
+    Returns:
+        None with too few rounds, or no noise known: nothing is ever called a change.
     """
     if rounds < LEAST_ROUNDS or not noise.workloads:
         return None
@@ -221,7 +222,7 @@ def outcome(noise: NoiseModel, rounds: int, threshold_pct: float) -> SimulatedRa
 
 
 def changed(made: Resampled, noise: NoiseModel, threshold_pct: float) -> Array:
-    """Which are called a change: booleans of shape (campaigns, workloads)."""
+    """Which workloads are called a change: booleans of shape (campaigns, workloads)."""
     means = made.means + made.deployments
     p = _p_values(means, *_variances(made, noise))
     order = np.argsort(p, axis=1)
@@ -233,11 +234,11 @@ def changed(made: Resampled, noise: NoiseModel, threshold_pct: float) -> Array:
 
 
 def found_from(made: Resampled, noise: NoiseModel, threshold_pct: float) -> Array:
-    """The slowdown from which on each workload of each campaign is called a regression, in percent.
+    """The smallest slowdown of each workload that is called a regression, in percent.
 
     A workload is slowed down as if it alone had changed: less throughput, or a longer p95 latency.
-    The p values of the others decide which of Holm's steps it takes: if the n smallest of them are
-    significant without it, its own has to be below alpha / (workloads - n).
+    The p values of the others decide Holm's step for it: if the n smallest of them are significant
+    without it, its own has to be below alpha / (workloads - n).
 
     Returns:
         Of shape (campaigns, workloads).
@@ -262,10 +263,10 @@ def found_from(made: Resampled, noise: NoiseModel, threshold_pct: float) -> Arra
 def smallest(found: Array) -> list[float | None]:
     """The smallest slowdown that is found in 80 % of campaigns, in percent, by workload.
 
-    ``found`` is what :func:`found_from` gives. None where not even :data:`MOST_CHANGE_PCT` is found
-    so often.
+    ``found`` is the result of :func:`found_from`. None where not even :data:`MOST_CHANGE_PCT` is
+    found that often.
     """
-    # The sorted slowdown at which the share is reached.
+    # Of the slowdowns in order, the one at which the share is reached.
     values = np.quantile(found, POWER, axis=0, method="inverted_cdf").tolist()
     return [value if value <= MOST_CHANGE_PCT else None for value in values]
 
@@ -273,21 +274,29 @@ def smallest(found: Array) -> list[float | None]:
 def power(found: Array, slowdowns_pct: Sequence[float]) -> list[float]:
     """The share of campaigns that find each slowdown.
 
-    ``found``: of one workload, of shape (campaigns,).
+    Example:
+        ``power(np.array([1.5, 3.0]), [1, 2, 4])`` is ``[0.0, 0.5, 1.0]``.
+
+    Args:
+        found: of one workload, of shape (campaigns,).
     """
     counts = np.searchsorted(np.sort(found), slowdowns_pct, side="right")
     return [float(share) for share in counts / len(found)]
 
 
 def share_ci95(count: int, of: int) -> tuple[float, float]:
-    """The exact 95 % interval of a share (Clopper and Pearson 1934)."""
+    """The exact 95 % interval of a share (Clopper and Pearson 1934).
+
+    Example:
+        ``share_ci95(5, 100)`` is about (0.016, 0.113).
+    """
     low = float(special.betaincinv(count, of - count + 1, 0.025)) if count else 0.0
     high = float(special.betaincinv(count + 1, of - count, 0.975)) if count < of else 1.0
     return low, high
 
 
 def _variances(made: Resampled, noise: NoiseModel) -> tuple[Array, Array]:
-    """Variances of the means with their degrees of freedom, as the rule has them."""
+    """Variances of the means, with degrees of freedom, as the rule estimates them."""
     nothing = np.zeros(made.variances.shape[-1])
     own = Squares(
         within=made.variances * made.rounds * (made.rounds - 1),

@@ -12,8 +12,8 @@ The client's output: :func:`output_columns`
 ``duration_excess_s``        run time beyond what was asked            s       not printed
 ``effective_threads_ratio``  threads at work / threads asked           ratio   not printed
 ``unexpected_errors``        errors survived, none of the expected     count   not printed
-``rate_error``               printed rate x duration, off the count    ratio   not printed
-``rate_excess``              the same; 0 if less than 0.1 s of the run ratio   not printed
+``rate_error``               printed rate x duration against the count ratio   not printed
+``rate_excess``              the same; 0 if at most 0.1 s of the run   ratio   not printed
 ``latency_disorder``         orderings of latencies that do not hold   count   not printed
 ``tpcc_efficiency_error``    printed efficiency, beyond rounding       points  not TPC-C
 ``tpcc_mix_deviation``       New Orders, off their share               sd      not TPC-C
@@ -75,8 +75,8 @@ from benchlab.workloads.workload import Workload
 CLOCKS = "clock_offset_ms"
 # How long a client's threads take until all of them are at work.
 START_ALLOWANCE_S = 0.25
-# sysbench prints its rate over the time until it prints: on a busy machine 30 to 50 ms late, which
-# is 1 % of a trial of five seconds.
+# sysbench computes its rate over the time until it prints, 30 to 50 ms late on a busy machine,
+# which is 1 % of a trial of five seconds.
 RATE_ALLOWANCE_S = 0.1
 # Hosts of one kind differ by a few pages of memory.
 SAME_MEMORY = 0.01
@@ -91,7 +91,7 @@ def client_columns(
     dataset: object,
     expected_errors: Sequence[int] = (),
 ) -> dict[str, float | None]:
-    """The columns of one run that need its summary alone; see :func:`output_columns`."""
+    """The columns of one run that need only its summary; see :func:`output_columns`."""
     duration = output.duration_s
     own = output.columns(threads, dataset)
     return {
@@ -106,7 +106,7 @@ def client_columns(
 
 
 def dataset_columns(loaded: Sequence[Condition] | None) -> dict[str, float | None]:
-    """The column of the conditions that were checked after the load; None or empty: unchecked."""
+    """The column of the consistency conditions checked after the load; None or empty: unchecked."""
     violated = sum(condition.violations > 0 for condition in loaded or ())
     return {"inconsistent_dataset": float(violated) if loaded else None}
 
@@ -116,7 +116,7 @@ def fleet_columns(environment: Mapping[str, str]) -> dict[str, float | None]:
 
     Args:
         environment: the campaign's. For a fleet it has one line per role, such as ``tikv_hosts``:
-            the number of hosts and their descriptions, equal ones once. Memory may differ by 1 %.
+            the number of hosts and their distinct descriptions. Memory may differ by 1 %.
     """
     clocks = environment.get(CLOCKS)
     lines = [line for role in ROLES if (line := environment.get(f"{role}_hosts")) is not None]
@@ -129,8 +129,8 @@ def fleet_columns(environment: Mapping[str, str]) -> dict[str, float | None]:
 def configuration_columns(campaign: Campaign) -> dict[str, float | None]:
     """The column of :func:`benchlab.analysis.gates.variables.undeclared`.
 
-    Servers that are somebody else's have none: nothing was asked of them, and two of one version
-    may be compared for what they differ in, which the report shows.
+    Servers that somebody else runs have none: nothing was asked of them, and two of one version may
+    be compared because of their differences, which the report shows.
     """
     if not campaign.plan.can.administers:
         return {}
@@ -152,7 +152,7 @@ def _without_memory(host: str) -> tuple[str, float]:
 
 
 def _rate_excess(rate_error: float | None, duration_s: float | None) -> float | None:
-    """The error of the printed rate; 0 where it is worth less than 0.1 s of the run."""
+    """The error of the printed rate; 0 where it is worth 0.1 s of the run or less."""
     if rate_error is None or duration_s is None:
         return None
     return 0.0 if rate_error * duration_s <= RATE_ALLOWANCE_S else rate_error
@@ -163,8 +163,8 @@ def _effective_threads(
 ) -> float | None:
     """Little's law from the printed sum: sum of latencies / elapsed = threads at work.
 
-    The time that the threads take to start is allowed for: it is much of a one-second trial on a
-    busy machine, and nothing of a five-minute one.
+    The time that the threads take to start is allowed for: it is a large part of a one-second trial
+    on a busy machine, and negligible in a five-minute one.
     """
     if latency_sum_ms is None or duration_s is None:
         return None

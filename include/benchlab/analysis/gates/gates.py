@@ -4,11 +4,11 @@ A gate is defined once, in ``configs/quality/*.yaml`` (read by :mod:`benchlab.re
 an id, a column and its bounds, and the metric of the workloads or the kind of target that it is
 for, where it is not for all. What holds when it passes is the message ``gate-<id>``. Columns are
 plain numbers, computed from what the client printed and from what the target reports about the
-trial. A missing column leaves its gate ``not evaluated``; it never passes for want of data.
+trial. A missing column leaves its gate ``not evaluated``: no gate passes for lack of data.
 
-What no trial can show by itself is a row of another table: one a workload over the whole campaign
-(:mod:`benchlab.analysis.verdict.campaign_checks`), or one a workload and kind of metric over its
-A/A campaigns. ``then`` says what becomes of the verdict where such a gate fails.
+What no trial can show by itself is a row of another table: one for each workload over the whole
+campaign (:mod:`benchlab.analysis.verdict.campaign_checks`), or one for each workload and kind of
+metric over its A/A campaigns. ``then`` says what becomes of the verdict where such a gate fails.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ class Gate(BaseModel):
             workload over all its trials and attempts; or what A/A campaigns show of one.
         sentence: what holds when it passes, where the locale files do not say it.
         metric: of the workloads it is for (``tps``, ``tpmc``, ``qpm``); None: for all. The same id
-            may be there once for each metric, with bounds that fit what its clients print.
-        fleet: true: of trials on a fleet; false: on this machine; None: of all. The same id may be
-            there once for each. Of gates of validity only.
+            may occur once for each metric, with bounds that fit what its clients print.
+        fleet: true: only for trials on a fleet; false: only on this machine; None: for all. The
+            same id may occur once for each. For gates of validity only.
         unstable_from: how many failures of a symptom in a workload, all on one side, make its
             verdict ``unstable``. More than one where a good trial may fail it by chance; None: it
             is only shown.
@@ -71,7 +71,7 @@ class Gate(BaseModel):
     max: pydantic.FiniteFloat | None = None
 
     def evaluate(self, columns: Columns) -> GateResult:
-        """Judge one row. NaN fails: it is not between any bounds."""
+        """Judge one row. NaN fails, as it lies within no bounds."""
         observed = columns.get(self.column)
         if observed is None:
             return self._result("not evaluated", None)
@@ -87,13 +87,13 @@ class Gate(BaseModel):
 
     @property
     def unit(self) -> Unit:
-        """Of its column: ``share`` of what is shown in percent."""
+        """The unit of its column; ``share`` for a ratio that is shown in percent."""
         if self.column.endswith(("_ratio", "_cv")) or self.column in _SHARES:
             return "share"
         return next((unit for end, unit in _UNITS.items() if self.column.endswith(end)), "")
 
     def fault(self) -> str | None:
-        """What is wrong with its definition as a whole; None where nothing is."""
+        """What is wrong with its definition as a whole; None if it is valid."""
         if self.min is None and self.max is None:
             return "has neither min nor max, so it cannot fail"
         if self.min is not None and self.max is not None and self.min > self.max:
@@ -146,7 +146,7 @@ def parse(entries: Any, where: str) -> tuple[Gate, ...]:
 
 
 def joined(files: Mapping[str, tuple[Gate, ...]]) -> tuple[Gate, ...]:
-    """The gates of several files, by name, as one.
+    """Combine the gates of several files, given by name.
 
     Raises:
         SpecError: two files have a gate of one id.
@@ -164,7 +164,7 @@ def of_metric(gates: Sequence[Gate], metric: str) -> tuple[Gate, ...]:
 
 
 def of_campaign(gates: Sequence[Gate], metric: str, *, fleet: bool) -> tuple[Gate, ...]:
-    """The gates that judge trials of workloads with this metric, on a fleet or on this machine."""
+    """The gates of workloads with this metric, on a fleet or on this machine."""
     return tuple(gate for gate in of_metric(gates, metric) if gate.fleet in (None, fleet))
 
 
@@ -180,7 +180,7 @@ def of_table(gates: Sequence[Gate], table: Table) -> tuple[Gate, ...]:
 
 
 def evaluate(gates: Sequence[Gate], columns: Columns) -> tuple[GateResult, ...]:
-    """Judge one trial, or one cell, by all gates."""
+    """Judge one row by all gates: a trial, a cell or a workload."""
     return tuple(gate.evaluate(columns) for gate in gates)
 
 
@@ -195,7 +195,7 @@ def reasons(results: Sequence[GateResult]) -> tuple[Message, ...]:
 
 
 def _clash(one: Gate, other: Gate) -> bool:
-    """The same id for the same workloads and targets."""
+    """Whether two gates have the same id for the same workloads and targets."""
     same_metric = None in (one.metric, other.metric) or one.metric == other.metric
     same_target = None in (one.fleet, other.fleet) or one.fleet == other.fleet
     return one.id == other.id and same_metric and same_target

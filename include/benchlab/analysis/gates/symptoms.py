@@ -1,4 +1,4 @@
-"""Columns of the gates of symptom: what a run shows that may be the candidate's own doing.
+"""Columns for the gates of symptom: what a run shows that may be the candidate's own doing.
 
 A trial's columns come from what the client printed and its series, a cell's from the figures of its
 rounds on one side. A column is None where the data do not show it.
@@ -14,7 +14,7 @@ from statistics import fmean, stdev
 from benchlab.arrays import Array, np, special
 from benchlab.workloads.output import Interval, Output
 
-# By chance, one series in a thousand exceeds so many standard errors (normal, two-sided).
+# By chance, one series in a thousand exceeds this many standard errors (normal, two-sided).
 STANDARD_ERRORS = 3.3
 # Drift is judged on thirds and ninths of a series, so each ninth needs an interval.
 NINTHS = 9
@@ -59,10 +59,13 @@ def trial_columns(
 def error_ratio(
     errors: float | None, transactions: float | None, *, read_only: bool
 ) -> float | None:
-    """Errors that the client survived, per transaction, as far as chance does not explain them.
+    """Errors that the client survived, per transaction, beyond what chance explains.
+
+    Example:
+        ``error_ratio(100, 10_000, read_only=False)`` is about 0.0072.
 
     Writes meet a conflict now and then: the count is replaced by the lower 99.9 % limit of a
-    Poisson variable with so many events (Garwood 1936), so that one deadlock in a short trial is
+    Poisson variable with this many events (Garwood 1936), so that one deadlock in a short trial is
     not a high rate. Reads meet none, so a single error of a read-only workload is one too many,
     however many transactions there were: the ratio is then the number of errors itself.
     """
@@ -74,10 +77,10 @@ def error_ratio(
 
 
 def zero_intervals(rates: Sequence[float], interval_s: float) -> float | None:
-    """Intervals in which no transaction ended.
+    """The number of intervals in which no transaction ended.
 
-    None where there are so few transactions that chance alone makes such intervals: fewer than
-    ten an interval, counting the intervals that have any, so that a long stall hides nothing.
+    None where there are so few transactions that chance alone makes such intervals: fewer than ten
+    an interval. Only intervals that have any count for that, so that a long stall hides nothing.
     """
     busy = [rate for rate in rates if rate > 0]
     if not busy or math.fsum(busy) / len(busy) * interval_s < LEAST_PER_INTERVAL:
@@ -95,17 +98,17 @@ def drift_excess(rates: Sequence[float]) -> float | None:
     s comes from second differences, which no slope inflates (Gasser, Sroka and Jennen-Steinmetz,
     Residual variance and residual pattern in nonlinear regression, Biometrika 73, 1986; von
     Neumann's ratio takes first ones). They measure noise that is independent from one value to
-    the next. The noise of neighbouring intervals is not (checkpoints, flushes, compactions), and
-    would be underestimated. So the same is also computed from the means of ninths of the series,
-    which are assumed to be independent, and the larger standard error is taken. Noise slower than a
+    the next. Noise of neighbouring intervals is not (checkpoints, flushes, compactions), and would
+    be underestimated. So the standard error is also computed from the means of ninths of the
+    series, which are assumed to be independent, and the larger one is taken. Noise slower than a
     ninth of the trial cannot be distinguished from a drift.
 
     Args:
         rates: throughput of each whole interval, in order.
 
     Returns:
-        On the scale of logarithms: 0.05 is about 5 %. None with fewer than nine intervals or where
-        nothing ended at all; infinite where nothing ended in one of the two thirds.
+        As a log ratio: 0.05 is about 5 %. None with fewer than nine intervals, or if no transaction
+        ended at all; infinite if none ended in one of the two thirds.
     """
     if len(rates) < NINTHS or not any(rates):
         return None
@@ -116,7 +119,7 @@ def drift_excess(rates: Sequence[float]) -> float | None:
     if not first or not last:
         return math.inf
     ninth = len(rates) // NINTHS
-    # From the end, as the last third is; what is left over lies at the beginning.
+    # Counted from the end, like the last third; what is left over lies at the beginning.
     start = len(rates) - ninth * NINTHS
     means = [math.fsum(rates[at : at + ninth]) / ninth for at in range(start, len(rates), ninth)]
     of_mean = max(_noise(rates) / math.sqrt(third), _noise(means) / math.sqrt(NINTHS / 3))
@@ -139,10 +142,10 @@ def cell_columns(
         ``round_cv``: standard deviation / mean of the throughput over the rounds.
         ``p95_fall_pct``: how far the p95 latency lies below the one at the next smaller thread
         count; ``curve_dip_pct``: how far the throughput lies below the straight line through its
-        two neighbours in log throughput over log threads. Both in percent, and only what is
-        beyond noise: the lower one-sided 99 % limit, by Student's t, of the mean of the rounds'
-        log ratios; 0 where that limit is below zero. None with fewer than three rounds, and where
-        there is no such neighbour.
+        two neighbours in log throughput over log threads. Both in percent, and only beyond noise:
+        the lower one-sided 99 % limit, by Student's t, of the mean of the rounds' log ratios; 0
+        where that limit is below zero. None with fewer than three rounds, or without such
+        neighbours.
     """
     figures = np.asarray(throughput, dtype=float)
     latencies = np.full_like(figures, math.nan) if p95 is None else np.asarray(p95, dtype=float)

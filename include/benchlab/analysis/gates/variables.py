@@ -1,9 +1,9 @@
-"""Effective variables that differ between the sides though nobody asked for it.
+"""Finds effective variables that differ between the sides though nobody asked for it.
 
-A default that changed between two versions is a difference like a parameter: v5.2.0 of TiDB
-turned on ``security.auto-tls`` and lost 4 % by it. So the variables that the two sides' servers
-report are compared by name, without those that differ between any two servers. A cluster also
-reports its configuration items, by component: ``tikv.raftstore.store-pool-size``.
+A default that changed between two versions matters as much as a parameter: v5.2.0 of TiDB turned on
+``security.auto-tls`` and lost 4 % by it. So the variables that the two sides' servers report are
+compared by name, without those that differ between any two servers. A cluster also reports its
+configuration items, by component: ``tikv.raftstore.store-pool-size``.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Difference:
     """One variable with its two effective values.
 
     Attributes:
-        asked: the report type sets it. Where it does and the variable is among ``changed``, it
-            asked for the same value on both sides.
+        asked: whether the report type sets it; for a variable among ``changed``, to the same value
+            on both sides.
     """
 
     name: str
@@ -56,10 +56,10 @@ class Differences:
     """What differs between the effective variables of the two sides.
 
     Attributes:
-        known: both sides' variables were read; False says that nothing is known.
-        compared: variables that both sides have.
-        changed: those of them with two values, without declared and trivial differences.
-        declared: those with two values that the report type asks to be different.
+        known: whether both sides' variables were read; if not, nothing is known.
+        compared: how many variables both sides have.
+        changed: those of them that differ, without declared and trivial differences.
+        declared: those that the report type asks to be different, and that are.
         only: by side, the names that the other side does not have.
         trivial: how many were left out because they differ between any two servers.
     """
@@ -73,7 +73,7 @@ class Differences:
 
 
 def differences(facts: Mapping[Side, SideFacts], sides: Mapping[Side, SideSpec]) -> Differences:
-    """Compare the sides' effective variables; what was asked for stands apart.
+    """Compare the sides' effective variables, with the differences asked for set apart.
 
     Example:
         ``differences(campaign.facts, campaign.plan.sides).changed[0].name``
@@ -112,7 +112,7 @@ def undeclared(facts: Mapping[Side, SideFacts], sides: Mapping[Side, SideSpec]) 
     """How many variables differ though nobody asked for it; arguments as for :func:`differences`.
 
     Two versions may have different defaults, and may write a value differently. So between two
-    versions a variable counts only if the report type sets it alike on both sides.
+    versions a variable counts only if the report type sets it to one value on both sides.
 
     Returns:
         None where a side is missing, or its variables are not known.
@@ -143,7 +143,7 @@ def _asked(side: SideSpec) -> dict[str, object]:
 
 
 def _flat(variables: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """The variables; one that holds a whole configuration (``tidb_config``) item by item."""
+    """The variables, with one that holds a whole configuration (``tidb_config``) item by item."""
     # A cluster's servers report their configuration themselves, without addresses and paths.
     by_component = any(name.startswith(f"{SQL_SERVER}.") for name in variables)
     for name, value in variables.items():

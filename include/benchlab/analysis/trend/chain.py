@@ -7,27 +7,27 @@ campaign shows d = ln(candidate / baseline), and its point in the chain is at
 
 where the level of a version is the mean of the earlier points in which it was the candidate. This
 is the chained index of price statistics (ILO, *Consumer Price Index Manual*, 2020, chapter 2),
-with every link measured. :mod:`benchlab.analysis.trend.chain` says which campaigns follow one line.
+with every link measured.
 
-A baseline that was never a candidate is *bridged*: it takes the level of the newest version of its
-own series (major.minor) that was measured before and is older, else of the newest older version.
-That step was not measured; the levels count it as zero, and the point names the version.
-Where nothing older was measured, the chain begins at level 0. The baseline keeps the level that it
-took first: a version has one level in a chain.
+A baseline that was never a candidate is *bridged*: it takes the level of the newest older version
+of its own series (major.minor) that was measured before, else of the newest older version. That
+step was not measured; the levels count it as zero, and the point names the version. Where nothing
+older was measured, the chain begins at level 0. The baseline keeps the level that it took first: a
+version has one level in a chain.
 
 Every level is a sum of measured ratios, so that the errors of all levels follow exactly from those
 of the ratios (:meth:`Chain.weights`).
 
-Where candidates of an old and a new series take turns, neither has one level at a time: a change
-in the old one would look like a change of all that is measured after it. So a chain follows one
-line, in which no candidate is older than one before it:
+Where candidates of an old and a new series alternate, a change in the old series would look like a
+change in everything measured after it. So a chain follows one line, in which no candidate is older
+than one before it:
 
 - the line `newest` has the campaigns whose candidate is at least as new as every earlier candidate
   of that line,
-- any other is in the line of its candidate's own series, such as `6.5`.
+- any other campaign is in the line of its candidate's own series, such as `6.5`.
 
-Planned campaigns are placed first, those that a person started afterwards: a build that somebody
-tried does not end a line.
+Planned campaigns are placed first, then those that a person started: a build that somebody tried
+does not end a line.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ Order = tuple[datetime, Age, Age, str]
 
 @dataclass(frozen=True)
 class Ratio:
-    """What one campaign found of one workload.
+    """What one campaign found for one workload.
 
     Attributes:
         at: the time that it was planned for; with a time zone.
         log_ratio: ln(candidate / baseline), the mean over thread counts and rounds.
-        standard_error: of ``log_ratio``; None where it is not known.
+        standard_error: of ``log_ratio``; None if unknown.
         df: its degrees of freedom.
-        is_planned: it was planned for this time; otherwise a person started it.
+        is_planned: whether it was planned for this time; if not, a person started it.
     """
 
     campaign: str
@@ -81,9 +81,9 @@ class Point:
 
     Attributes:
         level: ln of the candidate's throughput relative to the first baseline of the chain.
-        before: indices of the earlier points whose mean level its baseline has; empty where the
+        before: indices of the earlier points whose mean level is its baseline's; empty where the
             chain begins.
-        bridged_from: the version whose level the baseline has taken; None where the baseline was
+        bridged_from: the version whose level the baseline takes; None where the baseline was
             measured itself, or begins the chain.
     """
 
@@ -133,14 +133,12 @@ class Chain:
     def way(self, first: str, second: str) -> Way | None:
         """How the level of the second version follows from that of the first.
 
-        A step that was not measured is named only where it lies between the two.
-
-        Returns:
-            None if one of them is not in the chain, or if nothing connects them: a chain begins
-            again where nothing older had been measured.
-
         Example:
             ``chain(ratios).way("v8.1.0", "v8.5.1")``
+
+        Returns:
+            Unmeasured steps are those between the two. None if one of them is not in the chain, or
+            if nothing connects them: a chain begins again where nothing older had been measured.
         """
         sums, bridged, origins = self._sums()
         here, there = self._level(first, sums), self._level(second, sums)
@@ -155,8 +153,7 @@ class Chain:
     def _sums(self) -> tuple[Array, list[str], dict[Age, Age]]:
         """Every level as a sum of the ratios, by point, and of the bridged steps.
 
-        With the baselines that have such a step, and with the baseline from which the level of each
-        version is counted.
+        Also the baselines with such a step, and by version the baseline where its level starts.
         """
         size = len(self.points)
         bridged = list(dict.fromkeys(one.ratio.baseline for one in self.points if one.bridged_from))
@@ -184,7 +181,7 @@ class Chain:
 
 
 def chain(ratios: Sequence[Ratio]) -> Chain:
-    """Chain the ratios of one workload, one of each campaign; their order does not matter.
+    """Chain the ratios of one workload, one for each campaign; their order does not matter.
 
     Example:
         ``chain([Ratio("c1", at, "v8.1.0", "v8.1.1", 0.02, 0.01)]).points[0].level`` is 0.02.
@@ -201,7 +198,7 @@ def chain(ratios: Sequence[Ratio]) -> Chain:
 
 @dataclass
 class _Measured:
-    """The versions so far, each with the points in which it was the candidate, if any."""
+    """The versions so far, each with the points that have it as candidate, if any."""
 
     points: dict[Age, list[int]] = field(default_factory=dict)
     names: dict[Age, str] = field(default_factory=dict)
@@ -214,7 +211,7 @@ class _Measured:
         self.points[order(ratio.candidate)].append(index)
 
     def links_of(self, version: Age) -> tuple[tuple[int, ...], str | None]:
-        """The points whose mean is a version's level, and the version that it was bridged from."""
+        """The points whose mean is a version's level, and the version it was bridged from."""
         if points := self.points.get(version):
             return tuple(points), None
         if version not in self.bridges:
@@ -235,13 +232,13 @@ NEWEST = "newest"
 
 
 def lines(campaigns: Iterable[Ratio]) -> tuple[dict[str, tuple[Ratio, ...]], dict[str, Message]]:
-    """The lines of one setting by name, `newest` first, then the newer series before the older.
-
-    Returns:
-        The campaigns of each line, by time, at least one; and by id why a campaign is in none.
+    """The lines of one setting by name: `newest`, then the series from the newest on.
 
     Example:
         ``lines(campaigns)[0]["newest"][-1].candidate``
+
+    Returns:
+        The campaigns of each line, by time, at least one; and why others are in no line, by id.
     """
     newest = _Growing()
     older: dict[tuple[int, ...], _Growing] = {}
@@ -262,10 +259,10 @@ def lines(campaigns: Iterable[Ratio]) -> tuple[dict[str, tuple[Ratio, ...]], dic
 
 @dataclass
 class _Growing:
-    """A line that campaigns are being put into.
+    """A line while campaigns are put into it.
 
-    So that each version has one level, it is a candidate first and a baseline afterwards, or a
-    baseline only.
+    So that each version has one level, it is a candidate before it is a baseline, or a baseline
+    only.
     """
 
     members: list[Ratio] = field(default_factory=list)
@@ -280,7 +277,7 @@ class _Growing:
         return ages == sorted(ages)
 
     def fault(self, campaign: Ratio, name: str) -> Message | None:
-        """Why a campaign cannot be in this line, which has the name ``name``; None if it can."""
+        """Why a campaign cannot be in this line, called ``name``; None if it can."""
         _, candidate, baseline, _ = place = campaign.order
         first, second = campaign.baseline, campaign.candidate
         if not self.is_followed_by(campaign):

@@ -1,4 +1,4 @@
-"""Where the level of a chain changes for good: between which two versions, and by how much.
+"""Finds where the level of a chain changes for good: between which versions, and by how much.
 
 1. E-divisive proposes places on the levels.
 2. Each is moved to the change of candidate that explains the campaigns best.
@@ -6,24 +6,24 @@
    others (:mod:`benchlab.analysis.trend.step_model`), is significant for the number of places where
    it could have been (Bonferroni), is at least the threshold, and does not depend on one campaign
    alone, which may be an outlier. A step that cannot be distinguished from the step of an
-   unmeasured baseline is never significant. The least certain place that fails is taken out, and
-   the others are judged again.
+   unmeasured baseline is never significant. The least certain place that fails is removed, and the
+   others are judged again.
 4. Campaigns that no step explains are outliers and do not count.
 5. Where a steady change over four candidates or more explains the campaigns better than the step
-   does, the step has to pass all that in addition to the steady change. Otherwise it is drift, cut
-   in steps.
+   does, the step has to pass all of this together with the steady change. Otherwise it is drift,
+   cut into steps.
 
-**Suspects.** A baseline that was never a candidate has an unknown level. If it is used first in the
-very campaign in which a candidate is new, the two changes are one figure: what the candidate
-changed by, less what the baseline changed by. Such a place is no change point, but it is not
-nothing either. It is suspected if the candidate would be a change point had the baseline not
-changed, and the other campaigns contradict neither that nor the opposite. One campaign tells them
-apart: the new candidate against the baseline of before.
+**Suspects.** A baseline that was never a candidate has an unknown level. If it is first used in the
+same campaign as a new candidate, the two changes are one figure: the candidate's change less the
+baseline's. Such a place is no change point, but may hide one. It is a suspect if the candidate
+would be a change point had the baseline not changed, and the other campaigns contradict neither
+that nor the opposite. One campaign tells them apart: the new candidate against the previous
+baseline.
 
 **Slow drift** is a change over many releases, each too small to be a change point. A change in
 equal parts at every new candidate since the last change point is fitted to the campaigns. It is a
 drift if its sum is at least the threshold, its 99 % interval excludes zero, and no single step
-explains the campaigns better. A candidate that comes back is not new, and keeps its level.
+explains the campaigns better. A candidate that returns is not new, and keeps its level.
 
 **E-divisive** (Matteson and James 2014) finds where the distribution of a series changes.
 
@@ -33,14 +33,13 @@ takes the pair that maximises the energy statistic
     Q = mn / (m + n) * (2 * mean |x - y| - mean |x - x'| - mean |y - y'|)
 
 (their equations 5 and 7, with exponent 1; means over all pairs of values between and within). The
-second stretch may end before the series does, so that a change that is taken back is found as
+second stretch may end before the series does, so that a change that is later reverted is found as
 well. Each side of the place is searched again in the same way.
 
 They test Q by permutations; here a t test decides whether two stretches differ, as in Hunter
 (Fleming and others 2023; Apache Otava). Hunter tests everything to the left and right of the place;
-here it is the two stretches of Q, because a change that is taken back would be missed otherwise. A
-proposed place is not yet a change point: it was chosen for its Q, and the values may depend on each
-other.
+here it is the two stretches of Q, because a reverted change would be missed otherwise. A proposed
+place is not yet a change point: it was chosen for its Q, and the values may depend on each other.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ from benchlab.plan.versions import order
 MIN_POINTS = 10
 ALPHA = 0.01
 MIN_CANDIDATES = 4
-"""A drift spans at least so many versions."""
+"""A drift spans at least this many versions."""
 
 
 @dataclass(frozen=True)
@@ -98,12 +97,12 @@ def find(
 ) -> tuple[ChangePoint, ...]:
     """The change points of a chain, by time; none with fewer than :data:`MIN_POINTS` points.
 
+    Example:
+        ``find(chain(ratios), 2.0)[0].candidate``
+
     Args:
         threshold_pct: the smallest change that is called one, in percent.
         noise_sd: standard deviation of A/A campaigns' log ratios; None where there are none.
-
-    Example:
-        ``find(chain(ratios), 2.0)[0].candidate``
     """
     model = StepModel(chain, noise_sd)
     if model.size < MIN_POINTS:
@@ -126,7 +125,7 @@ def find(
 
 
 def _moved(model: StepModel, places: Sequence[int]) -> list[int]:
-    """Each place where, between its neighbours, it explains the campaigns best."""
+    """Move each place, between its neighbours, to where it explains the campaigns best."""
     found = list(places)
     for _ in range(5):  # each pass explains no less; more passes were never needed
         before = list(found)
@@ -184,12 +183,12 @@ def _change_point(model: StepModel, found: _Judged) -> ChangePoint:
 
 @dataclass(frozen=True)
 class Suspect:
-    """A change of which it is not known whether it is the candidate's or its baseline's.
+    """A change that may be the candidate's or its baseline's.
 
     Attributes:
-        index, campaign, candidate, before, previous: as of a :class:`ChangePoint`.
+        index, campaign, candidate, before, previous: as in :class:`ChangePoint`.
         change: ln, what the candidate has changed by if the baseline has not.
-        baseline: the unmeasured one that became new.
+        baseline: the new, unmeasured one.
         bridged_from: the version whose level it was given.
         linking: the baseline to compare the candidate with, to tell them apart.
     """
@@ -212,14 +211,14 @@ def find_suspects(
     threshold_pct: float,
     noise_sd: float | None = None,
 ) -> tuple[Suspect, ...]:
-    """The suspects of a chain, by time; none with fewer points than change points need.
-
-    Args:
-        changes: its change points.
-        threshold_pct, noise_sd: as change points were looked for.
+    """The suspects of a chain, by time; none with fewer than :data:`MIN_POINTS` points.
 
     Example:
         ``find_suspects(chain, find(chain, 2.0), 2.0)[0].linking``
+
+    Args:
+        changes: its change points.
+        threshold_pct, noise_sd: as given to :func:`find`.
     """
     if len(chain.points) < MIN_POINTS:
         return ()
@@ -250,7 +249,7 @@ def _suspect(
     before, after = chain.points[place - 1].ratio, chain.points[place].ratio
     bridged_from = chain.points[place].bridged_from
     assert bridged_from is not None  # noqa: S101 - a coincidence
-    # As if the baseline had the level that it was given, and the others were unknown as before.
+    # As if this baseline had the level that it was given; other bridged ones stay unknown.
     model = StepModel(chain, noise_sd, unchanged=after.baseline)
     columns = [model.step(other) for other in (place, *places)]
     model.leave_outliers_out(columns)
@@ -274,7 +273,7 @@ def _suspect(
 
 
 def _is_known(model: StepModel, places: Sequence[int], change: float) -> bool:
-    """Whether the other campaigns say that the step is none, or that it is this change."""
+    """Whether the other campaigns rule out either that there is no step, or that it is this one."""
     columns = [model.step(place) for place in places]
     model.leave_outliers_out(columns)
     low, high = model.fit(columns).changes[0].interval(0.95)
@@ -283,7 +282,7 @@ def _is_known(model: StepModel, places: Sequence[int], change: float) -> bool:
 
 @dataclass(frozen=True)
 class Drift:
-    """A change over many releases, none of which explains it.
+    """A change over many releases, none of which explains it alone.
 
     Attributes:
         first, last: indices of the points: the first since the last change point, and the last
@@ -315,11 +314,11 @@ def find_drift(
     Also None with fewer than ``MIN_POINTS`` points in the chain, or ``MIN_CANDIDATES`` candidates
     since the change point.
 
-    Args:
-        change_points: of the same chain.
-
     Example:
         ``find_drift(made, find(made, 2.0), 2.0)`` for ``made = chain(ratios)``
+
+    Args:
+        change_points: of the same chain.
     """
     model = StepModel(chain, noise_sd)
     first = max((point.index for point in change_points), default=0)
@@ -355,7 +354,10 @@ _PROPOSED = 0.001
 
 
 def propose(values: Array, alpha: float = _PROPOSED) -> tuple[int, ...]:
-    """Indices of the first values after a change, in order.
+    """Where E-divisive finds changes: indices of the first values after each, in order.
+
+    Example:
+        ``propose(np.array([0.0, 0.001, -0.001, 0.0, 0.1, 0.101, 0.099, 0.1]))`` is ``(4,)``.
 
     Args:
         values: of shape (points,), by time.
@@ -377,6 +379,9 @@ def propose(values: Array, alpha: float = _PROPOSED) -> tuple[int, ...]:
 
 def split(values: Array) -> tuple[int, int]:
     """Where the second stretch of the best pair begins, and where it ends.
+
+    Example:
+        ``split(np.array([0, 0, 0, 1, 1]))`` is ``(3, 5)``.
 
     Args:
         values: two at least.

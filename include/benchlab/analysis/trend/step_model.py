@@ -1,23 +1,23 @@
-"""The ratios of a chain as a model of steps: what each level is, and how sure that is.
+"""The ratios of a chain as a model of steps: estimates of each step, with standard errors.
 
 A campaign shows level(candidate) - level(baseline), and the level of a baseline is the mean of
 earlier points (:mod:`benchlab.analysis.trend.chain`). A baseline that was never a candidate has an
-unknown level of its own: a bridged one does not take another version's level here. So the ratios
-follow from the levels by d = A @ level - B @ unmeasured, with A and B known from the chain
-alone. Where the level is constant but for steps at known places, level = S @ steps, the ratios
-follow from the steps by d = (A @ S) @ steps - B @ unmeasured + error. The errors of campaigns are
-independent, as each campaign deploys anew: weighted least squares (any textbook) give the steps
-with their standard errors. The levels themselves are a random walk of those errors, which this form
-accounts for exactly.
+unknown level of its own: here it is not bridged. So the ratios follow from the levels by
+d = A @ level - B @ unmeasured, with A and B known from the chain alone. If the level is constant
+except for steps at known places, level = S @ steps, the ratios follow from the steps by
+d = (A @ S) @ steps - B @ unmeasured + error. The errors of campaigns are independent, as each
+campaign deploys anew: weighted least squares (any textbook) give the steps with their standard
+errors. The levels themselves are a random walk of those errors, which this form accounts for
+exactly.
 
 The unmeasured levels are removed first: each column keeps only what they cannot explain of it
 (Frisch and Waugh 1933). A step of which nothing is left cannot be distinguished from an unmeasured
 one, as when baseline and candidate become new at the same time; its variance is infinite.
 
-The variance of a campaign is its standard error squared, and at least the A/A campaigns', which
-show what its rounds cannot; without A/A campaigns at least the mean of what is known of the
-others. All variances are multiplied by what the residuals show beyond them (Birge 1932), never by
-less than one. Where no variance is known, only the residuals show it.
+The variance of a campaign is its standard error squared, and at least that of A/A campaigns, which
+show what its rounds cannot; without A/A campaigns, at least the mean of the known ones. All
+variances are multiplied by what the residuals show beyond them (Birge 1932), never by less than
+one. Where no variance is known, the residuals alone give it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ OUTLIER_ALPHA = 0.01
 _MOST_OUTLIERS = 0.1
 # No throughput is known more precisely; without it equal ratios would have no error at all.
 _LEAST_SD = 1e-6
-# The share of a step that the other campaigns have to show if only one informs about it.
+# The share of a step that other campaigns have to show where one alone informs about it.
 _SHOWN = 1 / 3
 # In a column of length one, anything shorter than this is a rounding error.
 _NOTHING = 1e-6
@@ -50,8 +50,8 @@ class Fit:
     Attributes:
         changes: one for each column; its variance is infinite where it cannot be estimated.
         squares: weighted sum of squared residuals; of two models the smaller fits better.
-        residuals: of every campaign that counts, by its standard deviation; of others 0.
-        leverages: how far each campaign decides what it is predicted to be, from 0 to 1.
+        residuals: of every campaign that counts, in its standard deviations; 0 for others.
+        leverages: how far each campaign determines its own prediction, from 0 to 1.
         informs: of shape (campaigns, columns): whether a campaign adds anything about a column to
             the others.
     """
@@ -65,7 +65,10 @@ class Fit:
 
 
 class StepModel:
-    """A chain and what is known of its errors.
+    """A chain with what is known about its errors, to which steps and slopes are fitted.
+
+    Example:
+        ``model.fit([model.step(12)]).changes[0].mean`` for ``model = StepModel(chain, None)``
 
     Attributes:
         size: how many points it has; a column has a value for each.
@@ -77,10 +80,11 @@ class StepModel:
     def __init__(
         self, chain: Chain, noise_sd: float | None, *, unchanged: str | None = None
     ) -> None:
-        """Of a chain.
+        """Make the model of a chain.
 
         Args:
-            unchanged: a bridged baseline that is taken to have the level that it was given.
+            noise_sd: standard deviation of A/A campaigns' log ratios; None where there are none.
+            unchanged: a bridged baseline that is assumed to have the level that it was given.
         """
         self.chain = chain
         ratios = [point.ratio for point in chain.points]
@@ -90,7 +94,7 @@ class StepModel:
         self._variances, self._is_scale_known = _variances(
             [ratio.standard_error for ratio in ratios], noise_sd
         )
-        # The version whose level its baseline has; a bridged baseline's links say nothing about it.
+        # The version whose level its baseline has; the links of a bridged one say nothing about it.
         self._level_of = [
             (point.ratio.baseline == unchanged and point.bridged_from) or point.ratio.baseline
             for point in chain.points
@@ -121,7 +125,7 @@ class StepModel:
     def slope(self, begin: int, end: int) -> Array:
         """The column of a change in equal parts at every new candidate of ``begin`` .. ``end``.
 
-        A candidate that comes back keeps its level. There must be at least two candidates.
+        A candidate that returns keeps its level. There must be at least two candidates.
         """
         places = {name: number for number, name in enumerate(self.candidates(begin, end))}
         ramp = np.zeros(self.size)
@@ -149,8 +153,8 @@ class StepModel:
         """Whether a step does not depend on one campaign alone, which may be an outlier.
 
         Each side, given as its points ``begin`` .. ``end``, needs two campaigns that count and
-        inform about the step. Where there is only one, the levels of the others have to show the
-        step as well, with unmeasured steps counted as zero.
+        inform about the step. If there is only one, the levels of the other campaigns have to show
+        the step as well, with unmeasured steps counted as zero.
         """
         informing = [self._informing(begin, end, informs) for begin, end in sides]
         if not all(informing):
@@ -219,10 +223,9 @@ class StepModel:
     def leave_outliers_out(self, columns: Sequence[Array]) -> None:
         """Count all campaigns except those that this model cannot explain.
 
-        They are left out one after the other, each time the one that is furthest from what the
-        others predict, by the t test of deleted residuals (Cook and Weisberg 1982, section 2.2),
-        adjusted for the number of campaigns. A campaign that alone decides its prediction is never
-        an outlier.
+        They are left out one by one, each time the one furthest from what the others predict, by
+        the t test of deleted residuals (Cook and Weisberg 1982, section 2.2), adjusted for the
+        number of campaigns. A campaign that alone determines its prediction is never an outlier.
         """
         self._count(np.ones(self.size, dtype=bool))
         for _ in range(int(_MOST_OUTLIERS * self.size)):
@@ -274,7 +277,10 @@ class StepModel:
         self._left_of_ratios = ratios - self._basis @ (self._basis.T @ ratios)
 
     def _left(self, columns: Sequence[Array]) -> tuple[Array, Array]:
-        """Weighted columns, scaled to length one, less what unmeasured levels explain; lengths."""
+        """Weighted columns, scaled to length one, less what unmeasured levels explain of them.
+
+        And their lengths before scaling.
+        """
         weighted = np.array(columns).reshape(len(columns), self.size).T * self._weights[:, None]
         lengths = np.sqrt((weighted**2).sum(axis=0))
         lengths = np.where(lengths > 0, lengths, 1.0)

@@ -28,7 +28,7 @@ def figures_of(store: Store, campaign: Campaign) -> list[Rounds]:
 
 
 def can_calibrate(campaign: Campaign) -> bool:
-    """Whether it is a complete A/A campaign whose two sides were each loaded on its own.
+    """Whether it is a complete A/A campaign with two sides that were loaded separately.
 
     Sides that were restored from one dataset snapshot have the same data layout, which hides part
     of how deployments differ.
@@ -37,7 +37,7 @@ def can_calibrate(campaign: Campaign) -> bool:
 
 
 def is_alike(one: Campaign, other: Campaign) -> bool:
-    """Whether both are of one report type, engine, setting, machine and client."""
+    """Whether both have the same report type, engine, setting, machine and client."""
     return not differences(one, other)
 
 
@@ -47,7 +47,7 @@ def differences(one: Campaign, other: Campaign) -> Differences:
 
 
 def setting_of(campaign: Campaign) -> dict[str, Any]:
-    """What campaigns have in common whose deployments are alike, by name."""
+    """What two campaigns must have in common for their deployments to be alike, by name."""
     environment = campaign.environment
     return {
         "report type": campaign.plan.report,
@@ -59,7 +59,7 @@ def setting_of(campaign: Campaign) -> dict[str, Any]:
 
 
 def unlike(one: Mapping[str, Any], other: Mapping[str, Any]) -> Differences:
-    """In what two settings differ: both values, by name."""
+    """The differences between two settings: both values, by name."""
     return {
         name: (ours, other.get(name))
         for name, ours in one.items()

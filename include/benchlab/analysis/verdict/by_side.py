@@ -1,15 +1,15 @@
-"""Whether something happens on one side more often than chance explains.
+"""Tests whether something happens on one side more often than chance explains.
 
 Trials are not independent: a busy minute, or a storm of deadlocks, spoils several trials of a block
-together. So the unit is a pair of blocks, of one workload in one round: its blocks are adjacent in
-time, and were the sides alike, either might as well have been the other's.
+together. So the unit is a pair of blocks, one workload in one round: its blocks are adjacent in
+time, and if the sides are alike, they could be exchanged.
 
 * Rare events (a gate of validity failed, a figure is missing): the sign test over all pairs of the
   campaign in which one side has more of them (Dixon and Mood, The statistical sign test, Journal of
-  the American Statistical Association 41, 1946). It asks nothing of how events cluster in a block.
+  the American Statistical Association 41, 1946). It assumes nothing about clusters in a block.
 * Errors, of which both sides have many: a paired t test on the rounds' log error rates, adjusted
-  by Holm (1979) over the workloads. Ranks of six rounds have no p value below 0.03, too large to
-  be adjusted; those of single trials take the errors of a storm for independent ones.
+  by Holm (1979) over the workloads. Ranks of six rounds give no p value below 0.03, too large once
+  adjusted; ranks of single trials would count the errors of a storm as independent.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from benchlab.plan.report_type import SIDES, Side
 
 ALPHA = 0.05
 LEAST_ROUNDS = 3
-# Counts are one-sided if two equal sides would differ so much with less than this chance.
+# Counts are one-sided if two equal sides would differ this much with less than this chance.
 CHANCE = 0.001
 
 
 def sign_test(differences: Iterable[float]) -> float:
-    """The two-sided p value of as many positive as negative differences; zeros do not count.
+    """The two-sided p value of the sign test of these differences; zeros do not count.
 
     Example:
         ``sign_test([1, 2, 1, 0, 5, 1, 3])`` is 2 x 0.5^6 = 0.03.
@@ -41,14 +41,17 @@ def sign_test(differences: Iterable[float]) -> float:
 
 
 def excess(pairs: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    """The p value of the campaign's sign test, by workload.
+    """The p value of the campaign's sign test, for each workload.
+
+    Example:
+        ``excess({"tpcc": [1, 1, 1, 1, 1, 1], "oltp_insert": [0, -1]})["tpcc"]`` is 0.125.
 
     Args:
         pairs: by workload, candidate - baseline of every pair of blocks.
 
     Returns:
-        1 for a workload whose own pairs lean to the other side than the campaign does. One that
-        leans to neither may just have been lucky.
+        The same p value for all workloads but those whose own pairs lean the other way, which get
+        1. A workload that leans neither way may just have been lucky.
     """
     together = [difference for own in pairs.values() for difference in own]
     p, leaning = sign_test(together), sum(map(_sign, together))
@@ -58,9 +61,9 @@ def excess(pairs: Mapping[str, Sequence[float]]) -> dict[str, float]:
 def loses_by_side(workloads: Sequence[Rounds], kind: str) -> frozenset[str]:
     """The workloads that lack figures on one side, so often that chance does not explain it.
 
-    A single lost trial is no doubt: its round takes no part, and that is said. It is one by the
-    sign test over the campaign; or where half of a workload's rounds lack a figure, all of them on
-    one side, which few rounds cannot show by a test.
+    A single lost trial casts no doubt: its round is left out, and the report says so. The sign test
+    over the campaign does; and so do figures missing in half of a workload's rounds, all on one
+    side, as a test cannot show that with few rounds.
     """
     pairs = {rounds.workload: _lost(rounds, kind) for rounds in workloads}
     p_values = excess(pairs)
@@ -74,8 +77,8 @@ def loses_by_side(workloads: Sequence[Rounds], kind: str) -> frozenset[str]:
 def error_p_values(counted: Mapping[str, tuple[Array, Array]]) -> dict[str, float]:
     """Two-sided p values of equal error rates, adjusted over the workloads; 1 without any error.
 
-    The log of a rate needs a rate above zero: half an error is added to both sides (Haldane 1956;
-    Anscombe 1956), as a rate, so that sides without errors are equal whatever their throughput.
+    As zero has no logarithm, half an error is added to both sides (Haldane 1956; Anscombe 1956). It
+    is added as a rate, so that sides without errors are equal whatever their throughput.
 
     Args:
         counted: by workload, errors and transactions of shape (rounds, 2): baseline and candidate.
@@ -121,12 +124,15 @@ def _sign(value: float) -> int:
 def one_sided(counts: Mapping[Side, int], least: int = 1) -> tuple[Side, int, int] | None:
     """The side on which something happened, how often there, and how often on the other side.
 
+    Example:
+        ``one_sided({"baseline": 2, "candidate": 20})`` is ``("candidate", 20, 2)``.
+
     Args:
         counts: by side, from the same number of trials on each.
         least: how many there must be if the other side has none.
 
     Returns:
-        None where both sides had their share, as two equal sides would have with a chance of 0.1 %.
+        None if two equal sides would differ this much with a chance of 0.1 % or more.
     """
     many, few = sorted(SIDES, key=lambda side: -counts.get(side, 0))
     count, against = counts.get(many, 0), counts.get(few, 0)
@@ -136,6 +142,6 @@ def one_sided(counts: Mapping[Side, int], least: int = 1) -> tuple[Side, int, in
 
 
 def where_seen(what: str, side: Side, count: int, against: int) -> Message:
-    """What :func:`one_sided` gives as a part of a sentence; ``what``: trials, cells or errors."""
+    """The result of :func:`one_sided` as part of a sentence; ``what``: trials, cells or errors."""
     which = f"where-{what}-more" if against else f"where-{what}-only"
     return message(which, side=side_name(side), count=count, against=against)

@@ -1,4 +1,4 @@
-"""What A/A campaigns say of themselves: a row a workload and kind of metric that they calibrate.
+"""Checks of A/A campaigns: a row for each workload and kind of metric that they calibrate.
 
 The decision rule takes their variance about zero as it is; these columns say whether they were a
 good choice. ``configs/quality/campaign.yaml`` bounds them, and a failure is only noted.
@@ -33,7 +33,7 @@ RoundMeans = Mapping[tuple[str, str, frozenset[int], str], Sequence[float]]
 
 
 def round_means(workloads: Sequence[Rounds]) -> RoundMeans:
-    """What is asked of an A/A campaign's figures; a workload of a single round has none."""
+    """The mean log ratio of each complete round; a workload with a single one is left out."""
     found = {}
     for rounds in workloads:
         for kind in rounds.kinds:

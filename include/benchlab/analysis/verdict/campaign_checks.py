@@ -1,20 +1,20 @@
-"""What no trial can show by itself: a row a workload, over all trials and attempts of a campaign.
+"""Checks of a whole campaign: a row for each workload, over all of its trials and attempts.
 
 ``configs/quality/campaign.yaml`` bounds the columns and says what becomes of a verdict where one is
-out of bounds. A column that the data do not show is None, and its gate not evaluated.
+out of bounds. A column is None where the data do not show it; its gate is then not evaluated.
 
 ==========================  ==================================================================
 column                      what it says
 ==========================  ==================================================================
-``rejected_side_p``         p value that gates of validity fail on either side as often
+``rejected_side_p``         p value that gates of validity fail equally often on both sides
 ``rejected_change_ratio``   90 % interval with the rejected trials' figures / threshold
-``errors_side_p``           p value that the client meets errors on either side as often
-``read_errors_one_side``    errors of a workload that only reads, if one side alone has any
+``errors_side_p``           p value that the client meets errors equally often on both sides
+``read_errors_one_side``    errors of a workload that only reads, if only one side has any
 ``client_cpu_ratio``        most CPU used by client or load balancer / granted, in any cell
 ``plateau_unwatched``       1 if throughput stopped growing and no client's CPU is known
 ``incomplete_rounds``       rounds without a figure in some cell
 ``not_used_once``           planned trials that are not used exactly once
-``first_side_excess``       rounds that began with one side, more than with the other
+``first_side_excess``       rounds that began with one side, less those with the other
 ==========================  ==================================================================
 """
 
@@ -39,7 +39,7 @@ from benchlab.workloads import read_only
 
 # The gate of validity of this column says how busy the client was in a trial.
 CLIENT_CPU = "harness_cpu_ratio"
-# Twice the threads for so little more throughput: something is at its limit.
+# With no more than this gain from twice the threads, something is at its limit.
 PLATEAU = 1.05
 
 
@@ -91,7 +91,7 @@ def campaign_checks(
 
 
 def _failures(workload: str, results: Iterable[TrialResult]) -> list[TrialResult]:
-    """The attempts that harness or environment spoiled; not those that an interruption cut."""
+    """The attempts that harness or environment spoiled; not those that were interrupted."""
     return [
         result
         for result in results
@@ -133,7 +133,7 @@ def _rejected(
     why = message("reason-rejected", side=side_name(side), p=f"{p:.2g}", bounds=bounds, **counts)
     return {
         "rejected_side_p": Seen(p, why),
-        # What is not equal without them has nothing to lose.
+        # What is not `equivalent` without them cannot lose that.
         "rejected_change_ratio": (
             _equal_with_them(figures, own, bounds, threshold_pct)
             if (_reach(rounds) or 0.0) < threshold_pct
@@ -143,9 +143,9 @@ def _rejected(
 
 
 def _reach(figures: Rounds) -> float | None:
-    """How far the 90 % interval of throughput reaches, in percent; None: it is not known.
+    """How far the 90 % interval of throughput reaches, in percent; None if unknown.
 
-    By the rounds alone, where they can tell: it is about these trials, not about deployments.
+    From the rounds alone where possible: it is about these trials, not about deployments.
     """
     found = estimates([figures], "throughput", NO_CALIBRATION).get(figures.workload)
     if found is None:
@@ -214,11 +214,11 @@ def error_columns(workload: str, counts: Mapping[Side, int], p: float | None) ->
 
     Args:
         counts: of errors, by side.
-        p: of the test that both sides have the same rate; None where no trial says.
+        p: of the test that both sides have the same rate; None where no trial reports errors.
     """
     many, few = sorted(SIDES, key=lambda side: -counts[side])
     why = message("reason-errors", where=where_seen("errors", many, counts[many], counts[few]))
-    # A workload that only reads meets no conflict, so that one error is one too many.
+    # A workload that only reads meets no conflict, so one error is one too many.
     reads = float(counts[many]) if workload in read_only() and not counts[few] else 0.0
     return {
         "errors_side_p": Seen(p, why),
@@ -235,7 +235,7 @@ def _headroom(
     """How busy client and load balancer were, in the mean of a cell's attempts on one side.
 
     A process that uses the CPU granted to it, one core a thread, is at its limit even where a
-    server has the same cores. Rejected attempts count: the busiest ones are.
+    server shares the cores. Rejected attempts count, as they are the busiest.
     """
     ids = {gate.id for gate in gates if gate.column == CLIENT_CPU}
     shares: dict[tuple[int, Side], list[float]] = {}
@@ -254,7 +254,7 @@ def _headroom(
 
 
 def _plateau(rounds: Rounds) -> Seen:
-    """Whether, on both sides, the most threads gain 5 % at most over half of them or fewer."""
+    """Whether, on both sides, the most threads gain at most 5 % over half of them or fewer."""
     most = max(rounds.threads)
     fewer = [count for count in rounds.threads if count <= most / 2]
     if not fewer:

@@ -1,7 +1,7 @@
 """The comparison of a campaign's sides, workload by workload.
 
-The decision rule is in :mod:`benchlab.analysis.verdict.decision`. Of the metrics of the plan the
-throughput is decided, and beside it those of every other family, by the same rule.
+The rule of :mod:`benchlab.analysis.verdict.decision` decides the throughput, and beside it a metric
+of every other family that the plan has.
 
 A missing value stays missing: a round in which a cell lacks a figure on a side takes no part in the
 estimate, and the report says what is missing.
@@ -44,8 +44,8 @@ class SideFigures:
     """One side of one cell.
 
     Attributes:
-        means: geometric means over the rounds used, by the metrics that ``Rounds.values`` has; None
-            where all are missing. Of a count that is sometimes zero the arithmetic mean.
+        means: geometric mean over the rounds used of each metric in ``Rounds.values``; None where
+            all are missing. Of a count that is sometimes zero, the arithmetic mean.
     """
 
     means: dict[str, float | None]
@@ -60,7 +60,7 @@ class SideFigures:
 
 @dataclass(frozen=True)
 class CellComparison:
-    """One cell of the planned sides; ``improvement_pct`` compares the throughput of two."""
+    """One cell: the figures of each side; with two, the change of throughput in percent."""
 
     threads: int
     sides: dict[Side, SideFigures]
@@ -72,15 +72,15 @@ _OF_CELLS = ("metrics", "cells")
 
 @dataclass(frozen=True)
 class WorkloadVerdict(Decision):
-    """One workload: the decision on its throughput, and those beside it.
+    """One workload: the decision on its throughput, and those on other metrics.
 
-    Of trials that were measured elsewhere there may be latencies alone: the decision is on these.
+    Trials that were measured elsewhere may have latencies alone: the decision is then on these.
 
     Attributes:
         metric: its throughput: ``tps``, or ``tpmc`` for TPC-C's new orders per minute.
-        beside: what else is decided, by its kind; a positive estimate is more of it.
-        basis: what the interval of its throughput knows of how deployments differ.
-        deployments: of how many deployments its complete rounds are.
+        beside: the other decisions, by kind of metric; a positive estimate is an increase.
+        basis: what its throughput's interval assumes deployments to differ by.
+        deployments: how many deployments its complete rounds come from.
         arithmetic_mean_pct: mean of the cells' percentages, as published reports print it.
         heterogeneous: the thread counts that moved against the rest, in throughput.
     """
@@ -109,7 +109,7 @@ class WorkloadComparison(WorkloadVerdict):
 
     @property
     def decided(self) -> list[tuple[Metric, Decision]]:
-        """What is decided, throughput first."""
+        """Each metric that is decided, with its decision; throughput first."""
         first, *others = kinds(self.metrics)
         return [
             (of_kind(self.metrics, first), self),
@@ -118,7 +118,7 @@ class WorkloadComparison(WorkloadVerdict):
 
     @property
     def alone(self) -> WorkloadVerdict:
-        """Without its cells."""
+        """A copy without metrics and cells."""
         own = {name: value for name, value in vars(self).items() if name not in _OF_CELLS}
         return WorkloadVerdict(**own)
 
@@ -132,12 +132,12 @@ class Comparison:
         missing: planned trials without a valid result, by id.
         gates: of all executed trials, used or not: a trial whose gate of validity failed is never
             used.
-        checks: the gates of what no trial can show by itself, and of the A/A campaigns.
+        checks: the gates of whole workloads, and of the A/A campaigns.
         aa_age_days: from the newest A/A campaign that calibrates a workload to this one; None where
             there is none.
         calibration: what A/A campaigns show about deployments.
         sides: those that were planned. Where there is one, nothing is compared: its workloads have
-            figures, and nobody may be shown a verdict.
+            figures, and verdicts must not be shown.
     """
 
     workloads: tuple[WorkloadComparison, ...]
@@ -158,21 +158,21 @@ class Comparison:
 
     @property
     def all_gates(self) -> tuple[GateResult, ...]:
-        """Those of trials, then those of cells, and those of the campaign."""
+        """All gates: of trials, then of cells, then of the campaign."""
         of_cells = (gate for cell in self.cells for gate in cell.gates)
         of_campaign = (gate for row in self.checks for gate in row.gates)
         return (*self.gates, *of_cells, *of_campaign)
 
     @property
     def not_evaluated(self) -> tuple[str, ...]:
-        """The gates that could be evaluated nowhere, by name."""
+        """The ids of gates that could be evaluated nowhere."""
         evaluated = {found.gate for found in self.all_gates if found.status != "not evaluated"}
         return tuple(dict.fromkeys(g.gate for g in self.all_gates if g.gate not in evaluated))
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What a campaign's own trials show, before it is known how much deployments differ.
+    """What a campaign's own trials show, without its A/A campaigns.
 
     Attributes:
         used, excluded: the trials whose figures count, and the others.
@@ -199,6 +199,9 @@ def compare(
 ) -> Comparison:
     """Compare the sides of a campaign, workload by workload.
 
+    Example:
+        ``compare(campaign.plan, store.trials(campaign.id), 2.0).workloads[0].verdict``
+
     Args:
         results: all trials, including invalid ones.
         threshold_pct: the smallest change that is called one, in percent.
@@ -208,9 +211,6 @@ def compare(
         calibration: what A/A campaigns of the same report type show about deployments.
         started_at: when the campaign began, and ``aa_campaigns``: the round means of these A/A
             campaigns, by their start, to judge whether they fit.
-
-    Example:
-        ``compare(campaign.plan, store.trials(campaign.id), 2.0).workloads[0].verdict``
     """
     shown = shown_by(plan, results, threshold_pct, unsound, gates=gates)
     measured = {result.trial.id for result in shown.used}
@@ -248,7 +248,7 @@ def compare(
 def _that_matter(
     doubts: Doubts, judged: Sequence[WorkloadComparison], gates: Sequence[Gate]
 ) -> Iterator[WorkloadGates]:
-    """What gates found, without failures that forbid `equivalent` where nothing would be that."""
+    """What gates found, without failures that forbid an `equivalent` that would not be given."""
     forbidding = {gate.id for gate in gates if gate.then == "not equivalent"}
     reasons = {
         workload.name: {reason for _, found in workload.decided for reason in found.reasons}
@@ -283,9 +283,9 @@ def shown_by(
 
 
 def verdicts_of(comparison: Comparison) -> list[StoredVerdict]:
-    """What the store keeps of a comparison: each workload's throughput, then what is beside it.
+    """The verdicts to store: for each workload, throughput first, then its other metrics.
 
-    Nothing where one version was measured.
+    Empty where one version was measured.
 
     Example:
         ``verdicts_of(comparison)[1].metric`` is ``p95_ms``.
@@ -340,7 +340,7 @@ def judge(
     calibration: Calibration | None = None,
     deploys: bool = True,
 ) -> tuple[WorkloadComparison, ...]:
-    """Decide on figures, wherever they are from.
+    """Decide every metric of every workload, wherever their figures come from.
 
     Args:
         doubts: by workload, why no change can be concluded from its figures.
@@ -461,7 +461,7 @@ def _lost(missing: Mapping[Side, int], metric: Metric) -> Message | None:
 
 
 def _cell(rounds: Rounds, column: int) -> CellComparison:
-    """One cell; its figures are over the rounds that all sides have, where there are any."""
+    """One cell; its figures are over the rounds that all sides have, if there are any."""
     rates = rounds.values[rounds.metric][:, column, :]
     planned = [SIDES.index(side) for side in rounds.sides]
     common = np.isfinite(rates[:, planned]).all(axis=1)

@@ -5,17 +5,17 @@ ln(candidate / baseline). The two blocks of a round are adjacent in time, so wha
 alike cancels in the ratio.
 
 * The estimate is the mean of the rounds' d (of the deployments' means, where there are several).
-* Its variance has what rounds and what deployments differ by
-  (:mod:`benchlab.analysis.verdict.variances`): the interval is about the versions, not about where
-  one deployment happened to put its data. The interval of the rounds alone stands beside it.
+* Its variance covers rounds and deployments (:mod:`benchlab.analysis.verdict.variances`): the
+  interval is about the versions, not about where one deployment happened to put its data. The
+  interval of the rounds alone is given beside it.
 * 95 % interval = estimate +- t(0.975, df) * standard error (Student 1908);
 * p values are adjusted by Holm (1979) within each family of metrics, over its workloads and, of
   counts, over its metrics, and then divided by the family's share of the 5 % (:data:`SHARES`): so
   often at most a report has any false alarm, whichever family it is in;
 * a count that does not vary at all is compared exactly (:mod:`benchlab.analysis.verdict.exact`);
-* `equivalent` is the two one-sided tests procedure (Schuirmann 1987): the 90 % interval lies
-  inside the threshold on both sides. Something may forbid it, such as a thread count that moved
-  against the rest: equal on average is not equal.
+* `equivalent` is decided by two one-sided tests (Schuirmann 1987): the 90 % interval lies inside
+  the threshold on both sides. Something may forbid it, such as a thread count that moved against
+  the rest: equal on average is not equal.
 
 Ratios are averaged as logarithms, so that +100 % and -50 % are the same distance (Fleming and
 Wallace 1986: the geometric mean is the right average of ratios). Percentages are printed as
@@ -23,10 +23,10 @@ Wallace 1986: the geometric mean is the right average of ratios). Percentages ar
 
 A mean over thread counts can hide that one of them lost 10 %. In each round the log ratio of a
 thread count is set against the mean of the others'; over the rounds that is one sample of a paired
-t test. The one furthest away, if that is significant, is named and taken out, and the others are
-tested again without it, so that it does not make them stand out as well: a stepwise search for
-outliers. p values are multiplied by the number of cells of the campaign (Bonferroni), so that a
-campaign without any such cell names one in 5 % of cases at most.
+t test. The thread count furthest away, if that is significant, is named and removed, and the others
+are tested again, so that it does not make them stand out as well: a stepwise search for outliers.
+p values are multiplied by the number of cells of the campaign (Bonferroni), so that a campaign
+without any such cell names one in 5 % of cases at most.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ ALPHA = 0.05
 SHARES = {THROUGHPUT: 0.8, LATENCY: 0.1, COUNT: 0.1}
 """What a family may err of the 5 %; one that a report lacks leaves its share to the others."""
 RULE = 5
-"""Which rule decides, raised whenever the same figures are decided otherwise. Of the first the
-interval was about one deployment's rounds, unless there were five A/A campaigns. The second took
-deployments to differ by 0.7 % a side, where nothing is known, and let what other workloads show
-make an interval narrower. The third judged two rounds, and was narrower than the rounds alone. The
+"""The version of the rule, raised whenever the same figures are decided otherwise. The first gave
+intervals about one deployment's rounds, unless there were five A/A campaigns. The second assumed
+deployments to differ by 0.7 % a side where nothing is known, and let other workloads narrow an
+interval. The third decided on two rounds, and could be narrower than the rounds alone. The
 fourth gave each family 5 % of its own."""
 _WORDS = dict.fromkeys((THROUGHPUT, LATENCY), ("slower", "faster"))
 _WORDS[COUNT] = ("dearer", "cheaper")
@@ -66,9 +66,9 @@ class Decision:
     Attributes:
         rounds_used: rounds in which every thread count has a figure on both sides.
         estimate_pct: geometric mean of the ratios over rounds and threads, as a percentage.
-        ci95_pct: about the versions: it knows of rounds and of deployments.
-        rounds_ci95_pct: the narrower one of the rounds of these deployments alone; None where each
-            deployment has one round.
+        ci95_pct: the interval about the versions, which covers rounds and deployments.
+        rounds_ci95_pct: the narrower interval about the rounds of these deployments alone; None
+            where each deployment has one round.
         p_adjusted: two-sided p value, adjusted by Holm over the campaign's workloads.
     """
 
@@ -83,15 +83,15 @@ class Decision:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one metric of one workload is decided by.
+    """What the decision on one metric of one workload rests on.
 
     Attributes:
         mean: of the log ratios; None where there is no complete round.
         estimate: about the versions; None with too few complete rounds.
-        of_rounds: the same by the rounds of these deployments alone.
-        rounds, deployments: how many rounds are complete, and of how many deployments.
+        of_rounds: about the rounds of these deployments alone.
+        rounds, deployments: how many rounds are complete, and how many deployments they come from.
         deploys: whether there could be more deployments.
-        coarseness: what coarsely printed figures have of the variance; no plan changes it.
+        coarseness: the part of the variance that coarsely printed figures add; no plan changes it.
         notes: what a reader should know, whatever the verdict.
         exact: a count that does not vary; its estimate is then not used.
         doubts: why no change can be concluded: the verdict is then `unstable`.
@@ -213,7 +213,7 @@ def is_better(metric: Metric, change_pct: float) -> bool:
 def _certain(
     metric: Metric, change: float, p_adjusted: float, threshold_pct: float
 ) -> Iterator[Message]:
-    """That a change too small to matter is nevertheless one."""
+    """Say of a change that is too small to matter that it is real."""
     if p_adjusted < ALPHA:
         words = _WORDS.get(metric.family, ("worse", "better"))
         how = words[is_better(metric, change)]
@@ -221,9 +221,9 @@ def _certain(
 
 
 def _winners_curse(found: Estimate, threshold_pct: float) -> Iterator[Message]:
-    """What is called is on average larger than the truth (Gelman and Carlin 2014, type M errors).
+    """Warn that the true change is probably smaller (Gelman and Carlin 2014, type M errors).
 
-    That matters where the interval reaches down to less than the threshold.
+    That matters where the interval reaches below the threshold.
     """
     nearest = min(percents(found.interval(0.95)), key=abs)
     if abs(nearest) < threshold_pct:
@@ -233,7 +233,7 @@ def _winners_curse(found: Estimate, threshold_pct: float) -> Iterator[Message]:
 def _why_inconclusive(
     measured: Measurement, found: Estimate, p_adjusted: float, threshold_pct: float
 ) -> Iterator[Message]:
-    """Sentences that do not seem to contradict the interval beside them, and what would decide."""
+    """Why nothing is concluded, in line with the interval beside it, and what would decide."""
     if p_adjusted < ALPHA:
         yield message("reason-small", p=f"{p_adjusted:.2g}", limit=f"{threshold_pct:g}")
         return
@@ -247,7 +247,7 @@ def _why_inconclusive(
         yield message("reason-coarse" if is_coarse else "reason-noise", limit=f"{threshold_pct:g}")
     if wide < 1:
         return
-    # What is left of the variance that would decide, for what more rounds or deployments reduce.
+    # The variance that would decide, less the part that more rounds or deployments do not reduce.
     left = found.variance.value / wide**2 - measured.coarseness
     if left <= 0:
         yield message("reason-coarse", limit=f"{threshold_pct:g}")
@@ -272,7 +272,7 @@ def _why_inconclusive(
 
 @dataclass(frozen=True)
 class Moved:
-    """A thread count that moved against the rest: by how much, and how it changed itself."""
+    """A thread count that moved against the rest: by how much, and how much it changed itself."""
 
     threads: int
     against_rest_pct: float
@@ -282,7 +282,10 @@ class Moved:
 def moved(
     threads: Sequence[int], ratios: Array, threshold_pct: float, tests: int
 ) -> tuple[Moved, ...]:
-    """The thread counts that moved by the threshold or more against the others, significantly.
+    """The thread counts that moved significantly against the others, by the threshold or more.
+
+    Example:
+        ``moved((1, 16, 64), ratios, 2.0, tests=3)[0].threads`` is 64, if only that one lost 10 %.
 
     Args:
         threads: of the columns of ``ratios``.
@@ -303,7 +306,7 @@ def moved(
 def _furthest(
     ratios: Array, threshold_pct: float, tests: int, left: list[int]
 ) -> tuple[int, float] | None:
-    """The column that significantly deviates most from the mean of the others, and by how much."""
+    """The column that deviates most, and significantly, from the mean of the others; how much."""
     rounds = len(ratios)
     if rounds < 2:
         return None

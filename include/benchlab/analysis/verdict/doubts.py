@@ -1,7 +1,7 @@
-"""What becomes of verdicts for what the trials and the campaign as a whole show.
+"""Doubts: what makes a verdict `unstable`, or forbids `equivalent`, whatever its interval.
 
-Symptoms on one side only, a dataset that lost its consistency, and the gates of the table
-``workloads`` (:mod:`benchlab.analysis.verdict.campaign_checks`).
+They come from symptoms on one side only, a dataset that lost its consistency, and the gates of the
+table ``workloads`` (:mod:`benchlab.analysis.verdict.campaign_checks`).
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class CellGates:
 
 @dataclass(frozen=True)
 class WorkloadGates:
-    """What the gates of the table ``workloads`` found on one workload.
+    """What the gates of the table ``workloads`` or ``calibration`` found on one workload.
 
     Attributes:
-        kind: of the metric, where they are those of the table ``calibration``.
+        kind: of metric, for gates of the table ``calibration``.
     """
 
     workload: str
@@ -109,7 +109,7 @@ def out_of_bounds(gates: Sequence[Gate], seen: Mapping[str, Seen], then: Consequ
 
 
 def cell_gates(rounds: Rounds, gates: Sequence[Gate]) -> list[CellGates]:
-    """Judge every cell of a workload, on each side, by the gates of cells."""
+    """Evaluate the gates of cells on every cell of a workload, on each side."""
     chosen = [g for g in quality.of_metric(gates, rounds.metric) if g.table == "cells"]
     if not chosen:
         return []

@@ -1,10 +1,10 @@
-"""From rounds to estimates: what a campaign's and A/A campaigns' deployments show together.
+"""From rounds to estimates, by what deployments of the campaign and of A/A campaigns show.
 
 Data layout and placement are decided when a side is deployed and loaded. They stay the same until
 it is deployed again, so that rounds cannot show them, and a difference between two deployments
-looks like one between two versions. In A/A campaigns both sides are one version: what they differ
-by is noise. How it enters the intervals is in :mod:`benchlab.analysis.verdict.variances`; any
-number of A/A campaigns counts there for what it is.
+looks like one between two versions. In A/A campaigns both sides are one version: any difference is
+noise. :mod:`benchlab.analysis.verdict.variances` says how it enters the intervals, whatever the
+number of A/A campaigns.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from benchlab.plan.metric import THROUGHPUT, of_kind
 LEAST_ROUNDS = 3
 """With fewer there is no interval: two rounds would need a change of 12.7 standard errors."""
 MIN_CAMPAIGNS = 3
-"""With fewer the interval rests on the prior more than on them, and is said to."""
+"""With fewer, an interval rests on the prior more than on them, and is reported so."""
 
 Key = tuple[str, str, frozenset[int], str]
 Shown = Mapping[Key, Squares]
@@ -50,20 +50,20 @@ class Calibration:
     _sums: dict[Key, Squares] = field(default_factory=dict, compare=False, repr=False)
 
     def squares(self, rounds: Rounds, kind: str) -> Squares:
-        """Those of a workload with the same thread counts; zeros where there are none."""
+        """The squares of a workload with the same thread counts; zeros where there are none."""
         key = _key(rounds, kind)
         if key not in self._sums:  # the same calibration serves many campaigns
             self._sums[key] = together(self.found.get(key, ()))
         return self._sums[key]
 
     def deployment(self, rounds: Rounds, kind: str) -> float | None:
-        """The variance of its deployments; None where no A/A campaign has it."""
+        """A workload's deployment variance; None where no A/A campaign measured it."""
         if not self.count(rounds, kind):
             return None
         return float(deployment_variance(self.squares(rounds, kind)))
 
     def count(self, rounds: Rounds, kind: str = THROUGHPUT) -> int:
-        """How many A/A campaigns have it, with its threads."""
+        """How many A/A campaigns measured a workload, with the same thread counts."""
         return len(self.found.get(_key(rounds, kind), ()))
 
 
@@ -71,7 +71,7 @@ NO_CALIBRATION = Calibration()
 
 
 def calibrate(campaigns: Mapping[str, Sequence[Rounds]]) -> Calibration:
-    """Read A/A campaigns, by id.
+    """Collect what A/A campaigns, by id, show about deployments.
 
     Each must have been deployed and loaded on its own. A workload of a campaign with fewer than
     two complete rounds does not count.
@@ -106,16 +106,16 @@ def _key(rounds: Rounds, kind: str) -> Key:
 
 
 Basis = Literal["deployments", "A/A campaigns", "prior"]
-"""What an interval knows of how deployments differ."""
+"""What an interval's part for deployments rests on."""
 
 
 @dataclass(frozen=True)
 class WorkloadEstimate:
-    """One metric of one workload.
+    """The estimates of one metric of one workload.
 
     Attributes:
-        versions: what the verdict rests on: it knows of rounds and of deployments.
-        rounds: the same mean, by the rounds of these deployments alone; None if each has one.
+        versions: what the verdict rests on; its variance covers rounds and deployments.
+        rounds: the same mean, with these deployments' rounds alone; None if each has one.
         quieter: how much more the campaign scatters than the A/A campaigns, as a ratio of
             variances; 1: that may be chance.
     """
@@ -129,7 +129,7 @@ class WorkloadEstimate:
 def estimates(
     workloads: Sequence[Rounds], kind: str, known: Calibration
 ) -> dict[str, WorkloadEstimate]:
-    """By workload; those with fewer than :data:`LEAST_ROUNDS` complete rounds are left out.
+    """One kind of metric by workload, where it has :data:`LEAST_ROUNDS` complete rounds or more.
 
     Example:
         ``estimates(workloads, "throughput", known)["oltp_insert"].versions.interval(0.95)``

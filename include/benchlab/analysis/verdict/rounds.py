@@ -15,15 +15,16 @@ Figure = tuple[int, int, Side, Mapping[str, float | None]]
 
 @dataclass(frozen=True)
 class Rounds:
-    """One workload of a campaign.
+    """The figures of one workload of a campaign.
 
     Attributes:
         metrics: what its client prints; one is its throughput.
-        rounds: the numbers of those that were planned.
+        rounds: the numbers of the planned rounds.
         threads: thread counts, in the order of the plan.
-        deployments: the number of the deployment that measured each round; empty: all are of one.
+        deployments: the number of the deployment that measured each round; empty: one for all.
         values: by metric, of shape (rounds, threads, 2): baseline and candidate. NaN: missing.
-        printed: by metric, what its last digit counts, where that is not fine enough to forget.
+        printed: by metric, the value of a unit in its last digit, where that may be too coarse to
+            ignore.
     """
 
     workload: str
@@ -37,12 +38,12 @@ class Rounds:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """What is decided, throughput first."""
+        """The kinds of metric that are decided, throughput first."""
         return kinds(self.metrics)
 
     @property
     def metric(self) -> str:
-        """The metric of its throughput, or the first of what is decided."""
+        """The metric of its throughput, or else the first that is decided."""
         return self.metric_of(self.kinds[0])
 
     def metric_of(self, kind: str) -> str:
@@ -52,8 +53,8 @@ class Rounds:
     def log_ratios(self, kind: str) -> Array:
         """ln(candidate / baseline) of the complete rounds.
 
-        A round is complete where every thread count that is compared has a figure on both sides.
-        Of shape (complete rounds, :meth:`compared`).
+        A round is complete if every thread count that is compared has a figure on both sides. Of
+        shape (complete rounds, :meth:`compared`).
         """
         ratios = self._log_ratios(kind)
         return np.asarray(ratios[np.isfinite(ratios).all(axis=1)])
@@ -61,7 +62,7 @@ class Rounds:
     def compared(self, kind: str) -> tuple[int, ...]:
         """The thread counts that are compared: those that most rounds have on both sides.
 
-        All of them, where most rounds have none.
+        All of them, if that would leave none.
         """
         present = np.isfinite(self._planned_log_ratios(kind))
         kept = 2 * present.sum(axis=0) > len(self.rounds)
@@ -70,19 +71,19 @@ class Rounds:
         return tuple(count for count, keep in zip(self.threads, kept, strict=True) if keep)
 
     def coarseness(self, kind: str) -> float:
-        """What coarsely printed latencies add to the variance of the mean, in all rounds alike.
+        """The variance that coarsely printed figures add to the mean, alike in all rounds.
 
-        A latency may lie anywhere in its step: step^2 / 12, a uniform variable's. A ratio is of
-        two, and the mean of T ratios has a T-th of their mean variance. A/A campaigns do not show
-        it: both sides have the same latency there, in the same step. Of figures with few digits the
-        two may be off by a step, either way.
+        A latency may lie anywhere in its step, with the variance of a uniform variable, step^2 /
+        12. A ratio has two of them, and the mean of T ratios a T-th of their mean variance. A/A
+        campaigns do not show it: there both sides have the same latency, in the same step. With few
+        digits, the difference may be off by one digit either way.
         """
         pairs = zip(self.steps(kind), self.digits(kind), strict=True)
         total = sum(max(2 * step**2, (2 * digit) ** 2) for step, digit in pairs)
         return total / 12 / len(self.threads) ** 2
 
     def digits(self, kind: str) -> list[float]:
-        """By thread count, what the last digit of a family's figures is of them."""
+        """By thread count, a unit in a family's last printed digit, relative to its mean."""
         name = self.metric_of(kind)
         values = self.values.get(name)
         if values is None or name not in self.printed:
@@ -93,7 +94,7 @@ class Rounds:
         return [self.printed[name] / float(own.mean()) if len(own) else 0.0 for own in found]
 
     def steps(self, kind: str) -> list[float]:
-        """By thread count, the step of what a family rests on, as a difference of logarithms."""
+        """By thread count, the step in a family's figures, as a difference of logarithms."""
         metric = of_kind(self.metrics, kind)
         values = self.values.get(metric.name)
         if not metric.step_ms or values is None:
@@ -149,10 +150,10 @@ def collect(
     figures: Iterable[Figure],
     deployments: Sequence[int] = (),
 ) -> Rounds:
-    """Put figures into arrays: those of the metrics that are shown of a campaign.
+    """Put the figures of trials into arrays, for the metrics that a report shows of a campaign.
 
-    Of its ``details`` those that any trial has, and of counts those of which a transaction takes
-    enough to be compared. A figure that is not a positive number is missing; a count may be zero.
+    Metrics of the ``details`` are kept if any trial has them; a count is decided only if a transaction
+    takes enough of it. A figure that is not a positive number counts as missing; a count may be zero.
 
     Raises:
         KeyError: a figure is of a round or thread count that was not planned.

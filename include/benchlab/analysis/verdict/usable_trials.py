@@ -1,4 +1,4 @@
-"""Which trials' figures count: those of one attempt at every pair of blocks."""
+"""Chooses the trials whose figures count: one attempt at every pair of blocks."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def usable_trials(
 ) -> tuple[list[TrialResult], list[Exclusion]]:
     """The trials whose figures count, and the others with the reason why they do not.
 
-    For every pair of blocks the first attempt counts in which all trials are present and valid; if
-    there is none, the valid trials of the last attempt.
+    For every pair of blocks, that is the first attempt in which all trials are present and valid;
+    if there is none, the valid trials of the last attempt.
 
     Example:
         ``used, excluded = usable_trials(campaign.plan, store.trials(campaign.id))``

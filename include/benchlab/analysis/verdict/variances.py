@@ -1,44 +1,44 @@
-"""Estimates, and what the variance of a workload's is, from everything that shows it.
+"""Each workload's estimate, and its variance from every source that shows it.
 
 A deployment of both sides gives n rounds and so a mean x of n log ratios. With s^2 the variance of
 a round within a deployment and tau^2 that of deployments, x has the variance
 
     U = tau^2 + s^2 / n
 
-and the estimate, the mean of D deployments' means, has U / D. Three sources show U of a workload:
+and the estimate, the mean of D deployments' means, has U / D. Three sources show a workload's U:
 
-* the prior: where nothing is known, a side's deployment is taken to shift it by 1 % (standard
-  deviation; a count by less, see :attr:`Metric.side_sd`), as if that were known from 4 deployments.
-  With the rounds' own s^2 the expected variance is U0 = 2 * 0.01^2 + s^2 / n, its degrees of
-  freedom f0 those of Satterthwaite (1946), at most 8, so that what was seen outweighs it soon;
+* the prior: where nothing is known, deploying a side is assumed to shift it by 1 % (standard
+  deviation; a count by less: :attr:`Metric.side_sd`), as if that were known from 4 deployments.
+  With the rounds' own s^2 the expected variance is U0 = 2 * 0.01^2 + s^2 / n. It has f0 degrees of
+  freedom by Satterthwaite (1946), at most 8, so that observations soon outweigh it;
 * the campaign's own deployments: sum of (x_j - mean)^2, D - 1 degrees of freedom;
 * the N deployments of A/A campaigns: sum of x_k^2, N degrees of freedom. It is taken about zero,
-  which is the truth there; a bias of one side is then part of the variance. Where they had m rounds
-  and not n, their mean square is moved by s^2 (1/n - 1/m), which is known as well as s^2 is
+  the true value there, so that a bias of one side is part of the variance. Where they had m rounds
+  instead of n, their mean square is adjusted by s^2 (1/n - 1/m), which is known as precisely as s^2
   (Satterthwaite again).
 
-Each sum is divided by what was expected, A = sum x^2 / U0, with f degrees of freedom of both kinds
-together. The workloads of a campaign together have the level L (an empirical Bayes estimate, as in
-Morris 1983; as the ratio is relative, the noisiest workload does not decide for the others), which
-each of them takes with a weight d: as many degrees of freedom as the workloads' squares are alike
-(Smyth 2004), at most 16 and what L has itself; f0 where nothing was seen.
+Each sum is divided by its expectation, A = sum x^2 / U0, with f degrees of freedom of both kinds
+together. The workloads of a campaign share a level L (an empirical Bayes estimate, as in Morris
+1983; as A is relative, the noisiest workload does not dominate). Each of them takes L with a weight
+d: the degrees of freedom by which the workloads' squares are alike (Smyth 2004), at most 16 and
+those of L itself; f0 where nothing was seen.
 
     L = (mean f0 + sum of A) / (mean f0 + sum of f)
     U = U0 * max((d L + A) / (d + f), A / f),    d + f degrees of freedom.
 
-No workload's variance becomes smaller by what others show: five squares do not tell workloads that
+Other workloads never make a workload's variance smaller: five squares cannot tell workloads that
 are alike from those that are not, and the intervals of the noisiest would be too narrow.
 
-s^2 is pooled over the rounds of the campaign and of its A/A campaigns. Were those made in a quieter
+s^2 is pooled over the rounds of the campaign and of its A/A campaigns. If those come from a quieter
 period (F test at 10 % over all workloads: of their rounds' variances, then of their deployments'
 where the campaign has several), their squares are multiplied by F before they count. s^2 is
 moderated over workloads as limma does (Smyth 2004: a scaled inverse chi-square prior by the moments
 of log s^2), with a prior that weighs 2 degrees of freedom at most, never makes a workload's own
 variance smaller, and counts for half its degrees of freedom, from three workloads on. Where no
-deployment has two rounds, s^2 cannot be told from tau^2, and the mean squares of the deployments
-are moderated and taken as they are. Where s^2 / n alone gives a wider 95 % interval than U does,
-it is taken: Satterthwaite's degrees of freedom are too many where few rounds agree by chance.
-docs/statistics.md has what each of these choices costs.
+deployment has two rounds, s^2 cannot be told from tau^2, and the moderated mean squares of the
+deployments are used instead of U. Where s^2 / n alone gives a wider 95 % interval than U, it is
+used: Satterthwaite's degrees of freedom are too many where few rounds agree by chance.
+docs/statistics.md says what each of these choices costs.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from benchlab.arrays import Array, NDArray, np, special
 Key = TypeVar("Key", bound=Hashable)
 PRIOR_SIDE_SD = 0.01
 PRIOR_VARIANCE = 2 * PRIOR_SIDE_SD**2
-"""Of the log ratio of two sides, one deployment each."""
+"""Of the log ratio of two sides, each deployed once."""
 PRIOR_DF = 4.0
 _MOST_PRIOR_DF = 8.0
 _MOST_ALIKE = 16.0
@@ -61,7 +61,7 @@ _MOST_MODERATION = 2.0
 _FEWEST_ALIKE = 3
 _QUIETER = 0.9
 LEAST_SD = 1e-4
-"""Of a log ratio: no client prints figures finer than this, so that no round scatters less."""
+"""The least standard deviation of a log ratio: no client prints finer figures than this."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ class Estimated:
     """Variances with degrees of freedom, in the shape of the squares.
 
     Attributes:
-        versions: of an estimate about the versions: rounds and deployments.
-        rounds: of the same about these deployments; NaN where no deployment has two rounds.
+        versions: of an estimate about the versions, from rounds and deployments.
+        rounds: of the same from these deployments' rounds; NaN where no deployment has two.
         quieter: how much more the campaign scatters than its A/A campaigns, as a ratio of
             variances; 1 where that may be chance.
     """
@@ -103,7 +103,7 @@ class Estimated:
 
 
 def squares(deployments: Sequence[Array], *, about_zero: bool = False) -> Squares:
-    """Those of one workload's rounds, by deployment.
+    """The squares of one workload, from the log ratios of its rounds, by deployment.
 
     Example:
         ``squares([np.array([0.01, 0.03])], about_zero=True)``: within 0.0002, between 0.0004.
@@ -120,7 +120,7 @@ def squares(deployments: Sequence[Array], *, about_zero: bool = False) -> Square
 
 
 def together(found: Sequence[Squares]) -> Squares:
-    """The squares of several A/A campaigns of one workload; nothing of none."""
+    """One workload's squares, summed over A/A campaigns; zeros if there are none."""
 
     def total(field: str) -> Array:
         return np.asarray(sum((getattr(one, field) for one in found), np.asarray(0.0)))
@@ -137,7 +137,7 @@ def together(found: Sequence[Squares]) -> Squares:
 
 
 def by_workload(found: Sequence[Squares]) -> Squares:
-    """One array of all workloads for each field."""
+    """The squares of several workloads, with an array over them for each field."""
     return Squares(
         *(
             np.array([float(getattr(one, name)) for one in found])
@@ -154,13 +154,13 @@ def estimated(
     *,
     prior: float = PRIOR_VARIANCE,
 ) -> Estimated:
-    """The variances of the estimates of a campaign's workloads; the module has the formulas.
+    """The variances of the estimates of a campaign's workloads, by the formulas of the module.
 
     Args:
         own: of the campaign, with workloads as the last axis.
         known: of A/A campaigns, of the same workloads; zeros where there are none.
         deployments: of the campaign, by workload.
-        coarseness: what is added to the variances of estimates, exactly known.
+        coarseness: variance that coarse figures add to the estimates; known exactly.
         prior: the variance of deployments of both sides, where nothing is known.
     """
     quieter = _quieter(own.within, own.within_df, known.within, known.within_df)
@@ -199,7 +199,7 @@ def estimated(
 
 
 def _coarser(variance: Array, df: Array, coarseness: Array | float) -> tuple[Array, Array]:
-    """A variance with that of coarse figures, and its degrees of freedom by Satterthwaite."""
+    """A variance plus that of coarse figures, and its degrees of freedom by Satterthwaite."""
     total = variance + coarseness
     return total, df * (total / variance) ** 2
 
@@ -218,10 +218,10 @@ def _expected(prior: float, of_rounds: Array, df: Array) -> tuple[Array, Array]:
 def _in_other_rounds(
     prior: float, known: Squares, quieter: Array, inverse_rounds: Array, s2: Array, s2_df: Array
 ) -> tuple[Array, Array]:
-    """The mean squares of A/A campaigns, had they had so many rounds, with degrees of freedom."""
+    """The mean squares of A/A campaigns, as if with this many rounds, and degrees of freedom."""
     more = s2 * (inverse_rounds - known.inverse_rounds)
     square = quieter * known.between / np.maximum(known.between_df, 1) + more
-    # Deployments differ by something, and at least by what their rounds do.
+    # Deployments differ at least by as much as their rounds make them differ.
     square = np.where(more < 0, np.maximum(square, s2 * inverse_rounds), square)
     theirs = prior + s2 * known.inverse_rounds
     spread = theirs**2 + known.between_df * more**2 / s2_df
@@ -251,13 +251,13 @@ def _shared(
 
 
 def deployment_variance(known: Squares, *, at_least_own: bool = False) -> Array:
-    """How much deployments of a workload differ, for simulations: what its squares leave over.
+    """Each workload's deployment variance, for simulations.
 
     By the method of moments: (4 * level + sum of x^2 - N s^2 / n) / (4 + N), where the level is
-    what the other workloads leave over together with the prior, in the same way.
+    such an estimate from the prior and the other workloads.
 
     Args:
-        at_least_own: no less than the workload's own squares leave over, as intervals have it.
+        at_least_own: whether it is at least what the workload's own squares show, as in intervals.
     """
     s2 = known.within / np.maximum(known.within_df, 1)
     count = known.between_df
@@ -275,7 +275,7 @@ def moderated(s2: Array, df: Array) -> tuple[Array, Array]:
 
     Args:
         s2: with workloads as the last axis.
-        df: by workload; one with none is left alone, with one degree of freedom.
+        df: by workload; a variance with none is unchanged, with one degree of freedom.
     """
     s2 = np.maximum(s2, LEAST_SD**2)
     usable = np.broadcast_to(df > 0, s2.shape[-1:])
@@ -285,7 +285,7 @@ def moderated(s2: Array, df: Array) -> tuple[Array, Array]:
     d0, mean = _alike(s2[..., usable], own_df[usable], _MOST_MODERATION)
     s0 = np.exp(mean + special.digamma(d0 / 2) - np.log(d0 / 2))
     value = np.maximum(s2, (d0 * s0 + own_df * s2) / (d0 + own_df))
-    # Two variances say too little of how alike they are.
+    # Two variances say too little about how alike they are.
     more = d0 / 2 * usable * (usable.sum() >= _FEWEST_ALIKE)
     return np.where(usable, value, s2), own_df + more
 
@@ -327,7 +327,7 @@ def _quieter(own: Array, own_df: Array, known: Array, known_df: Array) -> Array:
     ratio = ratios.sum(-1, keepdims=True) / np.maximum(both.sum(-1, keepdims=True), 1)
     first, second = ((df * both).sum(-1, keepdims=True) for df in (own_df, known_df))
     limit = special.fdtri(first, second, _QUIETER)
-    # Where none can be compared, the limit is no number, and nothing is above it.
+    # Where none can be compared, the limit is NaN, and no ratio is above it.
     return np.asarray(np.where(ratio > limit, ratio, 1.0))
 
 
@@ -339,16 +339,16 @@ class Variance:
     df: float
 
     def __add__(self, other: Variance) -> Variance:
-        """The sum of independent ones, with degrees of freedom after Satterthwaite (1946)."""
+        """The sum of independent variances, with degrees of freedom by Satterthwaite (1946)."""
         value = self.value + other.value
         spread = sum(part.value**2 / part.df for part in (self, other) if part.value > 0)
-        # If both are zero, the sum is known as well as the better known of the two.
+        # If both are zero, the sum has the degrees of freedom of the better known.
         return Variance(value, value**2 / spread if spread else max(self.df, other.df))
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean of log ratios."""
+    """A mean of log ratios, with its variance."""
 
     mean: float
     variance: Variance
@@ -366,13 +366,21 @@ class Estimate:
         return float(2 * special.stdtr(self.variance.df, -abs(self.mean) / self.error))
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """Student's interval of the mean, as logarithms."""
+        """Student's interval of the mean, as logarithms.
+
+        Example:
+            ``Estimate(0.03, Variance(1e-4, df=10)).interval(0.95)`` is about (0.008, 0.052).
+        """
         half = float(special.stdtrit(self.variance.df, 0.5 + confidence / 2)) * self.error
         return self.mean - half, self.mean + half
 
 
 def holm(p_values: Mapping[Key, float]) -> dict[Key, float]:
-    """Adjust p values for their number (Holm 1979, step-down, monotone, at most 1)."""
+    """Adjust p values for their number (Holm 1979, step-down, monotone, at most 1).
+
+    Example:
+        ``holm({"tpcc": 0.01, "oltp_insert": 0.04})["tpcc"]`` is 0.02.
+    """
     adjusted: dict[Key, float] = {}
     largest = 0.0
     for rank, (name, p) in enumerate(sorted(p_values.items(), key=lambda item: item[1])):
@@ -382,10 +390,10 @@ def holm(p_values: Mapping[Key, float]) -> dict[Key, float]:
 
 
 def percent(log_ratio: float) -> float:
-    """A logarithm of a ratio as a change in percent."""
+    """A log ratio as a change in percent: ``percent(0.02)`` is about 2.02."""
     return 100 * math.expm1(log_ratio)
 
 
 def percents(interval: tuple[float, float]) -> tuple[float, float]:
-    """An interval of logarithms of ratios, in percent."""
+    """An interval of log ratios, in percent."""
     return percent(interval[0]), percent(interval[1])

@@ -1,7 +1,7 @@
 """Asks every server of a cluster, each on its own host and port, for its state and its facts.
 
 Example:
-    ``Census(executor, fleet, ports, places).silent()`` is empty where every server answers.
+    ``Census(executor, fleet, ports, places).silent()`` is empty if every server answers.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ VERSION_ROUTES: dict[Component, tuple[str, ...]] = {
 
 
 def server_name(component: str, host: str) -> str:
-    """A server of a side by which its identity is noted: ``tikv kv-1``."""
+    """The name of a side's server, under which its identity is noted: ``tikv kv-1``."""
     return f"{component} {host}"
 
 
@@ -72,7 +72,7 @@ class Census:
         return self._silent_among(routes, status.ask(self.executor, [*routes]))
 
     def not_up(self) -> list[str]:
-        """The servers that do not answer; else stores that are not Up and unhealthy PD members."""
+        """The servers that do not answer; if all do, stores not Up and unhealthy PD members."""
         routes = self._up_routes()
         about = {path: self._pd_urls(path) for path in ("/stores", "/health")}
         answers = status.ask(
@@ -105,7 +105,7 @@ class Census:
         """Wait until PD has nothing left to move, for five minutes at most.
 
         Args:
-            level: whether the leaders are levelled afterwards; else they also have to stay where
+            level: whether the leaders are levelled afterwards; if not, they also have to stay where
                 they are for a while, since PD begins to move them some seconds after a start.
         """
         deadline = time.monotonic() + BALANCE_LIMIT_S
@@ -121,10 +121,10 @@ class Census:
             time.sleep(POLL_S)
 
     def level(self, database: str) -> None:
-        """Spread the leaders evenly over the stores, and within that those of a schema's tables.
+        """Level the leaders over the stores: of all regions, and of each table of a schema.
 
-        Until they are, for a minute at most: PD refuses transfers to a peer that is not ready yet,
-        and makes those that it accepts one after another.
+        Asks PD again and again, for a minute at most: it refuses transfers to a peer that is not
+        ready yet, and makes those that it accepts one after another.
 
         Raises:
             EngineError: a server does not answer.
@@ -150,11 +150,11 @@ class Census:
     def regions(self, *, level: bool) -> Regions:
         """How the leaders are spread, and what PD still has to move.
 
-        Right after a start PD says that one store leads one region and no other any, which is even:
-        a region that nobody leads is as unsettled as one without a peer.
+        Right after a start PD reports a single leader, which looks even. So a region without a
+        leader counts as unsettled, like one without a peer.
 
         Args:
-            level: whether they are levelled; else as far apart as PD leaves them.
+            level: whether the spread is compared with what levelling leaves, or what PD leaves.
 
         Raises:
             EngineError: PD does not answer.
@@ -215,7 +215,7 @@ class Census:
         )
 
     def ended(self, started: Mapping[str, str | None]) -> list[tuple[Component, FleetHost]]:
-        """The servers that do not answer, or have another identity than when they were started.
+        """The servers that do not answer, or whose identity changed since they were started.
 
         Args:
             started: the identity of every server that was started, by :func:`server_name`.
@@ -281,13 +281,13 @@ class Census:
         return without_places(
             config,
             addresses=[host.address for host in self.fleet.hosts],
-            # A server may report it with links resolved; those are above this part.
+            # Only the end of the path: a server may report it with the links above resolved.
             root=f"/{self.places(host).root.relative_to(host.data)}",
             ports=vars(self.ports).values(),
         )
 
     def _urls(self) -> list[str]:
-        """What has to be asked for the facts of every server."""
+        """The URLs that have the facts of every server."""
         return self._pd_urls("/stores") + [
             self._url(component, host.address, path)
             for component, host in self.servers()
@@ -304,8 +304,9 @@ class Census:
         ]
 
     def _first(self, urls: Sequence[str], answers: Answers) -> tuple[str, Any]:
-        """The first of several answers, and where it is from, for errors; members of PD that do not
-        lead it forward the question.
+        """The first of several answers, and where it came from, for errors.
+
+        One is enough of PD: members that do not lead it forward the question.
         """
         found = [url for url in urls if answers.found.get(url) is not None]
         if not found:
@@ -313,8 +314,9 @@ class Census:
         return self._where(found[0]), answers.found[found[0]]
 
     def _ask_pd(self, *paths: str) -> dict[str, tuple[str, Any]]:
-        """What PD answers, and where, by path: of the first member that answers all of them, since
-        regions of a large dataset are megabytes.
+        """PD's answers by path, each with where it came from.
+
+        Members are asked one by one until one answers all: a large dataset's regions are megabytes.
         """
         silent = []
         for host in self.fleet.with_role("pd"):
@@ -327,7 +329,7 @@ class Census:
         raise EngineError(f"no member of PD answers {', '.join(paths)}: {'; '.join(silent)}")
 
     def _where(self, url: str) -> str:
-        """A URL with the names of its host, for people."""
+        """A URL with the name of its host, for people."""
         address = urlsplit(url).hostname
         names = [host.name for host in self.fleet.hosts if host.address == address]
         return f"{', '.join(names)}: {url}"

@@ -59,10 +59,10 @@ class ClusterInstance(Deployed):
         subdirectory: the part of every host's data directory that holds everything of the side.
         tiup_key: path of the private key, on the client's host, with which TiUP logs in as
             ``user``.
-        builds: of components.
+        builds: the builds that replace binaries of the version, by component.
         level: whether the leaders are levelled before each trial.
         package: gives the package of a component's build on this machine.
-        logs: the directory on this machine that keeps what servers complained of; None: none does.
+        logs: the directory on this machine for what servers complained of; None: it is not kept.
     """
 
     components: dict[str, Parameters]
@@ -142,8 +142,8 @@ class Cluster(TiDB, BaseCluster):
         Raises:
             UnavailableError: TiUP cannot deploy the version, or is not installed.
             SpecError: the version refuses a parameter.
-            EngineError: TiUP failed, or a server refuses a parameter; what could not be removed of
-                the deployment is named.
+            EngineError: TiUP failed, or a server refuses a parameter; names what of the deployment
+                could not be removed.
             TargetError: an earlier deployment cannot be removed, or a host has units of another
                 cluster that TiUP would write over.
         """
@@ -172,7 +172,7 @@ class Cluster(TiDB, BaseCluster):
     def start_for_trial(self) -> None:
         """See :class:`Database`; also waits until PD has settled, and levels the leaders.
 
-        That is bounded; :meth:`regions` has what is left.
+        Both have time limits; :meth:`regions` reports what they leave undone.
         """
         self.start()
         self._census.wait_until_settled(level=self.instance.level)
@@ -293,8 +293,8 @@ class Cluster(TiDB, BaseCluster):
     def table_checksum(self, table: str) -> str:
         """TiDB's own, by the storage: ``<key-values>:<bytes>+<checksum>``.
 
-        The part after the ``+`` belongs to this cluster: it covers the keys, which have the table's
-        number in them, and only BR rewrites that (`ADMIN CHECKSUM TABLE` sends no rewrite rule:
+        The part after the ``+`` differs between clusters: it covers the keys, which contain the
+        table's number, and only BR rewrites that (`ADMIN CHECKSUM TABLE` sends no rewrite rule:
         pkg/executor/checksum.go in TiDB, src/coprocessor/checksum.rs in TiKV). The part before it
         is the same for the same rows stored in the same form
         (:func:`benchlab.results.records.rows_of`).
@@ -399,7 +399,7 @@ class Cluster(TiDB, BaseCluster):
         return self._census.regions(level=self.instance.level)
 
     def ended_servers(self) -> Sequence[Message]:
-        """See :class:`Database`; how each ended is asked of its host's systemd, and of its log."""
+        """See :class:`Database`; how each ended is read from its host's systemd and its log."""
         started = self._noted()
         return (
             self._hosts.how_ended(self._census.ended(started), [self.instance.password])
@@ -419,7 +419,7 @@ class Cluster(TiDB, BaseCluster):
         return 0.0 if rules.flows(self.instance.version) and on != "false" else stalls.LAG_S
 
     def least_free(self, host: str, capacity: float) -> float:
-        """See :class:`Database`: where TiKV has less than its reserve, it refuses to write."""
+        """See :class:`Database`: with less than its reserve free, TiKV refuses to write."""
         least = super().least_free(host, capacity)
         if host not in [of_tikv.name for of_tikv in self.fleet.with_role("tikv")]:
             return least
@@ -469,7 +469,7 @@ class Cluster(TiDB, BaseCluster):
             raise EngineError(f"{self._name()}: cannot be deployed: {error}{left}") from error
 
     def _refuse_faulty_configs(self) -> None:
-        """Raises EngineError if a server says something against its configuration."""
+        """Raise EngineError if a server refuses its configuration."""
         faults = []
         for (component, host), said in self._hosts.refused_configs().items():
             items = self._configs[component]
@@ -484,21 +484,23 @@ class Cluster(TiDB, BaseCluster):
 
     @property
     def _rendered(self) -> dict[topology.Component, Parameters]:
-        """What was asked for, and where TiDB writes; places are no part of what is compared."""
+        """The requested items, and where TiDB writes, which is not among those compared."""
         root = self._hosts.places(self.fleet.client).root  # the same on all hosts
         places = rules.out_of_tmp(self.instance.version, root)
         return {**self._configs, "tidb": {**places, **self._configs["tidb"]}}
 
     @property
     def _name_for_tiup(self) -> str:
-        """The version to deploy. A nightly is deployed by its alias: its real name is gone from the
-        mirror after the next release, and under it TiUP refuses a package that it had downloaded
-        before the mirror overwrote it (`Download` in its `pkg/cluster/operation/download.go`).
+        """The version to deploy; of a nightly its alias.
+
+        A nightly's real name is gone from the mirror after the next release, and under it TiUP
+        refuses a package that it downloaded before the mirror overwrote it (`Download` in its
+        `pkg/cluster/operation/download.go`).
         """
         return NIGHTLY if is_nightly(self.instance.version) else self.instance.version
 
     def _patch(self, component: str, build: Build) -> None:
-        """Put a build in place of the version's own binary, unless TiUP has deployed just that."""
+        """Replace the version's own binary by a build, unless TiUP has deployed that very build."""
         if build.released and self._tiup.has_package(component, self._name_for_tiup, build.sha256):
             return
         package = self.instance.package(component)
@@ -512,7 +514,7 @@ class Cluster(TiDB, BaseCluster):
         return [f"{self._name()}: {fault}" for fault in faults]
 
     def _edit(self, text: str) -> None:
-        # A name by content, so that a list of commands has a line for each.
+        # Named by content, so that a list of commands has a line for each edit.
         content = hashlib.sha256(self._to_configure().encode()).hexdigest()[:8]
         file = self.instance.directory / f"edited-{content}.yaml"
         self.executor.put(file, text)
@@ -536,7 +538,7 @@ class Cluster(TiDB, BaseCluster):
 
     @contextmanager
     def _complaints_told(self) -> Iterator[None]:
-        """Where the servers do not start: which one is to blame, before its log is given back."""
+        """Add to an EngineError raised inside which server is to blame, and keep all complaints."""
         try:
             yield
         except EngineError as error:

@@ -1,7 +1,7 @@
-"""What a side's servers complained of where one of them did not start.
+"""Finds out which of a side's servers is to blame when one of them does not start.
 
-The server that TiUP waited for in vain is seldom the one to blame: a TiDB does not start while
-TiKV's disk is full. So all of them are read, and giving back removes their logs.
+The server that TiUP waited for in vain is seldom the one: a TiDB does not start while TiKV's disk
+is full. So the logs of all are read, and kept, because giving back removes them from the hosts.
 
 Example:
     ``culprit({"tikv on kv-1": ['[WARN] ["disk usage Normal->AlreadyFull"]'], "tidb on db-1": []})``
@@ -19,8 +19,8 @@ from benchlab.errors import told
 from benchlab.results import redaction
 
 QUOTED_LINES, QUOTED_LENGTH = 3, 400
-# What a line is worth: a known cause, whatever its level, before any other; a server in a container
-# complains of its cgroup at level ERROR and is well.
+# Which lines tell more, in this order. A known cause comes first, whatever its level: a healthy
+# server in a container logs an ERROR about its cgroup.
 _WORTH = (
     re.compile(
         r"disk (is )?full|AlreadyFull|enough disk space|No space left|open file descriptors"
@@ -37,7 +37,7 @@ def culprit(found: Mapping[str, Sequence[str]]) -> tuple[str, list[str]] | None:
     """The server that is most likely to blame, and its lines that say so; None: none complained.
 
     Args:
-        found: what each server complained of; of two alike the first one is blamed.
+        found: what each server complained of; of two equally suspect servers the first is blamed.
     """
     for worth in _WORTH:
         for server, lines in found.items():
@@ -52,7 +52,7 @@ def told_of(
     into: Path,
     secrets: Sequence[str],
 ) -> str:
-    """Keep what the servers complained of; returns what to say of it, and where it is.
+    """Write what the servers complained of to a file; returns a summary that names the file.
 
     Args:
         found: what each server complained of, by server.
@@ -82,5 +82,5 @@ def told_of(
 
 
 def file_in(folder: Path, side: str) -> Path:
-    """Where the complaints of a side are kept now; earlier ones stay."""
+    """A new file for the complaints of a side, named by the time; earlier files stay."""
     return folder / f"{side}-{datetime.now(UTC):%Y%m%dT%H%M%S}.log"

@@ -1,7 +1,7 @@
 """Version, source and configuration of every server of a cluster, and which ones do not fit.
 
 Example:
-    ``misfits(census.instances(), "v6.5.0", {})`` is empty where every server is as requested.
+    ``misfits(census.instances(), "v6.5.0", {})`` is empty if every server is as requested.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from benchlab.engines.database import identity_fault
 from benchlab.engines.tidb.topology import COMPONENTS, Component
 from benchlab.plan.fields.builds import has_commit
 
-# Items sized by the host's memory, of which two hosts of one kind differ by a few pages.
+# Items sized by the host's memory, which differs by a few pages between hosts of one kind.
 SIZED_BY_MEMORY = re.compile(
     r"storage\.block-cache\.capacity|memory-usage-limit|raft-engine\.memory-limit"
     r"|(rocksdb|raftdb)\.\w+\.block-cache-size"
@@ -31,11 +31,11 @@ class InstanceFacts:
     Attributes:
         host: name of its host in the fleet.
         version: as the server itself writes it: ``5.7.25-TiDB-v6.5.0``, ``v6.5.0``, ``6.5.0``.
-        git_hash: of its source; None where it is not reported.
+        git_hash: the commit of its source; None if it is not reported.
         config: effective configuration items by dotted name, without addresses, directories and
-            ports; None where it is not reported.
-        identity: changes whenever the server starts; None where it is not reported.
-        built_at: when it was built; None where it is not reported.
+            ports; None if it is not reported.
+        identity: changes whenever the server starts; None if it is not reported.
+        built_at: when it was built; None if it is not reported.
     """
 
     host: str
@@ -67,6 +67,10 @@ def without_places(
 
     The rest is the same on all servers of a component and on both sides, unless it was configured
     otherwise.
+
+    Example:
+        With ``["10.0.0.1"]``, ``"/data"`` and ``[4000]``, of ``{"host": "10.0.0.1", "port": "4000",
+        "log.level": "info"}`` only ``log.level`` is left.
     """
     hosts = "|".join(re.escape(address) for address in addresses)
     numbers = "|".join(map(str, ports))
@@ -77,13 +81,13 @@ def without_places(
 def misfits(
     instances: Sequence[InstanceFacts], wanted: str, hashes: Mapping[str, str | None]
 ) -> list[str]:
-    """What is wrong with a cluster, as sentences that name the server; empty where nothing is.
+    """What is wrong with a cluster, as sentences that name the server; empty if nothing is.
 
-    A server must be what was asked for, and be built and configured like most of its peers. Of a
-    version whose name has a commit, one component at least must be built from that.
+    A server must be what was asked for, and be built and configured like most of its peers. If the
+    version's name has a commit, at least one component must be built from it.
 
     Args:
-        hashes: of the side's builds, see :func:`identity_fault`.
+        hashes: the commits of the side's builds, see :func:`identity_fault`.
     """
     faults = [
         f"{one.component} on {one.host} {fault}"

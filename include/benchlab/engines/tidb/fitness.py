@@ -1,8 +1,8 @@
-"""Whether a host, as it is set up, can have a side's servers; asked before anything is deployed.
+"""Checks, before anything is deployed, whether a host as it is set up can have a side's servers.
 
 Example:
     ``fault(executor, "admin", [SideSpec(version="v8.5.0")], restores=True)`` is None on a Debian
-    that is no container.
+    host that is not a container.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from benchlab.plan import versions
 from benchlab.plan.fields.engines import SideSpec
 
 # What TiUP's units ask systemd for (LimitNOFILE in its embed/templates/systemd/system.service.tpl).
-# Where the kernel refuses that, systemd gives a service what process 1 may have at most
+# If the kernel refuses that, systemd gives a service what process 1 may have at most
 # (setrlimit_closest in its src/basic/rlimit-util.c).
 _WANTED_FILES = 1_000_000
 _FILES_OF_SERVICE = """
 ulimit -n "$1" 2> /dev/null && echo "$1" || awk '/^Max open files/ { print $5 }' /proc/1/limits
 """
-# TiKV starts only with as many (`check_system_config` in its components/server/src/server.rs).
+# TiKV refuses to start with fewer (`check_system_config` in its components/server/src/server.rs).
 _RESERVED_FILES, _FILES_OF_ENGINE = 1000, 40_960
-# From then on it has Titan, which opens as many files once more, unless it is switched off.
+# From this version on Titan is on by default; it opens as many files again as RocksDB.
 _FIRST_OF_TITAN = "v7.6.0"
 CACHES = "/proc/sys/vm/drop_caches"
 
@@ -53,7 +53,7 @@ def fault(
 
 
 def open_files(side: SideSpec) -> int:
-    """How many files a side's TiKV has to be able to open, lest it refuses to start.
+    """How many files a side's TiKV has to be able to open; with fewer it refuses to start.
 
     Example:
         ``open_files(SideSpec(version="v6.5.0"))`` is 82,920.
@@ -78,7 +78,7 @@ def _files_of_service(executor: Executor) -> int:
     return int(found)
 
 
-# Prints TiUP's file, then those that sshd reads; nothing where both agree or sshd cannot be asked.
+# Prints TiUP's file, then those that sshd reads; nothing if they agree or sshd cannot be asked.
 # TiUP makes ~/.ssh itself.
 _COMPARE = r"""
 account=$(id -un)
@@ -102,11 +102,11 @@ esac
 
 
 def misplaced(executor: Executor, user: str) -> str | None:
-    """Why TiUP's key would not be found on a host, as a sentence; None where it would.
+    """Why sshd would not find TiUP's key on a host, as a sentence; None if it would.
 
-    TiUP lets itself in by a key that it makes for each cluster. It puts it into the first word
-    after `AuthorizedKeysFile` in `/etc/ssh/sshd_config`, or into `~/.ssh/authorized_keys`, writing
-    as the account: `%u` and `%h` stay as they are, and included files are not read. (TiUP 1.16:
+    TiUP logs in with a key that it makes for each cluster. As the account, it writes the key into
+    the file that is the first word after `AuthorizedKeysFile` in `/etc/ssh/sshd_config`, or else
+    `~/.ssh/authorized_keys`. It neither expands `%u` and `%h` nor reads included files. (TiUP 1.16:
     `FindSSHAuthorizedKeysFile` in `pkg/cluster/executor/executor.go`, `EnvInit` in
     `pkg/cluster/task/env_init.go`.)
 

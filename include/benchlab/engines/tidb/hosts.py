@@ -20,7 +20,7 @@ from benchlab.hosts.fleet import Fleet, FleetHost, on_all, try_on_all
 from benchlab.language import Message, message
 from benchlab.results.ended_servers import LINES, ended
 
-# All others depend on TiKV, and TiDB on both.
+# Of equally suspect servers the first is blamed; TiDB depends on the other two.
 BLAMED: tuple[Component, ...] = ("tikv", "pd", "tidb")
 CLEAN_LIMIT_S = 1800.0
 DROP_LIMIT_S = 600.0
@@ -47,8 +47,8 @@ for unit in $(our_units "$1"); do
 done
 """
 )
-# Arguments: unit, log, lines. Where systemd started the server again, its log goes on: what it
-# wrote before ends with its greeting (`Welcome to TiKV`, `["Welcome to TiDB."]`).
+# Arguments: unit, log, lines. If systemd started the server again, its log goes on: what it wrote
+# before ends with its greeting (`Welcome to TiKV`, `["Welcome to TiDB."]`).
 _HOW_ENDED = """
 about=$(TZ=UTC systemctl show \
     --property=ActiveState,ActiveEnterTimestamp,ActiveExitTimestamp "$1") || exit 1
@@ -140,8 +140,8 @@ shift
 mkdir -p "$@"
 chown "$account:" "$@"
 """
-# As TiUP 1.16 runs it, which first asks whether there is the option. PD and TiDB end with 0
-# whatever they find, so that the text says it.
+# As TiUP 1.16 runs it: it first asks whether the option exists. PD and TiDB exit with 0 whatever
+# they find, so only what they print tells.
 _CHECK_CONFIG = """
 cd "$1" || exit 1
 program=bin/$2-server config=conf/$2.toml
@@ -149,8 +149,8 @@ program=bin/$2-server config=conf/$2.toml
 shift 2
 "$program" --config-check --config="$config" "$@" 2>&1 || echo "exit code $?"
 """
-# What a check prints beside what it finds: that it found nothing, messages that are no warnings,
-# and what goes with a message of a Rust program that gives up.
+# What a check prints besides its findings: success, messages below a warning, and the lines around
+# the message of a Rust panic.
 _NO_FINDING = re.compile(
     r"config check successful|.*\[(INFO|DEBUG)\]|<jemalloc>|thread '.*' .*panicked at"
     r"|stack backtrace:|note: |\s+\d+: |\s+at |\s*$"
@@ -161,6 +161,9 @@ _DROP_CACHES = "sync; echo 3 > /proc/sys/vm/drop_caches"
 @dataclass(frozen=True)
 class SideOnHosts:
     """One side on all hosts of a cluster.
+
+    Example:
+        ``SideOnHosts(fleet, executors, PurePosixPath("benchlab/c1/baseline"), Ports()).at_work()``
 
     Args:
         executors: gives the executor of a host; called from several threads at once.
@@ -211,13 +214,13 @@ class SideOnHosts:
         on_all(self.all, work)
 
     def refused_configs(self) -> dict[tuple[Component, str], str]:
-        """What servers say against the configuration that they are deployed with.
+        """Why servers refuse the configuration that they are deployed with.
 
-        Each checks it with its own binary. Items that a server does not know are not all found:
-        TiDB, and TiKV below ``raftstore``, pass over them in silence.
+        Each checks it with its own binary. Not every unknown item is found: TiDB, and TiKV below
+        ``raftstore``, ignore them in silence.
 
         Returns:
-            By component and host, what it says; empty where nothing is wrong.
+            What the server says, by component and host; empty if nothing is wrong.
         """
 
         def work(host: FleetHost) -> dict[tuple[Component, str], str]:
@@ -249,11 +252,11 @@ class SideOnHosts:
     def how_ended(
         self, servers: Sequence[tuple[Component, FleetHost]], secrets: Sequence[str]
     ) -> list[Message]:
-        """What is known of servers that ended by themselves: when, what came then, and their logs.
+        """What is known of servers that ended by themselves: when, whether they run again, logs.
 
         Args:
             servers: those that ended, from :meth:`Census.ended`.
-            secrets: what must not be quoted of their logs.
+            secrets: what must not be quoted from their logs.
         """
 
         def ask(server: tuple[Component, FleetHost]) -> Message:
@@ -277,10 +280,10 @@ class SideOnHosts:
     def complaints(self) -> tuple[dict[str, list[str]], dict[str, str]]:
         """The last warnings and errors that each server wrote, by server: ``tikv on kv-1``.
 
-        Which server is to blame first comes first.
+        They are in the order in which servers are blamed.
 
         Returns:
-            Also, by server, why its host could not be read.
+            Also, by server, why its host could not be asked.
         """
 
         def ask(server: tuple[Component, FleetHost]) -> list[str]:
@@ -300,14 +303,14 @@ class SideOnHosts:
         """Remove this side's processes, units, files and TiUP's login from every host.
 
         Args:
-            public_key: of TiUP's login, without its type and name; empty where there is none.
+            public_key: that of TiUP's login, without its type and name; empty if there is none.
 
         Returns:
-            Why a host could not be cleaned, by host name; empty where all are clean.
+            Why a host could not be cleaned, by host name; empty if all are clean.
         """
 
         def work(host: FleetHost) -> None:
-            # Whoever removes a side whose campaign is gone does not know which ports it had.
+            # Once its campaign is gone, nobody knows which ports the side had.
             ports = [str(Ports.of_set(number).tikv) for number in (0, 1)]
             arguments = [str(self.places(host).root), host.user, public_key, *ports]
             self._root(host, _CLEAN, arguments, timeout_s=CLEAN_LIMIT_S)
@@ -317,7 +320,7 @@ class SideOnHosts:
     def back_up(self, backup: str) -> None:
         """Copy the data of every storage host, all at once. The servers must have ended.
 
-        Until every host has its copy there is no snapshot at all.
+        There is no snapshot at all until every host has its copy.
 
         Args:
             backup: the name of this backup, which distinguishes it from earlier ones.

@@ -1,14 +1,15 @@
-"""Which store leads which region of a cluster, how even that is, and how it is levelled.
+"""Levels the leaders of a cluster's regions over its stores, and says how even they are.
 
-Only a region's leader answers reads and writes, so that a store with more leaders has more work.
-TiKV elects them anew at every start, and PD's scheduler leaves stores up to ten leaders apart: it
-moves one only from a store whose number less its tolerance is above another's plus the tolerance,
-five by default (``tolerant-size-ratio``; ``getTolerantResource`` and ``shouldBalance`` in
-PD's ``schedulers/utils.go``, the same from v4.0.0 to v8.5.3). So each restore would measure another
+Only a region's leader answers reads and writes, so a store with more leaders has more work. TiKV
+elects them anew at every start, and PD's scheduler leaves stores up to ten leaders apart: it moves
+one only if a store's number minus the tolerance exceeds another's plus the tolerance, five by
+default (``tolerant-size-ratio``; ``getTolerantResource`` and ``shouldBalance`` in PD's
+``schedulers/utils.go``, the same from v4.0.0 to v8.5.3). So each restore would measure another
 distribution.
 
 Example:
-    ``moves(regions, [1, 4, 5], tables)`` is ``{44: 5}`` where region 44 has to be led by store 5.
+    With ``a, b = (Region(id_, 1, frozenset({1, 4}), 104, 105) for id_ in (44, 45))``, which store 1
+    leads, ``moves([a, b], [1, 4], [104])`` is ``{44: 4}``: store 4 is to lead region 44.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from typing import Any
 from benchlab.engines.tidb.status import field
 
 PD_TOLERANCE = 5
-# What levelling leaves: stores within one leader of the mean, or, where regions were split or
-# merged meanwhile, within 5 % of it.
+# What levelling leaves: stores within one leader of the mean, or, if regions were split or merged
+# meanwhile, within 5 % of it.
 LEVEL, LEVEL_SHARE = 1.0, 0.05
 
 
@@ -34,8 +35,8 @@ class Region:
     Attributes:
         leader: the store that leads it; None while it has none.
         voters: the stores that can lead it now; the leader is one of them.
-        begin, end: the numbers of the tables in which its range begins and ends; everything before
-            the first table counts as -1, everything behind the last one as infinite.
+        begin, end: the numbers of the tables in which its range begins and ends; -1 before all
+            tables, infinite behind them.
     """
 
     id: int
@@ -51,7 +52,7 @@ class Region:
 
 
 def read_regions(where: str, answer: Any) -> list[Region]:
-    """PD's ``/regions``; errors as those of :func:`field`.
+    """Read PD's ``/regions``; raises as :func:`field`.
 
     ``{"count":1,"regions":[{"id":2,"start_key":"7480...","end_key":"","peers":[{"id":3,
     "store_id":1,"role_name":"Voter"},...],"leader":{"id":3,"store_id":1},"pending_peers":[{...}],
@@ -89,6 +90,9 @@ def table_at(key: str) -> float:
     Keys are coded in groups of eight bytes with a ninth that says how many of them count; a table's
     begins with ``t`` and its number, whose sign is inverted (TiDB's ``pkg/util/codec``,
     ``pkg/tablecodec``).
+
+    Example:
+        ``table_at("7480000000000000ff6800000000000000f8")`` is 104.
     """
     coded = bytes.fromhex(key)
     plain = b"".join(coded[at : at + 8] for at in range(0, len(coded), 9))
@@ -100,11 +104,11 @@ def table_at(key: str) -> float:
 def moves(
     regions: Iterable[Region], stores: Sequence[int], tables: Iterable[int]
 ) -> dict[int, int]:
-    """The fewest transfers that level the leaders, as the store to lead by region.
+    """The fewest transfers that level the leaders: the store that is to lead, by region.
 
-    First all stores get the same number of leaders to within one; within that, so do the tables
-    together; within that, each table. Where a store has no peer to move to, it is as near to it as
-    the peers allow. Regions without a leader are left to TiKV.
+    The stores get the same number of leaders, to within one, of all regions, of all tables'
+    regions together, and of each table's. If a store lacks the peers for that, the result comes as
+    near as the peers allow. Regions without a leader are left to TiKV.
     """
     groups = defaultdict[int | None, list[Region]](list)
     of_dataset = sorted(tables)
@@ -122,7 +126,7 @@ def moves(
 
 
 def _share(group: Sequence[Region], dealt: Mapping[int, int]) -> dict[int, int]:
-    """How many of a group each store shall lead: what does not divide goes where fewest are.
+    """How many of a group each store shall lead; the remainder goes to stores with the fewest.
 
     So the stores' sums stay within one of each other, whatever the sizes of the groups.
     """
@@ -168,6 +172,9 @@ def beyond_level(counts: Iterable[int]) -> float | None:
     """By how many leaders the worst store is further from the mean than levelling leaves it.
 
     None while no store has a leader.
+
+    Example:
+        ``beyond_level([10, 10, 13])`` is 1.0: 13 is 2 from the mean, and 1 is tolerated.
     """
     known = [*counts]
     mean = sum(known) / len(known) if known else 0.0
@@ -180,10 +187,13 @@ def beyond_pd(counts: Iterable[int], schedule: Mapping[str, Any]) -> float | Non
     """By how many leaders the stores are further apart than PD's scheduler leaves them.
 
     Args:
-        schedule: that part of PD's configuration.
+        schedule: the part ``schedule`` of PD's configuration.
+
+    Example:
+        ``beyond_pd([0, 25], {"leader-schedule-policy": "count"})`` is 15.0.
 
     Returns:
-        None while no store has a leader, and where PD does not go by their number.
+        None while no store has a leader, and if PD does not balance by their number.
     """
     known = [*counts]
     if not any(known) or schedule.get("leader-schedule-policy") != "count":

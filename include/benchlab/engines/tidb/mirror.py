@@ -1,14 +1,14 @@
-"""What TiUP's mirror has, as `tiup` on this machine knows it: releases, and the nightly.
+"""Asks TiUP's mirror, through `tiup` on this machine, for releases and the nightly.
 
 ``tiup list tidb --all`` (TiUP's ``cmd/list.go``) prints a heading, the columns ``Version``,
 ``Installed`` (``YES`` or empty), ``Release`` and ``Platforms``, a line of dashes, and the versions
 in semantic order, without those that were withdrawn ("yanked"). The newest daily build comes first,
 a second time, as ``nightly -> v9.0.0-beta.2.pre-nightly``. ``Release`` is RFC 3339: when the
 version was published on the mirror, which for old versions is long after their release. ``--all``
-is for components; the command takes it, and lists the same versions without it. Errors are on
-stderr, with exit code 1.
+is meant for components: with a component's name it changes nothing. Errors are on stderr, with exit
+code 1.
 
-It fetches the component's manifest, checks its signatures and keeps it as
+The command fetches the component's manifest, checks its signatures and keeps it as
 `manifests/COMPONENT.json` (TiUP 1.16: `pkg/repository/v1manifest`):
 `{"signed": {"nightly": "v9.0.0-beta.2.pre-nightly", "platforms": {"linux/amd64": {"v9.0.0-...":
 {"url": "/tidb-v9.0.0-...tar.gz", "released": "2026-11-20T...", "hashes": {"sha256": "..."}}}}}}`.
@@ -39,11 +39,11 @@ _DAY = re.compile(r"(\d{4}-\d\d-\d\d)T\S+")
 
 @dataclass(frozen=True)
 class Mirror:
-    """What TiUP's mirror has.
+    """The versions on TiUP's mirror.
 
     Attributes:
         releases: each with the day, in the publisher's time zone, on which the mirror got it.
-        others: names of builds that are no releases, and of versions without a day.
+        others: the names of builds that are not releases, and of versions without a day.
     """
 
     releases: tuple[tuple[Version, date], ...]
@@ -51,10 +51,10 @@ class Mirror:
 
 
 def read(text: str) -> Mirror:
-    """Read the table: ``read(text).releases[-1]`` is the newest release.
+    """Read what ``tiup list tidb --all`` prints: ``read(text).releases[-1]`` is the newest release.
 
     Raises:
-        UnavailableError: it is no such table; says how it begins.
+        UnavailableError: it is not that table; says how it begins.
     """
     lines = [line.split() for line in text.splitlines()]
     if COLUMNS not in lines:
@@ -76,8 +76,8 @@ def read(text: str) -> Mirror:
 def nightly(tiup: str, home: Path, components: Sequence[str], platform: str) -> Nightly:
     """The nightly that the mirror has now, with its packages.
 
-    The name is that of the first component; each one's package is known by its hash, because the
-    mirror has one nightly under a name and overwrites it with the next.
+    The name is that of the first component's nightly. Packages are known by hash, because the
+    mirror overwrites each nightly with the next one under the same name.
 
     Args:
         home: TiUP's own directory.
@@ -88,7 +88,8 @@ def nightly(tiup: str, home: Path, components: Sequence[str], platform: str) -> 
         UnavailableError: it has no nightly of a component.
 
     Example:
-        ``nightly("tiup", Path.home() / ".tiup", ["tidb"], "linux/amd64").version``
+        ``nightly("tiup", Path.home() / ".tiup", ["tidb"], "linux/amd64").version`` may be
+        ``"v9.0.0-beta.2.pre-nightly"``.
     """
     here = LocalExecutor(Path(), "tiup")
     try:
@@ -96,7 +97,7 @@ def nightly(tiup: str, home: Path, components: Sequence[str], platform: str) -> 
         for component in components:
             here.run([tiup, "list", component], timeout_s=ASK_LIMIT_S)
     except CommandError as error:
-        # As TiUP 1.16 says it (`pkg/repository/v1_repository.go`); the mirror has answered then.
+        # TiUP 1.16 says this when the mirror has answered (`pkg/repository/v1_repository.go`).
         kind = UnavailableError if "unknown component" in error.output else FetchError
         raise kind(f"{NIGHTLY}: TiUP's mirror cannot be asked: {error}") from error
     found: dict[str, Build] = {}

@@ -1,4 +1,4 @@
-"""Which versions of TiDB accept which parameters, so that a report type fails when it is read.
+"""Which versions of TiDB accept which parameters, so that a wrong report type fails when read.
 
 Without these rules, which are data in ``configs/parameters/tidb.yaml``, a server would refuse its
 configuration only an hour later, on a rented fleet.
@@ -28,8 +28,8 @@ from benchlab.plan.fields.engines import Components, Parameters, SideSpec
 # The oldest version on TiUP's public mirror; earlier ones were deployed with Ansible.
 FIRST_OF_TIUP = "v3.0.0"
 FIRST_OF_BR = "v4.0.0"
-# From then on a fresh cluster has the new collations, in which text in an index is stored in
-# another way; BR restores no backup that differs in them (CheckNewCollationEnable in its
+# From this version on a fresh cluster has the new collations, which store text in an index in
+# another way; BR refuses a backup with other collations (CheckNewCollationEnable in its
 # pkg/task/restore.go; TiDB's release notes of v6.0.0 have the default).
 FIRST_OF_NEW_COLLATIONS = "v6.0.0"
 NEW_COLLATIONS = "new_collations_enabled_on_first_bootstrap"
@@ -44,7 +44,7 @@ VersionText = Annotated[str, Field(pattern=r"^v[0-9]+\.[0-9]+\.[0-9]+$")]
 
 
 class Rule(BaseModel):
-    """One rule; the fields are described in the file itself."""
+    """One rule; comments in the file describe its fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -57,7 +57,7 @@ class Rule(BaseModel):
     sentence: str
 
     def fault(self, version: str, value: object, storage_vcpu: int | None) -> str | None:
-        """Why a version refuses this value, as sentences; None where it does not."""
+        """Why a version refuses this value, as sentences; None if it does not."""
         known_since = None if self.vcpu else self.since
         what: str | None = None
         if known_since and _before(version, known_since):
@@ -97,7 +97,7 @@ def faults(
     *,
     storage_vcpu: int | None = None,
 ) -> list[str]:
-    """Why a version would refuse these parameters, as sentences; empty where none is known.
+    """Why a version would refuse these parameters, as sentences; empty if none is known.
 
     Each names the parameter, its value, the version, the rule and what to do.
 
@@ -105,7 +105,7 @@ def faults(
         parameters: TiDB's configuration items (a dot or a hyphen in the name) and global
             variables (any other).
         components: configuration items by component.
-        storage_vcpu: vCPUs of a TiKV host; None where it is not known.
+        storage_vcpu: vCPUs of a TiKV host; None if it is not known.
 
     Raises:
         SpecError: see :func:`rules`.
@@ -127,7 +127,7 @@ def faults(
 
 
 def not_deployable(version: str) -> str | None:
-    """Why TiUP cannot deploy a version, as a sentence; None where it can."""
+    """Why TiUP cannot deploy a version, as a sentence; None if it can."""
     if not _before(version, FIRST_OF_TIUP):
         return None
     return (
@@ -138,7 +138,7 @@ def not_deployable(version: str) -> str | None:
 
 
 def no_br(version: str) -> str | None:
-    """Why BR cannot copy a version's dataset, as a sentence; None where it can."""
+    """Why BR cannot copy a version's dataset, as a sentence; None if it can."""
     if not _before(version, FIRST_OF_BR):
         return None
     return (
@@ -148,7 +148,7 @@ def no_br(version: str) -> str | None:
 
 
 def stored_as(side: SideSpec) -> dict[str, str]:
-    """What decides in which form a side stores rows: sides that agree can share a backup by BR.
+    """The settings that decide how a side stores rows: sides that agree can share a backup by BR.
 
     BR needs the same ``tidb_enable_clustered_index`` and the same collations on both ends (TiDB's
     documentation, "Backup & Restore Overview", compatibility).
@@ -168,7 +168,12 @@ def stored_as(side: SideSpec) -> dict[str, str]:
 
 
 def bound_to_data(items: Components) -> list[str]:
-    """Which configuration items cannot change once a cluster has data, as sentences."""
+    """Which configuration items cannot change once a cluster has data, as sentences.
+
+    Example:
+        ``bound_to_data({"tikv": {"storage.api-version": 2}})`` is
+        ``["tikv: storage.api-version: it decides how rows are stored"]``.
+    """
     found = [
         f"{component}: {key}: it decides how rows are stored"
         for component in ("tidb", "tikv")
@@ -180,19 +185,19 @@ def bound_to_data(items: Components) -> list[str]:
 
 
 def needs_imdsv1(version: str) -> bool:
-    """Whether a version's TiKV can use its host's permissions on S3 by IMDSv1 only."""
+    """Whether a version's TiKV gets its host's permissions on S3 by IMDSv1 only."""
     return _before(version, FIRST_OF_IMDSV2)
 
 
 def flows(version: str) -> bool:
-    """Whether a version's TiKV lets writes wait by flow control before RocksDB would."""
+    """Whether a version's TiKV has flow control, which delays writes before RocksDB would."""
     return not _before(version, FIRST_OF_FLOW_CONTROL)
 
 
 def out_of_tmp(version: str, root: Path) -> Parameters:
-    """Items by which a TiDB server writes below a directory what it would leave in ``/tmp``.
+    """Items with which a TiDB server writes to ``root`` what it would leave in ``/tmp``.
 
-    By default it also makes a socket there, which nobody uses. (`pkg/config/config.go` in TiDB.)
+    They also switch off its socket there, which nobody uses. (`pkg/config/config.go` in TiDB.)
 
     Example:
         ``out_of_tmp("v3.0.0", root)`` is empty: that version writes nothing there.

@@ -74,7 +74,7 @@ class Engine(TiDB, BaseEngine):
     def availability(cls, version: str, servers: Path, *, ask: bool = True) -> Availability:
         """Whether it is in ``BENCHLAB_TIDB_HOME`` or installed by TiUP, or TiUP can fetch it.
 
-        Where only TiUP could have it, its mirror is asked, once per process.
+        If it is not installed, TiUP's mirror is asked, once per process.
         """
         if (program := _program(version)) is not None:
             return Availability(True, f"installed as {program}")
@@ -112,7 +112,7 @@ class Engine(TiDB, BaseEngine):
 
     @classmethod
     def published(cls) -> Mirror | None:
-        """What TiUP's mirror has, with its days; None without ``tiup`` on this machine.
+        """The versions on TiUP's mirror, with their days; None without ``tiup`` on this machine.
 
         Raises:
             UnavailableError: TiUP cannot ask its mirror, or prints something else.
@@ -122,7 +122,7 @@ class Engine(TiDB, BaseEngine):
 
     @classmethod
     def install(cls, executor: Executor, version: str, servers: Path) -> None:
-        """Let TiUP fetch it, unless there is a binary that runs and reports this version."""
+        """Have TiUP fetch it, unless there is a binary that runs and reports this version."""
         if (fault := _fault(executor, version)) is None:
             return
         if (tiup := _tiup()) is None:
@@ -262,7 +262,7 @@ def _program(version: str) -> Path | None:
 
 
 def _fault(executor: Executor, version: str) -> str | None:
-    """Why this version's server cannot be run, if so; an interrupted TiUP leaves half a binary."""
+    """Why this version's server cannot run; None if it can. Half a binary may have been left."""
     program = _program(version)
     if program is None:
         return f"there is no {_tiup_home() / 'components' / 'tidb' / version / 'tidb-server'}"
@@ -271,7 +271,7 @@ def _fault(executor: Executor, version: str) -> str | None:
     except CommandError as error:
         return f"{program} cannot be run: {error}"
     own = re.search(r"Release Version: (.*)\n", said)
-    # Between releases a server does not call itself as TiUP does.
+    # Between releases a server reports another name than TiUP's.
     by_number = own and (is_nightly(version) or has_commit(version)) and is_version(version, own[1])
     if by_number or f"Release Version: {version}\n" in said:
         return None
@@ -285,10 +285,10 @@ def _tiup() -> str | None:
 
 @cache
 def _on_mirror(tiup: str) -> frozenset[str] | str:
-    """The versions of TiDB that TiUP's mirror has; why it cannot be asked, as a text.
+    """The versions of TiDB on TiUP's mirror; or, as a text, why it cannot be asked.
 
-    ``tiup list tidb`` prints a table with a version first on each line (docs.pingcap.com, "tiup
-    list"); it needs the mirror for it.
+    ``tiup list tidb`` asks the mirror, and prints a table with a version first on each line
+    (docs.pingcap.com, "tiup list").
     """
     try:
         listed = _listed(tiup)

@@ -1,4 +1,4 @@
-"""Whether TiKV held writes back, by the counters of its status port.
+"""Tells whether TiKV held writes back, by counters on its status port.
 
 RocksDB delays or stops writes while flushes and compactions fall behind:
 ``tikv_engine_stall_micro_seconds``, the time that writers waited. From v5.2 on the scheduler does
@@ -12,10 +12,10 @@ reasons, ``tikv_scheduler_discard_ratio``) show one moment only, and are not ask
 With ``server.simplify-metrics`` (from v6.2 on) a counter that is 0 is left out, a gauge never
 (``dump_to`` in ``components/tikv_util/src/metrics/mod.rs``).
 
-RocksDB's counter is brought up to date every :data:`LAG_S`, the others at once. Where flow control
-is on, RocksDB's own stalls are off, but for RaftDB's memtables. Elsewhere the counter is read that
-much after a run that writes, so that a stall in its last seconds is counted; one in the last
-seconds before the run, of the warm-up, may be counted as well.
+TiKV updates RocksDB's counter every :data:`LAG_S` seconds, the others at once. With flow control,
+RocksDB's own stalls are off except for RaftDB's memtables. Otherwise the counter is read that long
+after a run that writes, so that a stall in the run's last seconds counts; one in the last seconds
+of the warm-up may count as well.
 
 Example:
     ``read_counters(text)`` is 0.25 after writes have waited for 250 ms; None if the text is not
@@ -31,7 +31,7 @@ from benchlab.engines.tidb.status import ASK_LIMIT_S, CONNECT_LIMIT_S
 from benchlab.hosts.executor import Executor
 
 STALLED = "tikv_engine_stall_micro_seconds"
-# A gauge, by which the page is known to be TiKV's where a counter is left out.
+# A gauge, by which the page is known to be TiKV's even if counters are left out.
 ALWAYS_THERE = "tikv_server_info"
 LAG_S = 10.0
 # What turns a counter into seconds, or into a number of refusals.
@@ -71,7 +71,7 @@ def ask(executor: Executor, urls: Sequence[str]) -> Mapping[str, float | None]:
 def read_counters(page: str) -> float | None:
     """A number that grows whenever a server holds writes back: seconds and refusals, added up.
 
-    Only whether it has grown says something. None: the server did not answer, or not as TiKV.
+    Only its growth means something. None: the server did not answer, or not as TiKV.
     """
     found = [match.groups() for match in map(_SAMPLE.fullmatch, page.splitlines()) if match]
     if not {STALLED, ALWAYS_THERE} & {name for name, _ in found}:

@@ -41,8 +41,8 @@ class Server:
     """A TiDB or PD server.
 
     Attributes:
-        identity: changes whenever the server starts; None where it is not reported.
-        built_at: when it was built, as PD writes it; None where it is not reported.
+        identity: changes whenever the server starts; None if it is not reported.
+        built_at: when it was built, as PD writes it; None if it is not reported.
     """
 
     version: str
@@ -72,7 +72,7 @@ class Answers:
     """What servers answered, by URL.
 
     Attributes:
-        found: the JSON of each answer; None where the server has no such route. A server that
+        found: the JSON of each answer; None if the server has no such route. A server that
             answers with an error (503 from a PD without a leader) counts as silent and is missing.
         complaint: what ``curl`` printed about servers that did not answer, and answers that were
             errors.
@@ -82,7 +82,7 @@ class Answers:
     complaint: str
 
     def get(self, url: str) -> Any:
-        """The answer of one URL; None where the server has no such route.
+        """The answer of one URL; None if the server has no such route.
 
         Raises:
             EngineError: it did not answer.
@@ -122,7 +122,7 @@ def ask(executor: Executor, urls: Sequence[str]) -> Answers:
 def post(executor: Executor, url: str, bodies: Sequence[Mapping[str, Any]]) -> None:
     """Send JSON to one URL, several times, with one command on one host.
 
-    What the server refuses is not reported: it has to be looked at whether it was done.
+    Refusals by the server are not reported: the caller has to see whether it took effect.
 
     Raises:
         EngineError: ``curl`` itself cannot be run, or the server does not answer.
@@ -171,8 +171,8 @@ def field(answer: Any, key: str, kind: type[Kind], where: str, absent: Kind | No
 
     Args:
         where: the host and the URL, for the error.
-        absent: what it means that the field is not there, which is how proto3 writes zero and
-            empty; None: it has to be there.
+        absent: the value if the field is missing, which is how proto3 writes zero and empty; None:
+            it must not be missing.
 
     Raises:
         EngineError: the field is missing or of another type; names it, and where.
@@ -198,7 +198,7 @@ def typed(value: Any, kind: type[Kind], what: str) -> Kind:
 
 
 def read_tidb(where: str, status: Any, info: Any) -> Server:
-    """Read TiDB's ``/status`` and ``/info``; the latter is None where there is no such route.
+    """Read TiDB's ``/status`` and ``/info``; the latter is None if there is no such route.
 
     ``{"connections":0,"version":"5.7.25-TiDB-v6.5.0","git_hash":"706c..."}``; a server has a new
     ``ddl_id`` after every start.
@@ -208,8 +208,10 @@ def read_tidb(where: str, status: Any, info: Any) -> Server:
 
 
 def read_pd(where: str, status: Any) -> Server:
-    """PD's ``/status``: ``{"build_ts":"2022-12-23 13:41:24","version":"v6.5.0","git_hash":"...",
-    "start_timestamp":1669...}``.
+    """Read PD's ``/status``.
+
+    ``{"build_ts":"2022-12-23 13:41:24","version":"v6.5.0","git_hash":"...",
+    "start_timestamp":1669...}``
     """
     version = field(status, "version", str, where)
     built_at = field(status, "build_ts", str, where, "") or None
@@ -218,7 +220,7 @@ def read_pd(where: str, status: Any) -> Server:
 
 
 def read_stores(where: str, answer: Any) -> tuple[Store, ...]:
-    """Read PD's ``/stores``; a store that is down has no figures and counts as without leaders.
+    """Read PD's ``/stores``; a store that is down has no figures and counts as leading nothing.
 
     ``{"count":1,"stores":[{"store":{"id":1,"address":"10.0.0.1:20160","version":"6.5.0",
     "git_hash":"...","start_timestamp":1669...,"state_name":"Up"},
@@ -265,8 +267,10 @@ def read_table_ids(where: str, answer: Any) -> list[int]:
 
 
 def flatten(config: Mapping[str, Any], above: str = "") -> dict[str, str]:
-    """A nested configuration as texts by dotted name: ``{"log": {"level": "info"}}`` becomes
-    ``{"log.level": "info"}``. Switches are ``true`` and ``false``, lists are JSON.
+    """A nested configuration as texts by dotted name; booleans are ``true``/``false``, lists JSON.
+
+    Example:
+        ``flatten({"log": {"level": "info"}})`` is ``{"log.level": "info"}``.
     """
     flat: dict[str, str] = {}
     for key, value in config.items():

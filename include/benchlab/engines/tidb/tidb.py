@@ -41,7 +41,7 @@ class TiDB(Database):
         self.make_accounts()
 
     def make_accounts(self) -> None:
-        """The statements of :meth:`secure`; configuration items are not set by SQL."""
+        """Do what :meth:`secure` does, without waiting; configuration items are not set by SQL."""
         parameters, password = self.instance.parameters, self.instance.password
         variables = "".join(
             f"SET GLOBAL {key} = {sql_value(value)};"
@@ -76,8 +76,8 @@ class TiDB(Database):
     def background_jobs(self) -> BackgroundJobs | None:
         """DDL and ANALYZE jobs, including automatic ones; None before v6.1.
 
-        A ``CREATE INDEX`` is one DDL job, also where its servers share it (a distributed task, from
-        v8.1 on by default): it is `running` until the last of them has ingested its part.
+        A ``CREATE INDEX`` is one DDL job even if several servers share it (a distributed task, by
+        default from v8.1 on): it is `running` until the last of them has ingested its part.
         Backups by SQL are not counted: Benchlab's are taken by BR, a separate program.
         """
         if versions.parse(self.instance.version).numbers < ANALYZE_JOBS_SINCE:

@@ -1,12 +1,11 @@
-"""The contract of the ``tiup`` command line, which runs on the client's host.
+"""Runs the ``tiup`` command line on the client's host.
 
 TiUP keeps what it knows of clusters in ``~/.tiup`` on the machine it runs on. Seen with 1.16:
 
 * with ``--format json`` the result is on stdout and ``{"exit_code": 0}`` on stderr;
 * a second deployment under one name, an unknown version, a configuration that a server refuses
   and a host out of reach all end with exit code 1;
-* when a configuration is refused there are files on every host, but TiUP knows no cluster to
-  destroy.
+* after a refused configuration there are files on every host, but TiUP knows no cluster to destroy.
 
 BR, which copies a dataset to object storage and back, is another component of TiUP.
 
@@ -123,13 +122,13 @@ class TiUP:
         """Give a stopped cluster's servers the configuration of an edited topology.
 
         Without ``--skip-restart`` TiUP would restart the servers one by one, moving leaders first.
-        It ends with 0 though it refuses a topology that it cannot read, or in which anything but
-        configuration is another one than it knows. (TiUP 1.16: `pkg/cluster/manager/edit_config.go`
-        and `reload.go` beside it.)
+        TiUP exits with 0 even if it refuses the topology, because it cannot read it or because more
+        than configuration has changed. (TiUP 1.16: `pkg/cluster/manager/edit_config.go` and
+        `reload.go` beside it.)
 
         Args:
-            topology: what ``show-config`` printed, with other ``server_configs``: it has what TiUP
-                found of the hosts, such as ``arch``, which must stay.
+            topology: what ``show-config`` printed, with other ``server_configs``. What TiUP found
+                out about the hosts, such as ``arch``, must stay in it.
         """
         edited = self.cluster("edit-config", name, "--topology-file", str(topology))
         if "could not be saved" in edited.stdout:
@@ -147,9 +146,9 @@ class TiUP:
         return sha256 is not None and sha256 in done.stdout.split()
 
     def cluster(self, *arguments: str, timeout_s: float = OPERATION_LIMIT_S) -> Completed:
-        """Run ``tiup cluster`` without being asked to confirm; errors as for :meth:`deploy`.
+        """Run ``tiup cluster`` without being asked to confirm; raises as :meth:`deploy`.
 
-        ``destroy`` never with ``--force``: TiUP would forget its login on a host that is down.
+        Never pass ``--force`` to ``destroy``: TiUP would forget its login on a host that is down.
 
         Example:
             ``tiup.cluster("start", "c1-baseline")``
@@ -169,7 +168,7 @@ class TiUP:
     def login(self, state: str) -> str:
         """The public key of TiUP's login on a cluster's hosts, without its type and name.
 
-        Empty where TiUP has made none. ``state`` is from :meth:`state`.
+        Empty if TiUP has made none. ``state`` is from :meth:`state`.
         """
         public = self.executor.run(["cat", f"{state}/ssh/id_rsa.pub"], check=False)
         return (public.stdout.split() or ["", ""])[1]
@@ -187,14 +186,14 @@ class TiUP:
     ) -> None:
         """Copy one database to object storage (``backup``) or back (``restore``).
 
-        Only one database, because from v6.2 on a full restore refuses a cluster that has any.
+        Not the whole cluster: from v6.2 on a full restore refuses a cluster that has any database.
 
         Args:
             action: ``backup`` or ``restore``.
             pd: address of a PD server, as ``host:port``.
             storage: ``s3://bucket/prefix``; every TiKV server reads and writes it itself, with
                 its host's permissions (an instance profile).
-            region: of the bucket; BR's default is ``us-east-1``.
+            region: the bucket's; BR's default is ``us-east-1``.
             log: where it writes its log, which by default stays in ``/tmp``.
         """
         command = [self.program, f"br:{version}", action, "db", "--pd", pd, "--storage", storage]
@@ -224,7 +223,7 @@ def read_list(text: str) -> list[str]:
     TiUP may print remarks before and after the document.
 
     Raises:
-        CommandError: it is no such document; quotes it.
+        CommandError: it is not such a document; quotes it.
     """
     try:
         document, _ = json.JSONDecoder().raw_decode(text, text.find("{"))

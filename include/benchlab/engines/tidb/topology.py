@@ -2,7 +2,7 @@
 
 Both sides may be on the same hosts, one of them running at a time; each has its own directories,
 and one of two port sets, which the plan draws. HAProxy is not a component of TiUP, and monitoring
-would only disturb, so neither is in the file but for two ports.
+would only disturb: the file has neither, except for two ports of monitoring.
 
 Format: TiUP's "Topology Configuration File for TiDB Deployment".
 """
@@ -28,8 +28,9 @@ PORT_SET_STEP = 100
 
 @dataclass(frozen=True)
 class Ports:
-    """Where one side's servers listen, the same on every host; all but the exporters' are TiDB's
-    own by default.
+    """The ports of one side's servers, the same on every host.
+
+    The defaults are TiDB's own, except for the exporters'.
     """
 
     pd: int = 2379
@@ -44,7 +45,7 @@ class Ports:
 
     @classmethod
     def of_set(cls, number: int) -> Self:
-        """TiDB's own ports in port set 0, each 100 higher in port set 1."""
+        """The default ports for port set 0, each 100 higher for 1: ``of_set(1).tidb`` is 4100."""
         step = PORT_SET_STEP * number
         return cls(**{field.name: getattr(cls, field.name) + step for field in fields(cls)})
 
@@ -112,7 +113,12 @@ class Places:
 def configuration(
     parameters: Parameters, components: dict[str, Parameters]
 ) -> dict[Component, Parameters]:
-    """Configuration items by component; the ones among ``parameters`` are TiDB's."""
+    """Configuration items by component; those among ``parameters`` are TiDB's.
+
+    Example:
+        ``configuration({"token-limit": 99, "tidb_mem_quota_query": 1}, {})["tidb"]`` is
+        ``{"token-limit": 99}``.
+    """
     items = {name: dict(components.get(name, {})) for name in COMPONENTS}
     items["tidb"] |= {key: value for key, value in parameters.items() if is_config(key)}
     return items
@@ -124,7 +130,7 @@ def is_config(key: str) -> bool:
 
 
 def with_configs(shown: str, configs: dict[Component, Parameters]) -> str:
-    """The topology that TiUP shows of a cluster, with other configuration items.
+    """Replace components' configuration items in the topology that TiUP shows of a cluster.
 
     Args:
         shown: what ``tiup cluster show-config`` prints.
@@ -159,7 +165,7 @@ def render(
             "deploy_dir": str(places.deploy),
             "data_dir": str(places.data),
         },
-        # `destroy` removes the exporters of these ports from every host, also where all are ignored
+        # `destroy` removes the exporters of these ports from every host, even if all are ignored
         # (DestroyMonitored in TiUP's pkg/cluster/operation/destroy.go), and by default 9100 and
         # 9115, which may be the owner's. Then it waits until nothing listens there.
         "monitored": {

@@ -1,1 +1,1 @@
-"""Fields of a report type that have fields of their own; each module is called as its field."""
+"""The nested fields of a report type; each module has the name of its field."""

@@ -1,11 +1,11 @@
-"""Builds of a side: binaries of its components that stand in place of those of its version.
+"""Builds of a side: binaries that replace those of its version, by component.
 
-A side's version remains the one whose rules and parameters hold. What is deployed is known by the
-hash of the file and, once it is here, by the commit that the binary reports; a campaign is planned
-with both, so that two builds of one name are two.
+The rules and parameters of the side's version still hold. A build is known by the hash of its file
+and, once it is fetched, by the commit that the binary reports. A plan has both, so that two builds
+of one name stay distinct.
 
 Example:
-    ``Build(source="builds/tidb-server", git_hash="5c91a2b...").short`` is ``5c91a2b``.
+    ``Build(source="builds/tidb-server", git_hash="5c91a2b").short`` is ``5c91a2b``.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Build(Frozen):
     Attributes:
         source: a path on this machine (relative to the checkout), ``s3://`` or ``https://``;
             ``{commit}`` in it stands for the commit. None: made by a command, or kept already.
-        command: the words of a command on this machine that makes the build of a commit;
-            ``{commit}`` and ``{output}``, the file it has to write, are replaced in them.
+        command: the words of a command that builds a commit on this machine; ``{commit}`` and
+            ``{output}``, the file it has to write, are replaced in them.
         commit: the git commit that is wanted, for ``source`` or ``command``.
         sha256: of the file at ``source``; without ``source`` it names a build that is kept.
         git_hash: the commit that the server has to report.
@@ -84,7 +84,7 @@ class Build(Frozen):
             raise ValueError("sha256: missing; what is downloaded is verified by it")
 
     def _is_by_commit_over_https(self) -> bool:
-        # Whoever sends another file would have to make a server that reports this commit.
+        # An attacker's file would have to be a server that reports this commit.
         return COMMIT in (self.source or "") and (self.source or "").startswith("https:")
 
     @pydantic.model_serializer(mode="wrap")
@@ -113,8 +113,10 @@ class Build(Frozen):
 
     @property
     def short(self) -> str:
-        """What tells it apart for people: seven letters of its commit, or of what stands in for it
-        while that is not known: ``sha256-1f0c3aa`` (its file), ``source-77b1e02`` (not fetched).
+        """A short name that tells it apart: seven letters of its commit, ``5c91a2b``.
+
+        While that is unknown, of its file, ``sha256-1f0c3aa``, or of its source, if that is not
+        fetched yet: ``source-77b1e02``.
         """
         if self.expected:
             return self.expected[:7]
@@ -134,8 +136,8 @@ class Nightly:
         version: its real name, such as ``v9.0.0-beta.2.pre-nightly``.
         day: on which it came out.
         builds: by component, known by the hash of the package.
-        stands_in: why this is another version, with which a campaign is only planned; None: it is
-            the nightly.
+        stands_in: why another version stands in for it, only to plan a campaign; None: it is the
+            nightly.
     """
 
     version: str
@@ -147,8 +149,8 @@ class Nightly:
 def label(version: str, builds: Builds) -> str:
     """A version with what tells its builds apart: ``v8.5.7@5c91a2b``.
 
-    With the day of a nightly, by which nightlies of one name are in order:
-    ``v9.0.0-beta.2.pre-nightly@2026-11-20-5c91a2b``; several builds also have a digest of all.
+    A nightly also has its day, which puts nightlies of one name in order:
+    ``v9.0.0-beta.2.pre-nightly@2026-11-20-5c91a2b``. Several builds also have a digest of all.
     """
     if not builds:
         return version

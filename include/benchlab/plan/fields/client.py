@@ -20,7 +20,7 @@ class Script(Frozen):
 
     Attributes:
         path: of the file on this machine, absolute or below the checkout.
-        sha256: of its content; a campaign has it, so that a changed script is another workload.
+        sha256: of its content, which a campaign records: a changed script is another workload.
     """
 
     path: Annotated[str, Field(min_length=1, pattern=r"^[^\x00-\x1f\x7f]*\.lua$")]
@@ -31,17 +31,17 @@ class Client(Frozen):
     """How the client is called, beyond workload, threads and time.
 
     Attributes:
-        connection: the Airflow Connection of type ``ssh`` that leads to the client's host, beside a
-            server that exists; None: the target's own client, which there is this machine.
-        program: the program that runs the workloads; None: the first suitable one that is on the
-            client's host.
+        connection: the Airflow Connection of type ``ssh`` to the client's host, where servers exist
+            already; None: the target's own client, there this machine.
+        program: the program that runs the workloads; None: the first suitable one on the client's
+            host.
         version: what that program has to report as its version; None: any.
         path: of that program on the client's host; None: the one on the PATH.
-        archive: of the source from which sysbench is built there, on this machine, absolute or
-            below the checkout.
+        archive: the source archive from which sysbench is built there; a path on this machine,
+            absolute or below the checkout.
         sha256: of the archive.
         report_interval: seconds between the values of a series.
-        auto_inc: whether the server numbers the rows that ``oltp_insert`` writes.
+        auto_inc: whether the server assigns the ids of the rows that ``oltp_insert`` writes.
         rand_type: sysbench's distribution of the rows that a run accesses, and of the indexed
             column when it is loaded; None: :data:`RAND_TYPE`.
         options: further options of sysbench, by name.
@@ -62,14 +62,14 @@ class Client(Frozen):
 
     @pydantic.model_serializer(mode="wrap")
     def _chosen(self, dump: pydantic.SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without what is not chosen."""
+        """Leave out what is not chosen."""
         written: dict[str, Any] = dump(self)
         always = ("program", "report_interval", "auto_inc")
         return {key: value for key, value in written.items() if value or key in always}
 
     @property
     def choices(self) -> dict[str, Any]:
-        """What is chosen of sysbench's distribution, options and script; empty: nothing."""
+        """The chosen distribution, options and script of sysbench; empty if none are chosen."""
         chosen: dict[str, Any] = {"rand_type": self.rand_type, **self.options}
         chosen["script"] = self.script and self.script.sha256
         return {name: value for name, value in chosen.items() if value is not None}

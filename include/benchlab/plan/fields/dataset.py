@@ -1,4 +1,4 @@
-"""What is loaded before anything is measured: of which kind it is, its workload's module says.
+"""The dataset, which is loaded before anything is measured; a workload's module defines its kind.
 
 Example:
     ``Tables(tables=16, table_size=1_000_000).rows`` is 16000000.
@@ -17,7 +17,7 @@ from benchlab.plan.documents import Frozen
 
 
 class Dataset(Frozen):
-    """One kind of dataset: the fields that a report type has of it, and what plans rest on.
+    """Base of each kind of dataset: its fields in a report type, and the rates that plans assume.
 
     Example:
         ::
@@ -34,16 +34,16 @@ class Dataset(Frozen):
                     return f"{self.documents:,} documents"
 
     A field's ``title`` is its name in the trigger form. The class variables are those of
-    sysbench's tables, measured on 2 cores with MariaDB and on clusters as the published ones; a
-    kind whose rows are otherwise has its own.
+    sysbench's tables, measured on 2 cores with MariaDB and on clusters like the published ones; a
+    kind with other rows overrides them.
 
     Attributes:
-        LOCAL_LOAD_ROWS_PER_S, LOAD_ROWS_PER_S: rows loaded in a second, on one machine and through
+        LOCAL_LOAD_ROWS_PER_S, LOAD_ROWS_PER_S: rows loaded per second, on one machine and through
             TiDB with 16 threads, one per table, secondary index included.
         ROW_BYTES: of a row on one machine, with its index entry and the free space in its pages;
             rows of TPC-C take as much on average, 230 to 330 bytes by table.
         TIKV_ROW_BYTES: of a row in TiKV with its index entry, compressed, with room for compaction.
-        WHY_UNLIKE: a sentence that says why two loads give different rows.
+        WHY_UNLIKE: id of the message that says in what the rows of two loads differ.
     """
 
     LOCAL_LOAD_ROWS_PER_S: ClassVar[float] = 60_000
@@ -56,29 +56,29 @@ class Dataset(Frozen):
     def rows_by_table(self) -> dict[str, int | None]:
         """The number of rows of each table after the load; None if it is random.
 
-        The largest table first: several are analyzed at once, and that one decides how long it is.
+        The largest table comes first: several are analyzed at once, and it takes longest.
         """
         raise NotImplementedError
 
     @property
     def rows(self) -> int:
-        """Rows of all tables, about."""
+        """The number of rows in all tables, approximately."""
         return sum(rows or 0 for rows in self.rows_by_table.values())
 
     @property
     def largest_share(self) -> float:
-        """The largest table's share of the rows; one whose number is random has all the others."""
+        """The largest table's share of the rows; one of random size has all rows left over."""
         known = [rows or 0 for rows in self.rows_by_table.values()]
         return max(*known, self.rows - sum(known)) / self.rows
 
     @property
     def check_s(self) -> float | None:
-        """Seconds to check the conditions that it must meet; None if there are none."""
+        """Seconds to check its consistency conditions; None if there are none."""
         return None
 
     @property
     def said(self) -> Said:
-        """It in words, as in ``Load ... into each side``."""
+        """The dataset in words, for sentences such as ``Load ... into each side``."""
         raise NotImplementedError
 
     def __str__(self) -> str:
@@ -88,13 +88,13 @@ class Dataset(Frozen):
 
 @cache
 def kinds() -> tuple[type[Dataset], ...]:
-    """All kinds, found by presence: each is ``DATASET`` of a workload's module."""
+    """All kinds of dataset, found by presence: each is ``DATASET`` of a workload's module."""
     modules = members("benchlab.workloads", "DATASET").values()
     return tuple(dict.fromkeys(module.DATASET for module in modules))
 
 
 def _of_its_kind(raw: Any) -> Dataset:
-    """A dataset of the kind that has most of the fields."""
+    """Read a dataset as the kind that has most of its fields."""
     if isinstance(raw, Dataset):
         return raw
     fields = raw.keys() if isinstance(raw, dict) else ()

@@ -1,4 +1,4 @@
-"""What is compared: for each engine its sides, with their versions, builds and parameters."""
+"""What is compared: the sides of each engine, with versions, builds and parameters."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class SideSpec(Frozen):
 
     @pydantic.model_serializer(mode="wrap")
     def _chosen(self, dump: pydantic.SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Without ``builds`` where there are none."""
+        """Leave out ``builds`` where there are none."""
         written: dict[str, Any] = dump(self)
         if not self.builds:
             written.pop("builds", None)
@@ -84,8 +84,8 @@ class VersionParameters(Frozen):
     """Parameters for sides whose version lies in a range.
 
     Attributes:
-        since, until: the first version that has them, and the first that no longer has them; None:
-            the range is open at that end.
+        since, until: the first version that gets them, and the first that no longer does; None: the
+            range is open at that end.
     """
 
     since: Annotated[str, AfterValidator(_version)] | None = None
@@ -119,8 +119,8 @@ class EngineSpec(Frozen):
         candidate: None where only one version is measured (``sides: single``).
         parameters, components: for both sides; a side's own override them.
         by_version: for sides whose version lies in a range; they override those for both sides.
-        by_workload: configuration items of components while one workload is measured, of both
-            sides; they override all others.
+        by_workload: configuration items of components, on both sides, while one workload is
+            measured; they override all others.
     """
 
     baseline: SideSpec
@@ -140,7 +140,7 @@ class EngineSpec(Frozen):
         return self
 
     def merged_into(self, side: SideSpec, *, by_version: bool = True) -> SideSpec:
-        """One side with the parameters of all sides, and those for its range of versions."""
+        """One side with the common parameters, and those for its range of versions, merged in."""
         ranges = [
             written
             for written in self.by_version

@@ -1,9 +1,9 @@
-"""The load balancer, HAProxy with its settings or none; and the ports on which things listen.
+"""The load balancer, HAProxy with its settings or none; and the ports of a campaign.
 
 Only what HAProxy 2.6 accepts can be written: ``nbproc`` and ``bind-process`` are gone since 2.5.
 It always listens on loopback at ``ports.entry``, and gives each server a connection in turn
-(``balance roundrobin``), which a gate checks. It is not started by root, so that it can be given no
-user, group or chroot.
+(``balance roundrobin``), which a gate checks. It is not started by root, so user, group and chroot
+cannot be set.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class Check(Frozen):
     """How HAProxy checks a server.
 
     Attributes:
-        inter: milliseconds between two checks; HAProxy is waited for, half a minute at most.
-        rise: so many checks have to succeed until a server is used again.
-        fall: so many checks have to fail until it is not used any more.
+        inter: milliseconds between two checks; Benchlab waits for HAProxy half a minute at most.
+        rise: how many checks have to succeed before a server is used again.
+        fall: how many checks have to fail before a server is no longer used.
     """
 
     inter: Annotated[int, Field(ge=1, le=10_000)] = 200
@@ -59,12 +59,12 @@ class Check(Frozen):
 
 
 class HAProxySettings(Frozen):
-    """What HAProxy is configured with.
+    """How HAProxy is configured.
 
     Attributes:
         maxconn: the most connections; None: a hundred more than the most client threads.
-        nbthread: HAProxy's own threads; None: as many as treat all connections alike.
-        retries: how often it tries again to connect to a server; None: HAProxy's default, 3.
+        nbthread: HAProxy's threads; None: a number that treats all connections alike.
+        retries: how often it retries a connection to a server; None: HAProxy's default, 3.
     """
 
     maxconn: Annotated[int, Field(ge=1, le=100_000)] | None = None
@@ -94,11 +94,11 @@ Port = Annotated[int, Field(ge=1024, le=65535)]
 
 
 class Ports(Frozen):
-    """Where things listen: the load balancer, and the servers of a ``local`` target.
+    """The ports of the load balancer, and of the servers of a ``local`` target.
 
-    ``entry`` is the load balancer's port, the only one the client is given; ``stats`` serves its
-    statistics. On one machine the server of the side that runs has ``server``, and ``status`` is
-    TiDB's HTTP status; all listen on loopback.
+    ``entry`` is the load balancer's port, the only one that the client gets; ``stats`` serves its
+    statistics. On one machine the running side's server has ``server``, and TiDB's HTTP status
+    ``status``; all listen on loopback.
     """
 
     entry: Port = 13390

@@ -1,5 +1,6 @@
-"""The published document whose plan a report type is, where the plan differs from it, and how the
-document lays out its tables of results, so that a report can have the same.
+"""The published document that a report type follows: differences, and its tables of results.
+
+A report can lay out its own tables like those of the document.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class DocumentTables(Frozen):
     workloads: Annotated[tuple[str, ...], Field(strict=False)] = ()
 
 
-# Where no document is named: as most sysbench pages have them, and as all of TPC-C do.
+# As most pages on sysbench have them, and all on TPC-C.
 USUAL = {
     "tps": DocumentTables(figures=("qps", "p95_ms")),
     "tpmc": DocumentTables(figures=("tpmc",), improvement="heading"),
@@ -64,17 +65,17 @@ Line = Literal[
     "results",
 ]
 LINES: tuple[Line, ...] = get_args(Line)
-"""What a document says of how it was measured, line by line."""
+"""What a document says about how it was measured, line by line."""
 
 
 class Published(Frozen):
-    """The published document whose plan this is.
+    """The published document that a report type follows.
 
     Attributes:
         document: its title.
         client: the client it names, where Benchlab uses another version.
-        differences: sentences that say where this plan differs from the document, and why, by what
-            they are about.
+        differences: where this plan differs from the document, and why: sentences by the line that
+            they concern.
         describes: the optional steps that the document includes.
         tables: its tables of results; None where it has none.
     """

@@ -1,7 +1,7 @@
-"""When a report type is run by the calendar, and at which moments.
+"""Schedules: at which moments a report type is run by the calendar.
 
-A schedule catches up only on moments within ``catchup_days``; everything older is measured by a
-backfill that a person starts.
+A schedule catches up only on moments within ``catchup_days``; older ones need a backfill, which a
+person starts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CRON = re.compile(r"[0-9]{1,2} [0-9]{1,2}( (?![Rr])[0-9A-Za-z*,/#-]+){3}")
 
 
 class _Schedule(Frozen):
-    """What every schedule has.
+    """Fields of every schedule.
 
     Attributes:
         catchup_days: for how many days a missed moment is still run; 0: not at all.
@@ -44,9 +44,9 @@ _Type = Annotated[ReleaseType, one_of(f"must be one of {', '.join((*RELEASE_KIND
 class OnRelease(_Schedule):
     """One run for each release of these types in the calendar.
 
-    It begins at midnight UTC of the release's day. Of several on one day the highest version
-    begins at midnight, and each further one a minute later. A run whose release another run of the
-    day has, because one joined the calendar in between, takes the highest that is left.
+    It begins at midnight UTC of the release's day. If several releases came out on one day, the
+    highest version begins at midnight, and each further one a minute later. If another run of the
+    day has its release, because one joined the calendar in between, it takes the highest one left.
     """
 
     runs: Literal["on_release"]
@@ -66,9 +66,9 @@ class Weekly(_Schedule):
     Attributes:
         aa_every: every this many weeks the run is an A/A campaign of the candidate; 0: never.
         release_every: every this many weeks, never in the week of an A/A campaign, the baseline is
-            the newest release before the candidate, so that nightly builds which follow each other
-            stay tied to releases; 0: never. A baseline that is pinned stays as it is, and so does
-            the rule of one whose candidate is a release itself.
+            the newest release before the candidate, which ties successive nightly builds to
+            releases; 0: never. A pinned baseline stays as it is, and so does a baseline's rule
+            where the candidate is a release itself.
     """
 
     runs: Literal["weekly"]
@@ -103,8 +103,8 @@ class Weekly(_Schedule):
     def is_with_release(self, moment: datetime | date) -> bool:
         """Whether a run of this moment compares with a release; depends only on its week.
 
-        That is half-way between two A/A campaigns where both come equally often. Where a week is
-        due for both, the A/A campaign has it and the release the next one.
+        Where both come equally often, that is half-way between two A/A campaigns. A week that is
+        due for both goes to the A/A campaign, and the release gets the next one.
         """
         week = _week(moment)
         return not self._is_aa_week(week) and (
@@ -164,13 +164,13 @@ def moments_of(release_days: Sequence[date]) -> tuple[datetime, ...]:
 
 @dataclass(frozen=True)
 class Turn:
-    """What a schedule wants of one of its moments; without a schedule, none of it.
+    """What a schedule wants of one of its moments; by default, nothing special.
 
     Attributes:
         aa: an A/A campaign of the candidate.
         with_release: the newest release before the candidate as baseline.
-        nth: which release of its day is the candidate, from the highest version on, unless another
-            run of the day has it.
+        nth: which release of its day is the candidate, from 0 for the highest version, unless
+            another run of the day has it.
     """
 
     aa: bool = False
@@ -178,7 +178,7 @@ class Turn:
     nth: int = 0
 
 
-# Of a run that a person starts.
+# The turn of a run that a person starts.
 ORDINARY = Turn()
 
 

@@ -1,1 +1,1 @@
-"""What is wrong in published pages; each module ``check_*.py`` holds related checks."""
+"""Finds errors in published pages; each module ``check_*.py`` holds related checks."""

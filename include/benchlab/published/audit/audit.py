@@ -19,13 +19,13 @@ _DECIMALS = 4
 
 @dataclass(frozen=True)
 class Audit:
-    """One page and what is wrong in it, by kind and line."""
+    """One page and the errors found in it, ordered by kind and line."""
 
     report: PublishedReport
     findings: tuple[Finding, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As `benchlab audit --json` prints it: changes in percent, latencies in ms."""
+        """The audit as ``benchlab audit --json`` prints it: changes in percent, latencies in ms."""
         report = self.report
         return {
             "report": report.id,
@@ -46,7 +46,7 @@ class Audit:
 def audit(reports: Sequence[PublishedReport]) -> list[Audit]:
     """Audit each page, and all pages against each other; one audit per page, in the given order.
 
-    Only what is certain is reported: whatever a page leaves open is not a finding.
+    Only certain errors are findings: whatever a page leaves open is not.
 
     >>> audit([load(Path("page.md"))[0]])[0].findings  # doctest: +SKIP
     """

@@ -26,7 +26,7 @@ class _Result(NamedTuple):
 
 
 def check_all(reports: Sequence[PublishedReport]) -> Iterator[tuple[PublishedReport, Finding]]:
-    """Yield ``same_version_drift``, each with the later of the two reports.
+    """Find ``same_version_drift``; each finding comes with the later of the two reports.
 
     Results that several pages print, such as one report in two languages, count once.
     """
@@ -40,10 +40,10 @@ def check_all(reports: Sequence[PublishedReport]) -> Iterator[tuple[PublishedRep
 
 
 def identity_of(report: PublishedReport, workload: Workload) -> tuple[object, ...]:
-    """What identifies the results of a workload; equal for a page and its translation.
+    """A key for the results of a workload that is equal for a page and its translation.
 
     It does not depend on how a language writes versions and numbers: each printed figure
-    contributes its threads, the place of its version (0 for the baseline), metric and number.
+    contributes its threads, the position of its version (0 for the baseline), metric and value.
     """
     figures = sorted(
         (row.threads, place, metric, printed.value)
@@ -56,7 +56,7 @@ def identity_of(report: PublishedReport, workload: Workload) -> tuple[object, ..
 
 
 def _once_each(reports: Sequence[PublishedReport]) -> list[_Result]:
-    """Each result once: from the English page among those that print it, else from the first."""
+    """Each result once: from the English page that prints it, else from the first page."""
     chosen: dict[tuple[object, ...], _Result] = {}
     for report in sorted(reports, key=lambda report: report.language != "en"):
         for workload in report.workloads:
@@ -85,7 +85,7 @@ def _exact(report: PublishedReport, version: str) -> str:
 
 
 def _drift(earlier: _Result, other: str, later: _Result, version: str) -> Iterator[Finding]:
-    """The mean change in percent, later against earlier, over the thread counts that both have."""
+    """A finding if the mean change, over the thread counts that both have, is above 2 %."""
     workload = later.workload
     if workload.metric is None:
         return

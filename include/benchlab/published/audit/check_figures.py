@@ -12,7 +12,11 @@ from benchlab.published.recompute import Recomputed
 
 
 def check(report: PublishedReport) -> Iterator[Finding]:
-    """``row_mismatch``, ``headline_mismatch``, ``overview_mismatch``, ``direction_mismatch``."""
+    """Find ``row_mismatch``, ``headline_mismatch``, ``overview_mismatch``, ``direction_mismatch``.
+
+    The last three are about sentences: the change that a workload's section states, a change
+    stated elsewhere, and a word of direction.
+    """
     said = list(report.stated())
     for workload in report.workloads:
         for row in workload.rows:
@@ -52,7 +56,7 @@ def _headline(main: Stated, mean: Recomputed) -> Iterator[Finding]:
     if _agrees(main, mean):
         return
     if _contradicts(main, mean) and mean.allows(-value, printed.rounding):
-        return  # only its word of direction is wrong, which is a finding of its own
+        return  # only its word of direction is wrong, which is a separate finding
     fitting = recompute.fitting(value, printed.decimals, main.workload)
     yield Finding(
         "headline_mismatch",
@@ -80,14 +84,14 @@ def _direction(one: Stated, recomputed: Recomputed | None) -> Iterator[Finding]:
 
 
 def _elsewhere(one: Stated, main: Stated, mean: Recomputed | None) -> Iterator[Finding]:
-    """A number for all rows that differs from the one that the section prints."""
-    # Without rows to judge the directions by, the directions have to agree as well.
+    """A change for all rows that differs from the one that the section states."""
+    # Without rows to check the directions against, the two directions must agree as well.
     opposite = one.change.direction != main.change.direction
     if main.claim is one.claim or (
         _alike(one.change.pct, main.change.pct) and not (opposite and mean is None)
     ):
         return
-    # If both numbers are outside the section, only the wrong one is a finding.
+    # If both changes are outside the section, only the wrong one is a finding.
     if main.claim.place != "section" and mean is not None and _agrees(one, mean):
         return
     yield Finding(
@@ -102,7 +106,7 @@ def _elsewhere(one: Stated, main: Stated, mean: Recomputed | None) -> Iterator[F
 
 
 def _of_one_row(one: Stated, row: Row, recomputed: Recomputed | None) -> Iterator[Finding]:
-    """A number at one thread count that matches neither its row nor the recomputed figure."""
+    """A change at one thread count that matches neither its row nor the recomputed value."""
     in_table = row.improvement
     if (in_table is None and recomputed is None) or (recomputed and _agrees(one, recomputed)):
         return
@@ -136,5 +140,5 @@ def _contradicts(one: Stated, recomputed: Recomputed) -> bool:
 
 
 def _shown(exact: Decimal, printed: Printed) -> Decimal:
-    """Rounded to one more digit than is printed, so that rounding cannot hide the difference."""
+    """Round to one more digit than is printed, so that rounding cannot hide the difference."""
     return recompute.rounded_to(exact, printed.decimals + 1)

@@ -1,4 +1,4 @@
-"""Options, entry points, versions and tools that do not fit the rest of the page."""
+"""Finds options, entry points, versions and clients that contradict the rest of the page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _THIS_HOST = re.compile(r"^(127(\.\d+){3}|localhost|::1)$")
 
 
 def check(report: PublishedReport) -> Iterator[Finding]:
-    """``command_error``, ``entry_point_mismatch``, ``version_mismatch``, ``tool_mismatch``."""
+    """Find ``command_error``, ``entry_point_mismatch``, ``version_mismatch``, ``tool_mismatch``."""
     for command in report.procedure.commands:
         yield from _command(command)
     yield from _entry_point(report.procedure)
@@ -44,7 +44,10 @@ def _command(command: Command) -> Iterator[Finding]:
 
 
 def _entry_point(procedure: Procedure) -> Iterator[Finding]:
-    """One finding for all commands that measure; how the data are loaded does not matter."""
+    """One finding for all measuring commands that bypass the load balancer.
+
+    How the data are loaded does not matter.
+    """
     wrong = [one for one in procedure.commands if one.measures and _is_another(procedure, one)]
     if not procedure.balancers or not wrong:
         return
@@ -69,7 +72,7 @@ def _is_another(procedure: Procedure, command: Command) -> bool:
 
 
 def _tools(procedure: Procedure) -> Iterator[Finding]:
-    """Steps that name a different client than their own command calls."""
+    """Steps that name a client other than the one that their command calls."""
     for line, tool in procedure.other_tools:
         clients = dict.fromkeys(one.client for one in procedure.commands if one.line == line)
         yield Finding("tool_mismatch", f"line {line}, plan", line, tool, ", ".join(clients))
@@ -81,7 +84,7 @@ def _tools(procedure: Procedure) -> Iterator[Finding]:
 def _sentence(
     claim: Claim, workload: Workload | None, versions: Sequence[str], own: Sequence[str]
 ) -> Iterator[Finding]:
-    """A sentence that names another version instead of the page's, not in addition to them."""
+    """A sentence that names another version instead of one of the page's, not in addition."""
     if not all_among(own, claim.versions) and not all_among(claim.versions, versions):
         where, named = claim.where(workload), ", ".join(claim.versions)
         name = workload.name if workload else None

@@ -1,9 +1,9 @@
-"""Checks planned thread counts and printed latencies, by Little's law where TPS are printed.
+"""Checks planned thread counts and printed latencies, by Little's law if TPS are printed.
 
 For a client of N threads, each with one transaction at a time, N = X * W: X transactions per
-second that take W seconds on average (J. D. C. Little, Operations Research 9, 1961). So a row
-implies its mean latency without printing it. A p95 below that mean is implausible: fewer than 5 %
-of the transactions would have to take all the remaining time.
+second that take W seconds on average (J. D. C. Little, Operations Research 9, 1961). So threads and
+TPS imply the mean latency. A p95 below that mean is implausible: the slowest 5 % of the
+transactions would have to take all the remaining time.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from benchlab.published.audit.finding import Finding
 from benchlab.published.model import Printed, PublishedReport, Row, Workload
 
 _HISTOGRAM = Decimal(repr(exp(log(1e8) / 1023 / 2)))
-"""The factor by which a p95 of sysbench may be below the true one. It is the nearest of 1024 steps
-from 0.001 to 100,000 ms, equal in logarithm (src/sb_histogram.c, src/sb_logger.c in 1.0, 1.1)."""
+"""The factor by which sysbench's p95 may be below the true one. sysbench prints the nearest of 1024
+steps from 0.001 to 100,000 ms, equally spaced in logarithm (src/sb_histogram.c, src/sb_logger.c in
+1.0, 1.1)."""
 
 
 def check(report: PublishedReport) -> Iterator[Finding]:
-    """``thread_plan_mismatch``, ``implausible_latency``."""
+    """Find ``thread_plan_mismatch`` and ``implausible_latency``."""
     for workload in report.workloads:
         yield from _plan(workload, report.procedure.threads)
         for row in workload.rows:
@@ -80,7 +81,7 @@ def _latencies(row: Row, workload: Workload) -> Iterator[Finding]:
 
 
 def mean_ms(side: Mapping[Metric, Printed], threads: int) -> Decimal:
-    """The lowest mean latency that printed TPS and threads allow; 0 where no TPS are printed.
+    """The lowest mean latency in ms that printed TPS and threads allow; 0 if no TPS are printed.
 
     >>> mean_ms({"tps": Printed("1000")}, 100).quantize(Decimal("0.1"))
     Decimal('100.0')
@@ -92,6 +93,6 @@ def mean_ms(side: Mapping[Metric, Printed], threads: int) -> Decimal:
 
 
 def _most_p95(side: Mapping[Metric, Printed]) -> Decimal | None:
-    """The highest true p95 in ms that would be printed like this one."""
+    """The highest true p95 in ms that would be printed as this one."""
     printed = side.get("p95_ms")
     return None if printed is None else (printed.value + printed.rounding) * _HISTOGRAM

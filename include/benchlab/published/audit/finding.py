@@ -1,4 +1,4 @@
-"""What is wrong in a published page."""
+"""Errors in a published page."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ FindingKind = Literal[
 KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
 
 Figure = Decimal | str | None
-"""A number, in percent if the finding is about a change, or words in its place."""
+"""A number, in percent if the finding is about a change, or words instead of one."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong.
+    """One error in a published page.
 
     Attributes:
         kind: one of :data:`KINDS`.
@@ -37,8 +37,8 @@ class Finding:
             whole table.
         recomputed: what it should print, or what contradicts it; None if unknown. For
             ``same_version_drift`` the mean difference in percent.
-        explanation: how the two differ, in words; empty if the figures say everything.
-        workload: whose results are wrong; None if it concerns the whole page.
+        explanation: the difference in words; empty if the figures say everything.
+        workload: the workload whose results are wrong; None if the finding is not about one.
     """
 
     kind: FindingKind
@@ -50,7 +50,7 @@ class Finding:
     workload: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As `benchlab audit --json` prints it; without an explanation if there is none."""
+        """The finding as ``benchlab audit --json`` prints it; an empty explanation is left out."""
         figures = {"published": number(self.published), "recomputed": number(self.recomputed)}
         explanation = {"explanation": self.explanation} if self.explanation else {}
         return {"kind": self.kind, "where": self.where, "line": self.line, **figures, **explanation}

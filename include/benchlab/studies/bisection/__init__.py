@@ -1,0 +1,1 @@
+"""Finds the release that brought a change, by campaigns between two releases."""

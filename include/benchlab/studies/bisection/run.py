@@ -1,6 +1,6 @@
-"""A bisection at work: what the store knows already, and the campaigns that are still needed.
+"""Runs a bisection: uses the comparisons in the store, and measures those that are still needed.
 
-State is in the store only. A bisection that is started again finds there what it has measured, and
+All state is in the store. A bisection that is started again finds there what it has measured, and
 resumes the campaign in which it was interrupted.
 """
 
@@ -30,19 +30,19 @@ from benchlab.studies.bisection import search
 from benchlab.studies.bisection.search import BisectionOutcome, Next, PairComparison
 from benchlab.studies.comparisons import ComparedCampaign, Comparisons
 
-# How many releases are suggested for one that is not in the calendar.
+# How many releases are suggested instead of one that is not in the calendar.
 _NEAREST = 4
 
 
 @dataclass(frozen=True)
 class Way:
-    """Releases in order.
+    """The releases that a bisection searches, in order.
 
     Attributes:
-        releases: their versions; the first and the last were asked for.
-        left_out: why releases whose version lies between are not on the way.
-        not_in_calendar: which of the first and the last the calendar lacks, with the nearest
-            releases of its series; empty where the calendar does not know the series.
+        releases: their versions, from the good one to the bad one, both included.
+        left_out: by version, why a release in between is not on the way.
+        not_in_calendar: the ends of the way that the calendar lacks, each with the nearest releases
+            of its series; with none if the calendar does not have the series.
     """
 
     releases: tuple[str, ...]
@@ -60,16 +60,16 @@ def between(
 ) -> Way:
     """The way from one version to another; neither has to be in the calendar.
 
-    Each series begins with the code of the one before it. A patch that came out after the next
-    series had begun is on a branch of its own, though its version lies between: what it brought,
-    such as a fix backported from a later series, need not be in the next release.
+    Each series branches off the one before it. A patch that came out after the next series had
+    begun is on a separate branch, although its version lies in between: what it brought, such as a
+    fix backported from a later series, need not be in the next release. It is left out.
 
     Args:
-        kinds: of the releases in between.
+        kinds: the kinds of releases in between.
         first_of_series: take the first final release of each series instead, whatever its kind.
 
     Raises:
-        SpecError: the first version is not the older one.
+        SpecError: the first version is not the lower one.
 
     Example:
         ``between(releases, parse("v6.1.0"), parse("v6.3.0")).releases`` is
@@ -101,7 +101,7 @@ def between(
 
 
 def _nearest(in_order: Iterable[Release], version: Version) -> tuple[str, ...]:
-    """Up to four final releases of its series, in order: those with the nearest numbers."""
+    """Up to four final releases of a version's series, in order: those with the nearest numbers."""
     series = [
         release.version
         for release in in_order
@@ -114,7 +114,7 @@ def _nearest(in_order: Iterable[Release], version: Version) -> tuple[str, ...]:
 def _on_a_branch(
     releases: Iterable[Release], inside: Iterable[Release], last: Version
 ) -> dict[str, str]:
-    """The patches that came out after a later series, up to the last one's, had begun; why."""
+    """By version, why a patch is on a branch: a later series had begun, up to the last one's."""
     began: dict[tuple[int, int], date] = {}
     for release in releases:
         series = release.version.series
@@ -134,7 +134,7 @@ def _on_a_branch(
 def _place(
     version: Version,
 ) -> tuple[tuple[int, int, int], bool, tuple[tuple[bool, int, str], ...]]:
-    """By number; a pre-release before its release, ``rc.2`` before ``rc.10``."""
+    """A sort key: by number; a pre-release before its release, ``rc.2`` before ``rc.10``."""
     suffix = version.text.partition("-")[2]
     parts = tuple(
         (part.isdecimal(), int(part) if part.isdecimal() else 0, part)
@@ -144,30 +144,32 @@ def _place(
 
 
 ORIGIN = "benchlab bisect"
-# Less is a difference of rounding, not of prices.
+# A smaller difference comes from rounding, not from prices.
 _CENT = 0.01
 
 RunCampaign = Callable[[Resolved, str | None, date | None], str]
 """Runs a campaign of a report type; returns its id.
 
 Its other arguments are the id of an interrupted campaign of the same plan to resume, if there is
-one, and the day of the candidate's release, where the campaign stands in the long view, if the
-calendar knows it.
+one, and the day of the candidate's release, if the calendar has it: the campaign's place in the
+long view.
 """
 
 
 @dataclass
 class Bisection:
-    """One bisection, as :meth:`open` makes it, and how far it has come.
+    """One bisection, created by :meth:`open`, and its progress.
 
     Attributes:
-        spec: the report type of the workload alone; which versions it compares does not matter.
-        undeployable: why releases of the way can be in no campaign.
+        spec: the report type with this workload alone; its versions do not matter.
+        days: the days of releases, by version.
+        undeployable: by version, why a release of the way cannot be deployed.
+        measured: the ids of the campaigns that it has run.
         left: how many of the announced campaigns are left; None before the first.
-        spent: dollars that the campaigns that it has run may have cost.
+        spent: dollars that these campaigns may have cost.
         comparisons: the known ones, in the order of their releases on the way.
-        reached: the outcome, or the comparison that is needed next, as of the last look.
-        plan: of one of the campaigns that are still needed; None if none is.
+        reached: the outcome, or the comparison that is needed next, as of the last :meth:`look`.
+        plan: of the campaign that is needed next; None if none is.
     """
 
     home: Home
@@ -200,8 +202,8 @@ class Bisection:
         """Begin a bisection; measures nothing yet.
 
         Args:
-            good, bad: versions; what is looked for changed from the first to the second.
-            kinds, first_of_series: of the releases in between; see :func:`between`.
+            good, bad: versions; the change came somewhere after the first, up to the second.
+            kinds, first_of_series: which releases are in between; see :func:`between`.
 
         Raises:
             SpecError: the versions, the workload or the report type cannot be bisected.
@@ -228,12 +230,12 @@ class Bisection:
 
     @property
     def minutes(self) -> float | None:
-        """How long all campaigns that are still needed take at most; None if none is needed."""
+        """The longest time of all campaigns that are still needed; None if none is needed."""
         return self._times(self.plan.minutes if self.plan else None)
 
     @property
     def dollars(self) -> float | None:
-        """What they cost at most; None also if nothing is rented."""
+        """The highest cost of these campaigns; None if none is needed, or nothing is rented."""
         return self._times(self.plan.dollars if self.plan else None)
 
     def _times(self, of_one: float | None) -> float | None:
@@ -242,10 +244,10 @@ class Bisection:
         return of_one * self.reached.at_most
 
     def look(self) -> Self:
-        """Read what the store has and what is needed next; starts nothing.
+        """Read the comparisons in the store, and find what is needed next; starts nothing.
 
         Raises:
-            UnavailableError: a comparison is needed, and one of its releases cannot be deployed.
+            UnavailableError: a release of the next comparison cannot be deployed.
         """
         self.comparisons, self.plan = self._known(), None
         way, threshold = self.way.releases, self.spec.threshold_pct
@@ -261,17 +263,18 @@ class Bisection:
     def run(
         self, campaign: RunCampaign, say: Callable[[str], None], *, approved: bool = False
     ) -> Self:
-        """Measure until there is an outcome, with no more campaigns than are announced at first.
+        """Measure until there is an outcome, with no more campaigns than announced at first.
 
         Args:
-            approved: rent even if all campaigns cost more than `budget.approve_above`, up to what
-                is announced at first, and even for releases that the calendar does not have.
+            say: shows a line of progress.
+            approved: rent even if all campaigns cost more than ``budget.approve_above``, up to the
+                cost announced at first, and even for releases that the calendar does not have.
 
         Raises:
-            UnavailableError: a release of the next comparison cannot be deployed, or the first or
-                the last one of the way cannot be installed.
+            UnavailableError: a release of the next comparison cannot be deployed, or one of the
+                way's two ends cannot be installed.
             NotMeasuredError: a campaign did not become complete.
-            SpecError: what is still needed is not approved.
+            SpecError: the remaining campaigns are not approved.
         """
         limit = self.spec.budget.approve_above if self.spec.budget else 0.0
         while isinstance(wanted := self.look().reached, Next):
@@ -299,7 +302,7 @@ class Bisection:
         return overrides.override(self.spec, {"baseline": baseline, "candidate": candidate})
 
     def _resolved(self, wanted: Next) -> Resolved:
-        """Its versions are exact: there is no rule to resolve."""
+        """The next campaign, resolved; its versions are exact, so there is no rule to apply."""
         spec = self._pinned(wanted.baseline, wanted.candidate)
         resolver = Resolver(self.home, self.store, Access.for_a_person())
         today = datetime.now(UTC).date()
@@ -309,9 +312,9 @@ class Bisection:
         return measured_module.find(self.home, self.store, spec, spec.engine, self.workload)
 
     def _known(self) -> list[PairComparison]:
-        """The stored comparisons of two releases of the way, each pair once, in their order.
+        """The stored comparisons of releases of the way, each pair once, in their order.
 
-        A campaign whose baseline is the later release is turned.
+        If the baseline is the later release, the comparison is turned.
         """
         compared = Comparisons(self.home, self.store)
         place = {version: at for at, version in enumerate(self.way.releases)}
@@ -355,7 +358,7 @@ class Bisection:
             )
 
     def _refuse_unapproved(self, limit: float) -> None:
-        """The sum of all campaigns counts: nobody is there to be asked before each of them."""
+        """The total cost counts, since nobody can be asked before each campaign."""
         most = self.spent + (self.dollars or 0.0)
         if self.dollars is None or most < limit + _CENT:
             return
@@ -367,9 +370,9 @@ class Bisection:
         )
 
     def _fetch(self, wanted: Next, say: Callable[[str], None]) -> bool:
-        """Whether both can be installed; one in between that cannot is left out from now on."""
+        """Install both releases; False if one in between cannot be, which is then left out."""
         if self.spec.topology is not None:
-            return True  # a fleet gets them from elsewhere
+            return True  # a fleet's hosts get them by themselves
         for version in (wanted.baseline, wanted.candidate):
             try:
                 engines.install(self.spec.engine, version, self.home)
@@ -382,8 +385,8 @@ class Bisection:
         return True
 
     def _interrupted(self, pair: Resolved) -> str | None:
-        """A campaign of a bisection that was interrupted in the middle of the same plan."""
-        # One that is still at work is refused by the lock; a rented fleet has none.
+        """The id of a bisection's campaign that was interrupted in the middle of the same plan."""
+        # The lock refuses one that is still running; a rented fleet has no lock.
         states = ("failed",) if pair.can.rents else ("failed", "running")
         for found in reversed(self.store.campaigns(pair.spec.report)):
             if (
@@ -417,9 +420,12 @@ def _refuse_what_hides_the_release(spec: ReportSpec, engine: str) -> None:
 
 
 def _refuse_what_may_not_exist(home: Home, spec: ReportSpec, way: Way) -> None:
-    """Before hosts are rented for it; on this machine, installing it fails with a reason."""
+    """Refuse a release that may not exist before hosts are rented for it.
+
+    On this machine, installing it would fail with a reason anyway.
+    """
     for version, near in way.not_in_calendar.items():
-        # A build with a suffix is in no calendar, nor is a series that is newer than it.
+        # No calendar has builds with a suffix, or series newer than itself.
         is_build = versions.parse(version).is_prerelease
         if targets.by_name()[spec.target].can.rents and near and not is_build:
             argument = "GOOD" if version == way.releases[0] else "BAD"

@@ -1,18 +1,17 @@
-"""Which release brought a change: a search over the releases on the way, by comparisons of pairs.
+"""Finds the release that brought a change, by comparing pairs of releases on the way.
 
-Each comparison of two releases is a campaign's, by the decision rule
-(:mod:`benchlab.analysis.verdict.decision`). An estimate is the logarithm of a ratio, so estimates
-of pairs that meet add up: the change from A to C is the change from A to B plus the change from B
-to C. Campaigns are independent, so variances add, with degrees of freedom after Satterthwaite
-(1946).
+Each comparison of two releases is one campaign's, judged by the decision rule
+(:mod:`benchlab.analysis.verdict.decision`). Estimates are logarithms of ratios, so they add up: the
+change from A to C is the change from A to B plus the change from B to C. Campaigns are independent,
+so variances add, with degrees of freedom after Satterthwaite (1946).
 
 1. The change to be found is the one from the first release to the last. It is taken from a
    comparison of the two whose verdict is a change, or else from the sum of stored comparisons that
    lead from one to the other, if its 95 % interval excludes zero and it reaches the threshold.
    Without either, the two are compared first. If there is no change, there is nothing to bisect.
-2. A stored comparison of two releases in between narrows the search to what lies between them, if
-   its verdict is this change and it shows at least half of it; if several do, the two releases that
-   are nearest to each other. Two neighbours name the release at once.
+2. A stored comparison of two releases in between narrows the search to the releases between them,
+   if its verdict is this change and it shows at least half of it. If several do, the pair of
+   releases closest together is used. Two neighbours name the release at once.
 3. A release is *changed* if most of the change is before it, *unchanged* if most is after it. The
    verdict of its comparison with the first release decides. It is changed if the verdict is the
    change, with at least half of it; unchanged if the verdict is equivalent or the opposite, with
@@ -23,16 +22,16 @@ to C. Campaigns are independent, so variances add, with degrees of freedom after
    that. The middle one is compared with the first release and, if that does not decide, with the
    last. If both show the change, it came in several parts, and the search continues in the larger
    one; a release that is known to split it is taken as the middle. If nothing decides, the search
-   stops: a pair is never measured again to get another answer.
+   stops: no pair is measured again in the hope of another answer.
 5. When two neighbours are left, the change between them is taken from their comparison, or from the
-   sum of others if that shows it; otherwise the two are compared. If stored comparisons of other
-   neighbours show more, those are named first.
+   sum of others if that shows it; otherwise the two are compared. If a stored comparison of other
+   neighbours shows a larger change, its release is named instead.
 
-A change that came at once is found with one comparison of the ends and at most ceil(log2 n) more,
-for n releases after the first. If comparisons are unclear or disagree, the search takes more, and
-ends undecided when the announced number of campaigns does not suffice. If a change came in several
-parts, the search finds one of the larger ones, not always the largest; the outcome says what the
-named release does not explain.
+A change that one release brought is found with one comparison of the ends and at most ceil(log2 n)
+more, for n releases after the first. If comparisons are unclear or disagree, the search needs more,
+and ends undecided if the announced number of campaigns does not suffice. If a change came in
+several parts, the search finds one of the larger ones, not always the largest; the outcome says
+what the named release does not explain.
 """
 
 from __future__ import annotations
@@ -54,11 +53,15 @@ MIRRORED: Mapping[Verdict, Verdict] = {"regression": "improvement", "improvement
 
 @dataclass(frozen=True)
 class PairComparison:
-    """Two releases as a campaign has compared them.
+    """One campaign's comparison of two releases.
+
+    Example:
+        ``PairComparison("v6.1.0", "v6.2.0", "regression", estimate, "c1").turned().verdict`` is
+        ``"improvement"``.
 
     Attributes:
-        estimate: of the log ratio candidate / baseline; None where there is none.
-        basis: what the estimate knows of how deployments differ.
+        estimate: of the log ratio candidate / baseline; None if there is none.
+        basis: where the estimate's deployment variance comes from.
     """
 
     baseline: str
@@ -83,11 +86,11 @@ class PairComparison:
 
 @dataclass(frozen=True)
 class MeasuredStep:
-    """What changed between two releases: a sum of comparisons that have an estimate.
+    """The change between two releases: a sum of comparisons that have an estimate.
 
     Attributes:
-        terms: the comparisons with their factors: one that is part of two changes must not count
-            twice.
+        terms: the comparisons with their factors, so that sums of changes add the variance of a
+            shared comparison correctly.
 
     Example:
         ``(MeasuredStep({b_against_a: 1}) + MeasuredStep({c_against_b: 1})).pct`` is the change
@@ -109,7 +112,7 @@ class MeasuredStep:
 
     @functools.cached_property
     def estimate(self) -> Estimate:
-        """As a logarithm."""
+        """The change as a logarithm, with its variance."""
         mean, variance = 0.0, Variance(0.0, math.inf)
         for comparison, factor in self.terms.items():
             if found := comparison.estimate:
@@ -119,12 +122,12 @@ class MeasuredStep:
 
     @property
     def pct(self) -> float:
-        """In percent."""
+        """The change in percent."""
         return percent(self.estimate.mean)
 
     @property
     def ci95_pct(self) -> tuple[float, float]:
-        """Its 95 % interval, in percent."""
+        """The 95 % interval of the change, in percent."""
         return percents(self.estimate.interval(0.95))
 
     @property
@@ -134,20 +137,23 @@ class MeasuredStep:
 
     @property
     def direction(self) -> int:
-        """1 for more, -1 for less; 0 where the 95 % interval includes zero."""
+        """1 for an increase, -1 for a decrease; 0 if the 95 % interval includes zero."""
         low, high = self.estimate.interval(0.95)
         return (low > 0) - (high < 0)
 
     def shows(self, direction: int, threshold_pct: float) -> bool:
-        """Whether it is a change in this direction that reaches the threshold."""
+        """Whether it is a significant change in this direction that reaches the threshold."""
         return self.direction == direction and abs(self.pct) >= threshold_pct
 
 
 class Network:
-    """Comparisons as connections between releases.
+    """A graph of releases, connected by comparisons.
 
     Args:
-        known: each pair of releases once.
+        known: comparisons, at most one of each pair of releases.
+
+    Example:
+        ``Network(known).changes_from("v6.1.0")["v6.3.0"].pct``
     """
 
     def __init__(self, known: Iterable[PairComparison]) -> None:
@@ -161,7 +167,7 @@ class Network:
         self.changes_from = functools.cache(self._changes_from)
 
     def _changes_from(self, start: str) -> Mapping[str, MeasuredStep]:
-        """The change to each release that comparisons lead to, by way of the fewest of them."""
+        """The change from a release to each one it is connected to, over the fewest comparisons."""
         found = {start: MeasuredStep({})}
         waiting = deque([start])
         while waiting:
@@ -178,11 +184,11 @@ class Next:
     """The comparison that the search needs next.
 
     Attributes:
-        why: what it is to decide, as words.
+        why: what it is to decide, in words.
         suspects: how many releases may have brought the change.
         if_clear: campaigns to the end, including this one, if every comparison is clear.
         at_most: the same if hardly any is clear. ``campaigns_left`` of :func:`search` enforces it,
-            as a campaign may put earlier answers in doubt.
+            since a campaign may cast doubt on earlier answers.
     """
 
     baseline: str
@@ -195,10 +201,11 @@ class Next:
 
 @dataclass(frozen=True)
 class Brought:
-    """A release, and what it brought against the one before it on the way.
+    """A release, and its change against the one before it on the way.
 
     Attributes:
-        untold: releases between the two that cannot be deployed: one of them may have brought it.
+        untold: releases between the two that cannot be deployed: one of them may have brought the
+            change instead.
     """
 
     release: str
@@ -209,12 +216,12 @@ class Brought:
 
 @dataclass(frozen=True)
 class Named:
-    """The release is found.
+    """The outcome of a bisection that found the release.
 
     Attributes:
         whole: the change from the first release to the last.
-        rest: what the release does not explain; None if that is no change in this direction.
-        others: other releases that are known to have brought a change, the largest first.
+        rest: what the release does not explain; None if that is not a change in this direction.
+        others: other releases known to have brought a change, the largest change first.
     """
 
     brought: Brought
@@ -225,7 +232,7 @@ class Named:
 
 @dataclass(frozen=True)
 class NothingToBisect:
-    """The first release and the last do not differ, as far as is known."""
+    """The outcome if no change between the first release and the last was shown."""
 
     comparison: PairComparison
     others: tuple[Brought, ...]
@@ -233,11 +240,11 @@ class NothingToBisect:
 
 @dataclass(frozen=True)
 class Undecided:
-    """The release is one of several, and no comparison shows which.
+    """The outcome if the release is one of several, and no comparison shows which.
 
     Attributes:
-        after: the release before all of them.
-        next: the comparison that may decide, if only a campaign was lacking for it.
+        after: the release before all suspects.
+        next: the comparison that may decide, if the search stopped only for lack of campaigns.
     """
 
     whole: MeasuredStep
@@ -258,14 +265,14 @@ def search(
     undeployable: Collection[str] = (),
     campaigns_left: int | None = None,
 ) -> Next | BisectionOutcome:
-    """What the comparisons show, or the one that is needed next; see above.
+    """The outcome, or the comparison that is needed next; the module describes the search.
 
     Args:
         way: the releases from the good one to the bad one, two or more.
         known: comparisons of releases of the way, the earlier one as the baseline, each pair once.
-        undeployable: releases that can be in no campaign, only in stored comparisons.
-        campaigns_left: how many of the announced ones; at 0 the search ends undecided. None: none
-            were announced yet.
+        undeployable: releases that no new campaign can measure; stored comparisons of them count.
+        campaigns_left: how many of the announced campaigns; at 0 the search ends undecided. None:
+            none have been announced yet.
 
     Example:
         ``search(["v6.1.0", "v6.2.0", "v6.3.0"], (), 2.0)`` is a :class:`Next` that asks for v6.3.0
@@ -279,7 +286,7 @@ def search(
 
 @dataclass
 class _Search:
-    """One look at what is known; integers are positions of releases on the way."""
+    """One search over the known comparisons; integers are positions of releases on the way."""
 
     way: tuple[str, ...]
     network: Network
@@ -318,7 +325,7 @@ class _Search:
         return self.network.changes_from(self.way[first]).get(self.way[last])
 
     def _open(self, low: int, high: int) -> list[int]:
-        """The releases between two that can be compared."""
+        """The releases between two others that can be deployed."""
         return [at for at in range(low + 1, high) if self.way[at] not in self.closed]
 
     def _can_compare(self, *releases: int) -> bool:
@@ -327,7 +334,10 @@ class _Search:
     # The search
 
     def _narrowest(self) -> tuple[int, int]:
-        """The nearest two releases inside the way between which half of the change is known."""
+        """The closest pair of releases inside the way that shows at least half of the change.
+
+        Without one, the ends of the way.
+        """
         inside = [
             (last - first, -abs(self._mean(first, last)), first, last)
             for first in range(1, self.last)
@@ -342,7 +352,7 @@ class _Search:
         return found.estimate.mean if found and found.estimate else 0.0
 
     def _has_most(self, first: int, last: int, of: MeasuredStep) -> bool | None:
-        """Whether the verdict on two releases says that they have most of a change, or little."""
+        """Whether most of a change lies between two releases, by their verdict; None: unclear."""
         found = self._compared(first, last)
         if found is None or found.estimate is None:
             return None
@@ -354,7 +364,7 @@ class _Search:
         return None
 
     def _is_changed(self, at: int, first: int, last: int, part: MeasuredStep) -> bool | None:
-        """Whether most of the change from first to last is before a release; None: not known."""
+        """Whether a release has most of the change from first to last; None: unknown."""
         before, after = self._has_most(first, at, part), self._has_most(at, last, part)
         answers = {before, None if after is None else not after} - {None}
         if len(answers) == 1:
@@ -366,7 +376,7 @@ class _Search:
         return direction > 0 if direction else None
 
     def _within(self, first: int, last: int, low: int, high: int) -> Next | BisectionOutcome:
-        """Search after `low` up to `high` for what brought the change from first to last."""
+        """Search after ``low`` up to ``high`` for the release behind the change first to last."""
         part = self._change(first, last) or self.whole
         for at in range(low + 1, high):
             changed = self._is_changed(at, first, last, part)
@@ -376,7 +386,7 @@ class _Search:
         inside = self._open(low, high)
         if not inside:
             return self._end(low, high)
-        # Keep the middle whose parts are being searched: another one would begin the search anew.
+        # Keep a middle that splits the change: another one would begin the search anew.
         halfway = [at for at in inside if self._is_halfway(first, at, last)] or inside
         middle = halfway[(len(halfway) - 1) // 2]
         if self._compared(first, middle) is None:
@@ -390,7 +400,7 @@ class _Search:
     def _split(
         self, first: int, middle: int, last: int, low: int, high: int
     ) -> Next | BisectionOutcome:
-        """Neither comparison of the middle decides: the change came in parts, or is not seen."""
+        """The middle does not decide: search the larger part, or stop if there are no parts."""
         if self._is_halfway(first, middle, last):
             if abs(self._mean(first, middle)) >= abs(self._mean(middle, last)):
                 return self._within(first, middle, low, middle)
@@ -404,12 +414,12 @@ class _Search:
         return self._undecided(low, high, f"{verdicts}, and no other comparison helps")
 
     def _is_halfway(self, first: int, at: int, last: int) -> bool:
-        """Whether the change came partly before and partly after a release, by both verdicts."""
+        """Whether a release splits the change: both of its comparisons show it."""
         before, after = self._compared(first, at), self._compared(at, last)
         return bool(before and after and before.verdict == after.verdict == self.wanted)
 
     def _end(self, low: int, high: int) -> Next | BisectionOutcome:
-        """Nothing between the two can be compared."""
+        """The outcome or last comparison if no release between the two can be compared."""
         compared, change = self._compared(low, high), self._change(low, high)
         pair = f"{self.way[high]} against {self.way[low]}"
         if compared is not None and compared.verdict != self.wanted:
@@ -428,7 +438,7 @@ class _Search:
     # Outcomes
 
     def _next(self, low: int, high: int, wanted: Next) -> Next | Undecided:
-        """A comparison, as far as campaigns are left for it."""
+        """The wanted comparison if a campaign is left for it; else undecided."""
         if self.left is None:
             return wanted
         if self.left > 0:
@@ -468,7 +478,7 @@ class _Search:
         return Undecided(self.whole, self.way[low], suspects, why, self._others())
 
     def _others(self) -> tuple[Brought, ...]:
-        """Neighbours whose comparison is a change, the largest first."""
+        """Releases whose comparison with their neighbour is a change, the largest first."""
         pairs = (self.network.comparisons.get(pair) for pair in pairwise(self.way))
         return _by_size(
             Brought(pair.candidate, pair.baseline, MeasuredStep({pair: 1}))
@@ -478,10 +488,10 @@ class _Search:
 
 
 def _by_size(found: Iterable[Brought]) -> tuple[Brought, ...]:
-    """The largest change first."""
+    """Sort by the size of the change, the largest first."""
     return tuple(sorted(found, key=lambda brought: -abs(brought.change.estimate.mean)))
 
 
 def _halvings(count: int) -> int:
-    """How often a number of releases is halved until one is left: ceil(log2)."""
+    """How often ``count`` releases are halved until one is left: ceil(log2(count))."""
     return (count - 1).bit_length()

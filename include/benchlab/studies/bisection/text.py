@@ -1,4 +1,4 @@
-"""A bisection for a terminal, and as JSON: the answer first, then what it rests on."""
+"""Shows a bisection in a terminal, and as JSON: the answer first, then its evidence."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _COLOUR = {"regression": "red", "improvement": "green", "unstable": "yellow"}
 
 
 def to_json(found: Bisection) -> dict[str, Any]:
-    """All of it; changes in percent with the campaigns that they are from."""
+    """The bisection as JSON: changes in percent, with the campaigns that measured them."""
     comparisons = [
         {
             "baseline": pair.baseline,
@@ -166,7 +166,7 @@ def sentence(found: Bisection) -> str:
 
 
 def _said(found: Bisection) -> Iterator[str]:
-    """What else a reader should know, as sentences."""
+    """Further sentences for the reader: reasons, the rest of the change, next steps."""
     reached = found.reached
     match reached:
         case Named():
@@ -231,14 +231,14 @@ def _change(found: Bisection, change: MeasuredStep) -> str:
 
 
 def _campaigns(change: MeasuredStep) -> str:
-    """The campaigns of a change; several if the two releases themselves were not compared."""
+    """The campaigns behind a change; several if the two releases were not compared directly."""
     if len(change.campaigns) == 1:
         return f"campaign {change.campaigns[0]}"
     return f"computed from the campaigns {', '.join(change.campaigns)}"
 
 
 def _cost(found: Bisection, reached: Next) -> str:
-    """What the campaigns still needed take and cost."""
+    """The number, time and cost of the campaigns that are still needed."""
     clear, most = reached.if_clear, reached.at_most
     return (
         f"{clear} campaign{'s' * (clear != 1)} if every comparison is clear, {most} at most; "

@@ -1,0 +1,1 @@
+"""The performance of a workload over the versions, from chained campaigns."""

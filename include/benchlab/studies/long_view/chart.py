@@ -1,4 +1,4 @@
-"""The picture of a chain: its levels over time with what changed, and below them A/A campaigns."""
+"""Draws a chain: its levels over time with their changes, and below them A/A campaigns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchlab.studies.long_view.view import ChainView, Link, LongView
 
 _WIDTH, _LEFT, _RIGHT = 1120.0, 70.0, 1100.0
 _HIGH, _LANE, _NOISE = 240.0, 18.0, 64.0
-# Between the names of two versions, which stand upright.
+# Space between the names of two versions, which are written upright.
 _APART = 17.0
 _SIGNS = {True: ("improvement", "▲"), False: ("regression", "▼")}
 
@@ -25,10 +25,10 @@ _SIGNS = {True: ("improvement", "▲"), False: ("regression", "▼")}
 def levels(
     chain: ChainView, language: Language, to: Callable[[str], str] = lambda campaign: ""
 ) -> Picture:
-    """The level of every campaign against the first baseline, with its interval.
+    """Draw the level of every campaign against the first baseline, with its interval.
 
     Args:
-        to: the address of a campaign's page; empty: its point is no link.
+        to: returns the address of a campaign's page; if empty, its point is not a link.
     """
     times = [link.point.ratio.at for link in chain.links]
     aa = [found.at for found in chain.noise.figures]
@@ -72,7 +72,7 @@ def levels(
 
 
 def title(view: LongView, chain: ChainView) -> str:
-    """What a picture of a chain shows, in English."""
+    """The caption of a chain's picture, in English."""
     named = f", line {chain.line}" if view.has_lines else ""
     first = plain(chain.first_baseline)
     differs = f"; {differences(chain.differs, english())}" if chain.differs else ""
@@ -101,7 +101,7 @@ def _remarks(chain: ChainView) -> Iterator[str]:
 
 
 def _up(chain: ChainView, bottom: float, top: float) -> Scale:
-    """All levels, and intervals that are not so wide that nothing else could be seen."""
+    """The scale of levels, with intervals; very wide intervals are cut to keep levels readable."""
     values = [percent(link.point.level) for link in chain.links]
     ends = [end for link in chain.links if link.level_ci95 for end in percents(link.level_ci95)]
     reach = max(3 * (max(values) - min(values)), 5.0)
@@ -113,7 +113,7 @@ def _up(chain: ChainView, bottom: float, top: float) -> Scale:
 def _labels(
     chain: ChainView, xs: Sequence[float], language: Language
 ) -> Iterator[tuple[float, str, str]]:
-    """Place, kind and text of what changed, from left to right; of whom nobody knows a ``?``."""
+    """Place, kind and text of each change, from left to right; suspects begin with ``?``."""
     numbers = Numbers(language)
     of_all: list[ChangePoint | Suspect] = [*chain.changes, *chain.suspects]
     for found in sorted(of_all, key=lambda one: one.index):
@@ -125,7 +125,7 @@ def _labels(
 
 
 def _lanes(places: Sequence[float], widths: Sequence[float]) -> list[int]:
-    """For labels from left to right, the lowest row in which each covers no other."""
+    """For labels from left to right, the lowest row in which each overlaps no other."""
     free: list[float] = []
     lanes = []
     for x, width in zip(places, widths, strict=True):
@@ -137,7 +137,7 @@ def _lanes(places: Sequence[float], widths: Sequence[float]) -> list[int]:
 
 
 def _means(chain: ChainView) -> Iterator[tuple[int, int, float]]:
-    """Between change points, from which campaign to which, the mean level of those that count."""
+    """The mean level between change points, without outliers: first and last campaign, mean."""
     if not chain.changes:
         return
     edges = [0, *(found.index for found in chain.changes), len(chain.links)]
@@ -148,7 +148,7 @@ def _means(chain: ChainView) -> Iterator[tuple[int, int, float]]:
 
 
 def _bars(links: Sequence[Link], xs: Sequence[float], up: Scale) -> Iterator[str]:
-    """The intervals of all levels in one path: a page has a thousand."""
+    """The intervals of all levels in one path, since a page may have a thousand."""
     for x, link in zip(xs, links, strict=True):
         if link.level_ci95 is not None:
             low, high = percents(link.level_ci95)
@@ -156,7 +156,7 @@ def _bars(links: Sequence[Link], xs: Sequence[float], up: Scale) -> Iterator[str
 
 
 def _versions(chain: ChainView, xs: Sequence[float]) -> Iterator[tuple[float, str]]:
-    """The name of each version at its first point, where there is room for it."""
+    """The name of each version at its first point, if there is room for it."""
     named, free = set[str](), 0.0
     for x, link in zip(xs, chain.links, strict=True):
         version = plain(link.point.ratio.candidate)
@@ -191,7 +191,7 @@ def _point(
 
 
 def _aa(picture: Picture, chain: ChainView, across: Scale, top: float) -> None:
-    """What A/A campaigns found, about zero, against what 95 % of them should find."""
+    """Draw the A/A campaigns' ratios around zero, with the band that should hold 95 % of them."""
     values = [percent(found.log_ratio) for found in chain.noise.figures]
     reach = 196 * (chain.noise.sd or 0.0)
     edge = 1.3 * max(1.0, reach, *map(abs, values))

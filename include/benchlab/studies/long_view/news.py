@@ -1,4 +1,4 @@
-"""What is news in a long view: sentences about it, and the events that somebody may want to know.
+"""News in a long view: sentences about changes, and events for notifications.
 
 Example:
     ``sentence(chain, "tpcc", chain.changes[-1], load("en"))`` begins with ``v7.1.0 made TPC-C
@@ -18,13 +18,13 @@ from benchlab.report.notifications.events import Event, Links, Part
 from benchlab.studies.long_view.view import ChainView, LongView, linking
 
 Found = ChangePoint | Suspect | Drift
-# A change point is an event only while it is among so many latest campaigns of its chain, so that a
-# new notifier does not begin with years of history.
+# Only changes among the latest campaigns of a chain are events, so that a new notifier does not
+# begin with years of history.
 LATEST = 10
 
 
 def sentence(view: ChainView, workload: str, found: Found, language: Language) -> str:
-    """What was found in a chain."""
+    """A sentence about one change in a chain."""
     numbers, say = Numbers(language), language.say
     interval = percents(found.ci99 if isinstance(found, Drift) else found.ci95)
     size = {
@@ -50,7 +50,7 @@ def events(
 
     Args:
         report: the report type.
-        views: by workload; the chains of the newest setting count, one of each line.
+        views: by workload; only chains of the newest setting count.
     """
     parts: dict[str, list[Part]] = {}
     for workload, view in views.items():
@@ -77,10 +77,10 @@ def _recent(chain: ChainView) -> list[Found]:
 
 
 def _part(report: str, workload: str, view: ChainView, found: Found, language: Language) -> Part:
-    """One of them.
+    """The part of an event about one change, with marks that identify the change.
 
-    A later campaign may find the same change point between two neighbouring campaigns. It is
-    recognized by its direction and by one campaign that both share. A suspect is recognized by its
+    A later campaign may move a change point to a neighbouring pair of campaigns. It is recognized
+    by its direction and by the campaign that both pairs share. A suspect is recognized by its
     campaign, and is news again once it is a change point. A drift grows with every campaign; it is
     recognized by the version that it began with.
     """
@@ -101,5 +101,5 @@ def _part(report: str, workload: str, view: ChainView, found: Found, language: L
 
 
 def _elsewhere(addresses: tuple[str, ...]) -> list[str]:
-    """Where a report is: published elsewhere, else in its files."""
+    """The addresses of a report: the published ones, else its files."""
     return [address for address in addresses if "://" in address] or list(addresses)

@@ -1,16 +1,16 @@
-"""Which campaigns of a report type are chained, which show the noise, and which do neither.
+"""Selects the campaigns of a report type that are chained, and those that show the noise.
 
-The campaigns of one chain have one setting, so that only versions differ between them: what must
-be equal for deployments to be alike (:mod:`benchlab.analysis.verdict.aa_campaigns`), and what is
-measured on them. Parameters by version belong to the versions, as long as a version has the same
-ones everywhere in a chain: the report type of its newest campaign has to give every version the
-parameters that it had in the plan of an earlier one. A new setting begins a new chain, so that its
+The campaigns of one chain have one setting, so that only versions differ between them. A setting is
+what must be equal for deployments to be alike (:mod:`benchlab.analysis.verdict.aa_campaigns`), and
+what is measured on them. Parameters by version belong to the version, provided that it has the same
+ones everywhere in a chain: the report type of the newest campaign must give every version the
+parameters that it had in an earlier campaign's plan. A new setting begins a new chain, so that its
 effect is not taken for a change of version. Within a setting each line of versions
-(:mod:`benchlab.analysis.trend.chain`) has a chain of its own.
+(:mod:`benchlab.analysis.trend.chain`) has its own chain.
 
-A campaign stands in its chain at the moment that it was planned for. One that a person started was
-planned for none, and stands at the day from which its versions could be measured: an older pair
-that is measured today says nothing new about today.
+A campaign's place in its chain is the moment that it was planned for. One that a person started has
+no such moment, and is placed on the day from which its versions could be measured: an older pair
+measured today says nothing new about today.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from benchlab.studies.bisection import run
 from benchlab.studies.comparisons import ComparedCampaign, ReleaseDays
 
 MIN_CAMPAIGNS = 5
-"""So many A/A campaigns show how far campaigns scatter."""
+"""The fewest A/A campaigns that show how far campaigns scatter."""
 
 ReportTypes = Callable[[str], ReportSpec]
-"""The report type of a campaign, as it was run."""
+"""Returns the report type that a campaign was run with, by the campaign's id."""
 Differences = Mapping[str, tuple[Any, Any]]
-"""How two settings differ: by name, the value of the one and of the other."""
+"""How two settings differ: by name, the values in the first and in the second."""
 
 
 @dataclass(frozen=True)
 class AaFigure:
-    """What an A/A campaign found: a ratio whose true logarithm is 0."""
+    """The log ratio that an A/A campaign found; its true value is 0."""
 
     campaign: str
     at: datetime
@@ -52,15 +52,15 @@ class AaFigure:
 
 @dataclass(frozen=True)
 class NoiseOfCampaigns:
-    """What the A/A campaigns of a setting found in a workload, by time."""
+    """The A/A campaigns of a setting and what they found in one workload, by time."""
 
     figures: tuple[AaFigure, ...]
 
     @property
     def sd(self) -> float | None:
-        """How far they scatter, as a standard deviation of logarithms; None with fewer than five.
+        """The standard deviation of the log ratios; None with fewer than five.
 
-        About zero, not about their mean: zero is what they should have found.
+        It is about zero, not about their mean: zero is what they should have found.
         """
         if len(self.figures) < MIN_CAMPAIGNS:
             return None
@@ -90,16 +90,17 @@ def select_chains(
     days: ReleaseDays,
     report_types: ReportTypes,
 ) -> tuple[list[Chained], dict[str, Message]]:
-    """Sort the campaigns of a report type that have a workload.
+    """Sort the campaigns of a report type that measured a workload into chains.
 
     Args:
-        campaigns: of two sides.
+        campaigns: those with two sides.
         compared: by id, all of them that are complete.
-        report_types: asked for that of the newest campaign of each setting.
+        days: the days of releases, for campaigns that a person started.
+        report_types: called for the newest campaign of each setting.
 
     Returns:
-        The chains, the newest setting first and in each setting the line `newest` first; and by id,
-        in order of time, why other campaigns are in no chain and show no noise.
+        The chains, the newest setting first and in each setting the line ``newest`` first; and by
+        id, in order of time, why other campaigns are in no chain and show no noise.
     """
     of_workload = sorted(
         (campaign for campaign in campaigns if workload in campaign.threads),
@@ -160,7 +161,7 @@ def _place(campaign: Outline, days: ReleaseDays) -> datetime:
 def _why_left_out(
     campaign: Outline, found: ComparedCampaign | None, workload: str, days: ReleaseDays
 ) -> Message | None:
-    """Why a campaign neither is in a chain nor shows the noise; None: it does."""
+    """Why a campaign is neither chained nor shows the noise; None if it does either."""
     slowdown_pct = campaign.slowdown_pct
     if found is None:
         return message("left-out-state", state=message(f"state-{campaign.state}"))
@@ -183,7 +184,7 @@ def _why_left_out(
 
 
 def _why_no_versions(campaign: Outline, workload: str, days: ReleaseDays) -> Message | None:
-    """Why it does not show what a newer version has changed."""
+    """Why a campaign does not show the change that a newer version brought."""
     baseline, candidate = map(order, _versions(campaign))
     if campaign.origin == run.ORIGIN and not (campaign.planned_for or candidate in days):
         return message("left-out-bisection")
@@ -197,7 +198,7 @@ def _why_no_versions(campaign: Outline, workload: str, days: ReleaseDays) -> Mes
 
 
 def _came_later(version: Age, other: Age, days: ReleaseDays) -> bool:
-    """Whether it is known to be later, like a patch of an old series after a new one began."""
+    """Whether a version is known to be later, like a patch of an old series after a new one."""
     return version in days and other in days and days[version] > days[other]
 
 
@@ -211,8 +212,8 @@ class _Newest:
         self._known: dict[str, Differences] = {}
 
     def differences(self, one: Outline) -> Differences:
-        """How the setting of a campaign differs."""
-        # Most campaigns have the setting of the one before them.
+        """How the setting of a campaign differs from the newest one's."""
+        # Cached, since most campaigns have the setting of the one before them.
         own = (one.setting, one.measured, one.threads[self._workload], one.labels, one.versions)
         named = [one.named(side, self._workload) for side in SIDES]
         key = repr((own, named))
@@ -228,9 +229,9 @@ class _Newest:
         return {"threads": list(campaign.threads[self._workload]), **campaign.measured}
 
     def _otherwise_given(self, one: Outline) -> Differences:
-        """The parameters of a plan that this report type would give its versions otherwise.
+        """The parameters of a plan that this report type would give its versions differently.
 
-        By name, with the version where not both versions have another value.
+        They are listed by name, with the version unless both versions differ in the same way.
         """
         unlike = {
             one.labels[side]: differences(
@@ -248,7 +249,7 @@ class _Newest:
         }
 
     def _named(self, side: Side, version: str) -> dict[str, Any]:
-        """What the report type would give a version, by name."""
+        """The parameters that the report type would give a version, by name."""
         given = self._spec().side(self.campaign.engine, side, version=version)
         return {
             **parameters_of(given),

@@ -1,4 +1,4 @@
-"""The long view of a workload for a terminal, and as JSON."""
+"""Shows the long view of a workload in a terminal, and as JSON."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _ABOUT = (
     "change: of the campaign, candidate against baseline. level: these changes chained, against "
     "{first}, the first baseline."
 )
-# Marks of levels that are not measured throughout.
+# Marks of levels that contain an unmeasured step.
 _BRIDGED, _BEGINS = "*", "**"
 _COLOUR = {True: "green", False: "red"}
 
 
 def to_json(view: LongView) -> dict[str, Any]:
-    """All of it; changes and levels in percent, times as ISO 8601."""
+    """The long view as JSON: changes and levels in percent, times in ISO 8601."""
     return {
         "report": view.report,
         "workload": view.workload,
@@ -179,7 +179,7 @@ def _table(view: ChainView) -> Table:
 
 
 def _begins(view: ChainView, link: Link) -> bool:
-    """Whether its level is against another baseline than the first one of the chain."""
+    """Whether a level is relative to another baseline than the first one of the chain."""
     begins = not link.point.before and link.point.bridged_from is None
     return begins and not is_same(link.point.ratio.baseline, view.first_baseline)
 
@@ -209,7 +209,7 @@ def _below(report: str, view: ChainView) -> Iterator[Text]:
 
 
 def _marks(view: ChainView) -> Iterator[Text]:
-    """What the marks beside levels mean."""
+    """Sentences about the meaning of the marks next to levels."""
     bridges = dict.fromkeys(
         f"{plain(link.point.ratio.baseline)} from {plain(link.point.bridged_from)}"
         for link in view.links
@@ -228,7 +228,7 @@ def _marks(view: ChainView) -> Iterator[Text]:
 
 
 def noise(found: NoiseOfCampaigns) -> str:
-    """What the A/A campaigns show, as a sentence."""
+    """A sentence about how far the A/A campaigns scatter."""
     count = len(found.figures)
     if found.sd is None:
         return f"A/A campaigns: {count}; from {MIN_CAMPAIGNS} on they show the noise."
@@ -264,7 +264,7 @@ def _suspect(report: str, view: ChainView, found: Suspect) -> Iterator[Text]:
 def _sized(
     change: float, confidence: str, interval: tuple[float, float], threshold_pct: float
 ) -> str:
-    """Logarithms in percent: ``-3.92% (99% interval -5.82% to -3.92%)``."""
+    """A log ratio in percent: ``-3.92% (99% interval -5.82% to -1.98%)``."""
     numbers = Numbers(english())
     within = numbers.interval(percents(interval), threshold_pct)
     estimate = numbers.estimate(percent(change), threshold_pct, percents(interval))

@@ -1,7 +1,7 @@
-"""The long view: the campaigns of a report type chained, workload by workload.
+"""The long view: the campaigns of a report type, chained for each workload.
 
-A/A campaigns are in no chain; they show the noise. :mod:`benchlab.studies.long_view.selection` says
-which campaigns are chained.
+A/A campaigns are in no chain; they show the noise. :mod:`benchlab.studies.long_view.selection`
+selects the campaigns.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from benchlab.studies.long_view.selection import (
     select_chains,
 )
 
-# A weight that is nothing but the error of floating point.
+# Smaller weights are floating-point errors.
 _NOTHING = 1e-9
 _PART = "trend"
-# Raised whenever the same chain is searched, or what is found in it written, in another way.
+# Raised whenever the search, or the form of its stored result, changes.
 _FORM = 1
 T = TypeVar("T")
 
@@ -49,10 +49,10 @@ class Link:
     """One campaign in a chain.
 
     Attributes:
-        level_ci95: of the level, as logarithms; None where a standard error is not known, or the
-            level contains a step that was not measured.
-        bridged: whether the level contains such a step: from the campaign's own baseline, or from
-            a level that it is chained to.
+        level_ci95: of the level, as logarithms; None if a standard error is unknown, or the level
+            contains a step that was not measured.
+        bridged: whether the level contains such a step: at the campaign's own baseline, or in a
+            level that it is chained to.
     """
 
     point: Point
@@ -66,13 +66,13 @@ class ChainView:
     """The chain of one workload in one setting and one line of versions.
 
     Attributes:
-        line: its name: `newest`, or a series (:mod:`benchlab.analysis.trend.chain`).
+        line: its name: ``newest``, or a series (:mod:`benchlab.analysis.trend.chain`).
         suspects: changes that may be the candidate's or its unmeasured baseline's.
-        addresses: where the reports of the campaigns before and after each change are, by campaign;
-            empty for a report that was not published from this machine.
+        addresses: by campaign, the addresses of the reports before and after each change; empty for
+            a report that was not published from this machine.
         differs: how its setting differs from the next newer one; empty for the newest.
-        minutes, dollars: what the plan of its newest campaign estimated; another one like it takes
-            about as much. None: not priced.
+        minutes, dollars: the estimate in its newest campaign's plan, also for another campaign like
+            it. None: not priced.
     """
 
     line: str
@@ -95,23 +95,24 @@ class ChainView:
 
     @property
     def outliers(self) -> tuple[str, ...]:
-        """The campaigns that did not count when its change points were looked for."""
+        """The campaigns that did not count in the search for change points."""
         return tuple(dict.fromkeys(name for found in self.changes for name in found.outliers))
 
     @property
     def lacks_points(self) -> int:
-        """How many more campaigns change points need; 0: they are looked for."""
+        """How many more campaigns the search for change points needs; 0: it has enough."""
         return max(0, MIN_POINTS - len(self.links))
 
 
 @dataclass(frozen=True)
 class LongView:
-    """One workload of a report type over the versions.
+    """The performance of one workload of a report type over the versions.
 
     Attributes:
-        chains: the newest setting first; in each setting one for each line of versions, `newest`
+        chains: the newest setting first; in each setting one per line of versions, ``newest``
             first.
-        left_out: by id, in order of time, why campaigns that have the workload are in no chain.
+        left_out: by id, in order of time, why campaigns with the workload are neither in a chain
+            nor show the noise.
     """
 
     report: str
@@ -121,12 +122,12 @@ class LongView:
 
     @property
     def has_lines(self) -> bool:
-        """Whether there is another line of versions than `newest`."""
+        """Whether there is a line of versions other than ``newest``."""
         return any(view.line != NEWEST for view in self.chains)
 
 
 def long_view(comparisons: Comparisons, report: str, workload: str) -> LongView:
-    """The long view of one workload; without chains where no campaign has it.
+    """The long view of one workload; without chains if no campaign measured it.
 
     Example:
         ``long_view(Comparisons(home, store), "sysbench_ec2", "oltp_insert").chains``
@@ -146,7 +147,7 @@ def long_view(comparisons: Comparisons, report: str, workload: str) -> LongView:
 
 
 def long_views(comparisons: Comparisons, report: str) -> dict[str, LongView]:
-    """The long view of every workload of a report type; empty where there is no campaign."""
+    """The long view of every workload of a report type; empty without campaigns."""
     campaigns = _of_two_sides(comparisons, report)
     workloads = dict.fromkeys(name for one in campaigns for name in one.threads)
     return {workload: long_view(comparisons, report, workload) for workload in workloads}
@@ -157,10 +158,11 @@ class Between:
     """One version against another, by the campaigns that chain them.
 
     Attributes:
-        change_pct: of the throughput, from the first version to the second.
-        ci95_pct: of the change; None where a step between them was not measured, or a standard
-            error is not known.
+        change_pct: the change of the throughput from the first version to the second.
+        ci95_pct: its interval; None if a step between them was not measured, or a standard error is
+            unknown.
         unmeasured: the versions whose step was not measured and counts as no change.
+        campaigns: how many campaigns the change rests on.
     """
 
     first: str
@@ -172,7 +174,7 @@ class Between:
 
 
 def between(view: ChainView, first: str, second: str) -> Between | None:
-    """Any version of a chain against any other; None where the chain does not connect them.
+    """Compare any two versions of a chain; None if the chain does not connect them.
 
     Example:
         ``between(long_view(made, "sysbench_ec2", "tpcc").chains[0], "v7.5.0", "v8.5.1")``
@@ -234,7 +236,7 @@ def _chain_view(
 
 @dataclass(frozen=True)
 class _Trend:
-    """What is found in a chain."""
+    """The changes found in a chain."""
 
     changes: tuple[ChangePoint, ...]
     suspects: tuple[Suspect, ...]
@@ -244,7 +246,7 @@ class _Trend:
 def _kept_or_found(
     kept: Kept, made: Chain, workload: str, threshold_pct: float, noise_sd: float | None
 ) -> _Trend:
-    """What is found in a chain, kept until the chain changes.
+    """The changes found in a chain, kept until the chain changes.
 
     The search takes seconds in a chain of a thousand campaigns, and each new campaign changes one
     chain of each workload.
@@ -276,7 +278,7 @@ def _read(kind: type[T], raw: Mapping[str, Any]) -> T:
 def _links(
     made: Chain, intervals: Mapping[str, tuple[float, float] | None], noise_sd: float | None
 ) -> tuple[Link, ...]:
-    """Every level with its interval, from the errors of all ratios that it is made of."""
+    """Every campaign's link, with the interval of its level from the errors of all its ratios."""
     halves = _half_widths(made, noise_sd, made.weights())
     links: list[Link] = []
     for point, half in zip(made.points, halves.tolist(), strict=True):
@@ -289,10 +291,10 @@ def _links(
 
 
 def _half_widths(made: Chain, noise_sd: float | None, weights: Array) -> Array:
-    """Of the 95 % intervals of sums of ratios, a row of weights each; NaN: an error is unknown.
+    """Half the widths of 95 % intervals of weighted sums of ratios, one per row of weights.
 
-    Student's, as the ratios' own are, and added as standard errors are: no sum has a narrower one
-    than a ratio that it is made of.
+    Each ratio has Student's t interval; their half-widths add in quadrature, like standard errors,
+    so that no sum has a narrower interval than a ratio in it. NaN: an error is unknown.
     """
     ratios = [point.ratio for point in made.points]
     errors = np.array([max(one.standard_error or 0.0, noise_sd or 0.0) for one in ratios])
@@ -302,7 +304,11 @@ def _half_widths(made: Chain, noise_sd: float | None, weights: Array) -> Array:
 
 
 def linking(report: str, found: Suspect) -> str:
-    """The command that runs the campaign that tells a suspect's two versions apart."""
+    """The command that runs the linking campaign, which tells a suspect's two versions apart.
+
+    Example:
+        ``benchlab run sysbench_ec2 --set baseline=v7.5.0 --set candidate=v8.1.0``
+    """
     versions = {"baseline": found.linking, "candidate": found.candidate}
     words = [f"--set {side}={plain(version)}" for side, version in versions.items()]
     return " ".join(["benchlab run", report, *words])

@@ -1,0 +1,1 @@
+"""How small a change campaigns detect, and what detecting smaller ones would cost."""

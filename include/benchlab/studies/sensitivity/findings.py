@@ -1,4 +1,4 @@
-"""What A/A campaigns of the store show: false alarms, and the smallest change that is found."""
+"""Calibration by A/A campaigns: false alarms, and the smallest change that is found."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from benchlab.results.store import Store
 from benchlab.studies.sensitivity.proposals import Proposal, propose, wanted_pct
 from benchlab.studies.sensitivity.selection import AASelection, select_aa_campaigns
 
-# Points of a line in the picture.
+# Steps of a line in the picture.
 _STEPS = 100
 _FEW_ROUNDS = 10
 _FEW_CAMPAIGNS = 10
@@ -35,18 +35,19 @@ _FEW_CAMPAIGNS = 10
 
 @dataclass(frozen=True)
 class ErrorRates:
-    """One metric of one workload.
+    """False alarms and sensitivity of one metric of one workload.
 
-    What is not known is None: figures without two complete rounds, and the smallest change where
-    not even 50 % is found.
+    Unknown values are None: rates without two complete rounds, and the smallest change if not even
+    a slowdown of 50 % is found.
 
     Attributes:
         deployment_sd_pct: standard deviation of the difference between two deployments.
-        deployment_missing: why that is known badly, and what follows; None from three campaigns on.
-        false_positive_rate: share of resampled A/A campaigns in which it is called a change.
-        false_positive_ci95: its interval, from the number of resampled campaigns.
+        deployment_missing: why that is uncertain, and the consequence; None from three campaigns
+            on.
+        false_positive_rate: share of resampled A/A campaigns that call a change.
+        false_positive_ci95: its 95 % interval, from the number of resampled campaigns.
         smallest_change_pct: the smallest slowdown that is found in 80 % of campaigns.
-        power: share of campaigns that find a slowdown, for each slowdown of the picture.
+        power: share of campaigns that find a slowdown, for each of ``Findings.slowdowns_pct``.
     """
 
     metric: str
@@ -60,14 +61,14 @@ class ErrorRates:
 
 @dataclass(frozen=True)
 class Findings:
-    """What A/A campaigns show.
+    """The calibration of a report type by its A/A campaigns.
 
     Attributes:
         spec: the report type of the first; the resampled campaigns have its rounds and seconds.
         detect_pct: the slowdown that the proposals find.
-        slowdowns_pct: the points of the picture.
-        workloads: by name, the throughput and the p95 latency of each.
-        family_wise: by metric, the share of resampled campaigns with any false alarm.
+        slowdowns_pct: the slowdowns for which the picture shows the power.
+        workloads: by name and family, ``throughput`` or ``latency``.
+        family_wise: by family, the share of resampled campaigns with any false alarm.
     """
 
     campaigns: tuple[str, ...]
@@ -84,11 +85,11 @@ class Findings:
 def calibrate(
     home: Home, store: Store, campaigns: Sequence[str], detect_pct: float | None = None
 ) -> Findings:
-    """What A/A campaigns show, and what would find smaller changes.
+    """Calibrate by A/A campaigns, and propose plans that find smaller changes.
 
     Args:
-        campaigns: ids; all have the setting of the first.
-        detect_pct: the slowdown that proposals are to find; None: 1.5 thresholds.
+        campaigns: their ids; all must have the setting of the first.
+        detect_pct: the slowdown that proposals must find; None: 1.5 thresholds.
 
     Raises:
         SpecError: a campaign cannot be used, or ``detect_pct`` is out of range.
@@ -166,7 +167,7 @@ def _missing(count: int) -> str | None:
 
 
 def _slowdowns(judged: SimulatedRates | None, threshold_pct: float) -> tuple[float, ...]:
-    """From none to 1.5 times the largest that the picture has to show."""
+    """The slowdowns of the picture: from 0 to 1.5 times the largest that it must show."""
     found = judged.smallest.values() if judged else ()
     largest = max([2 * threshold_pct, *(pct or MOST_CHANGE_PCT for pct in found)])
     last = min(MOST_CHANGE_PCT, 1.5 * largest)
@@ -174,7 +175,7 @@ def _slowdowns(judged: SimulatedRates | None, threshold_pct: float) -> tuple[flo
 
 
 def _about_rounds(chosen: AASelection, noise: dict[str, NoiseModel]) -> Iterator[str]:
-    """Sentences: what the figures rest on, and the verdicts of the campaigns themselves."""
+    """Sentences about the evidence, and about the verdicts of the campaigns themselves."""
     spec, rounds = chosen.first.report_type, noise["throughput"].residuals.shape[0]
     if not rounds:
         yield (
@@ -218,7 +219,7 @@ def _about_rounds(chosen: AASelection, noise: dict[str, NoiseModel]) -> Iterator
 
 
 def _without(chosen: AASelection, campaign: str) -> Calibration:
-    """What the others show: one that counts in its own calibration widens its own interval."""
+    """The calibration by the other campaigns: a campaign's own would widen its interval."""
     return estimates.calibrate(
         {other: found for other, found in chosen.independent.items() if other != campaign}
     )

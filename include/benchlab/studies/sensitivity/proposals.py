@@ -1,4 +1,4 @@
-"""What other rounds and trial lengths would find and cost, and what a planned campaign finds."""
+"""The sensitivity of a plan, and what other deployments, rounds and trial lengths would cost."""
 
 from __future__ import annotations
 
@@ -42,26 +42,26 @@ from benchlab.results.store import Store, is_there, open_store
 from benchlab.studies.sensitivity.selection import AASelection
 from benchlab.targets import local
 
-# What proposals find unless a user says otherwise, in thresholds. The threshold itself would not
-# do: the estimate of a slowdown just as large is below it in half of the campaigns.
+# What proposals find by default, in thresholds. The threshold itself would not do: the estimate of
+# a slowdown of that size is below it in half of the campaigns.
 DETECT_PER_THRESHOLD = 1.5
 DEPLOYING = ("prepare", *get_args(Preparation))
-# So many series of a cell are read on one side; more of them add little.
+# The most series that are read of a cell on one side; more of them add little.
 _MOST_SERIES = 6
-# What is offered beside a plan: its own rounds, and more of them.
+# Offers next to a plan: these multiples of its rounds.
 _TIMES = (1, 2, 4)
 _NO_LIMIT = 1e9  # dollars
-# Only so many A/A campaigns, and others, are read for a plan, which has to be shown at once.
+# The most A/A campaigns, and other ones, that are read for a plan, which must be shown at once.
 _LATEST = 12
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """Deployments, rounds and trial length, what they cost, and what they find.
+    """Deployments, rounds and trial length, with their cost and sensitivity.
 
     Attributes:
         rounds: of all deployments together.
-        dollars: None where nothing is rented.
+        dollars: None if nothing is rented.
         detects_pct: the smallest slowdown that is found in 80 % of campaigns, in every workload.
     """
 
@@ -78,13 +78,14 @@ class PlanSensitivity:
     """The smallest slowdown that a plan finds in 4 of 5 campaigns, in every workload.
 
     Attributes:
-        campaigns: those whose rounds show the noise, the earliest first; none: it is assumed.
-        deployments: how many deployments of each side in them show how deployments differ; none:
-            that is assumed.
-        detects_pct: None where not even 50 % is found.
+        campaigns: those whose rounds show the noise, the earliest first; if empty, it is assumed.
+        deployments: how many deployments of each side in them show the deployment variance; if 0,
+            it is assumed.
+        detects_pct: None if not even a slowdown of 50 % is found.
         offers: the plan itself, and the same with more rounds, as far as they find anything and can
             be planned.
-        why_none: why there are none, as a sentence; else empty.
+        wanted_pct: the slowdown that ``cheapest`` must find.
+        why_none: why there is no ``cheapest``, as a sentence; else empty.
     """
 
     campaigns: tuple[str, ...]
@@ -104,11 +105,13 @@ def propose(
     noise: NoiseModel,
     wanted: float,
 ) -> tuple[tuple[Proposal, ...], list[str]]:
-    """What finds a slowdown, the cheapest first, and sentences about it.
+    """The proposals that find a slowdown, the cheapest first, and notes about them.
 
     Args:
-        spec: their report type; its rounds and seconds are changed.
+        chosen: the A/A campaigns that show the noise.
+        spec: their report type; proposals change its deployments, rounds and seconds.
         noise: of the throughput.
+        wanted: the slowdown in percent.
     """
     if not noise.workloads:
         return (), []
@@ -128,7 +131,7 @@ def propose(
     for seconds in lengths(variances):
         other = spec.with_overrides({"seconds": seconds})
         known = Noise([one.at(seconds) for one in variances], noise.known, noise.known)
-        # What is refused is a setting that costs more than the limit, not the length.
+        # The budget's limit applies to the proposed setting, not to this plan of the length alone.
         budget = {"approve_above": _NO_LIMIT, "limit": _NO_LIMIT} if spec.budget else None
         planned = make(
             replace(resolved, spec=other.with_overrides({"budget": budget})), spec.report
@@ -155,19 +158,19 @@ def plan_sensitivity(
     store: Store | None = None,
     detect_pct: float | None = None,
 ) -> PlanSensitivity | None:
-    """What a plan will find; None where it compares nothing, or has too few rounds.
+    """The sensitivity of a plan; None if it compares nothing, or has too few rounds.
 
-    By what campaigns of the same cells and setting measured on the same machine or fleet, as their
-    own reports have it; where there is none, by the noise of the published reports and what is
-    assumed of deployments. Trials that are longer than theirs are assumed not to help.
+    The noise is what campaigns of the same cells and setting measured on the same machine or fleet,
+    as in their own reports. Without any, it is that of the published reports, with the prior for
+    deployments. Trials longer than those measured are assumed not to help.
 
     Args:
-        store: where the campaigns are; None: the installation's, if it has one.
-        detect_pct: the slowdown that offers are to find; None: 1.5 thresholds.
+        store: where the campaigns are; None: the installation's store, if it has one.
+        detect_pct: the slowdown that the cheapest proposal must find; None: 1.5 thresholds.
 
     Raises:
         StoreError: the store cannot be read.
-        SpecError: ``detect_pct`` is no percentage.
+        SpecError: ``detect_pct`` is out of range.
 
     Example:
         ``plan_sensitivity(home, resolved, plan).detects_pct`` is 3.1: it finds 3.1 % or more.
@@ -190,10 +193,10 @@ def plan_sensitivity(
 
 
 def wanted_pct(spec: ReportSpec, detect_pct: float | None) -> float:
-    """The slowdown that proposals are to find, as a person asks for it or by the threshold.
+    """The slowdown that proposals must find: ``detect_pct``, or by default 1.5 thresholds.
 
     Raises:
-        SpecError: no slowdown is that large, or that small.
+        SpecError: ``detect_pct`` is out of range.
     """
     if detect_pct is None:
         return DETECT_PER_THRESHOLD * spec.threshold_pct
@@ -207,7 +210,7 @@ def wanted_pct(spec: ReportSpec, detect_pct: float | None) -> float:
 def _noise(
     home: Home, spec: ReportSpec, planned: Plan, store: Store | None
 ) -> tuple[tuple[str, ...], int, Noise]:
-    """What the store's campaigns of this setting show, with their ids and number of deployments."""
+    """The noise in the store's campaigns of this setting, with their ids and deployments."""
     nothing = assumed([len(spec.threads_of(workload)) for workload in spec.workloads])
     if store is None and not is_there(home):
         return (), 0, nothing
@@ -215,7 +218,7 @@ def _noise(
         campaigns = _like(store, spec, planned)
         figures = Comparer(home, store).figures([outline_of(one) for one in campaigns])
     used, count, known = [], 0, [nothing.known]
-    by_length: dict[int, list[Squares]] = {}  # of trials, that of the latest campaign last
+    by_length: dict[int, list[Squares]] = {}  # by trial length, the latest campaign's last
     for one in campaigns:
         by_name = {rounds.workload: rounds.by_deployment(THROUGHPUT) for rounds in figures[one.id]}
         found = [by_name[workload] for workload in spec.workloads]
@@ -237,21 +240,21 @@ def _noise(
 def _of_rounds(pooled: Mapping[int, Squares], spec: ReportSpec) -> list[float]:
     """The variance of a round within a deployment, by workload, from trials of one length.
 
-    Zero where no deployment has two rounds: all of their noise then counts as that of deployments.
+    Zero if no deployment has two rounds: all noise then counts as deployment variance.
     """
     several = [seconds for seconds, found in pooled.items() if found.within_df.all()]
     if not several:
         return [0.0] * len(spec.workloads)
     seconds = spec.seconds if spec.seconds in several else several[-1]
     found = pooled[seconds]
-    # All noise of shorter trials is taken to be within them: that errs on the safe side, and no
-    # series have to be read.
+    # For shorter trials, all noise is assumed to be within trials: a safe assumption, which needs
+    # no series.
     times = max(1.0, seconds / spec.seconds)
     return [float(variance) for variance in times * found.within / found.within_df]
 
 
 def _without_rounds(found: Squares) -> Squares:
-    """What deployments differ by beside their rounds, of trials of one length."""
+    """The squares between deployments without the part that the noise of rounds explains."""
     of_rounds = found.within / np.maximum(found.within_df, 1) * found.inverse_rounds
     between = found.between - found.between_df * of_rounds
     return replace(found, between=between, inverse_rounds=0 * of_rounds)
@@ -264,7 +267,7 @@ def _detects(noise: Noise, spec: ReportSpec) -> float | None:
 
 def _offers(resolved: Resolved, noise: Noise) -> Iterator[Proposal]:
     """The plan itself, and with more rounds."""
-    # Refused above the budget, or for too many trials: more would be refused as well.
+    # A plan is refused above the budget, or for too many trials; more rounds would be as well.
     with contextlib.suppress(SpecError):
         for times in _TIMES:
             made = resolved.spec.with_overrides({"rounds": times * resolved.spec.rounds})
@@ -273,7 +276,7 @@ def _offers(resolved: Resolved, noise: Noise) -> Iterator[Proposal]:
 
 
 def _cheapest(resolved: Resolved, planned: Plan, noise: Noise, wanted: float) -> Proposal | str:
-    """The deployments and rounds that find a slowdown at least cost; or why there are none."""
+    """The deployments and rounds that find a slowdown at the least cost, or why none do."""
     spec = resolved.spec
     if wanted <= spec.threshold_pct:
         return _below_threshold(spec, wanted)
@@ -319,7 +322,7 @@ def _variances(store: Store, chosen: AASelection, noise: NoiseModel) -> list[Rou
 
 
 def _long_run_variances(store: Store, chosen: AASelection) -> dict[str, dict[Cell, list[float]]]:
-    """Those of the trials' throughput, by workload and cell, as far as series are stored."""
+    """The long-run variances of trials' throughput by workload and cell, if series are stored."""
     found: dict[str, dict[Cell, list[float]]] = {}
     for campaign in map(store.campaign, chosen.alike):
         for result in usable_trials(campaign.plan, store.trials(campaign.id))[0]:
@@ -346,7 +349,7 @@ def _long_run_variance(store: Store, campaign: Campaign, result: TrialResult) ->
 
 
 def _like(store: Store, spec: ReportSpec, planned: Plan) -> Sequence[Campaign]:
-    """The campaigns with the plan's setting, workloads, threads and machine; the earliest first."""
+    """The latest campaigns with the plan's setting, workloads, threads and machine, by time."""
     machine = local.machine() if spec.topology is None else {}
     fit = [
         campaign

@@ -1,4 +1,4 @@
-"""Which A/A campaigns of the store can be pooled, and why others cannot."""
+"""Selects the A/A campaigns of the store that can be pooled, and says why others cannot."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class AASelection:
 
     Attributes:
         first: the one that was named first; the others are like it.
-        independent: by campaign, the figures of those whose sides were each loaded on its own.
-        alike: by campaign, the figures of those with trials as long as the first one's; workloads
-            with other thread counts than the first one's are left out.
+        independent: by campaign, the figures of those whose sides were loaded independently.
+        alike: by campaign, the figures of those with trials as long as the first one's, without
+            workloads whose thread counts differ from the first one's.
         notes: sentences about the campaigns that ``independent`` or ``alike`` leaves out.
     """
 
@@ -45,7 +45,7 @@ class AAGroup:
     """A/A campaigns of the store that can be pooled.
 
     Attributes:
-        campaigns: their ids, the earliest first; empty for campaigns that cannot be used at all.
+        campaigns: their ids, the earliest first; empty if they cannot be used at all.
         missing: what the group lacks, or why its campaigns cannot be used, as sentences.
     """
 
@@ -55,16 +55,16 @@ class AAGroup:
 
 
 def select_aa_campaigns(store: Store, ids: Sequence[str]) -> AASelection:
-    """Read A/A campaigns that are to be pooled.
+    """Read the A/A campaigns to be pooled.
 
     Raises:
-        SpecError: some cannot be; names each with the reason.
+        SpecError: some cannot be pooled, or are named twice; names each with the reason.
         StoreError: there is no such campaign.
     """
     if twice := sorted({campaign for campaign in ids if ids.count(campaign) > 1}):
         raise SpecError(f"calibrate: named twice: {', '.join(twice)}; each campaign counts once")
     campaigns = [store.campaign(campaign) for campaign in ids]
-    # The others need not be like a campaign that cannot be used itself.
+    # The others need not be like a campaign that is unusable itself.
     usable = (campaign for campaign in campaigns if refusal(campaign, campaign) is None)
     first = next(usable, campaigns[0])
     faults = [
@@ -99,7 +99,7 @@ def select_aa_campaigns(store: Store, ids: Sequence[str]) -> AASelection:
 
 
 def refusal(first: Campaign, other: Campaign) -> str | None:
-    """Why a campaign cannot be pooled with the first one, as a sentence; None: it can."""
+    """Why a campaign cannot be pooled with the first one, as a sentence; None if it can."""
     if other.report_type.sides != "same":
         return (
             "not an A/A campaign: what it finds may be a change; make one with "
@@ -119,7 +119,11 @@ def refusal(first: Campaign, other: Campaign) -> str | None:
 
 
 def aa_groups(store: Store) -> list[AAGroup]:
-    """All A/A campaigns of the store, in groups of those that can be pooled."""
+    """All A/A campaigns of the store, grouped by which can be pooled.
+
+    Example:
+        ``[group.campaigns for group in aa_groups(store)]``
+    """
     groups: list[list[Campaign]] = []
     refused: dict[str, dict[str, list[str]]] = {}
     for campaign in store.campaigns():

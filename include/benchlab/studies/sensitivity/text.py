@@ -1,4 +1,4 @@
-"""What A/A campaigns show, as text for a terminal and as JSON."""
+"""Shows calibration and sensitivity in a terminal, as JSON and as a picture."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def render(findings: Findings, width: int, colour: bool) -> str:
 
 
 def render_groups(groups: Sequence[AAGroup]) -> str:
-    """The A/A campaigns of the store, and what they lack."""
+    """The A/A campaigns of the store for a terminal, with what they lack."""
     if not groups:
         return f"no A/A campaign in the store; `{HOW_TO_MAKE.format(report='REPORT')}` makes one\n"
     lines = []
@@ -94,7 +94,7 @@ def render_groups(groups: Sequence[AAGroup]) -> str:
 
 
 def _offer(proposal: Proposal) -> str:
-    """``detect 3.0% for 12.50 dollars in 2.0 h``, and by what."""
+    """A proposal in words: ``detect 3.0% for 12.50 dollars in 2.0 h: 9 rounds of 60 s``."""
     cost = "" if proposal.dollars is None else f" for {proposal.dollars:.2f} dollars"
     several = proposal.deployments > 1
     deployments = f", {proposal.deployments} deployments of each side" if several else ""
@@ -105,7 +105,7 @@ def _offer(proposal: Proposal) -> str:
 
 
 def plan_lines(found: PlanSensitivity | None, planned: Plan) -> list[str]:
-    """What the text of a plan says of its sensitivity."""
+    """The lines about sensitivity in the text of a plan."""
     if found is None:
         return [
             "sensitivity: with one side or fewer than three rounds, nothing is ever called a change"
@@ -122,7 +122,7 @@ def plan_lines(found: PlanSensitivity | None, planned: Plan) -> list[str]:
 
 def _rests_on(found: PlanSensitivity, planned: Plan) -> str:
     """``by the rounds of 3 campaigns (the latest c3) and their 5 deployments of each side``."""
-    # Servers that exist are not deployed twice: no A/A campaign can be made of them.
+    # Existing servers are not deployed twice, so they can have no A/A campaign.
     how = f" (an A/A campaign shows it: `{HOW_TO_MAKE.format(report=planned.report)}`)"
     how *= planned.can.deploys
     if not found.campaigns:
@@ -168,7 +168,7 @@ def _smallest(finding: ErrorRates) -> str:
 
 
 def _below(findings: Findings) -> Iterator[str]:
-    """What the columns mean, and what is missing for one of them."""
+    """Sentences about the meaning of the columns, and about missing evidence."""
     family = findings.family_wise
     if family["throughput"] is not None and family["latency"] is not None:
         yield (
@@ -197,7 +197,7 @@ def _proposed(findings: Findings) -> Iterator[str]:
 
 
 def write_picture(findings: Findings, to: Path) -> None:
-    """Draw the throughput of all workloads into a file.
+    """Draw the power curves of all workloads' throughput into an SVG file.
 
     Raises:
         SpecError: its name does not end in .svg, or it cannot be written.

@@ -1,4 +1,4 @@
-"""Calls of the TiDB Cloud Dedicated API, ``v1beta1``.
+"""Calls the TiDB Cloud Dedicated API, ``v1beta1``.
 
 Its description: https://docs.pingcap.com/tidbcloud/api/v1beta1/dedicated. The API key is the
 Connection ``tidb_cloud``: its host is that of the API, its login the public key, its password the
@@ -44,12 +44,12 @@ _HOW = (
 
 @dataclass(frozen=True)
 class Limits:
-    """How long is waited for what, in seconds.
+    """How long to wait, in seconds.
 
     Attributes:
-        pause: the longest between two questions.
-        outage: for an API that does not answer, or answers that it is not well.
-        rate: for one that has had too many requests; its limit is one of each minute.
+        pause: the longest wait between two requests.
+        outage: while the API does not answer, or answers with a server error.
+        rate: while the API refuses requests as too many; its limit is one per minute.
         create: until a cluster is active; TiDB Cloud says 20 to 30 minutes.
         endpoint: until its endpoint is there, and its name resolves.
         delete: until a cluster is gone.
@@ -63,7 +63,7 @@ class Limits:
     delete: float = 1800.0
 
     def polls(self) -> Iterator[float]:
-        """Seconds to wait before each further question; see :func:`doubling`."""
+        """Seconds to wait before each further request; see :func:`doubling`."""
         return doubling(self.pause)
 
 
@@ -75,11 +75,11 @@ class UnansweredError(TargetError):
 
 
 class NotFoundError(TargetError):
-    """There is no such thing."""
+    """The API does not have what a request names."""
 
 
 class RefusedError(TargetError):
-    """The API refuses a request as it is, or at this time."""
+    """The API refuses a request, as it stands or for now."""
 
 
 def login_of(access: Access) -> ServerLogin:
@@ -104,10 +104,10 @@ def login_of(access: Access) -> ServerLogin:
 
 
 class Api:
-    """The API as one key sees it.
+    """The API, called with one key.
 
-    Every request is repeated while the API cannot be reached, is not well, or has had too many of
-    them; a request that may have been carried out already only if it may be repeated.
+    A request is repeated while the API cannot be reached, fails, or has had too many requests. One
+    that may have been carried out already is repeated only if the caller allows that.
     """
 
     def __init__(self, login: ServerLogin, limits: Limits = PATIENT) -> None:
@@ -122,14 +122,14 @@ class Api:
             base_url=f"{scheme}://{login.host}:{port}/v1beta1",
             auth=httpx.DigestAuth(login.user, login.password),
             timeout=ANSWER_S,
-            # Between two questions lie seconds, and nobody closes the client.
+            # Requests are seconds apart, and nobody closes the client.
             limits=httpx.Limits(max_keepalive_connections=0),
             headers={"Accept-Encoding": "identity"},
             event_hooks={"response": [_bound]},
         )
 
     def now(self) -> datetime:
-        """The present by the API's clock; by this machine's, which may be wrong, without it."""
+        """The present by the API's clock, or if it does not answer, by this machine's."""
         import httpx
 
         if self._behind is None:
@@ -142,7 +142,7 @@ class Api:
             self._behind = there - datetime.now(UTC)
 
     def get(self, path: str, **query: Any) -> dict[str, Any]:
-        """What is at a path. Raises as :meth:`call`."""
+        """Send a GET request and return the answer. Raises as :meth:`call`."""
         return self.call("GET", path, query=query)
 
     def call(
@@ -154,13 +154,13 @@ class Api:
         query: dict[str, Any] | None = None,
         repeatable: bool = True,
     ) -> dict[str, Any]:
-        """One request, and its answer.
+        """Send one request and return the answer.
 
         Args:
             repeatable: whether it may be sent again if it may have been carried out.
 
         Raises:
-            NotFoundError, RefusedError: by the API's word.
+            NotFoundError, RefusedError: the API says so.
             UnansweredError: it may have been carried out or not.
             TargetError: the key is refused, or the API cannot be reached for too long.
         """
@@ -207,7 +207,7 @@ class Api:
 
 
 def _bound(answer: httpx.Response) -> None:
-    """Let an answer without an end be refused where httpx reads it, whatever its status."""
+    """Have httpx refuse an endless or packed answer while it reads it, whatever its status."""
     import httpx
 
     whole = cast(httpx.SyncByteStream, answer.stream)
@@ -217,7 +217,7 @@ def _bound(answer: httpx.Response) -> None:
             size = 0
             for piece in whole:
                 size += len(piece)
-                # A packed one may be a thousand times longer than it was sent.
+                # A packed answer may be a thousand times longer when unpacked.
                 if size > MOST_BYTES or "Content-Encoding" in answer.headers:
                     raise TargetError(
                         f"TiDB Cloud: {answer.url.host} answers with more than "
@@ -260,7 +260,7 @@ def _message(answer: httpx.Response) -> str:
 
 
 def _until_reset(answer: httpx.Response, limits: Limits) -> float:
-    """Seconds until the minute is over in which the limit was reached.
+    """Seconds until the minute in which the limit was reached is over.
 
     TiDB Cloud's description has the first header; the second is HTTP's own (RFC 9110, 10.2.3).
     """

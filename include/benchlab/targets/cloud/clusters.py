@@ -1,8 +1,8 @@
 """Clusters of TiDB Cloud Dedicated, from their creation until they are gone.
 
-A cluster cannot carry labels of ours: the API takes none but ``tidb.cloud/project`` when one is
-made. Its display name says what tags say on EC2: that it is Benchlab's, from when on anyone may
-delete it, and, by a mark that only the campaign's directory has, whose it is.
+A cluster cannot carry labels of Benchlab's: when one is made, the API takes none but
+``tidb.cloud/project``. Its display name says what tags say on EC2: that it is Benchlab's, from when
+on anyone may delete it, and, by a mark that only the campaign's directory has, whose it is.
 
 Example:
     ``new_name(datetime(2026, 1, 31, 12, tzinfo=UTC))`` is ``benchlab-20260131T1200Z-3f2a9c1b7d40``.
@@ -27,7 +27,7 @@ PORT = 4000
 PAGE = 100
 _NAME = re.compile(r"benchlab-(\d{8}T\d{4}Z)-[0-9a-f]{12}")
 _MOMENT = "%Y%m%dT%H%MZ"
-# States on the way to ACTIVE; from any other no cluster becomes active by itself.
+# States on the way to ACTIVE; from any other a cluster does not become active by itself.
 _COMING = ("CREATING", "MODIFYING", "MAINTENANCE")
 _NO_MACHINES = "tidb.cloud/insufficient-vm-resource"
 _CONNECTION_TYPES = {"public": "PUBLIC", "private": "PRIVATE_ENDPOINT", "peering": "VPC_PEERING"}
@@ -38,7 +38,7 @@ class Cluster:
     """A cluster as the API describes it.
 
     Attributes:
-        version: as ``v8.5.2``; empty while it is not known.
+        version: such as ``v8.5.2``; empty while it is not known.
         endpoints: host name and port of its endpoints, by connection type.
         note: what keeps it from being made; empty if the API says nothing.
     """
@@ -52,7 +52,7 @@ class Cluster:
 
     @property
     def expires_at(self) -> datetime | None:
-        """From when on anyone may delete it; None: it is not Benchlab's."""
+        """The time from which anyone may delete it; None: it is not Benchlab's."""
         if (found := _NAME.fullmatch(self.name)) is None:
             return None
         try:
@@ -61,7 +61,7 @@ class Cluster:
             return None
 
     def endpoint(self, kind: str) -> tuple[str, int] | None:
-        """Where ``public``, ``private`` or ``peering`` is; None: it has no host yet."""
+        """Host and port of the ``public``, ``private`` or ``peering`` endpoint; None: none yet."""
         return self.endpoints.get(_CONNECTION_TYPES[kind])
 
 
@@ -82,7 +82,7 @@ def listed(api: Api, project: str | None) -> Iterator[Cluster]:
 
 
 def named(api: Api, project: str | None, name: str) -> list[Cluster]:
-    """The clusters of a name that are there, or on their way out."""
+    """The clusters of a name that exist or are being deleted."""
     found = (one for one in listed(api, project) if one.name == name)
     return [one for one in found if one.state != "DELETED"]
 
@@ -112,7 +112,7 @@ def check(api: Api, body: dict[str, Any]) -> None:
     """Let the API check a request without making anything.
 
     Raises:
-        TargetError: it would refuse it, for example for want of quota.
+        TargetError: the API would refuse it, for example for lack of quota.
     """
     api.call("POST", "/clusters", body, query={"validateOnly": "true"})
 
@@ -129,12 +129,12 @@ def create(api: Api, body: dict[str, Any], project: str | None) -> Cluster:
             return found[0]
         try:
             made = _cluster(api.call("POST", "/clusters", body, repeatable=False))
-            # The answer may have nothing but what was asked for, and the id.
+            # The answer may have only the id and what was asked for.
             return replace(made, state=made.state or "CREATING")
         except UnansweredError:
             if time.monotonic() > deadline:
                 raise
-            time.sleep(api.limits.pause)  # what was made may not be listed at once
+            time.sleep(api.limits.pause)  # a cluster just made may not be listed at once
 
 
 def wait_until_active(
@@ -143,7 +143,7 @@ def wait_until_active(
     """Wait until a cluster can be used.
 
     Args:
-        check: is given the cluster each time, and raises what makes waiting useless.
+        check: called with the cluster at each poll; raises an error if waiting is useless.
 
     Raises:
         TargetError: it cannot be made, or takes too long; says in which state it is.

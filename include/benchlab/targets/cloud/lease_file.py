@@ -1,6 +1,6 @@
 """``cluster.json`` in a campaign's directory: the cluster that it made, or was about to make.
 
-It is there from before the first request until the cluster is gone, so that a crash at any moment
+It exists from before the first request until the cluster is gone, so that a crash at any moment
 leaves a name by which the cluster is found.
 """
 
@@ -55,6 +55,6 @@ def read(state: Path) -> LeaseFile | None:
 
 
 def write(state: Path, lease: LeaseFile) -> None:
-    """Write a campaign's file at once, in place of an earlier one."""
+    """Write a campaign's file atomically, in place of an earlier one."""
     state.mkdir(parents=True, exist_ok=True)
     fleet_files.write(state / FILE, lease.model_dump_json(indent=1))

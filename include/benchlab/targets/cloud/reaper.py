@@ -16,7 +16,7 @@ from benchlab.targets.cloud.api import PATIENT, Api, Limits, login_of
 from benchlab.targets.cloud.clusters import Cluster
 from benchlab.targets.ec2.reaper import ReaperError
 
-# Less than the time limit of the DAG's task, which would otherwise cut what is said.
+# Less than the time limit of the DAG's task, which would otherwise cut the report short.
 HASTY = replace(PATIENT, delete=600.0)
 
 
@@ -48,7 +48,7 @@ def reap(
 ) -> list[str]:
     """Delete every cluster of Benchlab's that is past its expiry, in every known project.
 
-    Nothing is asked where no topology that can be run on, and no campaign, is of TiDB Cloud.
+    The API is not called unless a usable topology, or a campaign at work, is of TiDB Cloud.
 
     Args:
         now: decides what is past its expiry; None: the present, by the API's clock.
@@ -73,7 +73,7 @@ def reap(
             for cluster in _listed(api, project, faults)
             if _is_overdue(cluster, at)
         ]
-        for cluster in () if dry_run else overdue:  # so that none waits for another
+        for cluster in () if dry_run else overdue:  # all first, so that none waits for another
             with noting([]):  # asked again below
                 clusters.ask_to_delete(api, cluster)
         for cluster in overdue:

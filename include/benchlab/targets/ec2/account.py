@@ -1,9 +1,9 @@
-"""Everything that can be asked of an AWS account before a fleet is rented in it; starts nothing.
+"""Examines an AWS account before a fleet is rented in it; starts nothing.
 
 A campaign's preflight refuses what cannot work; this says more, for the person who sets it up.
-Permissions are asked by IAM's own simulation: docs/iam-policy.json grants them. What a call asks
-about follows AWS's Service Authorization Reference, "Actions, resources, and condition keys for
-Amazon EC2".
+Permissions are checked by IAM's policy simulation; docs/iam-policy.json grants all those needed.
+The resources of each call follow AWS's Service Authorization Reference, "Actions, resources, and
+condition keys for Amazon EC2".
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _permitted(access: Access, topology: Ec2Topology, caller: Caller) -> list[Fi
 
 
 LAUNCH = "ec2:RunInstances"
-# Only looks, on no resource in particular.
+# Read-only, on no resource in particular.
 LOOKS = (
     "ec2:DescribeImages",
     "ec2:DescribeInstanceTypeOfferings",
@@ -62,9 +62,9 @@ LOOKS = (
     "ec2:DescribeVolumes",
     "servicequotas:GetServiceQuota",
 )
-# Of `benchlab prices update`, without which a campaign can do; not simulated.
+# For `benchlab prices update` only, which no campaign needs; not simulated.
 PRICES = "pricing:GetProducts"
-# The kinds of resource that a call asks about, each of which must be allowed.
+# The kinds of resource that each call must be allowed on.
 ASKED = {
     "ec2:AuthorizeSecurityGroupIngress": ("security-group",),
     "ec2:CreateSecurityGroup": ("security-group", "vpc"),
@@ -83,7 +83,7 @@ ASKED = {
     "iam:PassRole": ("role",),
     "ssm:GetParameter": ("parameter",),
 }
-# An instance profile's role that the policy lets Benchlab hand on, and a campaign's key pair.
+# The role of an instance profile that the policy lets Benchlab pass on, and a campaign's key pair.
 NAMES = {"role": "benchlab-hosts", "key-pair": "benchlab-campaign"}
 
 
@@ -128,7 +128,7 @@ def principal(arn: str) -> str | None:
 
 
 def _with_path(client: Any, who: str) -> str:
-    """A role's whole name, of which a session has only the end; as it is where IAM refuses."""
+    """A role's ARN with its path, which a session's ARN lacks; unchanged if IAM refuses."""
     if ":role/" not in who:
         return who
     try:
@@ -156,7 +156,7 @@ def _denied(client: Any, who: str, topology: Ec2Topology, caller: Caller) -> Ite
 
 
 def _told(evaluated: dict[str, Any], instance_type: str) -> str:
-    """An action that is denied, on what, and by whom if it is not just a missing permission."""
+    """A denied action, on what, and who denies it unless a permission is merely missing."""
     action, on = evaluated["EvalActionName"], evaluated.get("EvalResourceName", "*")
     told = f"{action} on {on}" if on != "*" else f"{action}"
     if action == LAUNCH and ":instance/" in on:
@@ -198,7 +198,7 @@ def _resource(kind: str, topology: Ec2Topology, caller: Caller) -> str:
 
 
 def _context(topology: Ec2Topology, caller: Caller, instance_type: str) -> list[dict[str, Any]]:
-    """What the policy's conditions ask about, as a campaign's calls have it."""
+    """The values that the policy's conditions check, as in a campaign's calls."""
     partition, region = caller.arn.split(":")[1], topology.region
     values = {
         "aws:RequestedRegion": region,

@@ -36,7 +36,7 @@ GONE = frozenset({"InvalidGroup.NotFound", "InvalidVolume.NotFound"})
 
 
 def _nothing() -> None:
-    """Nothing to do while waiting."""
+    """Do nothing while waiting."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def groups(client: Any, labels: Mapping[str, str]) -> list[Belonging]:
 
 
 def volumes(client: Any, labels: Mapping[str, str]) -> list[Belonging]:
-    """The EBS volumes with all these tags that no instance has."""
+    """The EBS volumes with all these tags that are not attached to an instance."""
     chosen = [*tag_filters(labels), *filters(status="available")]
     listed = pages(client, "describe_volumes", "Volumes", Filters=chosen)
     return [_belonging("volume", volume["VolumeId"], volume) for volume in listed]
@@ -185,7 +185,7 @@ def _delete_when_free(
 
 
 def _delete_group(client: Any, group: str) -> None:
-    """A rule that names its own group counts as a use, so the rules are revoked first."""
+    """Delete a group; first its rules, since one that names its own group counts as a use."""
     _revoke_all(client, group)
     call(client, "delete_security_group", GroupId=group)
 

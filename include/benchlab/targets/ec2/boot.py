@@ -1,4 +1,4 @@
-"""From launched instances to a fleet: every host runs, is ready, and has a known host key."""
+"""Makes a fleet of launched instances: every host runs, is ready, and has a known host key."""
 
 from __future__ import annotations
 
@@ -32,6 +32,9 @@ def provision(
     course: Course | None = None,
 ) -> Fleet:
     """Rent what is missing (:func:`launch`) and wait for all of it (:func:`wait_until_running`).
+
+    Example:
+        ``provision(Access(), rental, say=print).with_role("tikv")`` are the hosts of TiKV.
 
     Args:
         keep: receives what was launched, before it is waited for.
@@ -99,7 +102,7 @@ def wait_until_running(
 
 
 def _check_alive(client: Any, host: Launched, found: Instance | None) -> None:
-    """Raise if the host died; EC2 lists a new one only after some seconds: unlisted is alive."""
+    """Raise if the host died; an unlisted one counts as alive, since EC2 lists new ones late."""
     if found is not None and found.state not in ("pending", "running"):
         said = console.tail(output(client, host.instance))
         raise TargetError(

@@ -1,4 +1,4 @@
-"""Calls to AWS, whose refusals become readable errors.
+"""Calls AWS, and turns its refusals into readable errors.
 
 :class:`benchlab.hosts.access.Access` makes the clients. botocore retries throttling, lost
 connections and 5xx; what still fails is raised as :class:`AwsError`.
@@ -19,7 +19,7 @@ from benchlab.hosts.access import Access
 Answer = TypeVar("Answer")
 
 DENIED = frozenset({"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"})
-# Where the permissions are listed that a service needs; for all others in the policy.
+# Where the permissions for a service are listed; for all others in the policy.
 PERMISSIONS = {"s3": "docs/guide/ec2.md (Dataset snapshots)"}
 _RENEW = "the credentials have expired: log in again (`aws sso login`), or make new ones"
 _WRONG = (
@@ -72,6 +72,9 @@ def doubling(longest_s: float) -> Iterator[float]:
     """Seconds to wait before each further poll, doubling up to ``longest_s``.
 
     So a quick change is seen quickly, and slow ones cost few calls.
+
+    Example:
+        ``doubling(1.0)`` yields 0.25, 0.5, 1.0, 1.0, and so on.
     """
     wait_s = FIRST_POLL_S
     while True:
@@ -124,7 +127,7 @@ def call(client: Any, operation: str, **arguments: Any) -> dict[str, Any]:
         elif code in ADVICE:
             said += f"; {ADVICE[code]}"
         if apart := clock_fault(time_of(error.response)):
-            said += f"; {apart}"  # AWS refuses such requests by many a code
+            said += f"; {apart}"  # AWS refuses such requests with various codes
         raise AwsError(operation, region, code, said) from error
     except BotoCoreError as error:
         unsigned = isinstance(error, NoCredentialsError)
@@ -135,7 +138,7 @@ def call(client: Any, operation: str, **arguments: Any) -> dict[str, Any]:
 
 
 def _not_asked(error: Exception, client: Any) -> str:
-    """Why AWS was not asked or did not answer, in our own words where the cause is known."""
+    """Why AWS was not asked or did not answer; in plain words if the cause is known."""
     from botocore.exceptions import (
         ConnectionError,  # noqa: A004 - boto's own, of an address that does not answer
         CredentialRetrievalError,
@@ -210,6 +213,9 @@ def until_known(limits: Limits, ask: Callable[[], Answer | None]) -> Answer | No
 def pages(client: Any, operation: str, key: str, **arguments: Any) -> Iterator[dict[str, Any]]:
     """The items under ``key`` of every page of a listing.
 
+    Example:
+        ``[one["SubnetId"] for one in pages(client, "describe_subnets", "Subnets")]``
+
     Raises:
         AwsError: as :func:`call`.
     """
@@ -223,7 +229,11 @@ def pages(client: Any, operation: str, key: str, **arguments: Any) -> Iterator[d
 
 
 def filters(**values: str | list[str]) -> list[dict[str, Any]]:
-    """Filters of a listing; ``_`` in a name stands for ``-``."""
+    """Filters of a listing; ``_`` in a name stands for ``-``.
+
+    Example:
+        ``filters(vpc_id="vpc-1")`` is ``[{"Name": "vpc-id", "Values": ["vpc-1"]}]``.
+    """
     return [
         {"Name": name.replace("_", "-"), "Values": [value] if isinstance(value, str) else value}
         for name, value in values.items()
@@ -235,7 +245,7 @@ def tag_filters(values: Mapping[str, str]) -> list[dict[str, Any]]:
     return [{"Name": f"tag:{key}", "Values": [value]} for key, value in values.items()]
 
 
-# A difference of clocks that is worth a word. AWS refuses requests that were signed more than 15
+# A larger difference of clocks is reported. AWS refuses requests that were signed more than 15
 # minutes from its own time (RequestExpired; Amazon EC2 API Reference, "Common errors").
 TOLERATED = timedelta(minutes=3)
 
@@ -250,7 +260,7 @@ def time_of(answer: Mapping[str, Any]) -> datetime | None:
 
 
 def moment(date: str) -> datetime | None:
-    """The moment that a header ``Date`` names; None: it cannot be read."""
+    """The moment in an HTTP header ``Date``; None if it cannot be read."""
     try:
         found = parsedate_to_datetime(date)
     except ValueError:
@@ -289,7 +299,9 @@ class Caller:
 
 
 def identify(access: Access, region: str) -> Caller:
-    """Ask AWS who asks: ``identify(Access(), "us-west-2").account``. It needs no permission.
+    """Ask AWS whose credentials these are: ``identify(Access(), "us-west-2").account``.
+
+    That needs no permission.
 
     Raises:
         AwsError: the credentials are refused or missing, or AWS cannot be reached.
@@ -301,7 +313,7 @@ def identify(access: Access, region: str) -> Caller:
 
 
 def time_at(access: Access, region: str) -> datetime:
-    """The time at AWS; this machine's, which is about the same, where AWS does not say it.
+    """The time at AWS; if AWS does not answer, this machine's, which is about the same.
 
     Credentials may expire while a campaign measures, which does not need them.
     """

@@ -42,7 +42,7 @@ _HEAD = b"\x00\x00\x00\x0bssh-ed25519\x00\x00\x00\x20"
 
 @dataclass(frozen=True)
 class Console:
-    """What a console says so far.
+    """What a console has said so far.
 
     Attributes:
         host_key: ``ssh-ed25519 AAAA...``; None while there is none.

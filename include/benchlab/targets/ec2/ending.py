@@ -1,4 +1,4 @@
-"""Giving a campaign's whole fleet back: the account is the right one, and nothing is forgotten."""
+"""Gives a campaign's whole fleet back, with the right account, and forgets nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REMEMBERED = timedelta(hours=1)
 
 
 class NothingFoundError(TargetError):
-    """EC2 has nothing of a campaign of which this machine knows nothing either."""
+    """Neither EC2 nor this machine knows of anything that a campaign rents."""
 
 
 def give_back(
@@ -39,20 +39,23 @@ def give_back(
 ) -> str:
     """End everything that a campaign of this home rents, and nothing of other homes.
 
-    What carries the mark of its rental file is its own. Where that file is lost, this home's mark
-    and the instances that the fleet's file names decide.
+    What carries the mark in its rental file is its own. If that file is lost, this home's mark and
+    the instances in the fleet's file decide.
+
+    Example:
+        ``give_back(Access(), home, "c1", [])`` looks in the regions that the rental file names.
 
     Args:
         regions: where to look if no rental file says it.
-        by_person: a person named the campaign: EC2 is asked though nothing is rented as far as this
-            machine knows; and where nothing here says what its own is, all that one rental has
-            under its id is taken for it.
+        by_person: a person named the campaign. So EC2 is asked even if this machine knows that
+            nothing is rented; and if nothing here says which rental is the campaign's, the only one
+            under its id is ended.
 
     Returns:
         What was ended in which region, for people.
 
     Raises:
-        NothingFoundError: nothing is in these regions, and the directory or its file is lost.
+        NothingFoundError: these regions have nothing of it, and its directory or file is lost.
         TargetError: the credentials are of another account than the one that rented, EC2 does not
             know instances that it should, several homes rent under the id of a campaign of which
             this machine knows nothing, or something could not be ended; each is named.
@@ -62,7 +65,7 @@ def give_back(
     known = _known(state, kept)
     if kept is not None:
         regions = [kept.region, *kept.regions]
-    # It was refused before it rented, or has given everything back.
+    # The campaign was refused before it rented, or has given everything back.
     nothing = kept is None and not known and fleet_files.rents_nothing(state)
     if nothing and not by_person:
         return _NOTHING
@@ -73,7 +76,7 @@ def give_back(
     said, unknown = list[str](), set(known)
     for region, rentals in found.items():
         client = access.aws("ec2", region)
-        # Tags may be lost, and a listing may be behind: what is known is ended by its id.
+        # Tags may be lost, and a listing may be behind: known instances are ended by id.
         untagged = known - {one.id for mark in marks for one in rentals.get(mark, ())}
         with _noting(faults):
             unknown &= {*inventory.end_by_id(client, untagged, limits)}
@@ -100,7 +103,7 @@ def _look(
     regions: Sequence[str],
     faults: list[TargetError],
 ) -> tuple[list[Caller], dict[str, _Rentals]]:
-    """Who asks, and all that there is under a campaign's id, by region."""
+    """The callers, and all that exists under a campaign's id, by region."""
     looked, found = list[Caller](), dict[str, _Rentals]()
     for region in dict.fromkeys(regions):
         with _noting(faults):
@@ -113,7 +116,7 @@ def _look(
 
 @contextlib.contextmanager
 def _noting(faults: list[TargetError]) -> Iterator[None]:
-    """A failure is noted, and keeps nothing else from being given back."""
+    """Note a failure, so that everything else is given back nevertheless."""
     try:
         yield
     except TargetError as error:
@@ -128,7 +131,7 @@ def end_rental(
     *,
     limits: Limits = PATIENT,
 ) -> str:
-    """End a rental of whatever home, which a person has named by its mark; see :func:`give_back`.
+    """End a rental of any home that a person has named by its mark; see :func:`give_back`.
 
     Raises:
         NothingFoundError: there is nothing with that mark in these regions.
@@ -156,7 +159,7 @@ def _own_marks(
     *,
     take_one: bool,
 ) -> set[str]:
-    """The marks of what is the campaign's own, or is taken for it if there is one rental only."""
+    """The marks of the campaign's own rentals, or, with ``take_one``, that of the only rental."""
     every: dict[str, list[Instance]] = {}
     for rentals in found.values():
         for mark, instances in rentals.items():
@@ -216,7 +219,7 @@ def _as_one(faults: list[TargetError]) -> TargetError:
 
 
 def check_account(campaign: str, kept: RentalFile | None, caller: Caller) -> None:
-    """Refuse the credentials of another account than the one that rents for a campaign.
+    """Refuse credentials of any account but the one that rents for a campaign.
 
     Raises:
         TargetError: names both accounts, the instances, and what to do.
@@ -234,7 +237,7 @@ def check_account(campaign: str, kept: RentalFile | None, caller: Caller) -> Non
 
 
 def _known(state: Path, kept: RentalFile | None) -> set[str]:
-    """The instances of which this machine knows."""
+    """The instances that this machine knows of."""
     known = set(kept.instances) if kept is not None else set()
     # It may be missing or damaged as well; then the tags have to do.
     with contextlib.suppress(TargetError, ValueError, LookupError, TypeError):

@@ -1,7 +1,7 @@
-"""The script that installs TiUP on a rented client's host: which one this machine saw last.
+"""Checks the script that installs TiUP on a rented client's host, and notes the one seen last.
 
-It is downloaded on the host and run there. Its hash says whether the script is the known one; what
-the script downloads, TiUP itself, has no hash that could be known before.
+The script is downloaded and run on the host. Its hash tells whether it is the known one. For TiUP
+itself, which the script downloads, no hash is known beforehand.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def last_seen(home: Home, address: str) -> Seen | None:
 
 
 def see(home: Home, address: str, sha256: str) -> Seen | None:
-    """Note the hash of an address's script; returns the last one seen if that was another."""
+    """Note the hash of an address's script; returns the one seen before if it was different."""
     known = _read(home)
     before = known.get(address)
     known[address] = Seen(sha256, datetime.now(UTC).date().isoformat())
@@ -66,18 +66,18 @@ def check(topology: Ec2Topology, sha256: str) -> None:
 
 
 def changed(address: str, before: Seen) -> str:
-    """What is said of a script that is not the one seen last."""
+    """What to say of a script that is not the one seen last."""
     return f"{address} has changed: on {before.day} its sha256 was {before.sha256}"
 
 
 def facts(address: str, sha256: str, before: Seen | None) -> dict[str, str]:
-    """What a campaign's environment says of the script that was run."""
+    """What a campaign's environment says about the script that was run."""
     earlier = {} if before is None else {SCRIPT_BEFORE: f"{before.day} {before.sha256}"}
     return {SCRIPT: address, HASH_OF.format(SCRIPT): sha256} | earlier
 
 
 def planned(home: Home, topology: Ec2Topology) -> str:
-    """What a plan says of how TiUP gets onto the client's host."""
+    """What a plan says about how TiUP gets onto the client's host."""
     if topology.tiup == "image":
         return "as the image has it"
     known = last_seen(home, topology.tiup)
@@ -97,7 +97,7 @@ def planned(home: Home, topology: Ec2Topology) -> str:
 
 
 def look(home: Home, topology: Ec2Topology) -> Finding:
-    """How TiUP gets onto the client's host, and whether the script is there and the known one.
+    """How TiUP gets onto the client's host, and whether the script exists and is the known one.
 
     The first script that is seen is noted; a changed one only when it is run.
     """

@@ -1,16 +1,17 @@
-"""Renting the hosts of a fleet: launches the missing ones, in one zone, and none twice.
+"""Rents the hosts of a fleet: launches the missing ones, in one zone, and none twice.
 
 A topology may allow several instance types for a role, and several regions. They are tried in the
 order of :meth:`Ec2Topology.choices`, each in every zone; a type that a zone refused is not asked
 for there again. A spot host that EC2 does not have is asked for on demand, in the same place.
 
 Two things keep a repeated call from launching a host twice. Instances with the campaign's tags and
-the rental's mark count as there. A ClientToken made of mark, host, generation and subnet lets EC2
-recognise a call whose instance is not listed yet. Instances under the campaign's id with another
-mark are another home's: with them nothing is rented, and they are neither used nor ended. The
-generation counts the instances of that name that have died in the subnet: for their tokens EC2
-returns the dead ones while they shut down, and refuses them afterwards. (Amazon EC2 API, "Ensuring
-idempotency", and its error codes.)
+the rental's mark count as there. A ClientToken (:func:`client_token`) lets EC2 recognise a call
+whose instance is not listed yet. The generation in it counts the instances of that name that have
+died in the subnet: for their tokens EC2 returns the dead ones while they shut down, and refuses
+them afterwards. (Amazon EC2 API, "Ensuring idempotency", and its error codes.)
+
+Instances under the campaign's id with another mark are another home's: beside them nothing is
+rented, and they are neither used nor ended.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ NO_CAPACITY = frozenset(
         "Unsupported",
     }
 )
-# There is no such spot host, which says nothing of hosts on demand (EC2, "Error codes"; the last
-# one: EC2 User Guide, "Service-linked role for EC2 Spot Instance requests").
+# EC2 has no such spot host, but may have it on demand (EC2, "Error codes"; the last one: EC2 User
+# Guide, "Service-linked role for EC2 Spot Instance requests").
 NO_SPOT = NO_CAPACITY - {"InsufficientFreeAddressesInSubnet"} | {
     "MaxSpotInstanceCountExceeded",
     "SpotMaxPriceTooLow",
@@ -70,12 +71,12 @@ class Launched:
 
 @dataclass
 class Course:
-    """What is decided while a fleet is rented; a repeated call must not decide it again.
+    """What is decided while a fleet is rented; a repeated call must not decide otherwise.
 
     Attributes:
         choice: of :meth:`Ec2Topology.choices`, the one that is rented, or was tried last; None:
             nothing was tried.
-        on_demand: names of the hosts that are not asked for as spot hosts any more.
+        on_demand: names of the hosts that are no longer requested as spot hosts.
         keep: called after each decision, before it is acted on.
     """
 
@@ -178,7 +179,7 @@ def _enter(
     course: Course,
     say: Callable[[str], None],
 ) -> _Order:
-    """What is needed to launch in a region."""
+    """Get what is needed to launch in a region."""
     client = access.aws("ec2", rental.topology.region)
     listed = inventory.of_campaign(client, rental.campaign)
     inventory.refuse_others(rental.topology.region, listed, rental.mark)
@@ -224,18 +225,18 @@ def _launch_somewhere(
 def client_token(
     mark: str, name: str, generation: int, subnet: str, kind: str, market: Capacity
 ) -> str:
-    """What EC2 recognises one launch by; at most 64 ASCII characters.
+    """The ClientToken by which EC2 recognises one launch; at most 64 ASCII characters.
 
-    The mark is another one in another home, and when a campaign rents again after it was given
-    back, with a later expiry: EC2 refuses another request under the same token. Instance type and
-    market are part of it because another one may have been asked for in the same place.
+    EC2 refuses a different request under the same token. So the mark is part of it: it changes with
+    the home, and when a campaign rents again, with a later expiry. So are instance type and market,
+    since others may have been requested in the same place before.
     """
     asked = "\0".join((name, str(generation), subnet, kind, market))
     return f"benchlab-{mark}-{hashlib.sha256(asked.encode()).hexdigest()[:32]}"
 
 
 def _living(rental: Rental, listed: list[Instance]) -> dict[str, Instance]:
-    """The living instances by host name; raises if there are other ones than the topology wants."""
+    """The living instances by host name; raises if the topology does not want one of them."""
     wanted = {name: kind for name, _, kind in rental.topology.host_types()}
     living = [instance for instance in listed if instance.living]
     faults = [
@@ -264,7 +265,7 @@ def _living(rental: Rental, listed: list[Instance]) -> dict[str, Instance]:
 
 
 def _in_order(subnets: tuple[Subnet, ...], living: dict[str, Instance]) -> list[Subnet]:
-    """The subnet that already has hosts first."""
+    """The subnets, the one that already has hosts first."""
     used = {instance.subnet for instance in living.values()}
     if not used <= {subnet.id for subnet in subnets}:
         raise TargetError(
@@ -410,7 +411,7 @@ def _give_back(order: _Order, launched: list[Launched]) -> None:
         listed = {one.id: one for one in inventory.of_rental(client, rental.campaign, rental.mark)}
         return list((listed | inventory.by_id(client, ids)).values())
 
-    # What EC2 does not know yet is not gone: it would go on beside the fleet of the next zone.
+    # What EC2 does not know yet is not gone: it would run on beside the fleet of the next zone.
     for one in ids:
         until_known(order.limits, partial(call, client, "terminate_instances", InstanceIds=[one]))
     inventory.wait_until_gone(client, left, order.limits)

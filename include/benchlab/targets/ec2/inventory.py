@@ -1,4 +1,4 @@
-"""What is rented now: listing instances by tag, ending them, giving a whole campaign back."""
+"""Lists by tag what is rented now, ends instances, and gives a whole rental back."""
 
 from __future__ import annotations
 
@@ -61,14 +61,15 @@ class Instance:
 
 
 def of_campaign(client: Any, campaign: str) -> list[Instance]:
-    """The instances under a campaign's id, of whatever home; also ended ones, which EC2 lists for
-    about an hour.
+    """The instances under a campaign's id, of any home.
+
+    Ended ones are among them: EC2 lists them for about an hour.
     """
     return _listed(client, tag_filters(tags.of_campaign(campaign)))
 
 
 def of_rental(client: Any, campaign: str, mark: str) -> list[Instance]:
-    """Those of one rental; ``mark`` may be empty, for what has none."""
+    """The instances of one rental; an empty ``mark`` means those without a mark."""
     return [instance for instance in of_campaign(client, campaign) if instance.mark == mark]
 
 
@@ -87,9 +88,9 @@ def by_id(client: Any, instances: Iterable[str]) -> dict[str, Instance]:
 
 
 def rentals(client: Any, campaign: str) -> dict[str, list[Instance]]:
-    """All that there is under a campaign's id: instances, ended ones too, by the rental's mark.
+    """All rentals under a campaign's id, by mark, with their instances; also ended ones.
 
-    A rental that has only a key pair or a security group left has no instance.
+    A rental of which only a key pair or a security group is left has an empty list.
     """
     labels, found = tags.of_campaign(campaign), dict[str, list[Instance]]()
     for instance in of_campaign(client, campaign):
@@ -100,11 +101,11 @@ def rentals(client: Any, campaign: str) -> dict[str, list[Instance]]:
 
 
 def refuse_others(region: str, listed: Iterable[Instance], mark: str | None) -> None:
-    """Refuse to rent under a campaign's id where another home does.
+    """Refuse to rent under a campaign's id if another home does.
 
     Args:
-        listed: what there is under the id; see :func:`of_campaign`.
-        mark: of the campaign's own rental; None: it has not begun to rent.
+        listed: the instances under the id; see :func:`of_campaign`.
+        mark: that of the campaign's own rental; None: it has not begun to rent.
 
     Raises:
         TargetError: names the instances, their marks, and the command that ends them.
@@ -122,7 +123,12 @@ def refuse_others(region: str, listed: Iterable[Instance], mark: str | None) -> 
 
 
 def how_to_end(campaign: str, mark: str) -> str:
-    """The command with which a person ends a rental that is not for certain this home's."""
+    """The command with which a person ends a rental that may be another home's.
+
+    Example:
+        ``how_to_end("c1", "3f2a9c1b-7d40e1c2")`` is
+        ``benchlab give-back c1 --rental '3f2a9c1b-7d40e1c2'``.
+    """
     return f"benchlab give-back {campaign} --rental '{mark}'"
 
 
@@ -166,7 +172,7 @@ def end_by_id(client: Any, instances: Iterable[str], limits: Limits = PATIENT) -
     """End instances, whatever their tags are, and wait until they are gone.
 
     Returns:
-        Those that EC2 does not know.
+        The ids that EC2 does not know.
 
     Raises:
         TargetError: one could not be ended.
@@ -174,7 +180,7 @@ def end_by_id(client: Any, instances: Iterable[str], limits: Limits = PATIENT) -
     listed = by_id(client, instances := sorted(set(instances)))
     ended, unknown, faults = list[str](), list[str](), list[AwsError]()
     for instance in instances:
-        # An ended one loses its tags, without which our permissions do not hold for it.
+        # An ended instance loses its tags, without which Benchlab's permissions do not cover it.
         if instance in listed and not listed[instance].living:
             ended.append(instance)
             continue
@@ -212,7 +218,7 @@ def give_back(client: Any, campaign: str, mark: str, *, limits: Limits = PATIENT
     whose = (campaign, mark)
     ended = _end_instances(client, whose, limits, faults)
     pairs = _delete_each(client, belongings.key_pairs, whose, limits, faults)
-    # Instances that could not be ended hold the group: waiting for it is no use.
+    # Instances that could not be ended hold the group: waiting for it would be useless.
     patience = replace(limits, gone_s=0.0) if faults else limits
     volumes = _delete_each(client, belongings.volumes, whose, patience, faults)
     groups = _delete_each(client, belongings.groups, whose, patience, faults)

@@ -1,4 +1,4 @@
-"""What a fleet is launched from and where: its image, and the subnets to try."""
+"""Finds the image from which a fleet is launched, and the subnets to try."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def find_image(access: Access, client: Any, image: Image) -> FoundImage:
     if not ready:
         raise TargetError(f"{source}: {found_id} is not available in {region}")
     root_device = str(ready[0]["RootDeviceName"])
-    # Disks of the instance itself have no `Ebs`; they end with it in any case.
+    # The instance's own disks have no `Ebs`; they end with it in any case.
     mapped = {
         str(device["DeviceName"]): device["Ebs"]
         for device in ready[0].get("BlockDeviceMappings", ())

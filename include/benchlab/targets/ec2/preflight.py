@@ -1,4 +1,4 @@
-"""What can be checked before anything is rented and costs money: reports all faults at once.
+"""Checks what can be checked before anything costs money, and reports all faults at once.
 
 Each class of instance types has a quota of vCPUs that run on demand, and one of vCPUs of spot
 instances (Service Quotas, service ``ec2``; Amazon EC2 User Guide, "On-Demand Instance quotas" and
@@ -46,12 +46,11 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Finding:
-    """What a question to AWS has found.
+    """The result of one question to AWS.
 
     Attributes:
         what: what was asked about, such as ``image``.
-        good: False: a fleet cannot be rented like this; None: it could not be asked, or is worth
-            knowing.
+        good: False: a fleet cannot be rented like this; None: a note, or it could not be asked.
         detail: what is there, or what is wrong and what to do.
     """
 
@@ -75,7 +74,7 @@ def check(
 
     Args:
         campaign: the id under which no other home may rent.
-        mark: of its own rental, whose instances do not count as used; None: it has none yet.
+        mark: that of its own rental, which does not count as use of quotas; None: none yet.
 
     Returns:
         Notes: what could not be checked, and zones that lack an instance type.
@@ -93,7 +92,7 @@ def check(
 
 
 def accepted(access: Access, region: str) -> Caller:
-    """Whose credentials these are.
+    """Ask AWS whose credentials these are.
 
     Raises:
         TargetError: AWS does not accept them, or they are named wrongly.
@@ -107,7 +106,7 @@ def accepted(access: Access, region: str) -> Caller:
 def look_everywhere(
     access: Access, topology: Ec2Topology, campaign: str = "", mark: str | None = None
 ) -> list[Finding]:
-    """As :func:`look`, in each of the topology's regions; in further ones quotas are notes."""
+    """:func:`look` in each of a topology's regions; after the first, quota faults are notes."""
     found: list[Finding] = []
     for place in topology.places():
         found += in_region(place, topology, look(access, place, campaign, mark))
@@ -117,7 +116,7 @@ def look_everywhere(
 def in_region(
     place: Ec2Topology, topology: Ec2Topology, findings: Iterable[Finding]
 ) -> list[Finding]:
-    """Findings in one of a topology's regions, which those in a further one name."""
+    """Findings in one region; after a topology's first, they name it and quota faults are notes."""
     if place.region == topology.region:
         return list(findings)
     return [
@@ -134,7 +133,7 @@ def in_region(
 def look(
     access: Access, topology: Ec2Topology, campaign: str = "", mark: str | None = None
 ) -> list[Finding]:
-    """What :func:`check` asks after the credentials in one region, whatever the answers are."""
+    """Ask in one region all that :func:`check` asks after the credentials; faults are findings."""
     client, found = access.aws("ec2", topology.region), list[Finding]()
     if campaign:
         found += findings_or_fault("id", lambda: _others(client, campaign, mark))
@@ -160,7 +159,7 @@ def _others(client: Any, campaign: str, mark: str | None) -> list[Finding]:
 
 
 def findings_or_fault(what: str, look: Callable[[], list[Finding]]) -> list[Finding]:
-    """The findings of a look at AWS; if it fails, why."""
+    """The findings of ``look``; if it fails, one finding that says why."""
     try:
         return look()
     except TargetError as error:
@@ -275,7 +274,8 @@ def _quotas(
 ) -> list[Finding]:
     """Whether the preferred types may run; other quotas that are too small are notes.
 
-    A spot host that cannot be had is rented on demand, and a type that cannot be had is another.
+    A spot host that is not available is rented on demand, and another type instead of one that is
+    not available.
     """
     used = _used(client, mark)
     quotas = access.aws("service-quotas", topology.region)

@@ -3,8 +3,8 @@
 The Price List Query API answers ``GetProducts`` with one JSON document for each product that fits
 all filters (format ``aws_v1``: *Using the AWS Price List Query API* in the AWS Billing User Guide,
 and the example in botocore's ``pricing/2017-10-15/examples-1.json``). An on-demand term has price
-dimensions with a unit (``Hrs``, ``GB-Mo``), a range of usage and dollars per unit. It needs
-``pricing:GetProducts``.
+dimensions with a unit (``Hrs``, ``GB-Mo``), a range of usage and dollars per unit. The call needs
+the permission ``pricing:GetProducts``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from benchlab.hosts.access import Access
 from benchlab.plan.pricing import HOURS_A_MONTH, ROOT_VOLUME, S3, Price
 from benchlab.targets.ec2.calls import call
 
-# Where the API is, by the beginning of a region's name; it has the prices of all regions anywhere.
+# The API's region, by the beginning of a region's name; each has the prices of all regions.
 ENDPOINTS = {"eu": "eu-central-1", "ap": "ap-south-1"}
 ENDPOINT = "us-east-1"
 SOURCE = "AWS Price List Query API, {service}"
@@ -32,8 +32,8 @@ _INSTANCE = {
     "preInstalledSw": "NA",
     "capacitystatus": "Used",
 }
-# What is not an instance: the service that sells it, and its filters. Without the family, gp3's
-# IOPS and throughput fit as well.
+# Storage: the service that sells it, and its filters. Without the family, gp3's IOPS and throughput
+# fit as well.
 _STORAGE = {
     ROOT_VOLUME: ("AmazonEC2", {"productFamily": "Storage", "volumeApiName": "gp3"}),
     S3: (

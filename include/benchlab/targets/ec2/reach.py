@@ -1,8 +1,8 @@
-"""Whether a fleet's hosts could be reached from this machine, and reach what they download.
+"""Checks whether this machine could reach a fleet's hosts, and the hosts what they download.
 
 A security group lets SSH in from the topology's ``ssh_from`` alone. A host downloads packages
-through its subnet's default route: an internet gateway, which takes a public address, or any other
-(Amazon VPC User Guide, "Route tables" and "Internet gateways").
+through its subnet's default route: an internet gateway, for which it needs a public address, or any
+other (Amazon VPC User Guide, "Route tables" and "Internet gateways").
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def decided(access: Access, topology: Ec2Topology) -> Ec2Topology:
     """The topology with this machine's address wherever it says ``ssh_from: auto``.
 
     Raises:
-        TargetError: the address cannot be found out, or hosts would not be reached from it; or AWS
+        TargetError: the address cannot be found out, hosts could not be reached from it, or AWS
             refuses.
     """
     networks = {}
@@ -126,7 +126,7 @@ def _no_way_out(subnet: Subnet, gateway: str | None, topology: Ec2Topology) -> s
 
 
 def _gateway(subnet: Subnet, tables: list[dict[str, Any]]) -> str | None:
-    """The target of a subnet's default route; a subnet without a table of its own has the main."""
+    """The target of a subnet's default route; without a table of its own, the main one counts."""
     own = [
         table
         for table in tables

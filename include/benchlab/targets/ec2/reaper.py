@@ -20,7 +20,7 @@ from benchlab.targets.ec2.belongings import Belonging
 from benchlab.targets.ec2.calls import PATIENT, AwsError, Limits, identify
 from benchlab.targets.ec2.inventory import Instance
 
-# What has no valid expiry, perhaps because it lacks its tags yet, is left alone for so long.
+# How long a thing without a valid expiry, perhaps not tagged yet, is left alone.
 GRACE = timedelta(hours=1)
 
 
@@ -53,9 +53,9 @@ class ReaperError(TargetError):
     """The reaper could not deal with everything; the text names every region and every thing.
 
     Attributes:
-        reaped: what it ended nevertheless, in order; as a text each says so.
-        no_credentials: nothing else went wrong than that boto3 found no credentials, so that no
-            region could be asked.
+        reaped: what it ended nevertheless, in order; ``str`` of each is a sentence.
+        no_credentials: the only fault is that boto3 found no credentials, so that no region could
+            be asked.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class _Visit:
         return str(self.client.meta.region_name)
 
     def take(self, kind: str, one: str, campaign: str, why: str, work: Callable[[], None]) -> None:
-        """End one thing; a failure is noted and keeps no other from being ended."""
+        """End one thing; a failure is noted, and the others are ended nevertheless."""
         with noting(self.faults, f"{self.region}: {kind} {one}: "):
             if not self.dry_run:
                 work()
@@ -105,10 +105,10 @@ def reap(
 
     First it ends instances of the project whose expiry is past, or is missing or unreadable an
     hour after their launch. Then it deletes key pairs, volumes and security groups of rentals that
-    have no instance left, if their expiry is past; or is missing or unreadable, and they are more
-    than an hour old or their age is unknown (tag ``benchlab:created_at``; EC2 keeps no creation
-    date for groups). Whatever lacks the project's tag, or belongs to a rental with living
-    instances, stays.
+    have no instance left, if their expiry is past; or if it is missing or unreadable, and they are
+    more than an hour old or their age is unknown (tag ``benchlab:created_at``; EC2 keeps no
+    creation date for groups). What lacks the project's tag stays, and so do key pairs, volumes and
+    groups of rentals with living instances.
 
     Args:
         dry_run: only report what would be ended.

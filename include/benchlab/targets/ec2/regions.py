@@ -22,8 +22,8 @@ class KnownRegions:
     """Where something may be rented.
 
     Attributes:
-        names: as ``us-west-2``, sorted.
-        skipped: what could not be read, and so may name further regions; a sentence for each.
+        names: such as ``us-west-2``, sorted.
+        skipped: what could not be read and may name further regions; a sentence for each.
     """
 
     names: tuple[str, ...]

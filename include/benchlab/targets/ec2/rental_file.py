@@ -1,7 +1,7 @@
 """``rental.json`` in a campaign's directory: what it rents, where, and in which account.
 
-It is there from before anything is rented until all of it was given back. A repeated call rents
-what it says, and giving back ends what carries its mark, and checks what EC2 lists against it.
+It exists from before anything is rented until all of it was given back. A repeated call rents what
+it says. Giving back ends what carries its mark, and checks what EC2 lists against it.
 """
 
 from __future__ import annotations
@@ -33,22 +33,23 @@ class RentalFile(Frozen):
     """The content of a campaign's ``rental.json``.
 
     Attributes:
-        mark: what tells the rental from every other one under the campaign's id: the home's mark,
-            and one drawn for the rental. It is in the tags and names of all that is rented.
+        mark: tells the rental from every other one under the campaign's id: the home's mark, and
+            one drawn for the rental. It is in the tags and names of all that is rented.
         region: where the fleet is, or was tried last.
         created_at: when the campaign began to rent, by AWS's clock.
         account: id of the AWS account that pays; None, like ``topology``, in TiDB Cloud.
-        topology: what it rents by, with this machine's address in place of ``ssh_from: auto``.
+        topology: by which it rents, with this machine's address in place of ``ssh_from: auto``.
         instances: the ids of all instances launched so far.
-        usd_per_minute: of the whole fleet; None, like ``limit``, of the client beside it.
+        usd_per_minute: the price of the whole fleet; None, like ``limit``, for the client beside a
+            TiDB Cloud cluster, which the cluster's price includes.
         limit: the campaign's ``budget.limit``, in dollars.
         earlier: dollars that its fleets before this one have cost.
-        regions: all in which it has begun to rent.
+        regions: every region in which it has begun to rent.
         rented: the choice of its topology that is rented, or was tried last.
-        on_demand: the hosts that are not asked for as spot hosts any more.
+        on_demand: the hosts that are no longer requested as spot hosts.
         priced_since: from when on ``usd_per_minute`` counts; None: from ``created_at``.
         replacements: how often lost hosts have been replaced.
-        installer: which script has installed TiUP, as the report says it.
+        installer: facts of the script that installed TiUP, for the report.
     """
 
     mark: Annotated[str, Field(min_length=1)]
@@ -138,7 +139,7 @@ def new_mark(home: Home) -> str:
 
 
 def path(state: Path) -> Path:
-    """Where it is: ``path(home.campaign("c1"))``."""
+    """Where a campaign's file is: ``path(home.campaign("c1"))``."""
     return state / fleet_files.RENTAL_FILE
 
 
@@ -166,13 +167,13 @@ def read_to_rent(state: Path) -> RentalFile | None:
 
 
 def write(state: Path, kept: RentalFile) -> None:
-    """Write a campaign's file at once, in place of an earlier one."""
+    """Write a campaign's file atomically, in place of an earlier one."""
     path(state).parent.mkdir(parents=True, exist_ok=True)
     fleet_files.write(path(state), kept.model_dump_json(indent=1))
 
 
 def spent_before(state: Path) -> float:
-    """The dollars that a campaign's fleets have cost which were given back already.
+    """What those of a campaign's fleets that were given back have cost, in dollars.
 
     Raises:
         TargetError: the file that says so is damaged.
@@ -190,7 +191,7 @@ def spent_before(state: Path) -> float:
 
 
 def keep_spent(state: Path, spent: Spending) -> None:
-    """Note what has been given back has cost: it counts if the campaign rents again."""
+    """Note the cost of what was given back; it counts if the campaign rents again."""
     fleet_files.write(state / fleet_files.SPENT_FILE, f"{spent.dollars:.4f}")
 
 

@@ -43,7 +43,7 @@ class Rental:
 
     Attributes:
         campaign: its id.
-        mark: what tells the rental from others of that id; from its file.
+        mark: tells the rental from others of that id; from its file.
         topology: hosts, image and network.
         directory: the campaign's; the private key is kept there.
         created_at: when the campaign began to rent, with a time zone; stored with the campaign,
@@ -70,12 +70,12 @@ class Rental:
 
     @property
     def expires_at(self) -> datetime:
-        """From when on the reaper may end it."""
+        """The time from which the reaper may end it."""
         return self.created_at + self.lifetime
 
     @property
     def own(self) -> dict[str, str]:
-        """The tags by which what is the rental's own is known."""
+        """The tags by which the rental's own things are known."""
         return {**of_campaign(self.campaign), MARK: self.mark}
 
     @property
@@ -100,7 +100,7 @@ def of_campaign(campaign: str) -> dict[str, str]:
 
 
 def of_project() -> dict[str, str]:
-    """The tag that everything carries that Benchlab rents."""
+    """The tag that everything that Benchlab rents carries."""
     return {PROJECT: PROJECT_NAME}
 
 

@@ -31,8 +31,8 @@ def render(
 
     Args:
         user: the login that the data directory belongs to.
-        lifetime: then, after its boot, the host shuts itself down, which terminates it.
-        ends_at: it does so at this moment at the latest, by its own clock.
+        lifetime: how long after its boot the host shuts itself down, which terminates it.
+        ends_at: when it does so at the latest, by its own clock.
         packages: Debian packages to install.
 
     Raises:
@@ -59,6 +59,6 @@ def render(
 
 
 def _quote(value: object) -> str:
-    """One word for the shell; always quoted, lest ShellCheck read `user=admin` as a command."""
+    """One word for the shell; always quoted, or ShellCheck takes `user=admin` for a command."""
     quoted = shlex.quote(str(value))
     return quoted if quoted.startswith("'") else f"'{quoted}'"
