@@ -16,6 +16,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 
 from benchlab.plan.metric import COUNT, Metric
 from benchlab.results.records import Sample
@@ -145,29 +146,26 @@ def _of_server(count: Count, counters: Counters) -> float | None:
 
 def _named(names: Sequence[str], counters: Counters) -> float | None:
     for name in names:
-        if name in counters:
-            return counters[name]
         family, labels = labels_of(name)
         samples = [
             value
-            for (own, having), value in zip(
-                map(labels_of, counters), counters.values(), strict=True
-            )
-            if own == family and labels.items() <= having.items()
+            for sample, value in counters.items()
+            if (found := labels_of(sample))[0] == family and labels <= found[1]
         ]
         if samples:
             return math.fsum(samples)
     return None
 
 
-def labels_of(sample: str) -> tuple[str, dict[str, str]]:
+@cache
+def labels_of(sample: str) -> tuple[str, frozenset[tuple[str, str]]]:
     """The family and the labels of a Prometheus sample's name.
 
     Example:
-        ``labels_of('a_count{type="Get"}')`` is ``("a_count", {"type": "Get"})``.
+        ``labels_of('a_count{type="Get"}')`` is ``("a_count", {("type", "Get")})``.
     """
     family, _, rest = sample.partition("{")
-    return family, dict(re.findall(r'(\w+)="([^"]*)"', rest))
+    return family, frozenset(re.findall(r'(\w+)="([^"]*)"', rest))
 
 
 def unevenness(count: Count, growth: Growth) -> float | None:

@@ -152,8 +152,9 @@ def collect(
 ) -> Rounds:
     """Put the figures of trials into arrays, for the metrics that a report shows of a campaign.
 
-    Metrics of the ``details`` are kept if any trial has them; a count is decided only if a transaction
-    takes enough of it. A figure that is not a positive number counts as missing; a count may be zero.
+    Metrics of the ``details`` are kept if any trial has them, and a count is decided only if a
+    transaction takes enough of it. A figure that is not a positive number counts as missing; a
+    count may be zero.
 
     Raises:
         KeyError: a figure is of a round or thread count that was not planned.
