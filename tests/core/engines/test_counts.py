@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from benchlab.engines import counts, mariadb_counts
@@ -13,19 +15,23 @@ QUERIES = Count("queries", "tidb", ("queries_total",))
 GETS = Count("gets", "tikv", ('requests_total{type="Get"}',))
 
 
-def counted(at: float, tidb: dict[str, Counters], tikv: dict[str, Counters]) -> Counted:
+def counted(at: float, tidb: Mapping[str, Counters], tikv: Mapping[str, Counters]) -> Counted:
+    """What the servers said at a moment."""
     return Counted(at, {"tidb": tidb, "tikv": tikv})
 
 
 def gets(value: float, *, store: str = "1") -> Counters:
+    """A store's counters."""
     return {f'requests_total{{store="{store}",type="Get"}}': value, 'x{type="Get"}': 9.0}
 
 
 def per_query(first: Counted, last: Counted) -> dict[str, float | None]:
+    """What a query took, by count."""
     return {row.count: row.per_query for row in counts.rows([GETS], QUERIES, first, last)}
 
 
 def test_growth_of_all_servers_is_divided_by_the_queries_of_the_same_readings() -> None:
+    """Requests of two stores, queries of one TiDB."""
     first = counted(10, {"tidb-1": {"queries_total": 5}}, {"tikv-1": gets(7), "tikv-2": gets(0)})
     last = counted(
         14, {"tidb-1": {"queries_total": 105}}, {"tikv-1": gets(57), "tikv-2": gets(150)}
@@ -37,6 +43,7 @@ def test_growth_of_all_servers_is_divided_by_the_queries_of_the_same_readings() 
 
 
 def test_a_server_that_was_started_again_or_does_not_answer_leaves_no_count() -> None:
+    """A sum without one of its servers would be a wrong figure."""
     before = counted(0, {"tidb-1": {"queries_total": 0}}, {"tikv-1": gets(90), "tikv-2": gets(9)})
     restarted = counted(
         9, {"tidb-1": {"queries_total": 9}}, {"tikv-1": gets(5), "tikv-2": gets(99)}
@@ -49,6 +56,7 @@ def test_a_server_that_was_started_again_or_does_not_answer_leaves_no_count() ->
 def test_a_counter_that_no_server_has_is_missing_and_one_that_was_not_there_yet_began_at_zero() -> (
     None
 ):
+    """TiKV leaves out counters that are zero."""
     tidb = {"tidb-1": {"queries_total": 0.0}}, {"tidb-1": {"queries_total": 10.0}}
     lacking = {"tikv-1": {"y": 1.0}}
     assert per_query(counted(0, tidb[0], lacking), counted(1, tidb[1], lacking))["gets"] is None
@@ -57,12 +65,14 @@ def test_a_counter_that_no_server_has_is_missing_and_one_that_was_not_there_yet_
 
 
 def test_without_a_query_nothing_is_said() -> None:
+    """Nothing is divided by zero."""
     one = counted(0, {"tidb-1": {"queries_total": 4}}, {"tikv-1": gets(1)})
     same = counted(9, {"tidb-1": {"queries_total": 4}}, {"tikv-1": gets(2)})
     assert per_query(one, same) == {"queries": None, "gets": None}
 
 
 def test_idle_work_is_subtracted_and_never_makes_a_count_negative() -> None:
+    """An idle TiDB allocates and asks on its own account."""
     growth = counts.grown(
         counted(0, {}, {"tikv-1": gets(0)}), counted(10, {}, {"tikv-1": gets(120)})
     )
@@ -84,11 +94,13 @@ def test_idle_work_is_subtracted_and_never_makes_a_count_negative() -> None:
 def test_a_family_stands_for_its_samples_and_the_first_name_there_is_counts(
     wanted: str, found: float | None
 ) -> None:
+    """Names differ by version, labels by what is asked."""
     growth = {"r": {"s": {'a{scope="x",type="Get"}': 1.0, 'a{type="Get"}': 2.0, "a": 4.0}}}
     assert counts.added_up(Count("c", "r", (wanted,)), growth) == found
 
 
 def test_what_is_kept_of_a_trial_gives_its_samples_again() -> None:
+    """Evidence computes the samples again from the kept rows."""
     rows = [Row("gets", "tikv", "1", 1.25, 50.0, None), Row("other", "tikv", "B", None, None, None)]
     metrics = [
         Metric("tps", "1/s", family=THROUGHPUT),
@@ -121,6 +133,7 @@ voluntary_ctxt_switches:\t6
 
 
 def test_mariadbs_status_and_its_process_are_read() -> None:
+    """One text has the status, the process and its threads."""
     found = mariadb_counts.read(PRINTED)
     assert found["Handler_read_key"] == 12
     assert (found["process_user_s"], found["process_system_s"]) == (2.5, 0.5)
@@ -131,4 +144,5 @@ def test_mariadbs_status_and_its_process_are_read() -> None:
 
 @pytest.mark.parametrize("answer", ["", "ERROR 2002 (HY000): no server\n", "ticks: x\n1 (a) S 2\n"])
 def test_what_is_no_answer_of_mariadb_has_no_cpu(answer: str) -> None:
+    """Missing is missing, never zero."""
     assert "process_user_s" not in mariadb_counts.read(answer)

@@ -11,12 +11,14 @@ from benchlab.hosts.executor import LocalExecutor
 
 
 def wait_for(executor: LocalExecutor, job: str) -> None:
+    """Wait until a job has ended."""
     deadline = time.monotonic() + 60
     while executor.job_status(job).state == "running" and time.monotonic() < deadline:
         time.sleep(0.02)
 
 
 def test_all_servers_are_read_at_the_moments_asked_for(tmp_path: Path) -> None:
+    """Commands are shell text of their own; one that fails is silent."""
     executor = LocalExecutor(tmp_path, "c1")
     sources = [
         Source("a", "tidb", "echo 'it'\\''s a $HOME'; date +%s.%N"),
@@ -33,6 +35,7 @@ def test_all_servers_are_read_at_the_moments_asked_for(tmp_path: Path) -> None:
 
 
 def test_a_later_try_begins_anew(tmp_path: Path) -> None:
+    """What an interrupted try left is ended first."""
     executor = LocalExecutor(tmp_path, "c1")
     counters.start(executor, "counters-x", [Source("a", "r", "echo old")], (0.0, 99.0))
     counters.start(executor, "counters-x", [Source("a", "r", "echo new")], (0.0,))
@@ -42,6 +45,7 @@ def test_a_later_try_begins_anew(tmp_path: Path) -> None:
 
 
 def test_a_reading_that_was_cut_is_left_out() -> None:
+    """A job that was ended in the middle has printed a part."""
     whole = "reading 100\nanswer 1\nx\t1\n\nread 100\n"
     for end in range(len(whole) - 1):
         found = counters.parse(whole + whole.replace("100", "200")[:end], ["a"])
@@ -49,4 +53,5 @@ def test_a_reading_that_was_cut_is_left_out() -> None:
 
 
 def test_an_answer_of_a_server_less_is_no_reading() -> None:
+    """It would be taken for another server's."""
     assert counters.parse("reading 100\nanswer 1\nx\t1\n\nread 100\n", ["a", "b"]) == []
