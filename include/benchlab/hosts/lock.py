@@ -56,9 +56,10 @@ _LOOSE = "can be written by other accounts"
 _EMPTY = "is an empty file of another account, which that account or root has to remove"
 
 # $1 path, $2 "read" or "swap", $3 the expected text, $4 the text to replace it (empty: the file is
-# removed). Prints the boot id, the time, the file's account if it is another one, what is wrong with
-# the file, and its text. Everything applies to the file as opened, even if its name leads elsewhere
-# meanwhile. `dd` does not truncate: if it dies in between, a held host does not become free.
+# removed). Prints the boot id, the time, the file's account if it is another one, what is wrong
+# with the file, and its text. Everything applies to the file as opened, even if its name leads
+# elsewhere meanwhile. `dd` does not truncate: if it dies in between, a held host does not become
+# free.
 _SCRIPT = f"""
 say() {{
     read -r boot < /proc/sys/kernel/random/boot_id

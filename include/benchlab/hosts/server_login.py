@@ -116,9 +116,7 @@ def fields_of(connection: str, text: str) -> tuple[dict[str, Any], dict[str, Any
 def refuse_incomplete(
     connection: str, host: str | None, port: int | str | None, user: str | None
 ) -> None:
-    """Refuse a Connection whose host, login or port is missing or not valid.
-
-    A port may be missing.
+    """Refuse a Connection without a valid host or login, or with an invalid port.
 
     Raises:
         TargetError: names the field.
