@@ -32,7 +32,7 @@ def hosts(home: Home, spec: ReportSpec) -> tuple[Host, ...]:
 
 
 def storage_vcpus(home: Home, spec: ReportSpec) -> list[int]:
-    """The vCPUs of each host type that TiKV may get, if known. Raises as :func:`hosts`."""
+    """vCPUs of each host, or type of host, that TiKV may get, if known. Raises as :func:`hosts`."""
     topology, prices = _hosts_and_prices(home, spec)
     if isinstance(topology, Ec2Topology) and prices is not None:
         kinds, places = topology.roles["tikv"].types, topology.regions

@@ -284,7 +284,7 @@ class StateFile:
         return state
 
     def register(self) -> None:
-        """Record that the campaign has taken its target, and will prepare its sides from scratch."""
+        """Record that the campaign has taken its target, and prepares its sides from scratch."""
         before = self.read()
         anew = RunState(
             registered_at=time.time(),
