@@ -208,6 +208,10 @@ def first_line(command: str) -> str:
 class CommandError(BenchlabError):
     """A command failed on a host.
 
+    Example:
+        ``CommandError("tikv-1", "tar xf a.tgz", 2)`` says
+        "on tikv-1: `tar xf a.tgz` ended with exit code 2".
+
     Args:
         host: where it ran.
         command: in the shell's syntax; never contains a secret.

@@ -157,6 +157,10 @@ def _sides_apart(
 
 
 def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """Items in which two mappings differ, with both values; None if one lacks the item."""
+    """Items in which two mappings differ, with both values; None if one lacks the item.
+
+    Example:
+        ``differences({"a": 1, "b": 2}, {"a": 1, "c": 3})`` is ``{"b": (2, None), "c": (None, 3)}``.
+    """
     found = {name: (one.get(name), other.get(name)) for name in {**one, **other}}
     return {name: (ours, theirs) for name, (ours, theirs) in found.items() if ours != theirs}

@@ -58,6 +58,8 @@ def undecided(home: Home, spec: ReportSpec, access: Access | None = None) -> lis
 def left_open(spec: ReportSpec, topology: Topology | None, access: Access | None) -> list[Said]:
     """What a report type and its topology leave a person to decide, a sentence for each.
 
+    Connections of existing servers that are missing or not valid count as well.
+
     Args:
         access: looks up the Connections of existing servers; None to skip that.
     """

@@ -33,6 +33,9 @@ LEFT_BEHIND_S = 900.0
 class Deployments:
     """Prepares the sides of one campaign; each stage can be repeated.
 
+    Example:
+        ``CampaignRun.open(home, store, "c1").deployments.deploy("baseline")``
+
     Args:
         target: where they are deployed.
         clock: stores how long the stages take.

@@ -113,6 +113,10 @@ class ProgressLog:
 class TimeLeft:
     """Estimates the time left, from the plan until a trial has finished, then from the pace so far.
 
+    Example:
+        After ``see`` of a step at 0 s with no trial of 4 done, and of one at 60 s with one done,
+        ``seconds(60.0)`` is 180.
+
     Args:
         planned_s: the plan's estimate in seconds.
     """

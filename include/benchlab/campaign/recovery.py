@@ -28,6 +28,10 @@ PREPARING = frozenset({"provision", "prepare", "deploy", "load", "analyze", "che
 class Recovery:
     """Replaces the lost hosts of one campaign.
 
+    Example:
+        ``recovery.lose({"tikv-2": "spot instance reclaimed"}, after=5)``, then
+        ``recovery.go_on(redo).hosts``
+
     Args:
         redo: replaces them, prepares both sides again, and returns the names of all replaced
             hosts; None if the target cannot replace hosts.

@@ -80,6 +80,9 @@ def _owned(known: Calendar, spec: ReportSpec) -> tuple[Release, ...]:
 def check_every_day(home: Home, path: Path) -> None:
     """Check the versions that a report type's version rules name on each day of the calendar.
 
+    Example:
+        ``check_every_day(home, find_report(home, "tpcc_ec2"))``
+
     A backfill uses those of past days, and would otherwise meet their faults on rented hosts.
 
     Raises:
@@ -116,7 +119,7 @@ def check_every_day(home: Home, path: Path) -> None:
 
 
 def find_report(home: Home, name: str) -> Path:
-    """The file of a report type or published plan, from its name or its path.
+    """The file of a report type or published plan, from its name or path: ``"tpcc_ec2"``.
 
     Raises:
         SpecError: there is none; lists the known names.

@@ -34,7 +34,11 @@ def of_hosts(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
 
 
 def of_server(side: str, planned: SideSpec, before: SideFacts, now: SideFacts) -> list[str]:
-    """Differences in what a side's servers report, without what always differs."""
+    """Differences in what a side's servers report, without what always differs.
+
+    Example:
+        ``["baseline: version 8.0.11-TiDB-v8.5.6, not 8.0.11-TiDB-v8.5.7"]``
+    """
     said = {
         "version": (before.version, now.version),
         "source": (before.git_hash, now.git_hash),

@@ -142,7 +142,7 @@ class TrialSequence:
         return self.remaining.to_repeat(self.store.trials(self.campaign.id), attempt)
 
     def _can_pay(self, left: Sequence[PlannedTrial], results: Sequence[TrialResult]) -> bool:
-        """Whether money and time allow the first of these trials and all that must follow."""
+        """Whether the budget allows the next trial and all that must follow; else it stops."""
         if self.money.stopped() is not None:
             return False
         took_s = [(r.ended_at - r.started_at).total_seconds() for r in results if r.executed]

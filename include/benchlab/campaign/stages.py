@@ -396,7 +396,7 @@ class CampaignRun(StoredCampaign):
         self.note("give back", "done", note=given_back)
 
     def abandon(self, error: BaseException) -> None:
-        """Record that the campaign failed, and give everything back.
+        """Record a failure that ends the campaign, and give everything back.
 
         If something could not be given back, the error gets a note with the command that does so.
         """

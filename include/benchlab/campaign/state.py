@@ -203,7 +203,7 @@ class RunState:
 
 
 class Transition(NamedTuple):
-    """The stages before and after a transition.
+    """The stages before and after a transition: ``TRANSITIONS["end load"].after`` is ``"loaded"``.
 
     Attributes:
         of: what changes: the campaign, one of its sides (the campaign must be provisioned), or a
@@ -255,7 +255,11 @@ TRANSITIONS: Mapping[str, Transition] = {
 
 
 class StateFile:
-    """The state of one campaign: ``state.json`` in its directory."""
+    """Reads and changes the state of one campaign, ``state.json`` in its directory.
+
+    Example:
+        ``StateFile(home.campaign("c1")).to("end load", "baseline")``
+    """
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / "state.json"

@@ -57,6 +57,9 @@ class StepClock:
     The start of each is in the campaign's state, so that another process can end what this one
     began. Steps that were begun twice are not stored, nor are those of a resumed campaign, which
     find what an earlier try has left.
+
+    Example:
+        ``StepClock(campaign, state).ended("load", "baseline")`` at the end of a load.
     """
 
     def __init__(self, of: StoredCampaign, state: StateFile) -> None:

@@ -197,7 +197,10 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
 
 
 def client_job(trial: PlannedTrial, attempt: int) -> str:
-    """The id of a trial's client job; always the same, so that no second client can run."""
+    """The id of a trial's client job, such as ``client-r1-baseline-tpcc-t8-a1``.
+
+    It is always the same, so that no second client can run.
+    """
     return f"client-{trial.id}-a{attempt}"
 
 

@@ -113,6 +113,9 @@ class Executor(Protocol):
     ) -> bool:
         """Start a detached job; False if a job of this id exists, which the caller can adopt.
 
+        Example:
+            ``executor.start_job("server-baseline", ["mariadbd", "--no-defaults"])``
+
         Raises:
             CommandError: it did not begin in time.
         """

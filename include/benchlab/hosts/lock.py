@@ -369,6 +369,9 @@ class MachineLock(_Lock):
 class RemoteLock(_Lock):
     """The lock of a host; safe to use from several machines at once. Times are the host's own.
 
+    Example:
+        ``RemoteLock(executor, Path("/run/lock/benchlab.lock"), home.root).holder()``
+
     Args:
         executor: of the host, usually the client's host of a fleet.
         path: the lock file there; its directory must exist.

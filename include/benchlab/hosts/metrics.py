@@ -129,7 +129,7 @@ class Watched:
 
 @dataclass(frozen=True)
 class HostMetrics:
-    """What all hosts did in one trial.
+    """What all hosts did in one trial: ``found.columns()["harness_cpu_ratio"]``.
 
     Attributes:
         hosts: one entry per host, including hosts without figures.

@@ -99,6 +99,10 @@ def from_text(connection: str, text: str) -> ServerLogin:
 def fields_of(connection: str, text: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Parse the fields of a Connection, a URI or JSON, and its extra fields.
 
+    Example:
+        ``fields_of("my_tidb", "mysql://bench:pw@db?ssl_mode=REQUIRED")[1]`` is
+        ``{"ssl_mode": "REQUIRED"}``.
+
     Raises:
         TargetError: it is neither.
     """

@@ -99,7 +99,7 @@ def side_name(side: str) -> Message:
 
 
 def joined(said: Sequence[Said]) -> Said:
-    """Join one or more independent clauses into one message."""
+    """Join one or more independent clauses into one message, which reads ``a; b``."""
     return functools.reduce(lambda first, more: message("clauses", first=first, more=more), said)
 
 
@@ -244,7 +244,7 @@ def english() -> Language:
 
 @functools.cache
 def codes() -> tuple[str, ...]:
-    """Codes of all languages, the reference first."""
+    """Codes of all languages, the reference first: ``("en", "zh")``."""
     folder = resources.files("benchlab.language").joinpath("locale")
     names = [entry.name for entry in folder.iterdir()]
     found = {name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)}

@@ -32,7 +32,7 @@ class Numbers:
         self._language = language
 
     def rate(self, value: float | None, decimals: int) -> str:
-        """A throughput or other figure, with thousands separators and fixed decimals."""
+        """A figure with thousands separators: ``rate(12345.678, 1)`` is ``12,345.7`` in English."""
         return MISSING if value is None else self._decimal(_rounded(value, decimals))
 
     def milliseconds(self, value: float | None) -> str:
@@ -48,7 +48,7 @@ class Numbers:
         return self._decimal(Decimal(f"{value:.10g}"))
 
     def change(self, value: float | None) -> str:
-        """A cell's change in percent, signed, with two decimals."""
+        """A cell's change in percent, signed, with two decimals: ``-1.23%``."""
         return MISSING if value is None else self._percent(_rounded(value, 2), signed=True)
 
     def general_change(self, value: float) -> str:
@@ -79,7 +79,7 @@ class Numbers:
         return self._percent(abs(_on_its_side(value, threshold, within)))
 
     def interval(self, bounds: tuple[float, float] | None, threshold: float) -> str:
-        """An interval of changes in percent; see :meth:`estimate`."""
+        """An interval of changes: ``-0.50% to +1.25%``; decimals as in :meth:`estimate`."""
         if bounds is None:
             return MISSING
         low, high = (self.estimate(bound, threshold, bounds) for bound in bounds)
@@ -106,7 +106,7 @@ class Numbers:
         return f"= {self._decimal(_rounded(value, decimals))}"
 
     def duration(self, value: timedelta | None) -> str:
-        """A duration in words: hours and minutes, minutes and seconds, or seconds."""
+        """A duration in words, with its two largest units: ``2 h 3 min``, ``1 min 15 s``."""
         if value is None:
             return MISSING
         seconds = round(value.total_seconds())
@@ -147,7 +147,11 @@ def _decimals(value: Decimal) -> int:
 
 
 def rate_decimals(values: Iterable[float | None]) -> int:
-    """Decimals for the rates of one table, enough to recompute its percentages from them."""
+    """Decimals for the rates of one table, enough to recompute its percentages from them.
+
+    Example:
+        ``rate_decimals([950.0, 12000.0])`` is 2.
+    """
     smallest = min((value for value in values if value is not None), default=0.0)
     return 0 if smallest >= 10_000 else 1 if smallest >= 1_000 else 2
 

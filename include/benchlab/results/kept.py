@@ -84,7 +84,7 @@ class Kept:
 
 
 def key_of(*parts: object) -> str:
-    """A key for whatever follows from these parts: a SHA-256 of their texts, in order."""
+    """A key for whatever follows from these parts, a SHA-256: ``key_of(plan, threshold_pct)``."""
     text = "\n".join(map(str, parts))
     return hashlib.sha256(text.encode()).hexdigest()
 

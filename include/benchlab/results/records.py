@@ -328,6 +328,9 @@ class LookedInto:
 class Failure:
     """Why a campaign failed, why it could not be given back, or both.
 
+    Example:
+        ``Failure("register", ("port 4000 is taken",)).overcome(["register"])`` is None.
+
     Attributes:
         of: the task or stage that failed, such as ``register``; empty for the whole campaign.
         said: the lines of its error, the most important first.
@@ -438,7 +441,9 @@ class CampaignEnvironment:
 
 @dataclass(frozen=True)
 class Remarks:
-    """What people noted on a campaign; reports do not contain it.
+    """What people noted on a campaign, such as ``Remarks("slow disk", ("before-upgrade",))``.
+
+    Reports do not contain it.
 
     Attributes:
         note: free text; may be empty.

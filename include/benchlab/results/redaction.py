@@ -36,6 +36,10 @@ _ADDRESS = re.compile(r"(?<=://)([^\s/:@]*):([^\s/@]+)(?=@)")
 class Redacted:
     """Replaces secrets in documents with numbers, the same secret with the same number.
 
+    Example:
+        ``Redacted().document("a.json", {"url": "mysql://bench:pw@db/b"})`` is
+        ``{"url": "mysql://bench:(redacted 1)@db/b"}``.
+
     Attributes:
         places: of each replacement: ``campaign.json: facts.baseline.variables.wsrep_sst_auth``.
         secrets: the number that replaces each secret; :func:`leaks` looks for them in files.

@@ -394,5 +394,5 @@ def trial_of(
 
 
 def as_json(value: object) -> str:
-    """The JSON text of a document column; a message becomes its id and values."""
+    """The JSON text of a document column: a message becomes ``{"id": "...", "values": []}``."""
     return json.dumps(value, ensure_ascii=False, default=asdict)

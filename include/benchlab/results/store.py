@@ -349,6 +349,9 @@ class Store:
     def look_into(self, campaign: str, workload: str, by: str, note: str) -> None:
         """Record that a person has looked into a workload's change; replaces an earlier record.
 
+        Example:
+            ``store.look_into("c1", "oltp_insert", by="alice", note="a known bug")``
+
         Raises:
             StoreError: there is no such campaign.
         """
@@ -388,6 +391,9 @@ class Store:
         self, campaign: str, topology: str, engine: str, time: StepTime, number: int = 1
     ) -> None:
         """Record how long a step of a campaign took.
+
+        Example:
+            ``store.set_step_time("c1", "ec2_first", "tidb", StepTime("load", None, 61.5, size))``
 
         Args:
             topology: its name; on one machine the name of the target.
@@ -459,7 +465,11 @@ class Store:
             ) from error
 
     def invalidate(self, campaign: str, trial: str, attempt: int, reason: Said) -> None:
-        """Mark a stored trial as invalid; ``reason`` replaces its reasons, its figures stay."""
+        """Mark a stored trial as invalid; ``reason`` replaces its reasons, its figures stay.
+
+        Example:
+            ``store.invalidate("c1", "r1-baseline-tpcc-t8", 1, message("reason-cut"))``
+        """
         with self.transaction() as connection:
             connection.execute(
                 TRIALS.update()

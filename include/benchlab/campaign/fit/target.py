@@ -93,7 +93,7 @@ def _fleet(spec: ReportSpec) -> Iterator[str]:
 
 
 def _by_workload(spec: ReportSpec) -> Iterator[str]:
-    """Faults of configuration by workload: only clusters allow it, and not for settings of data."""
+    """Faults of configuration by workload: only clusters allow it, for items not bound to data."""
     for name, entry in spec.engines.items():
         for workload, items in entry.by_workload.items():
             where = f"engines.{name}.by_workload.{workload}"
