@@ -37,7 +37,7 @@ class FleetHost:
             another key is refused.
         data: directory for data and snapshots, on one file system.
         instance: the id of the EC2 instance; None for an owned host.
-        let_in: the network (CIDR) with this machine that the host's network lets in; None if
+        let_in: the address range (CIDR) of this machine that the host's network lets in; None if
             unknown.
         tiup_mirror: the mirror that TiUP uses there; None for TiUP's default.
     """

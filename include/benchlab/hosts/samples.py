@@ -1,4 +1,4 @@
-"""Turns what a sampler prints on a host, kernel counters, into rates, means and maxima.
+"""Parses a sampler's output from a host: turns kernel counters into rates, means and maxima.
 
 The lines are those of Linux's ``/proc/uptime``, ``/proc/stat``, ``/proc/meminfo``,
 ``/proc/diskstats``, ``/proc/net/dev`` and ``/proc/<pid>/stat``, as described in proc(5) and the

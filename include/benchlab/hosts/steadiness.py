@@ -1,4 +1,4 @@
-"""How steady the computing speed of an otherwise idle machine is.
+"""Measures how steadily an otherwise idle machine computes.
 
 A virtual machine may share its physical cores with others. What they take of a core's shared units
 is not counted as steal, so `/proc` does not show it, but trials vary by as much. Interpreted code

@@ -184,8 +184,8 @@ class InstanceFacts:
     Attributes:
         host: name of its host in the fleet.
         component: ``pd``, ``tikv`` or ``tidb``.
-        version: as the server reports it; so are the others, or None.
-        git_hash: of its source.
+        version: as the server reports it.
+        git_hash: of its source; None if the server does not report it, as for the others below.
         config_digest: digest of its effective configuration, equal for servers configured alike.
         built_at: when it was built.
     """
@@ -504,7 +504,7 @@ class Campaign(_Timed):
 
     @property
     def resumed_after(self) -> tuple[str, ...]:
-        """How many trials had been measured at each resumption, as text: ``("5", "9")``."""
+        """How many trials were measured before each resumption, as text: ``("5", "9")``."""
         return tuple(re.findall(r"[0-9]{1,6}", self.environment.get(RESUMED, "")))
 
     @property

@@ -50,7 +50,7 @@ class Redacted:
         self.secrets: dict[str, int] = {}
 
     def document(self, name: str, value: Any, at: tuple[str, ...] = ()) -> Any:
-        """A JSON value without its secrets; ``name`` is its file, ``at`` its path in there."""
+        """A JSON value without its secrets; ``name`` is its file, ``at`` its path in that file."""
         if isinstance(value, dict):
             return {key: self.document(name, part, (*at, str(key))) for key, part in value.items()}
         if isinstance(value, list):

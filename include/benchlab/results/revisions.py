@@ -127,9 +127,7 @@ def own_version() -> str:
 
 
 def shown(url: sa.URL) -> str:
-    """A database's URL for messages: without its password, and without its query, which may have
-    others.
-    """
+    """A database's URL for messages, without password and query, which may both be secret."""
     return url.set(query={}).render_as_string(hide_password=True)
 
 
