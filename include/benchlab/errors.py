@@ -93,8 +93,9 @@ _BY_CLASS: dict[type[OSError], int] = {
 class BenchlabError(Exception):
     """Base of all errors raised on purpose; its text is meant for a person.
 
-    ``SpecError(message("fault-twice", ...), "title: missing")`` says two lines. One that a page
-    shows in the reader's language is a :class:`benchlab.language.Message`; text stays as it is.
+    Each argument is one or more lines: ``SpecError(message("fault-twice", ...), "title: missing")``
+    has two. A page shows a :class:`benchlab.language.Message` in its reader's language, and text
+    unchanged.
     """
 
     def __str__(self) -> str:
@@ -106,7 +107,7 @@ class SpecError(BenchlabError):
 
 
 class NoReleaseError(SpecError):
-    """The calendar lacks the release that a version rule names on a day, or both rules name one.
+    """A version rule names no release on a day, or both sides' rules name the same one.
 
     Args:
         text: a message, or text.
@@ -119,11 +120,11 @@ class NoReleaseError(SpecError):
 
 
 class AnotherPlanError(SpecError):
-    """A campaign of this id is stored, and what is asked for would measure something else.
+    """The stored campaign of this id has another plan than the one asked for.
 
     Args:
         campaign: its id.
-        differing: what is stored, and what is asked for instead: ``warmup_seconds 1, not 60``.
+        differing: each difference, the stored value first: ``warmup_seconds 1, not 60``.
     """
 
     def __init__(self, campaign: str, differing: Iterable[str]) -> None:
@@ -134,11 +135,11 @@ class AnotherPlanError(SpecError):
 
 
 class NothingToMeasureError(SpecError):
-    """A campaign is complete, and is neither measured nor published again.
+    """The campaign is complete, so it is neither measured nor published again.
 
     Args:
         campaign: its id.
-        kept: what it keeps though something else is asked for: ``threshold_pct 2.0, not 5.0``.
+        kept: stored values that stay although others are asked for: ``threshold_pct 2.0, not 5.0``.
     """
 
     def __init__(self, campaign: str, kept: Iterable[str] = ()) -> None:
@@ -164,15 +165,16 @@ class TargetError(BenchlabError):
 
 @contextlib.contextmanager
 def noting(faults: list[str], where: str = "") -> Iterator[None]:
-    """Any error inside becomes one of ``faults``; what follows is done nevertheless.
+    """Append an error raised inside to ``faults`` instead of raising it.
 
-    One that is of the program itself is logged as well, with its traceback.
+    A defect of the program (neither a BenchlabError nor an OSError) is also logged, with its
+    traceback.
 
     Example:
         ``with noting(faults): end(host)`` for each host, then raise if there are ``faults``.
 
     Args:
-        where: what the fault begins with, as ``us-west-2: ``.
+        where: prefix of the fault, such as ``us-west-2: ``.
     """
     try:
         yield
@@ -190,7 +192,7 @@ class LockHeldError(TargetError):
 
 
 class AtWorkError(LockHeldError):
-    """Another process is at work on this very campaign, which is not this one's to end."""
+    """Another process is working on this same campaign, so this one must not end it."""
 
 
 class UnreachableError(TargetError):
@@ -198,7 +200,7 @@ class UnreachableError(TargetError):
 
 
 def first_line(command: str) -> str:
-    """A command for people: of a script, whose text is the program's own, its first line."""
+    """Shorten a command for a message: of a script only the first line, then ``...``."""
     first, more, _ = command.partition("\n")
     return f"{first} ..." if more else first
 
@@ -206,12 +208,15 @@ def first_line(command: str) -> str:
 class CommandError(BenchlabError):
     """A command failed on a host.
 
+    Example:
+        ``CommandError("tikv-1", "tar xf a.tgz", 2)`` says
+        "on tikv-1: `tar xf a.tgz` ended with exit code 2".
+
     Args:
         host: where it ran.
-        command: as a shell would read it; never contains a secret.
-        exit_code: None when Benchlab ended it.
-        output: what it printed (stdout and stderr), kept without escape codes; the last lines go
-            into the message.
+        command: in the shell's syntax; never contains a secret.
+        exit_code: None if Benchlab ended the command.
+        output: stdout and stderr, kept without escape codes; the last lines go into the message.
         hint: what to do, where that is known.
     """
 
@@ -277,8 +282,9 @@ class PublishError(BenchlabError):
 
 
 class UnsoundReportError(PublishError):
-    """A report's figures do not follow from its trials: it is kept as a draft, and published
-    nowhere; the text names tables, rows and columns, and the draft's folder.
+    """A report's figures do not follow from its trials, so it is kept as a draft.
+
+    The text names tables, rows and columns, and the draft's folder.
     """
 
 
@@ -287,19 +293,19 @@ class EvidenceError(BenchlabError):
 
 
 def told(error: OSError) -> str:
-    """An error of the operating system with its file, if it has one."""
+    """Describe an error of the operating system: ``a.txt: it does not exist``."""
     return f"{error.filename}: {meaning_of(error)}" if error.filename else meaning_of(error)
 
 
 def meaning_of(error: BaseException) -> str:
-    """What an error of the operating system means, in plain English, without its number.
+    """Explain an error of the operating system in plain English, without its number.
 
     Example:
         ``f"{path}: cannot be read: {meaning_of(error)}"`` ends in ``it does not exist``.
 
     Args:
-        error: also an error in reading a text that is not in UTF-8, or one that a library has
-            put around another; any other error is described by its own text.
+        error: may also be a UnicodeDecodeError, or a URLError that wraps an OSError; any other
+            error is described by its own text.
     """
     inner = getattr(error, "reason", None)  # of urllib's URLError
     if isinstance(inner, OSError):

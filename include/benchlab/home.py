@@ -58,12 +58,12 @@ class Home:
 
     @property
     def builds(self) -> Path:
-        """Builds that were deployed, a directory for each by the hash of its file."""
+        """Kept builds, each in a directory named by the hash of its file."""
         return self.root / "builds"
 
     @property
     def clients(self) -> Path:
-        """Clients that were built here, a directory for each by the hash of its archive."""
+        """Clients built on this machine, each in a directory named by the hash of its archive."""
         return self.root / "clients"
 
     @property
@@ -89,9 +89,9 @@ class Home:
 
     @property
     def mark(self) -> str:
-        """Eight hexadecimal digits that no other home has: made once, by whatever asks first.
+        """Eight random hexadecimal digits that identify this home; created on first use.
 
-        It is part of the ids of campaigns, and of the marks of what they have on other machines.
+        They are part of campaign ids, and of the marks on what campaigns use elsewhere.
 
         Raises:
             SpecError: its file is damaged.
@@ -106,24 +106,24 @@ class Home:
         return found
 
     def password(self, campaign: str) -> str:
-        """The password of a campaign's accounts: made once, readable by its owner only."""
+        """The password of a campaign's accounts, created on first use; only its owner reads it."""
         return _made_once(self.campaign(campaign) / "password", secrets.token_hex(16))
 
     def known_passwords(self, campaign: str) -> list[str]:
-        """The password of a campaign's accounts if there is one, else empty; none is made."""
+        """The campaign's password as a list of one, or an empty list; creates none."""
         path = self.campaign(campaign) / "password"
         return [path.read_text(encoding="utf-8")] if path.exists() else []
 
 
 def _made_once(path: Path, text: str) -> str:
-    """What a file says; its owner alone may read it, and the first process that asks writes it."""
+    """Read a file that the first caller creates with ``text``; only its owner may read it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
         part = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(text)
-        # The link appears whole and only once: a second process gets what the first one wrote.
+        # os.link is atomic and never overwrites: a second process reads what the first one wrote.
         with contextlib.suppress(FileExistsError):
             os.link(part, path)
         part.unlink()

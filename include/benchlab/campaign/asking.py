@@ -1,4 +1,4 @@
-"""Asks mirrors and servers in the background, a few at a time, for pages that wait for nobody.
+"""Resolves requests in the background, a few at a time, for pages that must not wait for mirrors.
 
 Example:
     ``Asking().resolved(Resolver(home, asks=Asks.MIRRORS), request)`` is None at first.
@@ -17,14 +17,14 @@ from benchlab.hosts.lock import MachineLock
 from benchlab.plan.resolved import Request, Resolved
 
 AT_ONCE = 2
-# A page that is filled in asks at every change; what comes when so many wait is not asked.
+# A page asks at every change of its form; requests beyond this many waiting ones are dropped.
 MOST_WAITING = 8
-# So long an answer stands.
+# How long an answer is kept.
 KEPT_S = 300.0
 
 
 class Asking:
-    """What was asked, and is being asked."""
+    """The requests being resolved, and the answers kept."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="asking")
@@ -32,15 +32,15 @@ class Asking:
         self._asked: dict[tuple[str, date], tuple[float, Future[Resolved | None]]] = {}
 
     def resolved(self, resolver: Resolver, request: Request) -> Resolved | None:
-        """What a request resolves to; None as long as it is being asked.
+        """What a request resolves to; None while that is in progress. Call it again for the answer.
 
-        Nobody begins to be asked while this machine is a campaign's: it would be disturbed.
+        Nothing is begun while a campaign holds this machine, which it would disturb.
 
         Raises:
-            BenchlabError: see :meth:`Resolver.resolve`; that the store cannot be read is said once,
-                and asked again.
+            BenchlabError: see :meth:`Resolver.resolve`; raised until the answer expires, except
+                that after a StoreError the next call tries again.
         """
-        # As text: a report type has mappings.
+        # As text, because a report type has mappings and is not hashable.
         key = request.spec.model_dump_json(), request.on
         with self._turn:
             oldest = time.monotonic() - KEPT_S
@@ -63,12 +63,12 @@ class Asking:
 
 
 def _resolve(resolver: Resolver, request: Request) -> Resolved | None:
-    """None where this machine has become a campaign's while the request waited for its turn."""
+    """Resolve a request; None if a campaign has taken this machine meanwhile."""
     return None if _is_taken() else resolver.resolve(request)
 
 
 def _is_taken() -> bool:
     try:
         return MachineLock().holder() is not None
-    except TargetError:  # nobody measures by a lock that cannot be opened
+    except TargetError:  # no campaign can run with a lock that cannot be opened
         return False

@@ -1,8 +1,8 @@
-"""Brings the release calendar up to date from TiUP's mirror.
+"""Adds new releases from TiUP's mirror to the release calendar.
 
-TiUP knows which versions there are and when its mirror got them. It does not know whether the first
-release of a series has long-term support, and its days are not always those of the releases: so it
-only adds, and what the calendar has stays.
+TiUP knows which versions exist and when its mirror got them. It does not know whether the first
+release of a series has long-term support, and its days may differ from the release days. So
+releases are only added, and existing entries stay.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _SHOWN = 10
 
 
 def from_tiup(home: Home) -> list[str] | None:
-    """Add what ``tiup list tidb --all`` has and the calendar has not; None without ``tiup``.
+    """Add the releases of ``tiup list tidb --all`` that the calendar lacks; None without ``tiup``.
 
     Returns:
-        What was done and what a person has to decide, as sentences, such as
+        Sentences on what was done and what a person has to decide, such as
         ``added: v8.5.8 of 2026-11-20 (patch)``.
 
     Raises:

@@ -1,8 +1,8 @@
-"""Waits until a campaign's hosts are calm: trials beside other work are measured in vain.
+"""Waits until a campaign's hosts are calm, because trials with background load are discarded.
 
 Example:
-    ``wait(target.executors(), 0.1, 300, lambda phase, note: print(phase, note))`` returns at once
-    where other programs use less than 10 % of the CPU.
+    ``wait(target.executors(), 0.1, 300, print)`` returns at once if other programs use at most
+    10 % of every host's CPU.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from benchlab.hosts import metrics
 from benchlab.hosts.executor import Executor
 from benchlab.language import Message, Said, joined, message
 
-# A build or an update of packages is over by then; whatever lasts longer may last for ever.
+# Builds and package updates have ended by then; whatever lasts longer may last forever.
 LONGEST_S = 300.0
 ASK_AGAIN_S = 2.0
 
@@ -28,16 +28,16 @@ def wait(
     planned_s: float,
     say: Callable[[str, Said], None],
 ) -> None:
-    """Wait until programs that are not the campaign's use at most ``most`` of every host's CPU.
+    """Wait until the background load is at most ``most`` of every host's CPU.
 
-    After 300 s, or as long as the campaign itself would take, it returns nevertheless. A host that
-    does not say how busy it is, is not waited for.
+    Gives up after 300 s, or after ``planned_s`` if that is shorter. A host whose load is unknown
+    counts as calm.
 
     Args:
-        executors: every host, by its name.
-        most: the limit of the gate that judges the trials; None, or 1: nothing to wait for.
+        executors: of every host, by its name.
+        most: the limit of the gate that judges the trials, as a fraction; None or 1 for no wait.
         planned_s: the seconds that the campaign should take.
-        say: takes a phase and a text, when it begins to wait and when it ends.
+        say: receives a phase and a text when waiting begins and when it ends.
     """
     if most is None or most >= 1:
         return
@@ -57,12 +57,12 @@ def wait(
 
 
 def _say(say: Callable[[str, Said], None], phase: str, text: Message) -> None:
-    log.info("%s: %s", phase, text)  # a task's log in Airflow has nothing of the progress
+    log.info("%s: %s", phase, text)  # Airflow's task log does not show the progress file
     say(phase, text)
 
 
 def _busy(executors: Mapping[str, Executor], most: float) -> Said:
-    """What keeps the hosts from being calm; empty where they are."""
+    """Which hosts are not calm, with their load; empty if all are."""
     found = metrics.other_work(executors)
     shares = {host: share for host, share in found.items() if share is not None and share > most}
     busy = [

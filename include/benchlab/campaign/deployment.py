@@ -1,4 +1,4 @@
-"""What a trial needs to know about where it runs: the deployed sides, and what all trials share."""
+"""What a trial needs to know about its campaign: the deployed sides, and what all trials share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TrialSetup:
     Attributes:
         deployment: the target on which the sides are deployed.
         campaign: its record, with the chosen client and the facts of the deployed sides.
-        workload: the module that has the trial's workload.
+        workload: the module that implements the trial's workload.
         password: the password of the databases.
         gates: the gates of trials.
     """
@@ -36,7 +36,7 @@ class TrialSetup:
     gates: Sequence[Gate]
 
     def engine(self, trial: PlannedTrial) -> Database:
-        """A trial's side, with the configuration items that its workload has alone."""
+        """A trial's side, with the configuration items that apply to its workload only."""
         side, plan = self.deployment.engine(trial.side), self.campaign.plan
         if not plan.can.administers:
             return side
@@ -45,7 +45,7 @@ class TrialSetup:
 
 
 def client_config(deployment: Deployment, side: Side) -> Path:
-    """The client's option file, which has the password, on the client's host."""
+    """The path of the client's option file, which contains the password, on the client's host."""
     of_others = isinstance(deployment, ServersOfOthers)
     name = f"workload-{side}.cnf" if of_others else "workload.cnf"
     return deployment.directory / name
@@ -54,7 +54,7 @@ def client_config(deployment: Deployment, side: Side) -> Path:
 def endpoint(
     deployment: Deployment, side: Side, workload: Workload, client: Client, password: str
 ) -> Endpoint:
-    """Where the client connects, and as whom: a client that cannot hide a password gets none."""
+    """The client's address and account; a client that cannot hide a password gets none."""
     if isinstance(deployment, ServersOfOthers):
         return deployment.endpoint(side)
     private = program_of(client.program, workload.PROGRAMS).takes_password

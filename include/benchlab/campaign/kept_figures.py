@@ -1,7 +1,7 @@
-"""How what campaigns show is kept as JSON: figures, doubts, and the squares of A/A campaigns.
+"""Converts computed figures of campaigns to JSON, in which the store keeps them, and back.
 
-Every number comes back to its last digit. Raise :data:`FORM` whenever any of it is computed or
-written in another way: what was kept before is then computed again.
+Numbers are restored exactly. Raise :data:`FORM` whenever any of them is computed or written
+differently: everything kept before is then computed again.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ T = TypeVar("T")
 V = TypeVar("V")
 Reasons = Mapping[str, Sequence[Said]]
 Doubted = tuple[Reasons, Reasons]
-"""By workload, why no change can be concluded, and why it cannot be `equivalent`."""
+"""Why no change can be concluded, and why a workload cannot be `equivalent`; each by workload."""
 
 
 @dataclass(frozen=True)
 class Form(Generic[T]):
-    """How one part of what is kept is written as JSON, and read back."""
+    """How one kept part is converted to JSON values and back."""
 
     part: str
     to_json: Callable[[T], Any]
@@ -40,7 +40,7 @@ class Form(Generic[T]):
 
 
 def validated(part: str, adapter: TypeAdapter[T]) -> Form[T]:
-    """What Pydantic writes and reads."""
+    """A form that Pydantic converts and validates."""
     to_json = partial(adapter.dump_python, mode="json")
     return Form(part, to_json, adapter.validate_python)
 
@@ -74,7 +74,7 @@ def _rounds_from_json(raw: Any) -> Sequence[Rounds]:
 
 
 def _by_key(part: str, to_json: Callable[[V], Any], from_json: Callable[[Any], V]) -> Form[Any]:
-    """What there is for each workload, metric, thread counts and kind of variation."""
+    """A form for values by workload, metric, thread counts and kind of variation."""
     return Form[Mapping[Any, V]](
         part,
         lambda values: [

@@ -1,4 +1,4 @@
-"""What a report type has measured, for the version rules that name it, from the store.
+"""The versions that a report type has measured, from the store, for version rules that name them.
 
 The rules themselves are in plan/last_measured.py.
 """
@@ -23,8 +23,8 @@ from benchlab.results.store import Store
 def measured_by(home: Home, store: Store, report: str) -> Measured:
     """The candidates of a report type's complete campaigns, by engine, the latest first.
 
-    A/A campaigns are left out, since they compare a version with nothing else, and so are
-    candidates that were slowed down on purpose. The store is read when a rule asks.
+    A/A campaigns and campaigns of one version are left out, and so are candidates that were slowed
+    down on purpose. The store is read only when a rule asks.
 
     Example:
         ``Request(spec, on, measured=measured_by(home, store, spec.report))``
@@ -55,7 +55,7 @@ def measured_by(home: Home, store: Store, report: str) -> Measured:
 
 
 def asks(spec: ReportSpec) -> bool:
-    """Whether a version rule of a report type names what was measured."""
+    """Whether a version rule of a report type names a version that was measured before."""
     return any(spec.engines[name].baseline.version in MEASURED for name in spec.deployable_engines)
 
 

@@ -1,4 +1,4 @@
-"""What a campaign's hosts have cost and may still cost, and why it measures no more.
+"""What a campaign's hosts have cost and may still cost, and whether it stopped measuring.
 
 Example:
     ``Money(campaign, target).allows("another trial", minutes)``
@@ -22,20 +22,21 @@ from benchlab.targets.target import Deployment
 
 
 def dollars_so_far(state: Path, environment: Mapping[str, str], now: datetime) -> float | None:
-    """About what a campaign's rented hosts, or its cluster, have cost until ``now``.
+    """About how many dollars a campaign's rented hosts, or its cluster, have cost until ``now``.
 
-    The most that its report, the file of earlier rentals and what it rents now say: what could not
-    be given back costs more than the report of its campaign knows.
+    The largest figure of its report, of the file of earlier rentals and of what it rents now: hosts
+    that could not be given back cost more than its report says.
 
     Args:
         state: the campaign's directory on this machine.
+        environment: of the stored campaign.
 
     Returns:
-        None where it is not known: it has rented nothing, or from another machine.
+        None if unknown: it has rented nothing, or from another machine.
     """
     known = [float(environment[SPENT])] if SPENT in environment else []
     if (state / fleet_files.SPENT_FILE).exists():
-        with contextlib.suppress(TargetError):  # a damaged file says nothing
+        with contextlib.suppress(TargetError):  # a damaged file is ignored
             known.append(rental_file.spent_before(state))
     rentals = [rental_file.read(state)]
     with contextlib.suppress(TargetError):
@@ -46,10 +47,10 @@ def dollars_so_far(state: Path, environment: Mapping[str, str], now: datetime) -
 
 
 class Money:
-    """What one campaign's hosts may cost; where it does not suffice, the campaign stops measuring.
+    """Watches what one campaign's hosts may cost, and ends measuring when that does not suffice.
 
     Attributes:
-        spent: when it was last asked for; None where nothing is rented.
+        spent: as of the last :meth:`allows`; None before it, and if nothing is rented.
     """
 
     def __init__(self, of: StoredCampaign, deployment: Deployment) -> None:
@@ -58,16 +59,20 @@ class Money:
         self.spent: Spending | None = None
 
     def stopped(self) -> Stop | None:
-        """Why no more trials are measured, though some are left; None if they are.
+        """Why the campaign measures no more trials though some are left; None if it does.
 
-        What the hosts may still cost does not suffice for another trial with all that follows, or
-        hosts were lost and could not be replaced.
+        For example, the budget does not suffice for another trial with all that follows, or lost
+        hosts could not be replaced.
         """
         found: Stop | None = self.store.campaign(self.campaign.id).environment.get(STOPPED)  # type: ignore[assignment]
         return found
 
     def allows(self, what: str, minutes: float) -> bool:
-        """Whether the hosts may be used so much longer for something; if not, it stops."""
+        """Whether the hosts may be used for this many more minutes; if not, measuring stops.
+
+        Args:
+            what: names the purpose in the note.
+        """
         self.spent = spending = self._deployment.spending()
         if spending is None or spending.allows(minutes):
             return True
@@ -81,6 +86,6 @@ class Money:
         return False
 
     def stop(self, stop: Stop, why: str) -> None:
-        """Measure no more trials."""
+        """Record that no more trials are measured."""
         self.store.add_to_environment(self.campaign.id, STOPPED, stop)
         self._note("measure", "stopped", why)

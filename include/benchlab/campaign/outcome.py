@@ -1,4 +1,4 @@
-"""What a campaign shows so far: its record, its trials and the comparison of its sides."""
+"""Compares the sides of stored campaigns, calibrated by A/A campaigns of the same setting."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class Outcome:
     """A campaign as the store had it at one moment, and the comparison computed from it.
 
     Attributes:
-        comparison: calibrated by the A/A campaigns of its own time: it stays as it is, whatever is
-            measured later.
+        comparison: calibrated by the A/A campaigns that had ended by the campaign's end, so later
+            ones do not change it.
     """
 
     campaign: Campaign
@@ -57,17 +57,17 @@ class Outcome:
 
 
 class Comparer:
-    """Compares campaigns of one store; reads gates and A/A campaigns, which they share, once.
+    """Compares campaigns of one store; reads the gates and A/A campaigns that they share once.
 
-    What a campaign that has ended shows does not change: it is kept in the store
+    Figures of a campaign that has ended do not change. They are kept in the store
     (:mod:`benchlab.results.kept`), for the verdicts of other campaigns and for studies of many.
 
     Example:
         ``Comparer(home, store).outcome(store.campaign("c1")).comparison.workloads``
 
     Attributes:
-        campaigns: all campaigns of a report type, the earliest first, as of the first call; later
-            ones are not seen.
+        campaigns: returns all campaigns of a report type, the earliest first, as they were at the
+            first call.
     """
 
     def __init__(self, home: Home, store: Store) -> None:
@@ -75,7 +75,7 @@ class Comparer:
         self.campaigns = functools.cache(store.campaigns)
         self._state_keys = functools.cache(self._keys_of_states)
         self._read_outlines = functools.cache(self._outlines_of)
-        # The report types of which all campaigns are read, not only those that may calibrate.
+        # Report types whose campaigns are all read, not only those that may calibrate.
         self._whole: set[str] = set()
         self._alike: dict[str, list[Outline]] = {}
         self._squares: dict[str, estimates.Shown] = {}
@@ -83,10 +83,10 @@ class Comparer:
         self._last: tuple[str, compare.Shown] | None = None
 
     def outcome(self, campaign: Campaign, trials: Sequence[TrialResult] | None = None) -> Outcome:
-        """The comparison of a campaign, from the trials that the store has now.
+        """Compare the sides of a campaign, from the trials that the store has now.
 
         Args:
-            trials: of a campaign that is put together of others; None: as the store has them.
+            trials: for a campaign that combines others; None to read them from the store.
 
         Raises:
             SpecError: the gates cannot be read.
@@ -97,10 +97,10 @@ class Comparer:
         return Outcome(campaign, trials, self._calibrated_by(campaign, trials, known))
 
     def later(self, made: Outcome) -> Comparison | None:
-        """The comparison with the A/A campaigns that have ended since, too, for who reads it now.
+        """Repeat a comparison with the A/A campaigns that have ended since then added.
 
         Returns:
-            None where every verdict would be the same.
+            None if every verdict would be the same.
 
         Raises:
             StoreError: the store cannot be read.
@@ -114,7 +114,7 @@ class Comparer:
     def _calibrated_by(
         self, campaign: Campaign, trials: Sequence[TrialResult], others: Sequence[Outline]
     ) -> Comparison:
-        """The comparison, calibrated by these A/A campaigns."""
+        """Compare the sides, calibrated by these A/A campaigns."""
         means = self.kept_or_made(
             MEANS, self.keys(others), others, lambda one: round_means(self.figures([one])[one.id])
         )
@@ -147,7 +147,7 @@ class Comparer:
         return [found[name] for name in keys if name in found]
 
     def _keys_of_states(self, report: str, *, only_aa: bool) -> dict[str, str]:
-        """What the figures of each campaign follow from, by its id, the earliest first."""
+        """The key of each campaign's figures, by id, the earliest campaign first."""
         aa = Chosen(report=report, measures_noise=True, state="complete")
         among = self.store.listing.ids(aa) if only_aa else None
         states = self.store.states(report, among)
@@ -161,7 +161,7 @@ class Comparer:
                 log.warning("left out: %s", error)
 
     def calibration(self, campaign: Campaign | Outline) -> Calibration:
-        """What other A/A campaigns of the same report type and setting showed in its time."""
+        """The calibration by A/A campaigns of the same report type and setting, in its time."""
         return self._shown_by(self.calibrating(campaign))
 
     def _shown_by(self, others: Sequence[Outline]) -> Calibration:
@@ -180,10 +180,10 @@ class Comparer:
         return self._calibrations[known]
 
     def calibrating(self, campaign: Campaign | Outline, *, later: bool = False) -> list[Outline]:
-        """The A/A campaigns by which a campaign is calibrated, the earliest first.
+        """The A/A campaigns that calibrate a campaign, the earliest first.
 
         Args:
-            later: also by those that ended after it, which its verdicts do not know.
+            later: include those that ended after it, which its own verdicts do not use.
         """
         own = outline_of(campaign)
         setting = json.dumps(own.setting, sort_keys=True)
@@ -204,7 +204,7 @@ class Comparer:
     # What is kept of campaigns that have ended
 
     def figures(self, campaigns: Sequence[Outline]) -> dict[str, Sequence[Rounds]]:
-        """The figures that count, by campaign."""
+        """The usable figures of campaigns, by campaign."""
         keys = self.keys(campaigns)
         return self.kept_or_made(FIGURES, keys, campaigns, self._figures_of)
 
@@ -214,7 +214,7 @@ class Comparer:
         return figures_of(self.store, self.store.campaign(campaign.id))
 
     def doubts(self, campaigns: Sequence[Outline]) -> dict[str, Doubted]:
-        """Why their verdicts are not what their intervals say, by campaign."""
+        """Why verdicts differ from what the intervals alone would say, by campaign."""
 
         def made(one: Outline) -> Doubted:
             found = self._shown(one).doubts
@@ -229,10 +229,10 @@ class Comparer:
         campaigns: Iterable[Outline],
         make: Callable[[Outline], T],
     ) -> dict[str, T]:
-        """One part of what is kept of campaigns, by their ids; what is missing is made and kept.
+        """One kept part of campaigns, by id; what is missing is computed with ``make`` and kept.
 
         Args:
-            keys: what it follows from, by campaign.
+            keys: the key of what it follows from, by campaign.
         """
         kept = self.store.kept.read(form.part, keys)
         found = {name: form.from_json(raw) for name, raw in kept.items()}
@@ -249,8 +249,8 @@ class Comparer:
         keys: Mapping[str, str],
         made: Mapping[str, T],
     ) -> None:
-        # What a running campaign shows changes with its next trial; of one that began after the
-        # states were read, it is not known what it follows from.
+        # A running campaign changes with its next trial; a campaign that began after the states
+        # were read has no key.
         documents = {
             one.id: (keys[one.id], form.to_json(made[one.id]))
             for one in campaigns
@@ -260,7 +260,7 @@ class Comparer:
             self.store.kept.write(form.part, documents)
 
     def keys(self, campaigns: Iterable[Outline], *rules: object) -> dict[str, str]:
-        """What the figures of campaigns follow from, and the rules by which they are judged."""
+        """Keys of campaigns' figures, by campaign, combined with the rules that judge them."""
         found = {}
         for one in campaigns:
             only_aa = one.calibrates and one.report not in self._whole
@@ -269,7 +269,7 @@ class Comparer:
         return found
 
     def _shown(self, campaign: Outline) -> compare.Shown:
-        """What its trials show; of the campaign that was asked for last it is remembered."""
+        """What its trials show; cached for the last campaign."""
         if self._last is None or self._last[0] != campaign.id:
             whole = self.store.campaign(campaign.id)
             shown = compare.shown_by(
@@ -284,7 +284,7 @@ class Comparer:
 
     @functools.cached_property
     def rules(self) -> str:
-        """The key of the definitions of all gates."""
+        """A key for the definitions of all gates."""
         return key_of(*(gate.model_dump_json() for gate in self.gates))
 
     @functools.cached_property

@@ -1,7 +1,7 @@
-"""What questions over many campaigns ask of each, without its plan, its facts and its trials.
+"""The outline of a campaign: what questions over many campaigns need, without plan and trials.
 
-A plan has hundreds of trials, and a store a thousand plans. What is compared between campaigns fits
-in a few lines, which are read instead.
+A plan has hundreds of trials, and a store may have a thousand plans. What is compared between
+campaigns fits in a few lines, which are read instead.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ _MEASURED = ("restore", "seconds", "warmup_seconds")
 
 @dataclass(frozen=True)
 class Outline:
-    """One campaign; fields of a :class:`Campaign`, its plan or its report type mean the same here.
+    """One campaign; fields named like those of campaign, plan or report type mean the same.
 
     Attributes:
         is_aa, calibrates: whether it is an A/A campaign, and whether it calibrates others.
-        labels, versions: of its sides, with and without what tells builds apart.
+        labels, versions: of its sides, with and without what distinguishes builds.
         threads: the thread counts of each workload, in ascending order; the workloads are in the
             order of the report type.
-        setting: what it has in common with campaigns whose deployments are alike.
-        measured: how it was measured, as far as campaigns that are chained have that in common.
+        setting: what is equal in campaigns whose deployments are comparable.
+        measured: how it was measured, as far as chained campaigns must agree on it.
         parameters: of each side by name, as planned, without those of a workload.
-        by_workload: the parameters of a workload alone.
-        unlike: by workload, the parameters in which its sides differ whatever their versions are.
+        by_workload: parameters that apply to one workload only.
+        unlike: by workload, the parameters in which its sides differ regardless of version.
     """
 
     id: str
@@ -64,12 +64,12 @@ class Outline:
 
     @property
     def at(self) -> datetime:
-        """The time as of which its versions were chosen, by which campaigns are ordered."""
+        """The time as of which its versions were chosen; campaigns are ordered by it."""
         return self.planned_for or self.started_at
 
     @property
     def has_both_sides(self) -> bool:
-        """Whether it compares something."""
+        """Whether it has a baseline and a candidate."""
         return set(self.labels) == set(SIDES)
 
     def named(self, side: Side, workload: str) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def outline_of(campaign: Campaign | Outline) -> Outline:
 
 
 def parameters_of(side: SideSpec) -> dict[str, Any]:
-    """The parameters of a side by name, those of a component with its name before theirs."""
+    """The parameters of a side by name; a component's are prefixed: ``tikv storage.block-size``."""
     return {**side.parameters, **_items(side.components)}
 
 
@@ -142,7 +142,7 @@ def _plain(setting: Mapping[str, Any]) -> dict[str, Any]:
 def _sides_apart(
     spec: ReportSpec, campaign: Campaign, by_workload: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, tuple[str, ...]]:
-    """By workload, the names of what the sides differ in; workloads without any are left out."""
+    """Names of parameters in which the sides differ, by workload; workloads with none left out."""
     if set(campaign.plan.sides) != set(SIDES):
         return {}
     ours, theirs = (
@@ -157,6 +157,10 @@ def _sides_apart(
 
 
 def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """In what two mappings differ: both values, None where there is none."""
+    """Items in which two mappings differ, with both values; None if one lacks the item.
+
+    Example:
+        ``differences({"a": 1, "b": 2}, {"a": 1, "c": 3})`` is ``{"b": (2, None), "c": (None, 3)}``.
+    """
     found = {name: (one.get(name), other.get(name)) for name in {**one, **other}}
     return {name: (ours, theirs) for name, (ours, theirs) in found.items() if ours != theirs}

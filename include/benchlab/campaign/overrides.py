@@ -20,7 +20,7 @@ from benchlab.plan.report_type import MEASURED, SIDES, ReportSpec
 from benchlab.results.records import Campaign
 from benchlab.targets import fleet_files
 
-# What a resumed campaign keeps, whatever its file says by now.
+# Fields that a resumed campaign keeps, even if its file has changed.
 _IS_PINNED = re.compile(r"engines\.\w+\.(baseline|candidate)\.(version|builds)\b")
 
 
@@ -29,7 +29,7 @@ def override(spec: ReportSpec, overrides: Mapping[str, Any]) -> ReportSpec:
 
     Args:
         overrides: values by key, as in :meth:`ReportSpec.with_overrides`. In addition,
-            ``baseline`` and ``candidate`` are versions or version rules; a version also chooses
+            ``baseline`` and ``candidate`` take versions or version rules; a version also decides
             the engine.
 
     Returns:
@@ -59,7 +59,7 @@ def override(spec: ReportSpec, overrides: Mapping[str, Any]) -> ReportSpec:
 
 
 def version_faults(spec: ReportSpec, overrides: Mapping[str, Any]) -> dict[str, Said]:
-    """Why a side cannot have the version that it is given, a sentence for each such side.
+    """Why a side cannot have the version that it is given, by side.
 
     Example:
         ``version_faults(spec, {"candidate": "banana"})["candidate"]`` says how versions are written
@@ -75,13 +75,13 @@ def version_faults(spec: ReportSpec, overrides: Mapping[str, Any]) -> dict[str, 
 
 
 def _versions(overrides: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The sides that are given a version; rules last: a version decides the engine, a rule not."""
+    """The sides that are given a version; rules last, because only versions decide the engine."""
     sides = [(key, str(overrides[key])) for key in SIDES if key in overrides]
     return sorted(sides, key=lambda item: versions.is_rule(item[1]))
 
 
 def _sources(spec: ReportSpec) -> set[tuple[object, ...]]:
-    """What the builds of a report type would read, run or fetch, whichever their commits."""
+    """What the builds of a report type would read, run or fetch, regardless of commits."""
     return {
         (build.source, build.command, None if build.commit else build.sha256)
         for entry in spec.engines.values()
@@ -116,10 +116,10 @@ def parse_assignments(assignments: list[str]) -> dict[str, Any]:
 
 
 def resuming(home: Home, campaign: Campaign) -> str:
-    """The command that resumes a campaign, with all that its report type's file does not say.
+    """The command that resumes a campaign, with all overrides of its report type's file.
 
-    Empty where there is none: its hosts are not rented again, its file is gone, or says by now what
-    no command line can take back.
+    Empty if there is none: hosts are not rented again, the file is gone, or it has changed in a way
+    that no command line can undo.
 
     Example:
         ``resuming(home, store.campaign("c1"))`` is
@@ -133,7 +133,7 @@ def resuming(home: Home, campaign: Campaign) -> str:
         spec = report_types.load(files[campaign.plan.report])
         changed = _changed(spec, campaign)
         again = override(spec, parse_assignments(changed))
-    except SpecError:  # `benchlab validate` says why; here it is no report type to resume with
+    except SpecError:  # `benchlab validate` says why; it cannot be resumed with this file
         return ""
     if _changed(again, campaign):
         return ""
@@ -143,7 +143,7 @@ def resuming(home: Home, campaign: Campaign) -> str:
 
 
 def _changed(spec: ReportSpec, campaign: Campaign) -> list[str]:
-    """The assignments that make a report type that of a campaign, but for what resuming keeps."""
+    """The assignments that turn a report type into a campaign's, without what resuming keeps."""
     plan, wanted = campaign.plan, campaign.report_type
     ours, theirs = (
         flat(one.model_dump(mode="json", include={*MEASURED, "sides", "engine", "engines"}))
@@ -163,10 +163,10 @@ def _changed(spec: ReportSpec, campaign: Campaign) -> list[str]:
 
 
 def _owner(spec: ReportSpec, side: str, version: str, wanted: str) -> str:
-    """The engine whose version it is; ``wanted`` is the one that is chosen already, or ``auto``.
+    """The engine that a version belongs to; ``wanted`` is the one chosen before, or ``auto``.
 
     Raises:
-        SpecError: it is no version of an engine of the report type, or of another one.
+        SpecError: no engine of the report type has such a version, or another than ``wanted`` has.
     """
     if versions.is_rule(version):
         if wanted != "auto" or len(spec.engines) == 1:

@@ -1,4 +1,4 @@
-"""What a campaign of a report type needs beside versions: hosts, and what only a person can say."""
+"""What a campaign needs besides versions: hosts, and decisions that only a person can make."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from benchlab.workloads import program
 
 
 def hosts(home: Home, spec: ReportSpec) -> tuple[Host, ...]:
-    """The hosts of a campaign that is planned now; this machine is one host with the role ``all``.
+    """The hosts of a campaign planned now; this machine is one host with the role ``all``.
 
     Raises:
         SpecError: the topology or the price list does not validate.
@@ -32,7 +32,7 @@ def hosts(home: Home, spec: ReportSpec) -> tuple[Host, ...]:
 
 
 def storage_vcpus(home: Home, spec: ReportSpec) -> list[int]:
-    """vCPUs of every host that may be one of TiKV, if known. Raises as :func:`hosts`."""
+    """vCPUs of each host, or type of host, that TiKV may get, if known. Raises as :func:`hosts`."""
     topology, prices = _hosts_and_prices(home, spec)
     if isinstance(topology, Ec2Topology) and prices is not None:
         kinds, places = topology.roles["tikv"].types, topology.regions
@@ -47,7 +47,7 @@ def _hosts_and_prices(home: Home, spec: ReportSpec) -> tuple[Topology | None, Pr
 
 
 def undecided(home: Home, spec: ReportSpec, access: Access | None = None) -> list[Said]:
-    """What a campaign needs and only a person can say; see :func:`left_open`.
+    """What a person must decide before a campaign; see :func:`left_open`.
 
     Raises:
         SpecError: the topology does not validate.
@@ -56,10 +56,12 @@ def undecided(home: Home, spec: ReportSpec, access: Access | None = None) -> lis
 
 
 def left_open(spec: ReportSpec, topology: Topology | None, access: Access | None) -> list[Said]:
-    """What a report type and its topology leave to a person, a sentence for each.
+    """What a report type and its topology leave a person to decide, a sentence for each.
+
+    Connections of existing servers that are missing or not valid count as well.
 
     Args:
-        access: by which the Connections of servers that exist are looked up; None: they are not.
+        access: looks up the Connections of existing servers; None to skip that.
     """
     missing: list[Said] = [*_without_login(spec, access)] if access else []
     if topology is None:
@@ -70,7 +72,7 @@ def left_open(spec: ReportSpec, topology: Topology | None, access: Access | None
 
 
 def arrangements(home: Home, spec: ReportSpec) -> list[str]:
-    """How hosts let this machine in and get TiUP, a line each.
+    """How the hosts let this machine in, and how they get TiUP, a line each.
 
     Raises:
         SpecError: the topology does not validate.
@@ -93,20 +95,20 @@ def _without_login(spec: ReportSpec, access: Access) -> Iterator[Said]:
 
 
 def refuse_undecided(home: Home, spec: ReportSpec, access: Access | None = None) -> None:
-    """Refuse what :func:`undecided` finds, before a person is asked to approve.
+    """Refuse a report type that leaves anything undecided, before approval is asked.
 
     Raises:
-        SpecError: names everything that is to be decided.
+        SpecError: names everything that :func:`undecided` finds.
     """
     if missing := undecided(home, spec, access):
         raise SpecError(*missing)
 
 
 def client_here(spec: ReportSpec) -> str | None:
-    """Which of several clients a campaign would use that is driven from here, and why.
+    """Which of several clients a campaign on this machine would use, and why. Fetches nothing.
 
     Returns:
-        None where there is no choice, or another host is the client's. Nothing is fetched.
+        None if there is no choice, or another host runs the client.
 
     Raises:
         UnavailableError: none can be used; says what to do.

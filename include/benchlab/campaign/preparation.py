@@ -26,16 +26,19 @@ from benchlab.targets.target import LOAD_THREADS, Balancer, BaseTarget, DeploysC
 from benchlab.workloads.client import Endpoint, Session, program_of
 
 LOAD_LIMIT_S = 24 * 3600.0
-# How long a repeated load waits for the process that it repeats, whose work has been ended.
+# How long a repeated load waits for the earlier process, whose work has been ended.
 LEFT_BEHIND_S = 900.0
 
 
 class Deployments:
     """Prepares the sides of one campaign; each stage can be repeated.
 
+    Example:
+        ``CampaignRun.open(home, store, "c1").deployments.deploy("baseline")``
+
     Args:
         target: where they are deployed.
-        clock: keeps what the stages take.
+        clock: stores how long the stages take.
     """
 
     def __init__(
@@ -53,11 +56,11 @@ class Deployments:
 
     @property
     def in_order(self) -> tuple[Side, ...]:
-        """The sides of the current deployment, the one that is prepared first before the other."""
+        """The sides in the order in which the current deployment prepares them."""
         return self.plan.in_order(self.remaining.current())
 
     def prepare(self) -> None:
-        """All stages of all sides from :meth:`deploy` to :meth:`back_up`, of one deployment."""
+        """Run all stages of one deployment on all sides, from :meth:`deploy` to :meth:`back_up`."""
         sides = self.in_order
         if self.plan.can.loads_together:
             for side in sides:
@@ -72,11 +75,11 @@ class Deployments:
             self.back_up(side)
 
     def deploy(self, side: Side) -> None:
-        """Deploy an empty database of the side's version; its parameters must take effect.
+        """Deploy an empty database of the side's version, and check that parameters took effect.
 
         Raises:
             EngineError: the server does not start.
-            TargetError: a server is not of the version, or not the build, that was asked for.
+            TargetError: a server does not have the requested version or build.
             SpecError: a parameter has no effect in this version.
         """
         self._begin("deploy", side, deployment=self.remaining.current())
@@ -103,8 +106,9 @@ class Deployments:
     def load(self, *sides: Side) -> None:
         """Fill the dataset's tables: from a dataset snapshot, else through the load balancer.
 
-        A snapshot that is not there yet is taken from what the client loads on the oldest side, and
-        then all sides are restored from it. Where that fails, the client loads all of them.
+        If the snapshot does not exist yet, the client loads the side of the oldest version, which
+        is saved as the snapshot, and then all sides are restored from it. If saving fails, the
+        client loads all of them.
 
         Raises:
             CommandError: the client failed.
@@ -113,7 +117,7 @@ class Deployments:
         """
         for side in sides:
             self._begin("load", side)
-        # Work that an earlier try left ends what it finds at work when it fails: it is waited for.
+        # When a failing earlier try cleans up, it would also end this one's work: wait for its end.
         with fence(self.directory / "load.fence", LEFT_BEHIND_S):
             self._load(sides)
         for side in sides:
@@ -145,7 +149,7 @@ class Deployments:
                 if side not in loaded:  # else it is deployed anew for that
                     self._start(side, alone=not self.plan.can.loads_together)
                 datasets.restore(side)
-                # Gone where the side had to be deployed anew.
+                # Its configuration is gone if the side was deployed anew.
                 self.target.balancer(side).configure()
                 self._open_account(side)
                 self._loaded(side)
@@ -153,7 +157,7 @@ class Deployments:
             self._all_loaded(sides, "restore dataset", together=True)
 
     def _load_by_client(self, sides: Sequence[Side]) -> None:
-        """Load sides at the same time if the hosts allow it, else one after another."""
+        """Load sides in parallel if the target allows that, else one after another."""
         together = len(sides) > 1 and self.plan.can.loads_together
         for batch in [sides] if together else [[side] for side in sides]:
             balancers = [self.target.balancer(side) for side in batch]
@@ -170,7 +174,7 @@ class Deployments:
                 self._at_once({side: partial(self._fill, side, by, threads) for side, by in work})
 
     def _fill(self, side: Side, balancer: Balancer, threads: int) -> None:
-        """Run the client that loads a side, through this load balancer, and count the rows."""
+        """Load a side with the client, through this load balancer, and check the row counts."""
         balancer.start()
         command = self.prepare_command(side, balancer.entry_port, threads)
         done = self.target.executor.run(command, timeout_s=LOAD_LIMIT_S)
@@ -180,7 +184,7 @@ class Deployments:
         self._loaded(side)
 
     def _start(self, side: Side, *, alone: bool = True) -> Database:
-        """Start a side; alone: the other one is stopped first, as two may need too much memory."""
+        """Start a side; ``alone`` stops the other one first: both may need too much memory."""
         for other in self.target.sides:
             if alone and other != side:
                 self.target.engine(other).stop()
@@ -189,7 +193,7 @@ class Deployments:
         return engine
 
     def _at_once(self, work: Mapping[Side, Callable[[], None]]) -> None:
-        """Do something for several sides at the same time; the first failure ends the others."""
+        """Work on several sides in parallel; the first failure ends the others."""
         failed: list[BaseException] = []
 
         def until_one_fails(do: Callable[[], None]) -> None:
@@ -218,10 +222,10 @@ class Deployments:
                 )
 
     def analyze(self, side: Side) -> None:
-        """ANALYZE every table; store the side's facts, with the dataset's checksum.
+        """ANALYZE every table, and store the side's facts with the dataset's checksum.
 
         Raises:
-            TargetError: the servers of a resumed campaign are others than its trials had.
+            TargetError: the servers of a resumed campaign differ from those that its trials had.
         """
         self._begin("analyze", side)
         tables = list(self.spec.dataset.rows_by_table)
@@ -240,16 +244,16 @@ class Deployments:
             found,
             dataset_checksum=checksum,
             rows=rows,
-            # Only trials can change what was found after the last trial.
+            # The check after the last trial stays valid: only trials change its result.
             consistency={key: checked[key] for key in checked if key == "last trial"},
         )
         self.store.set_facts(self.campaign.id, side, facts)
         self._ended("analyze", side)
 
     def check(self, side: Side, moment: Moment) -> tuple[Condition, ...]:
-        """Check and store whether a side's dataset meets the workload's consistency conditions.
+        """Check whether a side's dataset meets the workload's consistency conditions, and store it.
 
-        Nothing is restored: after the last trial the data are what that trial left.
+        Nothing is restored: after the last trial, the data that it left are checked.
 
         Returns:
             Each condition with its violations; empty if the workload has none, or if the side's
@@ -292,7 +296,7 @@ class Deployments:
         with self._watched("back up", side):  # then it is stopped
             engine = self._start(side)
             facts = self.store.campaign(self.campaign.id).facts[side]
-            # Only after the check: a dataset that is kept is restored by many campaigns.
+            # Only after the check, because many campaigns restore a kept dataset.
             datasets = self.target.datasets
             if datasets and (kept := datasets.keep(side, facts.dataset_checksum or "")):
                 self.note("prepare", f"back up {side}", note=kept)
@@ -304,7 +308,7 @@ class Deployments:
         self._clock.ended(phase, side)
 
     def _begin(self, phase: str, side: Side, **facts: int) -> None:
-        """Begin a stage of a side; first ends what an earlier try that died left running."""
+        """Begin a stage of a side; ends what an earlier try that died left running."""
         spending, number = self.target.spending(), self.remaining.current()
         which = f"deployment {number} of {self.plan.deployments}" * (self.plan.deployments > 1)
         said = filter(None, (which, str(spending or "")))
@@ -322,27 +326,27 @@ class Deployments:
 
     @contextlib.contextmanager
     def _watched(self, phase: str, *sides: Side) -> Iterator[None]:
-        """Name the servers that end by themselves while a stage is at work on these sides.
+        """Report servers that end by themselves while a stage works on these sides.
 
-        A stage that fails has them as notes of its error. Else its own checks held (rows, analyses,
-        consistency conditions): it goes on with servers that run again, the campaign says so, and
-        later plans do not learn from the time that it took.
+        If the stage fails, its error gets notes about them. If not, its own checks passed (row
+        counts, analyses, consistency conditions): it waits until these servers run again, the
+        campaign records it, and later plans do not learn from its time.
         """
-        self._go_on(phase, sides)  # what ended since the stage before, and would be started unsaid
+        self._go_on(phase, sides)  # servers that ended since the last stage, before they restart
         try:
             yield
         except UnreachableError:
             raise  # the hosts cannot be asked
         except BenchlabError as error:
             for side in sides:
-                with contextlib.suppress(BenchlabError):  # the error itself is what matters
+                with contextlib.suppress(BenchlabError):  # the original error matters more
                     for ended in self.target.engine(side).ended_servers():
                         error.add_note(f"{side}: {ended}")
             raise
         self._go_on(phase, sides)
 
     def _go_on(self, phase: str, sides: Sequence[Side]) -> None:
-        """Say which servers of these sides ended by themselves, and wait until they run again."""
+        """Record which servers of these sides ended by themselves, and wait until they run."""
         for side in sides:
             engine = self.target.engine(side)
             if not (found := [*engine.ended_servers()]):
@@ -362,7 +366,7 @@ class Deployments:
                 self.store.add_to_environment(self.campaign.id, ended_servers.KEY, line)
 
     def _all_loaded(self, sides: Sequence[Side], step: TimedStep, *, together: bool) -> None:
-        """Keep what it took to fill all sides: as one step, or as one for each of them."""
+        """Store how long it took to fill all sides, as one step or as one per side."""
         if (took := self.state.took("load", sides[0])) is None:
             return
         if together and len(sides) > 1:
@@ -375,7 +379,7 @@ class Deployments:
     def prepare_command(
         self, side: Side, port: int | None = None, threads: int | None = None
     ) -> list[str]:
-        """The command that loads the dataset, by default through the side's own load balancer."""
+        """The command that loads the dataset, by default through the side's load balancer."""
         record, to = self.store.campaign(self.campaign.id), self.endpoint(side)
         session = Session(
             dataclasses.replace(to, port=port or to.port),
@@ -388,7 +392,7 @@ class Deployments:
         return program.started(self.workload.prepare_command(session), record.client_path)
 
     def endpoint(self, side: Side) -> Endpoint:
-        """Where and as whom the client reaches a side."""
+        """A side's address and account for the client."""
         password = self.home.password(self.campaign.id)
         client = self.store.campaign(self.campaign.id).client
         return endpoint(self.target, side, self.workload, client, password)

@@ -1,7 +1,7 @@
-"""How far a campaign has come: a file with one JSON line per step.
+"""The progress of a campaign: a file with one JSON line per step.
 
-The stages write it, and anyone may read it: a terminal can follow a campaign that Airflow runs in
-other processes.
+The stages write it, and any process may read it: a terminal can follow a campaign that Airflow
+runs in other processes.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from benchlab.language import Message, Said
 from benchlab.plan.steps import Stage
 
 _BETWEEN = " · "
-# Characters at which a part can still be recognized: `candidate`, `12 threads`, `oltp_upd…`.
+# At this many characters a part can still be recognized: `candidate`, `12 threads`, `oltp_upd…`.
 _SHORTEST = 9
-# Characters of the longest note. The full output of a tool is in the log.
+# Characters of a note that are shown; the log has a tool's full output.
 _LONGEST_NOTE = 400
 
 
@@ -37,7 +37,7 @@ class ProgressNote:
         done, total: trials finished and planned; None outside trials.
         trial: the trial's title; None outside trials.
         note: further text, in English; may be empty.
-        said: the same as a message; None where it is text.
+        said: the note as a message; None if it is only text.
     """
 
     at: float
@@ -51,16 +51,16 @@ class ProgressNote:
 
     @property
     def remark(self) -> Said:
-        """Its further text, for any language as far as that can be."""
+        """The note, as a message if there is one, else as English text."""
         return self.said or self.note
 
     def line(self, left_s: float | None, width: int | None = None) -> str:
-        """The step for people, in one line.
+        """The step as one line for people: ``trial 3 of 8 · candidate · run · 5 min 02 s left``.
 
         Args:
-            left_s: the estimated seconds left; None: not shown.
-            width: the longest line in characters; the middle is shortened, not the beginning and
-                the time left. None: any length.
+            left_s: the estimated seconds left; None to leave them out.
+            width: the most characters; only the middle is shortened, not the beginning and the
+                time left. None for no limit.
         """
         head: str = self.stage
         left = f"{_duration(left_s)} left" if left_s is not None else ""
@@ -73,7 +73,7 @@ class ProgressNote:
             return _joined(head, *middle, left)
         room = width - len(_joined(head, "", left)) - len(_BETWEEN)
         if len(_shortened(middle, room)) > room and title:
-            middle = middle[1:]  # without the round, which follows roughly from the trial's number
+            middle = middle[1:]  # drop the round, which follows roughly from the trial's number
         return _joined(head, _cut(_shortened(middle, room), room), left)
 
 
@@ -92,7 +92,7 @@ class ProgressLog:
         self.write(ProgressNote(time.time(), stage, phase, note=str(note), said=said))
 
     def write(self, step: ProgressNote) -> None:
-        """Append one step, in a single write, so that concurrent writers do not mix lines."""
+        """Append a step in a single write, so that lines of concurrent writers do not mix."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("ab", buffering=0) as file:
             file.write(json.dumps(asdict(step)).encode() + b"\n")
@@ -111,9 +111,11 @@ class ProgressLog:
 
 
 class TimeLeft:
-    """Estimates the time left from the campaign's own pace over its trials.
+    """Estimates the time left, from the plan until a trial has finished, then from the pace so far.
 
-    Until the first trial has finished there is no pace, and the plan's estimate is used.
+    Example:
+        After ``see`` of a step at 0 s with no trial of 4 done, and of one at 60 s with one done,
+        ``seconds(60.0)`` is 180.
 
     Args:
         planned_s: the plan's estimate in seconds.
@@ -142,7 +144,7 @@ class TimeLeft:
         if self._begin is None:
             return None
         first, latest = self._first, self._latest
-        # A clock that was set back shows no pace.
+        # If the clock was set back, there is no pace.
         if first and latest and latest[0] > first[0] and latest[1] > first[1]:
             at, done, total = latest
             pace = (at - first[0]) / (done - first[1])
@@ -164,7 +166,7 @@ def _joined(*parts: str) -> str:
 
 
 def _shortened(parts: Sequence[str], room: int) -> str:
-    """Shorten the longest part letter by letter, but none below ``_SHORTEST``."""
+    """Shorten the longest part one letter at a time, but none below ``_SHORTEST``."""
     left = list(parts)
     while len(text := _joined(*left)) > room:
         longest = max(left, key=len)

@@ -1,7 +1,7 @@
-"""Hosts that a campaign loses while it measures: noticed, replaced, and both sides prepared anew.
+"""Detects hosts lost while a campaign measures, replaces them, and prepares both sides again.
 
-EC2 takes spot hosts away, and any host may die. What is known of it is in the campaign's state, so
-that a recovery that was interrupted goes on in another process.
+EC2 takes spot hosts away, and any host may die. Losses are recorded in the campaign's state, so
+that another process can continue an interrupted recovery.
 """
 
 from __future__ import annotations
@@ -26,11 +26,15 @@ PREPARING = frozenset({"provision", "prepare", "deploy", "load", "analyze", "che
 
 
 class Recovery:
-    """Replaces the hosts of one campaign that are lost.
+    """Replaces the lost hosts of one campaign.
+
+    Example:
+        ``recovery.lose({"tikv-2": "spot instance reclaimed"}, after=5)``, then
+        ``recovery.go_on(redo).hosts``
 
     Args:
-        redo: replaces them, prepares both sides again, and returns the names of the hosts that are
-            others than before; None: cannot be done.
+        redo: replaces them, prepares both sides again, and returns the names of all replaced
+            hosts; None if the target cannot replace hosts.
     """
 
     def __init__(
@@ -46,9 +50,9 @@ class Recovery:
         self.deployment, self._state, self.money, self._redo = deployment, state, money, redo
 
     def is_whole(self, planned: PlannedTrial, attempt: int, results: Sequence[TrialResult]) -> bool:
-        """Whether all hosts are there; replaces those that are lost, if that can be.
+        """Replace lost hosts, if there are any; False if that is impossible.
 
-        EC2 is asked where something went wrong before.
+        EC2 is asked only if something went wrong before.
         """
         if self._redo is None or self.money.stopped() is not None:
             return True
@@ -80,14 +84,14 @@ class Recovery:
         self, redo: Callable[[], Collection[str]], planned: PlannedTrial, attempt: int
     ) -> Collection[str]:
         others = redo()
-        # What its client has printed was measured on the fleet as it was.
+        # What its client has printed was measured on the earlier fleet.
         self.deployment.executor.forget_job(trial.client_job(planned, attempt))
         return others
 
     def whole(self, collected: trial.Collected) -> trial.Collected:
-        """What was collected, invalid if a host was lost meanwhile.
+        """Mark what was collected as invalid if a host was lost meanwhile.
 
-        Where every host is on demand, EC2 is only asked if something went wrong: it takes half a
+        Without spot hosts, EC2 is asked only if the trial is invalid, as asking takes half a
         second.
         """
         result = collected.result
@@ -99,7 +103,7 @@ class Recovery:
         return replace(collected, result=replace(result, valid=False, reasons=why))
 
     def note_lost(self) -> dict[str, str]:
-        """Hosts that are lost, with the reason of each; they will be replaced."""
+        """Record the hosts that are lost now, to be replaced; returns the reason for each."""
         if self._redo is None or not isinstance(self.deployment, ReplacesHosts):
             return {}
         if not (lost := dict(self.deployment.lost())):
@@ -112,35 +116,35 @@ class Recovery:
 
     @property
     def all(self) -> Sequence[Loss]:
-        """In order."""
+        """All losses, in order."""
         return self._state.read().losses
 
     @property
     def pending(self) -> Loss | None:
-        """The one that is not done; None if there is none."""
+        """The loss that has not been made good yet; None if there is none."""
         return next((found for found in self.all if not found.done), None)
 
     def lose(self, hosts: Mapping[str, str], after: int) -> None:
-        """Note that hosts were lost; those lost while others are replaced are part of that."""
+        """Record that hosts were lost; losses during a replacement are added to that one."""
         state = self._state.read()
         *done, last = state.losses or [Loss({}, after, done=True)]
         if last.done:
             every = (*self.all, Loss(dict(hosts), after))
         else:
             every = (*done, replace(last, hosts={**last.hosts, **hosts}))
-        # A client that was started has gone with them: it is neither waited for nor adopted.
+        # A started client counts as lost with them: it is neither waited for nor adopted.
         measured = state.trial and replace(state.trial, client=None)
         self._state.to("lose hosts", losses=every, trial=measured)
 
     def go_on(self, redo: Callable[[], Collection[str]]) -> Loss | None:
-        """Try to finish what is pending.
+        """Try to replace the pending lost hosts.
 
         Args:
-            redo: returns the names of the hosts that are others than before: where a zone has no
-                capacity for one, the whole fleet is rented in another.
+            redo: returns the names of all replaced hosts. These can be more than were lost: if a
+                zone lacks capacity for one, the whole fleet is rented in another.
 
         Returns:
-            The recovery that is done now; None if it was tried too often, or is one too many.
+            The loss, now made good; None if it was tried too often, or there were too many losses.
 
         Raises:
             TryFailedError: this try failed; the next one may succeed.
@@ -159,7 +163,7 @@ class Recovery:
             ) from error
         with_it = dict.fromkeys(others, "replaced with the others")
         last = replace(last, hosts={**with_it, **last.hosts}, done=True)
-        # What was seen of the fleet as it was says nothing of this one.
+        # Observations of the earlier fleet say nothing about this one.
         self._state.to(
             "have replaced hosts",
             losses=(*earlier, last),
@@ -169,12 +173,12 @@ class Recovery:
         return last
 
     def told(self) -> str:
-        """Those that are done, as :data:`REPLACED` has them for the report: ``5: tikv-2, pd-1``."""
+        """The value of :data:`REPLACED`, for the report: ``5: pd-1, tikv-2; 9: tikv-2``."""
         done = (one for one in self.all if one.done)
         return "; ".join(f"{one.after}: {', '.join(sorted(one.hosts))}" for one in done)
 
 
 def minutes(steps: tuple[PlanStep, ...]) -> float:
-    """Minutes until both sides are ready on other hosts."""
+    """The planned minutes until both sides are ready on new hosts."""
     first = next((n for n, step in enumerate(steps) if step.stage == "measure"), len(steps))
     return sum(step.minutes for step in steps[:first] if step.stage in PREPARING)

@@ -1,4 +1,4 @@
-"""Which trials a campaign has left, and in which deployment: all of it follows from what is stored.
+"""Which trials a campaign has left, and in which deployment, as follows from what is stored.
 
 Example:
     ``Remaining(campaign).left(store.trials("c1"), attempt=1)``
@@ -23,10 +23,9 @@ class Remaining:
         self.store, self.campaign, self.spec, self.plan = of.store, of.campaign, of.spec, of.plan
 
     def current(self) -> int:
-        """The deployment that is measured now, from 1: no earlier one is measured any more.
+        """The number of the deployment that is measured now, from 1.
 
-        It follows from what is stored: the one of the latest round, or the next one once nothing
-        of that is left.
+        It is that of the latest stored round, or the next one if nothing is left of that.
         """
         if self.plan.deployments == 1:
             return 1
@@ -38,9 +37,9 @@ class Remaining:
         return min(latest + 1, self.plan.deployments)
 
     def abandon_cut_pairs(self) -> None:
-        """Invalidate pairs of blocks that were interrupted, before a side is deployed again.
+        """Invalidate interrupted blocks, before a side is deployed again.
 
-        Otherwise their two blocks would come from two deployments.
+        Otherwise such a block would span two deployments.
         """
         size = Counter(planned.pair for planned in self.plan.trials)
         measured: dict[tuple[tuple[int, str], int], list[TrialResult]] = {}
@@ -48,14 +47,14 @@ class Remaining:
             measured.setdefault((result.trial.pair, result.attempt), []).append(result)
         for (pair, attempt), members in measured.items():
             if len(members) == size[pair] or not all(member.valid for member in members):
-                continue  # complete, or measured again anyway
+                continue  # complete, or invalid already
             for member in members:
                 reason = message("reason-cut")
                 self.store.invalidate(self.campaign.id, member.trial.id, attempt, reason)
 
     @property
     def attempts(self) -> range:
-        """1 for the plan, and one for each time that pairs of blocks may be measured again."""
+        """All attempts: 1 for the plan, then one for each repeat that the report type allows."""
         return range(1, self.spec.repeat_limit + 2)
 
     def latest(self, results: Sequence[TrialResult]) -> int:
@@ -63,10 +62,10 @@ class Remaining:
         return self.plan.deployment_of(max((r.trial.round for r in results), default=1))
 
     def to_repeat(self, results: Sequence[TrialResult], attempt: int) -> list[PlannedTrial]:
-        """The trials that ``attempt`` (2, 3, ...) has to measure again, in plan order.
+        """The trials that ``attempt`` (2, 3, ...) has to repeat, in plan order.
 
-        They are of the deployment that was measured last. What an earlier one lacks stays missing:
-        its data are gone, and in another one it would be another pair of blocks.
+        They belong to the deployment that was measured last. What an earlier one lacks stays
+        missing: its data are gone, and blocks of another deployment do not replace its own.
         """
         if attempt not in self.attempts:
             return []
@@ -80,7 +79,7 @@ class Remaining:
         ]
 
     def is_anything(self) -> bool:
-        """Whether any trial is left: in the plan, or to be measured again."""
+        """Whether any trial is left, planned or to be repeated."""
         results = self.store.trials(self.campaign.id)
         return any(self.left(results, attempt) for attempt in self.attempts)
 

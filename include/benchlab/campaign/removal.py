@@ -1,4 +1,4 @@
-"""Remove a campaign that has ended: from the store, with its objects, directory and report.
+"""Removes a campaign that has ended: its rows and objects, its directory and its report.
 
 >>> refuse(home, store, "c1")  # raises if it is at work or may hold hosts
 >>> print(remove(home, store, "c1"))  # where copies of its report stay
@@ -22,7 +22,7 @@ def refuse(home: Home, store: Store, campaign: str) -> None:
     """Refuse a campaign that is running, or that may still hold hosts or this machine.
 
     Raises:
-        TargetError: it is; says how to end it.
+        TargetError: the campaign is refused; says why, and how to end it.
         StoreError: there is no such campaign.
     """
     for why in _held(home, store, campaign):
@@ -47,7 +47,7 @@ def _held(home: Home, store: Store, campaign: str) -> Iterator[str]:
 
 
 def remove(home: Home, store: Store, campaign: str) -> list[str]:
-    """Remove all that this installation has of it; repeatable until the store has lost it.
+    """Remove everything that this installation has of a campaign, from the store last; repeatable.
 
     Returns:
         Addresses of its report elsewhere, which stay.
@@ -67,6 +67,6 @@ def remove(home: Home, store: Store, campaign: str) -> list[str]:
 
 
 def published_elsewhere(home: Home, store: Store, campaign: str) -> list[str]:
-    """Where its report was published besides this machine's files."""
+    """The addresses of its report other than this machine's files."""
     published = StoredCampaign(home, store, store.campaign(campaign)).published()
     return [address for address in published.values() if "://" in address]

@@ -1,4 +1,4 @@
-"""The report types of an installation: found, read and checked by :mod:`benchlab.campaign.fit`."""
+"""Finds and reads the report types of an installation, checked by :mod:`benchlab.campaign.fit`."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def published_files(home: Home) -> list[Path]:
 def published_plans(home: Home, report: str) -> dict[Path, ReportSpec]:
     """The published plans of one report type, by file; files that do not validate are skipped.
 
-    The report type's trigger form offers them, and one bad file must not take the form away;
-    `benchlab validate` names the file.
+    The report type's trigger form offers them, and must not fail because of one bad file;
+    `benchlab validate` names that.
     """
     found = {}
     for path in published_files(home):
@@ -78,9 +78,12 @@ def _owned(known: Calendar, spec: ReportSpec) -> tuple[Release, ...]:
 
 
 def check_every_day(home: Home, path: Path) -> None:
-    """Check the versions that a report type's version rules name on any day of the calendar.
+    """Check the versions that a report type's version rules name on each day of the calendar.
 
-    A backfill comes to the past ones, and finds on rented hosts what they refuse otherwise.
+    Example:
+        ``check_every_day(home, find_report(home, "tpcc_ec2"))``
+
+    A backfill uses those of past days, and would otherwise meet their faults on rented hosts.
 
     Raises:
         SpecError: some do not fit; names each fault with the first day that has it.
@@ -116,7 +119,7 @@ def check_every_day(home: Home, path: Path) -> None:
 
 
 def find_report(home: Home, name: str) -> Path:
-    """The file of a report type or published plan, from its name or its path.
+    """The file of a report type or published plan, from its name or path: ``"tpcc_ec2"``.
 
     Raises:
         SpecError: there is none; lists the known names.
@@ -143,7 +146,7 @@ def load(path: Path) -> ReportSpec:
 
 
 def keep_planned(home: Home, path: Path) -> None:
-    """Keep a copy of a report type by which a campaign begins, for :func:`last_planned`."""
+    """Keep a copy of the report type with which a campaign begins, for :func:`last_planned`."""
     copy = _copy(home, path.stem)
     copy.parent.mkdir(parents=True, exist_ok=True)
     part = copy.with_name(f"{copy.name}.{os.getpid()}.part")
@@ -152,7 +155,11 @@ def keep_planned(home: Home, path: Path) -> None:
 
 
 def last_planned(home: Home, report: str) -> ReportSpec | None:
-    """A report type as the last campaign began by it, whatever its file is now; None: by none."""
+    """A report type as its last campaign began with it, even if the file has changed since.
+
+    Returns:
+        None if no campaign began with it, or the copy cannot be read.
+    """
     with contextlib.suppress(SpecError):
         copy = _copy(home, report)
         return report_type.load(copy) if copy.is_file() else None

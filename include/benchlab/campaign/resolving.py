@@ -1,4 +1,4 @@
-"""The only step between a request and its plan that reads files, and asks servers and mirrors.
+"""Resolves a request: the only step before its plan that reads files and asks servers and mirrors.
 
 The trigger form, ``--set``, schedules, backfills, bisections and the page Plan all go through it.
 
@@ -49,33 +49,34 @@ from benchlab.workloads.workload import Workload
 if TYPE_CHECKING:
     from benchlab.results.store import Store
 
-# A run of a day may begin after its midnight, having waited for another.
+# A run may begin after midnight of its day, because it waited for another one.
 NIGHTLY_LASTS = timedelta(days=1)
 EVERYDAY = Access()
 
 
 class Asks(IntEnum):
-    """Who is asked; each value asks all that those before it ask."""
+    """Whom a resolver may ask; each level includes those before it."""
 
-    #: Files of this machine and the store only; a release stands in for what only others can say.
+    #: Only files of this machine and the store; a release stands in for what only others know.
     NOBODY = 0
     #: Also what is installed on this machine; see :attr:`Versioned.unasked`.
     MACHINE = 1
-    #: Which versions there are, and servers that exist which they are.
+    #: Also mirrors, which versions exist; and existing servers, which version they run.
     MIRRORS = 2
-    #: S3, which datasets are there; Connections, whether they exist.
+    #: Also S3, which datasets it has; and whether Connections exist.
     EVERYBODY = 3
-    #: The nightly itself, for which a release stands in otherwise.
+    #: For a run: the nightly must be available. On lower levels a release may stand in for it.
     TO_RUN = 4
 
 
 @dataclass(frozen=True)
 class Resolver:
-    """Turns requests into all that their plans follow from.
+    """Turns requests into everything that their plans follow from.
 
     Attributes:
-        store: where earlier campaigns are, from which estimates are learned; None: from none.
-        access: by which servers that exist and S3 are reached.
+        store: has the earlier campaigns from which estimates are learned; None to learn nothing.
+        access: reaches existing servers and S3.
+        asks: whom it may ask.
     """
 
     home: Home
@@ -84,21 +85,21 @@ class Resolver:
     asks: Asks = Asks.TO_RUN
 
     def resolve(self, request: Request) -> Resolved:
-        """All that the plan of a request follows from; see :meth:`versions`, :meth:`complete`."""
+        """Both steps: :meth:`versions`, then :meth:`complete`."""
         return self.complete(self.versions(request))
 
     def versions(self, request: Request) -> Versioned:
-        """Versions in place of version rules, hashes in place of builds, and the engine.
+        """Replace version rules by versions, identify builds by their hashes, choose the engine.
 
         Raises:
-            NoReleaseError: the calendar has no release that a rule names, or no pair of them.
-            UnavailableError: the nightly or a version cannot be had on this machine.
-            TargetError: a server that exists cannot be asked; says what to do.
-            SpecError: the versions do not fit, for example one refuses a parameter, or a build's
-                file is missing or is no build.
+            NoReleaseError: a rule names no release, or both sides' rules name the same one.
+            UnavailableError: the nightly or a version is not available on this machine.
+            TargetError: an existing server cannot be asked; says what to do.
+            SpecError: the versions do not fit: for example one refuses a parameter, or a build's
+                file is missing or not a build.
         """
         spec = request.spec if self.asks >= Asks.MIRRORS else _with_stand_ins(request, self.asks)
-        # What was measured is known by its hash, with which version rules compare.
+        # Version rules compare with builds measured before, which are known by their hashes.
         spec, notes = with_running(self.hashed(spec), self.access)
         calendar = report_types.calendar(self.home)
         named = resolution.resolve(
@@ -107,7 +108,7 @@ class Resolver:
             request.on,
             turn=request.turn,
             measured=request.measured or self._measured(spec),
-            # Asked once, so that both sides of an A/A campaign have the same.
+            # Asked once, so that both sides of an A/A campaign have the same nightly.
             nightly_of=functools.cache(functools.partial(self._nightly, spec)),
         )
         spec = self.hashed(fit.check(named.spec, where=f"{spec.report} on {request.on}"))
@@ -116,14 +117,14 @@ class Resolver:
         return Versioned(spec, request.on, engine, reason, (*notes, *named.notes), unasked)
 
     def complete(self, found: Versioned, basis: Basis | None = None) -> Resolved:
-        """Topology, prices, and what the estimates rest on.
+        """Add the topology, prices, and the basis of the estimates.
 
         Args:
-            basis: what they rest on; None: what the store and S3 say.
+            basis: of the estimates; None to take it from the store and S3.
 
         Raises:
             SpecError: the topology or the price list does not validate, or a version does not
-                exist: each side is named with the newest release that is known.
+                exist; names each such side, and the newest known release.
             StoreError: the store cannot be read.
         """
         spec, engine = found.spec, found.engine
@@ -160,11 +161,11 @@ class Resolver:
     def engine(self, spec: ReportSpec) -> tuple[str, Said]:
         """The engine to deploy, and why.
 
-        On this machine the servers of both versions must be obtainable; a fleet fetches its own.
+        On this machine the servers of both versions must be available; a fleet fetches its own.
 
         Raises:
             SpecError: the target cannot deploy a version.
-            UnavailableError: a version cannot be had on this machine; says how to get it.
+            UnavailableError: a version is not available on this machine; says how to get it.
         """
         if spec.connections:
             name = spec.deployable_engines[0]
@@ -188,16 +189,15 @@ class Resolver:
     def as_begun(self, spec: ReportSpec, begun: Campaign) -> Versioned:
         """The report type with the versions and builds of a campaign that has begun.
 
-        Nothing is resolved anew: since then, the calendar may have a release, or the mirror a
-        nightly.
+        Version rules are not resolved again: by now they might name a newer release or nightly.
 
         Raises:
             NothingToMeasureError: the campaign is complete.
-            AnotherPlanError: the report type measures something else by now; names each field.
+            AnotherPlanError: the report type now measures something else; names each field.
             SpecError: the report type has changed so that the versions do not fit it.
         """
         engine, before = begun.plan.engine, begun.report_type
-        # A weekly schedule makes an A/A campaign of the candidate of two different sides.
+        # With `aa_every`, some runs of a report type with different sides are A/A campaigns.
         by_turn = bool(getattr(spec.schedule, "aa_every", 0))
         is_aa = by_turn and before.sides == "same" != spec.sides
         if differing := _not_as_begun(spec, begun, sides_differ=is_aa):
@@ -222,7 +222,7 @@ class Resolver:
         return Versioned(resumed, begun.at.date(), name, reason, (note,))
 
     def hashed(self, spec: ReportSpec) -> ReportSpec:
-        """With the hashes of its files, by which what was measured is known; nothing is fetched."""
+        """Add the hashes of script and builds, which identify what is measured; fetches none."""
         spec = lua_script.pinned(self.home.project, spec)
         if all(
             build.sha256
@@ -241,7 +241,7 @@ class Resolver:
         return measured_by(self.home, self.store, spec.report)
 
     def _nightly(self, spec: ReportSpec, engine: str, on: date) -> Nightly:
-        """The nightly that stands for a day; for a plan perhaps a release in its place.
+        """The nightly of a day, or, unless it is for a run, a release that stands in for it.
 
         Raises:
             NoReleaseError: the day is past: the mirror overwrites one nightly with the next.
@@ -277,10 +277,10 @@ class Resolver:
         return None
 
     def _refuse_unpublished(self, spec: ReportSpec, engine: str) -> tuple[Message, ...]:
-        """Refuse versions that do not exist; returns which were not asked for, as warnings.
+        """Refuse versions that do not exist; returns warnings about those not checked.
 
-        A release of the calendar is there. For any other version, the place that the engine fetches
-        it from is asked; where it does not answer, the version is not refused.
+        A release in the calendar exists. For any other version, the engine's source is asked; if
+        that does not answer, the version is not refused.
         """
         if spec.connections or self.asks == Asks.NOBODY:
             return ()
@@ -312,14 +312,14 @@ class Resolver:
     def _basis(self, resolved: Resolved) -> Basis:
         """What earlier campaigns took, and whether the dataset is on S3.
 
-        That S3 cannot be asked is a note, and the dataset counts as one that has to be loaded.
+        If S3 cannot be asked, the basis has a note, and the dataset counts as one to be loaded.
         """
         basis = self._learned(resolved.spec, resolved.engine, resolved.topology)
         if resolved.spec.snapshots is None or self.asks < Asks.EVERYBODY:
             return basis
         kept = replace(basis, dataset="kept")
         spec = resolved.spec
-        # The cheapest plan of all: another one may be refused, which is not to be decided here.
+        # The cheapest plan: a dearer one may be refused, which is not this method's to decide.
         cheapest = plan.make(replace(resolved, basis=kept), spec.report)
         target = targets.by_name()[spec.target](self.home, spec.report, cheapest, spec, self.access)
         try:
@@ -338,7 +338,7 @@ class Resolver:
 
 
 def _unasked(spec: ReportSpec) -> Iterator[Message]:
-    """What mirrors and servers have to be asked about the versions of a report type."""
+    """What mirrors and servers would have to be asked about a report type's versions."""
     if spec.connections:
         yield message("unasked-servers")
     sides = (
@@ -351,12 +351,12 @@ def _unasked(spec: ReportSpec) -> Iterator[Message]:
 
 
 def _not_as_begun(spec: ReportSpec, begun: Campaign, *, sides_differ: bool) -> list[str]:
-    """What a report type itself says otherwise of engine and sides than a campaign that has begun.
+    """How engine and sides of a report type differ from those of a campaign that has begun.
 
-    A version rule names what it named when the campaign began.
+    Version rules do not count: they stand for what they named when the campaign began.
 
     Args:
-        sides_differ: whether the campaign's sides are meant to be others than the report type's.
+        sides_differ: whether the campaign's sides are meant to differ from the report type's.
     """
     engine, sides = begun.plan.engine, begun.report_type.sides
     if engine not in spec.deployable_engines:
@@ -374,7 +374,7 @@ def _not_as_begun(spec: ReportSpec, begun: Campaign, *, sides_differ: bool) -> l
 
 
 def _is_build_of(asked: SideSpec, side: SideSpec) -> bool:
-    """Whether a side is of the version and of the builds that are asked for, as far as is said."""
+    """Whether a side has the version and builds asked for, as far as these are specified."""
     return (
         asked.version == side.version
         and asked.builds.keys() == side.builds.keys()
@@ -386,8 +386,10 @@ def _is_build_of(asked: SideSpec, side: SideSpec) -> bool:
 
 
 def _with_stand_ins(request: Request, asks: Asks) -> ReportSpec:
-    """The first engine, and a release for what only a run can name: a nightly, what was measured,
-    what runs. Where this machine is looked at, only of servers that exist.
+    """Take the first engine, and a release for each version that only a run can know.
+
+    These are nightlies, versions measured before and versions that run. With :attr:`Asks.MACHINE`
+    this applies to existing servers only.
     """
     spec = request.spec
     if asks == Asks.MACHINE and not spec.connections:
@@ -416,14 +418,14 @@ def _pinned(side: SideSpec) -> dict[str, Any]:
 
 
 def with_running(spec: ReportSpec, access: Access) -> tuple[ReportSpec, tuple[Message, ...]]:
-    """A report type with what its servers say in place of `running` and of `engine: auto`.
+    """Replace `running` and `engine: auto` by what the report type's servers report.
 
     Returns:
-        The report type, as it is where nobody is to be asked; and what each server said.
+        The report type, unchanged if no server has to be asked; and what each server reported.
 
     Raises:
         TargetError: a server cannot be asked; says what to do.
-        SpecError: the servers are not of the engine that is asked for.
+        SpecError: the servers are not of the requested engine.
     """
     sides = [
         getattr(spec.engines[name], side)

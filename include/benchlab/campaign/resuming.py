@@ -1,4 +1,4 @@
-"""Whether a campaign that is resumed finds hosts, client and servers as its trials have had them.
+"""Checks that a resumed campaign finds the hosts, client and servers that its trials had.
 
 Example:
     ``resuming.refuse("c1", resuming.of_hosts(before, now))``
@@ -14,7 +14,8 @@ from benchlab.plan.fields.engines import SideSpec
 from benchlab.report.model.report import OF_A_RUN
 from benchlab.results.records import HASH_OF, SCRIPT, SCRIPT_BEFORE, SPOT_HOSTS, SideFacts
 
-# Where a program was found, by what clusters are deployed, and where their rows came from.
+# Facts that may change: of a single run, where a program was found, what deploys clusters, and
+# where their rows came from.
 _NOT_COMPARED = (
     *OF_A_RUN,
     *("client_path", "benchlab", "dataset", "zone", "tiup", "tiup_mirror"),
@@ -23,7 +24,7 @@ _NOT_COMPARED = (
 
 
 def of_hosts(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """What the environment says otherwise by now: ``["kernel 6.1.0, not 6.5.0"]``."""
+    """Differences between two environments: ``["kernel 6.1.0, not 6.5.0"]``, the earlier first."""
     names = dict.fromkeys((*before, *now))
     return [
         f"{name} {before.get(name, 'unknown')}, not {now.get(name, 'unknown')}"
@@ -33,7 +34,11 @@ def of_hosts(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
 
 
 def of_server(side: str, planned: SideSpec, before: SideFacts, now: SideFacts) -> list[str]:
-    """What a side's servers say otherwise of themselves by now, without what always differs."""
+    """Differences in what a side's servers report, without what always differs.
+
+    Example:
+        ``["baseline: version 8.0.11-TiDB-v8.5.6, not 8.0.11-TiDB-v8.5.7"]``
+    """
     said = {
         "version": (before.version, now.version),
         "source": (before.git_hash, now.git_hash),
@@ -51,7 +56,7 @@ def of_server(side: str, planned: SideSpec, before: SideFacts, now: SideFacts) -
 
 
 def refuse(campaign: str, differing: Sequence[str]) -> None:
-    """Refuse to measure on what differs from what the stored trials were measured on.
+    """Refuse to measure on hosts or servers that differ from those of the stored trials.
 
     Raises:
         TargetError: names each difference.

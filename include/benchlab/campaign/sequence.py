@@ -1,4 +1,4 @@
-"""The trials of a campaign: executed in the plan's order and once each, from any process."""
+"""Executes the trials of a campaign, each once and in the plan's order, from any process."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ from benchlab.report import gate_files
 from benchlab.results.records import TrialResult
 from benchlab.targets.target import Deployment, ServersOfOthers
 
-# A repeated task waits for the process that it repeats, as long as a trial takes plus this.
+# A repeated task waits for the earlier process for the length of a trial plus this.
 FENCE_SLACK_S = 600.0
 
 
 class TrialSequence:
-    """The trials of one campaign.
+    """Measures the trials of one campaign.
 
     Args:
         deployment: where the sides are deployed.
@@ -77,22 +77,22 @@ class TrialSequence:
     def measure_next(self, attempt: int = 1) -> TrialResult | None:
         """Execute the first planned trial that has no result yet, and store its result.
 
-        The next trial is chosen here and not by the caller, so that the plan's order holds
-        whichever task calls, and after a crash. If the process of an earlier try still runs, it
-        is waited for; if it left a client, the client is adopted.
+        The trial is chosen here and not by the caller, so that the plan's order holds whichever
+        task calls, and after a crash. If the process of an earlier try still runs, this waits for
+        it; if it left a client, the client is adopted.
 
         Args:
-            attempt: 1 for the plan; 2, 3, ... for the pairs of blocks measured again.
+            attempt: 1 for the plan; 2, 3, ... for repeats of invalid blocks.
 
         Returns:
-            The trial's result; None if nothing is left to do, or measuring is stopped. A trial that
-            could not be executed in ``TRIES`` tries is stored as invalid, with the error as its
-            reason.
+            The trial's result; None if nothing is left to do, or measuring has stopped. A trial
+            that could not be executed in ``TRIES`` tries is stored as invalid, with the error as
+            its reason.
 
         Raises:
             NotMeasuredError: the last ``TRIES`` trials could not be executed; no more are tried.
             TryFailedError: this try failed and was counted; call again.
-            LockHeldError, StoreError: nothing was tried; calling again would not help.
+            LockHeldError, StoreError: nothing was tried; retrying at once would not help.
         """
         with self._fenced():
             self._end_deployment(attempt)
@@ -104,7 +104,7 @@ class TrialSequence:
         The caller need not wait while the client runs; :meth:`collect` is the second half.
 
         Returns:
-            The trial that has begun; its result, if it was given up; None: nothing is left.
+            The trial that has begun; its result if it was given up; None as :meth:`measure_next`.
 
         Raises:
             NotMeasuredError, TryFailedError, LockHeldError, StoreError: as :meth:`measure_next`.
@@ -117,8 +117,8 @@ class TrialSequence:
         """The second half: wait until the client ends, read its output, store the result.
 
         Raises:
-            TryFailedError: the client's host cannot be reached; :meth:`begin_next` adopts the
-                client once it can.
+            TryFailedError: this try failed, for example because the client's host cannot be
+                reached; :meth:`begin_next` adopts the client later.
         """
         with self._fenced():
             if result := self.store.trial(self.campaign.id, begun.trial, begun.attempt):
@@ -127,7 +127,7 @@ class TrialSequence:
             return self._collect(begun)
 
     def measure_all(self) -> None:
-        """Measure all trials, then invalid pairs of blocks again, up to the report type's limit.
+        """Measure all trials, then repeat invalid blocks, up to the report type's limit.
 
         Raises:
             NotMeasuredError, LockHeldError, StoreError: as :meth:`measure_next`.
@@ -136,13 +136,13 @@ class TrialSequence:
             _until_none(partial(self.measure_next, attempt))
 
     def repeats(self, attempt: int) -> list[PlannedTrial]:
-        """See :meth:`Remaining.to_repeat`; none where no more trials are measured."""
+        """See :meth:`Remaining.to_repeat`; empty if measuring has stopped."""
         if self.money.stopped() is not None:
             return []
         return self.remaining.to_repeat(self.store.trials(self.campaign.id), attempt)
 
     def _can_pay(self, left: Sequence[PlannedTrial], results: Sequence[TrialResult]) -> bool:
-        """Whether the first of these trials can be paid, with all that follows; notes if not."""
+        """Whether the budget allows the next trial and all that must follow; else it stops."""
         if self.money.stopped() is not None:
             return False
         took_s = [(r.ended_at - r.started_at).total_seconds() for r in results if r.executed]
@@ -156,10 +156,10 @@ class TrialSequence:
     # Deployments
 
     def _end_deployment(self, attempt: int) -> None:
-        """Measure invalid pairs of blocks again as long as their deployment is there.
+        """Repeat invalid blocks while their deployment still exists.
 
-        That is before the first trial of the next one. Those of the last deployment have tasks of
-        their own.
+        That is before the first trial of the next deployment. Repeats of the last deployment have
+        tasks of their own.
         """
         results = self.store.trials(self.campaign.id)
         latest = self.remaining.latest(results)
@@ -169,7 +169,7 @@ class TrialSequence:
                 _until_none(partial(self._measure_next, again))
 
     def _has_its_deployment(self, planned: PlannedTrial) -> bool:
-        """Whether both sides are deployed for the trial's round; deploys them, if that can be.
+        """Deploy both sides for the trial's round, unless they are; False if that is impossible.
 
         Raises:
             TryFailedError: this try failed; the next one may succeed.
@@ -190,7 +190,7 @@ class TrialSequence:
             raise
         except BenchlabError as error:
             self._note("prepare", "failed", f"{name}, try {tries} of {TRIES}: {error}")
-            # Other hosts are prepared for this deployment as well, as often as that is allowed.
+            # A loss of hosts is no failed try: their replacement prepares this deployment, too.
             if not self.recovery.note_lost():
                 self.state.to("fail to deploy", failed_deployments=tries)
                 if tries == TRIES:
@@ -203,7 +203,7 @@ class TrialSequence:
         limit_s = self.spec.seconds + self.spec.warmup_seconds + FENCE_SLACK_S
         if self.recovery.pending is not None:
             limit_s += 2 * 60 * recovery.minutes(self.plan.steps)
-        if self.plan.deployments > 1:  # between two of them, repeats and the next one's preparation
+        if self.plan.deployments > 1:  # a call may also repeat blocks and prepare the next one
             limit_s += 2 * 60 * self.plan.minutes
         return fence(self.directory / "trial.fence", limit_s)
 
@@ -222,7 +222,7 @@ class TrialSequence:
             return None
         if not self._has_its_deployment(planned):
             return None
-        # A client that has begun is adopted: it is paid for already.
+        # A client that was started is adopted, and has been allowed before.
         begun = self.state.read().tried(planned.id, attempt).client is not None
         if not begun and not self._can_pay(left, results):
             return None
@@ -265,14 +265,14 @@ class TrialSequence:
         return result
 
     def _stop_soon(self, measured: PlannedTrial) -> None:
-        """Let the server end while the next trial's task starts, if that trial begins by it."""
+        """Begin to stop the server while the next trial's task starts, if it must stop anyway."""
         following = self.plan.trials[measured.index + 1 : measured.index + 2]
         if any(after.restore or after.side != measured.side for after in following):
-            with contextlib.suppress(BenchlabError):  # the next trial stops it, or says why not
+            with contextlib.suppress(BenchlabError):  # the next trial stops it, or fails
                 self.deployment.engine(measured.side).stop_soon()
 
     def _wait_for_calm(self) -> None:
-        """Wait until other programs use less than the gate of other work allows; once."""
+        """Wait, once per registration, until the background load is what its gate allows."""
         if self.state.read().calm:
             return
         calm.wait(
@@ -305,7 +305,7 @@ class TrialSequence:
             and deployment_of(result.trial.round) == deployment_of(planned.round)
         ]
         # The plan's restores assume the plan's order, and that every earlier trial was executed.
-        # Every deployment begins as the first one does.
+        # Each deployment begins like the first one.
         out_of_plan = attempt > 1 or not of_side or not of_side[-1].executed
         restore = planned.restore or tries > 1 or (out_of_plan and self.spec.restore != "never")
         state = self.state.read()
@@ -313,7 +313,7 @@ class TrialSequence:
             self.setup(planned),
             planned,
             attempt,
-            # What an earlier try noted when it started its client.
+            # What an earlier try recorded when it started its client.
             earlier=state.tried(planned.id, attempt).client,
             restore=restore,
             check_dataset=not state.side(planned.side).compared and (restore or not of_side),
@@ -325,7 +325,7 @@ class TrialSequence:
         return begun
 
     def _failed(self, planned: PlannedTrial, attempt: int, error: BenchlabError) -> TrialResult:
-        """Store a trial as invalid if its last try has failed; else raise TryFailedError."""
+        """Store a trial as invalid if this was its last try; else raise TryFailedError."""
         tries = self._tries(planned, attempt)
         note = f"{planned.title}, try {tries} of {TRIES}: {error}"
         self._note("trial", "failed", note)
@@ -359,7 +359,7 @@ class TrialSequence:
             )
 
     def setup(self, planned: PlannedTrial) -> TrialSetup:
-        """What the trial needs to know about its campaign."""
+        """What a trial needs to know about its campaign."""
         return TrialSetup(
             deployment=self.deployment,
             campaign=self.store.campaign(self.campaign.id),
@@ -370,7 +370,7 @@ class TrialSequence:
 
     @cached_property
     def _gates(self) -> tuple[Gate, ...]:
-        # Once for both halves of a trial: reading them takes longer than evaluating them.
+        # Cached, because reading them takes longer than evaluating them.
         return gates.of_table(gate_files.load_all(self.home.configs / "quality"), "trials")
 
     def _keep(self, collected: trial.Collected) -> TrialResult:
@@ -390,7 +390,7 @@ class TrialSequence:
 
     def _note_trial(self, planned: PlannedTrial, attempt: int, phase: str) -> None:
         done, again = planned.index, []
-        if attempt > 1:  # once all others of its deployment are measured
+        if attempt > 1:  # a repeat comes after all planned trials of its deployment
             number = self.plan.deployment_of(planned.round)
             of_it = (t for t in self.plan.trials if self.plan.deployment_of(t.round) == number)
             done, again = max(t.index for t in of_it), [f"measured again, {attempt - 1}"]
@@ -408,7 +408,7 @@ class TrialSequence:
 
 
 def _until_none(measure: Callable[[], TrialResult | None]) -> None:
-    """Call it until nothing is left; a failed try is counted, and made again ``TRIES`` times."""
+    """Call ``measure`` until nothing is left; failed tries were counted, so call again."""
     while True:
         with contextlib.suppress(TryFailedError):
             if measure() is None:

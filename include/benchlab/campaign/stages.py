@@ -1,6 +1,6 @@
-"""A campaign's stages, each a method: Airflow calls one per task, `benchlab run` one after another.
+"""The stages of a campaign as methods: Airflow calls one per task, `benchlab run` all in sequence.
 
-State between stages is in the store and in the campaign's directory, never in the caller: each
+State between stages is in the store and in the campaign's directory, never in the caller, so each
 stage can run in another process, and again after a crash.
 """
 
@@ -61,29 +61,29 @@ from benchlab.workloads import lua_script, sysbench_archive
 from benchlab.workloads import program as client_program
 
 EVERYDAY = Access()
-# How often a campaign that waits for another one looks whether it has ended.
+# How often a waiting campaign checks whether the other one has ended.
 FREE_PAUSE_S = 5
 
 
 def new_id(report: str, now: datetime | None = None) -> str:
-    """An id for a campaign that starts now; no other has it, of another home or this second."""
+    """A new campaign id, unique across homes: ``tpcc_ec2-20261101T120000-3f9a1c``."""
     return f"{report}-{now or datetime.now(UTC):%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"
 
 
 class CampaignRun(StoredCampaign):
-    """One campaign that runs; ``access`` makes AWS clients and reads SSH keys, if need be.
+    """A campaign being run; ``access`` makes AWS clients and reads SSH keys, if needed.
 
     Example:
-        ``run(CampaignRun.create(home, store, spec, "c1", "benchlab run"))`` returns the files of
-        its report.
+        ``run(CampaignRun.create(home, store, resolved, "c1", "benchlab run"))`` returns the files
+        of its report.
 
     Args:
-        target: where it runs; None: what its report type names.
-        state: how far it is; None: the file in its directory.
+        target: where it runs; None for the one that its report type names.
+        state: its progress; None for the file in its directory.
 
     Attributes:
-        deployments: its sides, deployed and prepared.
-        sequence: its trials.
+        deployments: prepares its sides.
+        sequence: measures its trials.
         is_new: whether :meth:`create` found no campaign of this id in the store.
     """
 
@@ -130,21 +130,21 @@ class CampaignRun(StoredCampaign):
         access: Access = EVERYDAY,
         planned_for: datetime | None = None,
     ) -> CampaignRun:
-        """Plan a campaign and write it to the store; nothing is started, but builds are fetched.
+        """Plan a campaign and write it to the store. Fetches builds, but starts nothing.
 
-        A repeated call with the same id and plan resumes the campaign, which takes over the fields
-        that change nothing of what was measured.
+        A repeated call with the same id and plan resumes the campaign. It then takes over new
+        values of fields that do not affect what is measured, such as the threshold.
 
         Args:
             origin: how it was started, for people: ``benchlab run``, ``Airflow run manual__...``.
-            planned_for: the moment whose versions it compares; None: now.
+            planned_for: the time as of which its versions were chosen; None for now.
 
         Raises:
-            SpecError: the id, the client's archive or the gates are not valid, something is left
-                that only a person can say, or the campaign has ended and its target rents hosts.
+            SpecError: the id, the client's archive or the gates are not valid, a person has to
+                decide something first, or the campaign has failed and cannot be resumed.
             AnotherPlanError: the store has another campaign of this id.
-            NothingToMeasureError: it is complete.
-            UnavailableError: a build cannot be had on this machine.
+            NothingToMeasureError: the campaign is complete.
+            UnavailableError: a build is not available on this machine.
             StoreError: the store cannot be written.
         """
         if not re.fullmatch(ID, campaign):
@@ -197,7 +197,7 @@ class CampaignRun(StoredCampaign):
     def open(
         cls, home: Home, store: Store, campaign: str, access: Access = EVERYDAY
     ) -> CampaignRun:
-        """A campaign from the store.
+        """Open a campaign that is in the store.
 
         Raises:
             StoreError: the store does not have it.
@@ -209,18 +209,17 @@ class CampaignRun(StoredCampaign):
     def register(self, *, wait: bool = False) -> None:
         """Take the target's lock and check that the target is fit for the campaign.
 
-        An interruption gives everything back once the lock is taken; before, the error has a note
-        with the command that does it.
+        If it is interrupted after taking the lock, everything is given back; before that, the error
+        gets a note with the command that does so.
 
         Args:
-            wait: until no other campaign is at work there, however long that takes.
+            wait: wait, for as long as it takes, until no other campaign is at work there.
 
         Raises:
-            AtWorkError: another process is at work on this one, for which nothing waits.
+            AtWorkError: another process is working on this campaign; there is no waiting for it.
             LockHeldError: another campaign is at work.
             TargetError, UnavailableError, SpecError: the target is not fit; it was given back.
-            SpecError: the campaign is complete, has no trial left, or has ended and its target
-                rents hosts.
+            SpecError: the campaign is complete, or has failed and cannot be resumed.
         """
         self._refuse_if_ended()
         self._refuse_if_nothing_is_left()
@@ -238,16 +237,16 @@ class CampaignRun(StoredCampaign):
             raise  # nothing was taken
         except BaseException as error:
             if acquired or isinstance(error, Exception):
-                # Its state stays: a task that registers is tried again.
+                # Its state stays, because Airflow retries the task.
                 self._give_back_because_of(error)
-            else:  # interrupted: what is there may be in use by another process of this campaign
+            else:  # interrupted: another process of this campaign may be using what is there
                 error.add_note(self.how_to_give_back)
             raise
         self.forget_publication()
         self.store.reopen(self.campaign.id)
 
     def _acquire(self, wait: bool) -> Holder | None:
-        """Take the target's lock; its earlier holder, if that was left behind."""
+        """Take the target's lock; returns its earlier holder if that was left behind."""
         said = None
         while True:
             try:
@@ -260,16 +259,16 @@ class CampaignRun(StoredCampaign):
             time.sleep(FREE_PAUSE_S)
 
     def provision(self, *, replacing: bool = False) -> None:
-        """Get hosts and servers ready, choose the client, store the facts of both.
+        """Get hosts and servers ready, choose the client, and store the facts of both.
 
         Args:
-            replacing: hosts of a run that goes on; else a campaign that has trials is resumed.
+            replacing: lost hosts are being replaced in a running campaign; otherwise a campaign
+                that has trials counts as resumed.
 
         Raises:
-            TargetError: a resumed campaign finds another machine or client than its trials had.
+            TargetError: hosts or client differ from those of the campaign's earlier trials.
             UnavailableError: no client is installed.
-            TargetError: the client is not the one that measured the campaign's earlier trials.
-            SpecError: the campaign is complete, or has ended and its target rents hosts.
+            SpecError: the campaign is complete, or has failed and cannot rent hosts again.
         """
         self._refuse_if_ended()
         self.note("provision", self.spec.target)
@@ -310,7 +309,10 @@ class CampaignRun(StoredCampaign):
         self.state.to("end provision")
 
     def _client_built(self) -> Client:
-        """The report type's client; one that is built here is kept, on a fleet it goes with it."""
+        """The report type's client, built if it is an archive.
+
+        On this machine the home keeps the built client; on a fleet it is lost with the hosts.
+        """
         executor, client = self.target.executor, self.spec.client
         if client.archive is not None:
             self.note("provision", "install", note=f"sysbench from {client.archive}")
@@ -320,13 +322,13 @@ class CampaignRun(StoredCampaign):
         return sysbench_archive.built(executor, places, self.home.project, client)
 
     def replace_lost(self, hosts: ReplacesHosts) -> set[str]:
-        """Replace hosts that are lost, and prepare both sides again; repeatable.
+        """Replace lost hosts and prepare both sides again; repeatable.
 
         Returns:
-            The names of the hosts that are others than before.
+            The names of the hosts that were replaced.
 
         Raises:
-            BenchlabError: a host cannot be had, or a stage failed.
+            BenchlabError: a host cannot be rented, or a stage failed.
         """
         before = hosts.instances()
         kept = self.store.campaign(self.campaign.id).environment
@@ -341,10 +343,10 @@ class CampaignRun(StoredCampaign):
         return {name for name in after if after[name] != before.get(name)}
 
     def check_after_trials(self) -> dict[Side, tuple[Condition, ...]]:
-        """Check every side after the last trials; a side that cannot be asked is left out.
+        """Check the consistency of every side after the last trial.
 
-        Its consistency is then not known. That must not keep the report from being published;
-        :meth:`verdict` fails because of it.
+        A side that cannot be checked is left out. The report is published all the same, but
+        :meth:`verdict` fails.
         """
         found: dict[Side, tuple[Condition, ...]] = {}
         for side in self.target.sides:
@@ -357,10 +359,10 @@ class CampaignRun(StoredCampaign):
     def publish(
         self, only: str | None = None, destinations: Sequence[Destination] | None = None
     ) -> list[Path]:
-        """See :class:`StoredCampaign`; first keeps what the hosts have cost, for the report."""
+        """See :meth:`StoredCampaign.publish`; first stores the hosts' cost, for the report."""
         if not self.state.read().resumed:
             self._clock.keep(*step_times.of_trials(self.store.trials(self.campaign.id)))
-        # Once: a report that is published again is the same.
+        # Only once, so that publishing again gives the same report.
         kept = SPENT in self.store.campaign(self.campaign.id).environment
         if not kept and (spending := self.target.spending()) is not None:
             dollars = spending.after(minutes_after_trials(self.plan.steps))
@@ -368,7 +370,7 @@ class CampaignRun(StoredCampaign):
         return super().publish(only, destinations)
 
     def finish(self) -> Outcome:
-        """See :class:`StoredCampaign`; a complete campaign is not measured again."""
+        """See :meth:`StoredCampaign.finish`; afterwards a complete campaign cannot be resumed."""
         found = super().finish()
         if found.campaign.state == "complete":
             self.state.to("complete")
@@ -389,14 +391,14 @@ class CampaignRun(StoredCampaign):
         return given_back
 
     def note_given_back(self, given_back: str) -> None:
-        """Write to its directory that it has nothing of its target any more."""
+        """Record in the campaign's directory that it holds nothing of its target any more."""
         self.state.give_back()
         self.note("give back", "done", note=given_back)
 
     def abandon(self, error: BaseException) -> None:
-        """Give everything back because of an error; also records that the campaign failed.
+        """Record a failure that ends the campaign, and give everything back.
 
-        What could not be given back becomes a note of the error, with the command that does it.
+        If something could not be given back, the error gets a note with the command that does so.
         """
         if not isinstance(error, PublishError):
             self.end_as_failed(error)
@@ -415,7 +417,7 @@ class CampaignRun(StoredCampaign):
             self.fail(GIVE_BACK[0], another)
 
     def end_as_failed(self, error: BaseException) -> None:
-        """Record that the campaign failed; why it cannot be recorded is a note of the error."""
+        """Record that the campaign failed; if that is impossible, the error gets a note."""
         self.fail("", error)
         try:
             self.store.finish(self.campaign.id, "failed")
@@ -423,8 +425,10 @@ class CampaignRun(StoredCampaign):
             error.add_note(str(another) or "interrupted again")
 
     def leave_nothing(self, error: BaseException) -> None:
-        """Remove what :meth:`create` wrote, where another campaign holds the target: its id is free
-        again. Where it may hold something after all, it stays as failed, which the error notes.
+        """Remove what :meth:`create` wrote, so that the id is free again.
+
+        For a new campaign whose target another campaign holds. If this one may hold something
+        after all, it stays as failed, and the error gets a note.
         """
         self.end_as_failed(error)
         try:
@@ -454,7 +458,7 @@ class CampaignRun(StoredCampaign):
 
     @property
     def is_over(self) -> bool:
-        """Whether it has failed and cannot go on: no trial is left, or it had rented its hosts."""
+        """Whether it has failed and cannot be resumed: it rented hosts, or has no trial left."""
         is_left = self.deployments.remaining.is_anything
         return self._has_failed and (self._has_rented or not is_left())
 
@@ -464,22 +468,22 @@ class CampaignRun(StoredCampaign):
 
     @property
     def _has_rented(self) -> bool:
-        """Whether it has failed after it rented hosts, which is done once for a campaign.
+        """Whether it has failed after renting hosts, which a campaign does only once.
 
-        One that was refused when it registered, for want of credentials or a quota, or that nobody
-        approved, has rented nothing.
+        A campaign that was not approved, or was refused at registration for missing credentials or
+        quota, has rented nothing.
         """
         rents = self.target.can.rents and not fleet_files.rented_nothing(self.directory)
         return self._has_failed and rents
 
     @property
     def how_to_give_back(self) -> str:
-        """For people: the command that gives back what is left of the campaign."""
+        """A sentence with the command that gives back what is left of the campaign."""
         return f"`benchlab give-back {self.campaign.id}` gives back what is left of it"
 
 
 def run(work: CampaignRun, *, wait: bool = False) -> list[Path]:
-    """Run a whole campaign in this process; once registered, it gives its hosts back in any case.
+    """Run a whole campaign in this process; once registered, it always gives its hosts back.
 
     Args:
         wait: see :meth:`CampaignRun.register`.
@@ -488,7 +492,7 @@ def run(work: CampaignRun, *, wait: bool = False) -> list[Path]:
         The report's files, the Markdown first.
 
     Raises:
-        LockHeldError: another campaign is at work; a new campaign leaves nothing.
+        LockHeldError: another campaign is at work; a new campaign leaves nothing behind.
         NotMeasuredError: several trials in a row could not be executed.
         UnsoundReportError: the report does not follow from its trials, and is a draft.
         PublishError: a destination does not have the report.
@@ -497,7 +501,7 @@ def run(work: CampaignRun, *, wait: bool = False) -> list[Path]:
     try:
         work.register(wait=wait)
     except AtWorkError:
-        raise  # the campaign is the other process's, whichever of them wrote it to the store
+        raise  # the campaign belongs to the other process, even if this one wrote it to the store
     except LockHeldError as error:
         if work.is_new:
             work.leave_nothing(error)

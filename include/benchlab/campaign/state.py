@@ -1,18 +1,17 @@
-"""What a campaign that runs has done so far: one value, in one file, and what may follow it.
+"""The state of a running campaign: one value in one file, and its permitted transitions.
 
 Example:
     ``StateFile(home.campaign("c1")).read().sides["baseline"].stage`` is ``"ready"``.
 
-Stages may run in any process, be killed at any moment and be repeated. So each first writes that it
-begins, which takes back what it is about to destroy, and at its end what holds from then on;
-:data:`TRANSITIONS` has both. Between two writes nothing is remembered anywhere else, apart from
-what the report shows, which is in the store.
+Stages may run in any process, be killed at any moment and be repeated. So each stage first records
+that it begins, which revokes what it is about to destroy, and at its end what holds from then on;
+:data:`TRANSITIONS` has both. Apart from what the report shows, which is in the store, nothing else
+is remembered between stages.
 
-All processes of a campaign share the file: a task that outlived its worker and the one that repeats
-it, both halves of a trial, the commands of a person. So it is replaced as a whole, and each change
-reads, checks and replaces it under a lock that the kernel drops when its process ends. Who only
-reads needs no lock. Workers on several machines share the installation's directory, and with it
-both files.
+All processes of a campaign share the file: a task that outlived its worker and its retry, both
+halves of a trial, a person's commands. So the file is replaced as a whole, and each change reads,
+checks and replaces it under a lock that the kernel drops when its process ends. Reading needs no
+lock. Workers on several machines share the installation's directory, and so both files.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ from benchlab.hosts.lock import fence
 from benchlab.language import Said
 from benchlab.plan.report_type import Side
 
-# After this many failed tries a trial counts as one that cannot be executed; after this many such
-# trials in a row the campaign is given up. A deployment, and replacing hosts, are tried as often.
+# After this many failed tries a trial counts as not executable; after this many such trials in a
+# row the campaign is given up. Deployments and replacements of hosts have as many tries.
 TRIES = 3
 MOST_RECOVERIES = 2
 
-# A change takes milliseconds, with a disk that is busy somewhat more.
+# A change takes milliseconds, somewhat more on a busy disk.
 LOCK_LIMIT_S = 60.0
 
 
@@ -46,14 +45,14 @@ class Begun:
     """A trial whose client has been started.
 
     Attributes:
-        attempt: which measurement of its pair of blocks it belongs to.
+        attempt: which measurement of its block it belongs to.
         started_at: when the trial began, as ISO 8601.
         running_since: when the client was started, in seconds since the epoch.
-        until: when the client should have ended at the latest, in seconds since the epoch.
+        until: the latest time by which the client should have ended, in seconds since the epoch.
         phases: seconds spent so far, by phase.
         columns: what the first half found for the gates.
-        adopted: the client was started by a task that died.
-        unsampled: why nothing samples a host while the client runs, by host.
+        adopted: whether a task that died had started the client.
+        unsampled: why a host is not sampled while the client runs, by host.
     """
 
     trial: str
@@ -68,18 +67,18 @@ class Begun:
     unsampled: dict[str, Said] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """The form in which it goes from one half of a trial to the other."""
+        """The form in which Airflow passes it from one half of a trial to the other."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Loss:
-    """One time that hosts were lost.
+    """One loss of hosts, and the progress of replacing them.
 
     Attributes:
-        hosts: why each was lost, by its name.
-        after: how many trials had been measured.
-        tries: how often it was begun to replace them.
+        hosts: why each was lost, by name.
+        after: how many trials had been measured before.
+        tries: how often replacing them was begun.
         done: whether both sides are ready on the new hosts.
     """
 
@@ -91,12 +90,13 @@ class Loss:
 
 @dataclass(frozen=True)
 class SideState:
-    """How far one side is.
+    """The state of one side.
 
     Attributes:
-        deployment: of which deployment its data are, from 1; 0: it was never deployed.
-        compared: whether its dataset was compared with the snapshot's since then.
-        measured: whether its data are what a trial left that was finished.
+        deployment: the number of the deployment that its data belong to, from 1; 0 if it was never
+            deployed.
+        compared: whether its dataset has been compared with the snapshot's since it was loaded.
+        measured: whether its data are as a finished trial left them.
     """
 
     stage: Literal["absent", "deployed", "loaded", "analyzed", "ready"] = "absent"
@@ -107,10 +107,10 @@ class SideState:
 
 @dataclass(frozen=True)
 class TrialState:
-    """The trial that is measured now, or was measured last.
+    """The trial that is being measured, or was measured last.
 
     Attributes:
-        tries: how often it was tried, with this try.
+        tries: how often it was tried, including this try.
         client: its client, if one was started.
     """
 
@@ -123,15 +123,16 @@ class TrialState:
 
 @dataclass(frozen=True)
 class RunState:
-    """A campaign's state; a new campaign has just this one.
+    """A campaign's state; the defaults are those of a new campaign.
 
     Attributes:
         stage: ``idle`` before it has taken its target, and after it was given back.
-        registered_at: when it last took its target, in seconds since the epoch.
-        resumed: whether it was interrupted, so that its stages take other times than usual.
-        calm: whether its hosts were waited for to be calm.
+        registered_at: when it last took its target, in seconds since the epoch; set anew once lost
+            hosts are replaced.
+        resumed: whether it was interrupted, so that the times of its stages are not typical.
+        calm: whether it has already waited for its hosts to be calm.
         failed_deployments: how often preparing the current deployment has failed.
-        began: when each stage began; None: what it takes is no example for later plans.
+        began: when each stage began; None if later plans must not learn from its time.
     """
 
     stage: Literal["idle", "registered", "provisioned", "complete"] = "idle"
@@ -145,16 +146,16 @@ class RunState:
     began: dict[str, float | None] = field(default_factory=dict)
 
     def side(self, side: Side) -> SideState:
-        """How far one side is."""
+        """The state of one side."""
         return self.sides.get(side, SideState())
 
     def is_ready(self, sides: Collection[Side], deployment: int) -> bool:
-        """Whether all sides have the data of a deployment, and their snapshots."""
+        """Whether all sides have the data and snapshots of a deployment."""
         of = (self.side(side) for side in sides)
         return all((one.stage, one.deployment) == ("ready", deployment) for one in of)
 
     def tried(self, trial: str, attempt: int) -> TrialState:
-        """How far one trial is that has no result yet."""
+        """The state of a trial that has no result yet."""
         found = self.trial
         same = found is not None and (found.trial, found.attempt) == (trial, attempt)
         return found if found is not None and same else TrialState(trial, attempt)
@@ -162,12 +163,15 @@ class RunState:
     def then(self, transition: str, side: Side | None = None, **facts: Any) -> RunState:
         """The state after a transition.
 
+        Example:
+            ``state.then("end load", "baseline").side("baseline").stage`` is ``"loaded"``.
+
         Args:
-            side: whose transition it is; of a trial: on which side it is measured.
-            facts: what else holds afterwards: fields of what the transition is of.
+            side: whose transition it is; for a trial, the side on which it is measured.
+            facts: fields to set, of the campaign, side or trial that the transition changes.
 
         Raises:
-            NotMeasuredError: the campaign is not at a stage from which it is permitted.
+            NotMeasuredError: the transition is not permitted from the present stage.
         """
         row = TRANSITIONS[transition]
         if row.of == "campaign" or side is None:
@@ -177,7 +181,7 @@ class RunState:
         one = self.side(side)
         if row.of == "side":
             self._refuse_unless(f"{transition} {side}", one.stage, row.before)
-            # Its data are going to be, or are, others.
+            # Its data are about to change, or have changed.
             one = SideState(deployment=one.deployment) if row.after in _EMPTY else one
             one = replace(one, stage=row.after, **facts)
             return replace(self, sides={**self.sides, side: one})
@@ -199,13 +203,13 @@ class RunState:
 
 
 class Transition(NamedTuple):
-    """What must hold before a transition, and what holds after it.
+    """The stages before and after a transition: ``TRANSITIONS["end load"].after`` is ``"loaded"``.
 
     Attributes:
-        of: what changes its stage: the campaign, one of its sides (for which the campaign has to be
-            provisioned), or a trial (for which its side has to be ready besides).
+        of: what changes: the campaign, one of its sides (the campaign must be provisioned), or a
+            trial (its side must be ready, too).
         before: the permitted stages before.
-        after: the stage after; None: the same.
+        after: the stage after; None if it does not change.
     """
 
     of: Literal["campaign", "side", "trial"]
@@ -251,13 +255,17 @@ TRANSITIONS: Mapping[str, Transition] = {
 
 
 class StateFile:
-    """The state of one campaign: ``state.json`` in its directory."""
+    """Reads and changes the state of one campaign, ``state.json`` in its directory.
+
+    Example:
+        ``StateFile(home.campaign("c1")).to("end load", "baseline")``
+    """
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / "state.json"
 
     def read(self) -> RunState:
-        """As it is now; a campaign that has not begun has a new one.
+        """The present state; that of a new campaign if there is no file.
 
         Raises:
             StoreError: the file cannot be read; says what to do.
@@ -273,30 +281,30 @@ class StateFile:
             ) from error
 
     def to(self, transition: str, side: Side | None = None, **facts: Any) -> RunState:
-        """Make a transition; see :meth:`RunState.then`."""
+        """Make a transition and write it to the file; see :meth:`RunState.then`."""
         with fence(self.path.with_suffix(".lock"), LOCK_LIMIT_S):
             state = self.read().then(transition, side, **facts)
             self.write(state, transition)
         return state
 
     def register(self) -> None:
-        """Note that the campaign has taken its target: it prepares its sides from the start."""
+        """Record that the campaign has taken its target, and prepares its sides from scratch."""
         before = self.read()
         anew = RunState(
             registered_at=time.time(),
             resumed=before.resumed or bool(before.began),
-            # Its fleet is whole.
+            # Hosts lost before were replaced when the fleet was provisioned.
             losses=tuple(replace(one, done=True) for one in before.losses),
         )
         self.to("register", **vars(anew))
 
     def give_back(self) -> None:
-        """Note that the campaign has nothing of its target any more; a complete one stays so."""
+        """Record that the campaign holds nothing of its target any more, unless it is complete."""
         if self.read().stage != "complete":
             self.to("give back")
 
     def begin(self, stage: str, side: Side | None = None, **facts: Any) -> bool:
-        """Note that a stage begins; False if an earlier try of it had begun."""
+        """Record that a stage begins; False if an earlier try of it had already begun."""
         with fence(self.path.with_suffix(".lock"), LOCK_LIMIT_S):
             state = self.read().then(f"begin {stage}", side, **facts)
             clock = _clock(state, stage, side)
@@ -306,16 +314,16 @@ class StateFile:
         return is_first
 
     def took(self, stage: str, side: Side | None = None) -> float | None:
-        """Seconds since a stage began; None if that is no example for later plans."""
+        """Seconds since a stage began; None if later plans must not learn from it."""
         state = self.read()
         began = state.began.get(_clock(state, stage, side))
         return None if began is None else max(time.time() - began, 0.0)
 
     def write(self, state: RunState, transition: str) -> None:
-        """Replace the file, on the disk before anything else is done.
+        """Replace the file; it is flushed to disk first.
 
         Args:
-            transition: that led to the state.
+            transition: the one that led to the state.
         """
         part = self.path.with_suffix(".part")
         with part.open("wb") as file:

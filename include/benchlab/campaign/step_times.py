@@ -1,4 +1,4 @@
-"""What the steps of a campaign took, for the estimates of later plans."""
+"""Records how long the steps of a campaign took, for the estimates of later plans."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchlab.plan.report_type import Side
 from benchlab.plan.steps import sizes
 from benchlab.results.records import TrialResult
 
-# Steps that a campaign has once for each deployment.
+# Steps that a campaign takes once per deployment.
 _OF_DEPLOYMENTS = frozenset({"deploy", "load", "restore dataset", "analyze", "check", "back up"})
 _BEFORE = ("stop", "restore", "start", "ready")
 
@@ -24,8 +24,8 @@ _BEFORE = ("stop", "restore", "start", "ready")
 def of_trials(results: Sequence[TrialResult]) -> Iterator[tuple[TimedStep, None, float]]:
     """The seconds of ``restore``, ``restart`` and ``trial``: medians over a campaign's trials.
 
-    Trials that are invalid, measured again or taken over from a task that died do not count, nor
-    does the time after such a trial.
+    ``trial`` is the time in addition to a trial's own seconds. Invalid, repeated and adopted trials
+    do not count, nor does the time next to one.
 
     Example:
         ``dict((step, s) for step, _, s in of_trials(store.trials("c1")))["restore"]``
@@ -52,23 +52,26 @@ def _before(result: TrialResult) -> float:
 
 
 class StepClock:
-    """Keeps in the store what the steps of one campaign took.
+    """Stores how long the steps of one campaign took.
 
-    When each began is in the campaign's state, so that another process can end what this one began.
-    A step that was begun twice is not kept, nor is any of a resumed campaign: it meets what an
-    earlier try has left.
+    The start of each is in the campaign's state, so that another process can end what this one
+    began. Steps that were begun twice are not stored, nor are those of a resumed campaign, which
+    find what an earlier try has left.
+
+    Example:
+        ``StepClock(campaign, state).ended("load", "baseline")`` at the end of a load.
     """
 
     def __init__(self, of: StoredCampaign, state: StateFile) -> None:
         self._of, self._state = of, state
 
     def ended(self, phase: str, side: Side | None = None, step: TimedStep | None = None) -> None:
-        """Keep what a stage took, for later plans."""
+        """Store how long a stage took, as ``step``, by default the step named ``phase``."""
         if (took := self._state.took(phase, side)) is not None:
             self.keep((step or cast(TimedStep, phase), side, took))
 
     def keep(self, *times: tuple[TimedStep, Side | None, float]) -> None:
-        """Keep what steps took, in seconds; why that cannot be done is noted."""
+        """Store how many seconds steps took; if that fails, it is only noted."""
         of, where = self._of, self._of.spec.topology or self._of.spec.target
         try:
             large = sizes(of.spec, targets.load_topology(of.home, of.spec))
@@ -77,5 +80,5 @@ class StepClock:
                 took = StepTime(step, side, round(seconds, 3), large[step])
                 number = max(deployments, default=1) if step in _OF_DEPLOYMENTS else 1
                 of.store.set_step_time(of.campaign.id, where, of.plan.engine, took, number)
-        except BenchlabError as error:  # no campaign fails for the estimates of later ones
+        except BenchlabError as error:  # estimates are no reason for a campaign to fail
             of.note("plan", "warning", f"how long steps took is not kept: {error}")

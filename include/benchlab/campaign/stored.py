@@ -1,6 +1,6 @@
-"""What can be done with a campaign that the store has: compare, validate, publish, judge.
+"""Compares, validates and publishes a campaign from the store, and decides whether it failed.
 
-None of it needs the hosts on which the campaign was measured.
+Nothing here needs the hosts on which the campaign was measured.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from benchlab.results.records import NO_FAILURE, Campaign, inconsistencies
 from benchlab.results.store import Store
 from benchlab.workloads.workload import Workload
 
-# Of what a validation found, in a message; its file has all of it.
+# How many findings of a validation a message names; the validation's file has all of them.
 _MOST_NAMED = 6
 
 
@@ -56,7 +56,7 @@ class StoredCampaign:
 
     Args:
         campaign: its record, as read from the store.
-        access: makes clients for the destinations of its report; None: from the environment.
+        access: makes clients for the report's destinations; None to use the environment's.
     """
 
     def __init__(
@@ -75,21 +75,21 @@ class StoredCampaign:
 
     @property
     def workload(self) -> Workload:
-        """The module that has the campaign's workloads."""
+        """The module that implements the campaign's workloads."""
         return workloads.workload_of(self.spec)
 
     def outcome(self) -> Outcome:
-        """The comparison of its sides, from what the store has now."""
+        """The campaign as stored now, and the comparison of its sides."""
         return self._comparer.outcome(self.store.campaign(self.campaign.id))
 
     def validate(self, outcome: Outcome | None = None) -> list[str]:
-        """Validate what is about to be published, and note which gates of the campaign failed.
+        """Validate the report before it is published, and note failed gates of the campaign.
 
         Args:
-            outcome: the campaign's outcome; None: read from the store.
+            outcome: the campaign's outcome; None to compute it from the store.
 
         Returns:
-            A sentence for each of these gates.
+            A sentence for each failed gate.
 
         Raises:
             UnsoundReportError: figures of the report do not follow from plan and store. It is kept
@@ -108,11 +108,11 @@ class StoredCampaign:
         return failed
 
     def validation(self) -> Validation | None:
-        """What the last validation of its report found; None: there was none."""
+        """The last validation of its report; None if there was none."""
         return kept_validation.read(self._validation_file)
 
     def _validated(self, outcome: Outcome) -> Validation:
-        """The validation of a report, which is repeated if anything has changed, or it failed."""
+        """The validation of the report, done again if anything has changed or it failed before."""
         of = (outcome.campaign, outcome.comparison, outcome.trials)
         made = tables.of_report(model.build(*of), bundle.figures(*of))
         found = self.validation()
@@ -131,7 +131,7 @@ class StoredCampaign:
         return found
 
     def _unsound(self, found: Validation) -> str:
-        """What does not hold of its report, where the draft is, and what to do."""
+        """What is wrong with the report, where the draft is, and what to do."""
         again = publish_command(self.campaign.id)
         more = len(found.failures) - _MOST_NAMED
         lines = [
@@ -147,21 +147,21 @@ class StoredCampaign:
     def publish(
         self, only: str | None = None, destinations: Sequence[Destination] | None = None
     ) -> list[Path]:
-        """Render the report from the store and bring it to its destinations; repeatable.
+        """Render the report from the store and publish it at its destinations; repeatable.
 
         Files are written first, so that the report exists even if all other destinations fail.
 
         Args:
-            only: a publisher; apart from files, only its destinations are used.
-            destinations: used in place of the report type's, here and by :meth:`verdict`.
+            only: a publisher; besides files, only its destinations are used.
+            destinations: replace the report type's, here and in :meth:`verdict`.
 
         Returns:
             The report's files, the Markdown first.
 
         Raises:
-            SpecError: there is no destination of the publisher ``only``; nothing is done.
+            SpecError: the publisher ``only`` has no destination; nothing is done.
             UnsoundReportError: as :meth:`validate`; no destination gets anything.
-            PublishError: names the destinations that do not have the report, and why; or why the
+            PublishError: names the destinations that lack the report, and why; or says why the
                 report has no evidence.
         """
         wanted = self._destinations(destinations)
@@ -185,14 +185,14 @@ class StoredCampaign:
         return [self.home.reports / self.campaign.id / name for name in publication.files]
 
     def published(self) -> Mapping[str, str]:
-        """The addresses of the report's main page as last rendered, by destination."""
+        """The addresses of the report's main page, by destination that has its latest edition."""
         return self._record.addresses()
 
     def publish_where_lacking(self, asked: Sequence[Destination]) -> bool:
-        """Publish the report if a place lacks it, or it lacks its evidence; whether it did.
+        """Publish the report if a destination lacks it, or it lacks evidence; True if it did.
 
         Args:
-            asked: what the report type by now names as its destinations.
+            asked: the destinations that the report type names now.
 
         Raises:
             UnsoundReportError, PublishError: as :meth:`publish`.
@@ -204,14 +204,14 @@ class StoredCampaign:
         return True
 
     def _lacking(self, instead: Sequence[Destination] | None) -> dict[str, str]:
-        """Why places lack the report; under :data:`EVIDENCE`, why it lacks its evidence."""
+        """Why destinations lack the report, and, under :data:`EVIDENCE`, why it lacks that."""
         recorded, there = self._record.faults(), self.published()
         places = map(place, self._destinations(instead))
         faults = {at: recorded.get(at, "it has not been tried") for at in places if at not in there}
         return faults | {at: why for at, why in recorded.items() if at == EVIDENCE}
 
     def forget_publication(self) -> None:
-        """Forget where the report was published: it does not cover what is measured from now on."""
+        """Forget where the report was published, as it will not cover what is measured next."""
         self._record.forget()
         self._validation_file.unlink(missing_ok=True)
 
@@ -266,7 +266,7 @@ class StoredCampaign:
         """Set the campaign's final state, and return its outcome.
 
         The state is ``failed`` if a planned trial has no valid result, or a side's consistency is
-        lost or not known; else ``complete``. A campaign already in this state keeps its end time.
+        lost or unknown; else ``complete``. A campaign already in that state keeps its end time.
         """
         found = self.outcome()
         unreliable = found.comparison.missing or self._doubts(found.campaign)
@@ -286,7 +286,7 @@ class StoredCampaign:
 
         Raises:
             NotMeasuredError: names the trials without a valid result, and why; or the consistency
-                conditions that a side does not meet; or says that the report was not published.
+                conditions that a side violates; or says that the report was not published.
             UnsoundReportError: the report is a draft.
             PublishError: everything was measured, but a destination lacks the report, or the
                 report lacks its evidence.
@@ -314,28 +314,28 @@ class StoredCampaign:
             raise PublishError(unpublished(self.published(), lacking, again))
 
     def note(self, stage: Stage | Literal["failed"], phase: str, note: Said = "") -> None:
-        """Write a step to the campaign's progress."""
+        """Append a step to the campaign's progress."""
         self.progress.note(stage, phase, note)
 
     def fail(self, of: str, error: BaseException) -> None:
-        """Note that a stage failed, and keep why, for the campaign's page and for lists.
+        """Record that a stage failed and why, for the campaign's page and for lists.
 
         Args:
-            of: the stage or the task.
+            of: the stage or task; empty for the whole campaign.
         """
         said = sayings(error)
         self.note("failed", of, "\n".join(map(str, said)))
         try:
             failure = self.store.failure(self.campaign.id) or NO_FAILURE
-            # What the verdict says follows from what failed before it.
+            # An error of the verdict follows from an earlier failure, which says more.
             if of != "verdict" or not failure.said:
                 self.store.fail(self.campaign.id, failure.followed_by(of, said))
-        except StoreError as another:  # perhaps the very error
+        except StoreError as another:  # perhaps the same error
             if str(another) != str(error):
                 error.add_note(str(another))
 
     def overcome(self, *stages: str) -> None:
-        """Forget that one of these stages has failed: it succeeded at last."""
+        """Forget the failure of any of these stages, which have succeeded since."""
         self.store.overcome(self.campaign.id, *stages)
 
     def _why_failed(self, found: Outcome) -> list[Said]:
@@ -346,7 +346,7 @@ class StoredCampaign:
         return [message("failure-consistency"), *self._doubts(found.campaign)]
 
     def _not_measured(self, found: Outcome) -> list[Said]:
-        """How many trials have no valid result, and why each was not used."""
+        """How many trials have no valid result, and why each was rejected."""
         missing, planned = found.comparison.missing, len(self.plan.trials)
         counts = {"missing": str(len(missing)), "planned": str(planned)}
         which = "all" if len(missing) == planned else "some"
@@ -363,7 +363,7 @@ class StoredCampaign:
         ]
 
     def _doubts(self, record: Campaign) -> list[Said]:
-        """Sentences on conditions that do not hold, or were not checked after the last trial."""
+        """Sentences on consistency conditions violated, or not checked, after the last trial."""
         if self.workload.CONSISTENCY is None:
             return []
         return [
@@ -381,6 +381,6 @@ class StoredCampaign:
 
 
 def _verdicts(comparison: Comparison) -> dict[str, str]:
-    """On throughput, by workload; none where one version was measured."""
+    """The verdicts on throughput, by workload; none if one version was measured."""
     found = (stored for stored in verdicts_of(comparison)[::2])
     return {stored.workload: stored.verdict for stored in found}

@@ -1,9 +1,9 @@
 """One trial: restore, start, wait until ready, warm up if the side was started, run, collect.
 
 A trial has two halves, which may run in different processes: :func:`begin` ends when the client has
-been started, :func:`collect` reads what it printed. A repeated trial is restored first, unless the
-client of the earlier try still runs or has just ended. Then that client is adopted, so that no
-trial is measured twice and no two clients run at once.
+been started, :func:`collect` reads what it printed. A repeated try restores first, unless the
+client of the earlier try still runs or has ended. Then it adopts that client, so that no trial is
+measured twice and no two clients run at once.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from benchlab.targets.haproxy import Direct
 from benchlab.workloads.client import Session, program_of
 from benchlab.workloads.output import client_reasons, samples_of, series_csv
 
-# Time that a client may need, beyond its run, to connect and to print its summary.
+# Time that a client may take, in addition to its run, to connect and to print its summary.
 CLIENT_SLACK_S = 60.0
-# How often a client is asked for, before its planned end and after it. Over SSH each question is
-# other work on the client's host.
+# How often to ask whether the client runs, before its planned end and after it. Over SSH each
+# question is background load on the client's host.
 SELDOM_S, POLL_S = 2.0, 0.05
 BOUNDED = ("prlimit", f"--fsize={JOB_LIMIT_BYTES}")
-# Discards the output of a warm-up, which would be held in memory.
+# Discards the output of a warm-up, which would otherwise be kept in memory.
 UNHEARD = ("sh", "-c", 'exec "$@" > /dev/null 2>&1', "warm-up")
 ASK_AGAIN_S = 1.0
 
@@ -95,10 +95,10 @@ def begin(
 
     Args:
         earlier: what an earlier try of this trial returned, if it started its client.
+        restore: restore the side's snapshot first.
         check_dataset: compare the dataset with the snapshot's before the run.
-        repeated: an earlier try died; what it left running is ended, except the client, which is
-            adopted.
-        on_new: called before a new client is started, since ``earlier`` is then out of date.
+        repeated: an earlier try failed; what it left running is ended, except a client to adopt.
+        on_new: called before a new client is prepared, because ``earlier`` is then out of date.
 
     Raises:
         EngineError, TargetError, CommandError: the side could not be started; nothing was
@@ -114,14 +114,14 @@ def begin(
     unsampled: dict[str, Said] = {}
     if not adopted:
         if repeated:
-            setup.deployment.interrupt()  # also a copy that is still under way
+            setup.deployment.interrupt()  # including a copy that is still under way
         setup.deployment.executor.forget_job(job)
         on_new()
         started = _make_ready(setup, trial, clock, restore=restore)
         if check_dataset:
             with clock.phase("check dataset"):
                 columns["dataset_differs"] = trial_columns.dataset_differs(setup, trial.side)
-        # What was planned, and what happened: the server may have been lost since the last trial.
+        # Also if unplanned: the server may have ended since the last trial.
         warm_up = setup.campaign.report_type.warmup_seconds if trial.warm_up or started else 0
         found, unsampled = _start_client(setup, trial, job, clock, warm_up)
         columns |= found
@@ -144,7 +144,7 @@ def begin(
 def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phase) -> Collected:
     """The second half of a trial: wait until its client ends, and read what it printed.
 
-    A failed run raises no error; it makes the trial invalid.
+    A failed run does not raise; it makes the trial invalid.
 
     Raises:
         UnreachableError: the client's host could not be reached in time.
@@ -170,7 +170,7 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
         if counted := columns["ended_servers"]:
             ended = trial_columns.how_servers_ended(setup, trial)
             columns["ended_servers"] = max(counted, float(len(ended)))
-        # Last, for it may have to wait.
+        # Last, because it may have to wait.
         columns |= trial_columns.of_storage(setup, trial, begun.columns, client_ended)
         gates = quality.of_campaign(
             setup.gates,
@@ -206,12 +206,15 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
 
 
 def client_job(trial: PlannedTrial, attempt: int) -> str:
-    """The name of a trial's client job; one name, so no second client can run beside it."""
+    """The id of a trial's client job, such as ``client-r1-baseline-tpcc-t8-a1``.
+
+    It is always the same, so that no second client can run.
+    """
     return f"client-{trial.id}-a{attempt}"
 
 
 def _make_ready(setup: TrialSetup, trial: PlannedTrial, clock: _Clock, *, restore: bool) -> bool:
-    """Start the side, if need be from its snapshot; returns whether its server was started now."""
+    """Start the side, restored if ``restore``; returns whether its server was started now."""
     deployment = setup.deployment
     engine, balancer = setup.engine(trial), deployment.balancer(trial.side)
     configure = not engine.configured()
@@ -240,7 +243,7 @@ def _start_client(
     """Warm up, start the client, and sample all hosts while it runs.
 
     Args:
-        warm_up_s: seconds; 0: no warm-up.
+        warm_up_s: seconds; 0 for no warm-up.
 
     Returns:
         Columns for the gates, and why a host is not sampled, by host.
@@ -284,7 +287,7 @@ def _harness(setup: TrialSetup, trial: PlannedTrial, job: str) -> tuple[Watched,
 
 
 def run_command(setup: TrialSetup, trial: PlannedTrial, seconds: int) -> list[str]:
-    """The client's command for a run of ``seconds`` seconds."""
+    """The client's command for a run of this many seconds."""
     deployment, client = setup.deployment, setup.campaign.client
     session = Session(
         endpoint(deployment, trial.side, setup.workload, client, setup.password),
@@ -306,7 +309,7 @@ def run_command(setup: TrialSetup, trial: PlannedTrial, seconds: int) -> list[st
 def _wait(executor: Executor, job: str, until: float) -> JobStatus:
     """Wait for the client, and stop it after ``until`` (seconds since the epoch).
 
-    While its host cannot be reached the client keeps running, and the host is asked again.
+    If its host cannot be reached, the client keeps running there, and the host is asked again.
 
     Raises:
         UnreachableError: the host could not be reached in time.

@@ -1,6 +1,9 @@
 """Collects the columns of a trial from client, servers, load balancer and campaign.
 
 :mod:`benchlab.analysis.gates.columns` lists the columns.
+
+Example:
+    ``of_client(setup, trial, output, status)["client_exit_code"]`` is 0 after a good run.
 """
 
 from __future__ import annotations
@@ -26,15 +29,15 @@ from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import Side
 from benchlab.targets import haproxy
 
-# Passed from the first half of a trial to the second; no gate uses them. Names that end in a blank
-# have a storage server's host behind them.
+# Passed from the first half of a trial to the second; no gate uses them. Names that end in a space
+# are prefixes of a storage server's host.
 BACKGROUND_ENDED = "background_jobs_ended_before"
 STALLS_BEFORE = "write_stalls_before "
 OF_REGIONS = ("leaders_beyond", "unsettled_regions")
 
 
 def dataset_differs(setup: TrialSetup, side: Side) -> float | None:
-    """1 if the dataset's checksum is not the snapshot's, else 0; None if that is not known."""
+    """1 if the dataset's checksum differs from the snapshot's, else 0; None if unknown."""
     facts = setup.campaign.facts.get(side)
     if facts is None or facts.dataset_checksum is None:
         return None
@@ -44,7 +47,7 @@ def dataset_differs(setup: TrialSetup, side: Side) -> float | None:
 
 
 def before_run(setup: TrialSetup, side: Side) -> dict[str, float | None]:
-    """Counts taken just before the client starts, which :func:`of_servers` compares with."""
+    """Counts just before the client starts, for :func:`of_servers` and :func:`of_storage`."""
     background, regions = _background_jobs(setup, side), _regions(setup, side)
     return {
         BACKGROUND_ENDED: None if background is None else float(background.ended),
@@ -86,11 +89,12 @@ def of_servers(
         before = noted.get(f"{name}_before")
         columns[name] = None if before is None or after is None else max(before, after)
     if setup.campaign.report_type.leaders == "as_placed":
-        # PD leaves leaders of busy regions where they are, however far apart that is.
+        # PD does not move leaders of busy regions, however unbalanced they are: only the figure
+        # from before the run is used.
         columns["leaders_beyond"] = noted.get("leaders_beyond_before")
     with contextlib.suppress(CommandError):
         backends = balancer.statistics()
-        if backends:  # without a load balancer nothing has been looked at
+        if backends:  # without a load balancer there is nothing to count
             columns["backends_down"] = float(sum(not backend.up for backend in backends))
         columns["connection_spread"] = haproxy.connection_spread(backends)
     try:
@@ -106,14 +110,14 @@ def of_servers(
 def of_storage(
     setup: TrialSetup, trial: PlannedTrial, noted: Mapping[str, float | None], ended: float
 ) -> dict[str, float | None]:
-    """The column of what storage servers count, once they have counted what happened in the run.
+    """The column ``write_stalls``, once storage servers have counted what happened in the run.
 
     Args:
         noted: as for :func:`of_servers`.
         ended: when the client ended, by the monotonic clock.
     """
     if trial.workload not in setup.workload.READ_ONLY:
-        # Both sides rest as long after their trials, lest one begins its next trial fresher.
+        # Both sides wait equally long, or one would begin its next trial more rested.
         sides = [replace(trial, side=side) for side in setup.deployment.sides]
         lag_s = max(setup.engine(of_side).stall_lag_s() for of_side in sides)
         time.sleep(max(ended + lag_s - time.monotonic(), 0.0))
@@ -121,14 +125,14 @@ def of_storage(
 
 
 def how_servers_ended(setup: TrialSetup, trial: PlannedTrial) -> tuple[Message, ...]:
-    """What is known of the servers that ended during the run, as reasons; none of who refuses."""
+    """How servers ended during the run, as reasons; none if the side cannot be asked."""
     with contextlib.suppress(CommandError, EngineError):
         return tuple(setup.engine(trial).ended_servers())
     return ()
 
 
 def of_setup(setup: TrialSetup, side: Side) -> dict[str, float | None]:
-    """Columns that were found before the first trial and hold for all trials."""
+    """Columns determined before the first trial, which hold for all trials."""
     campaign = setup.campaign
     facts = campaign.facts.get(side)
     return {
@@ -139,7 +143,7 @@ def of_setup(setup: TrialSetup, side: Side) -> dict[str, float | None]:
 
 
 def _background_jobs(setup: TrialSetup, side: Side) -> BackgroundJobs | None:
-    """The counts of background jobs; None if the server refuses, so that no trial fails for it."""
+    """The counts of background jobs; None if the server refuses: no trial may fail for that."""
     with contextlib.suppress(CommandError, EngineError):
         return setup.deployment.engine(side).background_jobs()
     return None
@@ -163,11 +167,11 @@ def _gated(regions: Regions | None) -> dict[str, float | None]:
 
 
 def _stalled(after: Mapping[str, float | None], noted: Mapping[str, float | None]) -> float | None:
-    """How many storage servers held writes back during the run; None if one does not say."""
+    """How many storage servers had write stalls during the run; None if one is unknown."""
     pairs = [(noted.get(f"{STALLS_BEFORE}{host}"), now) for host, now in after.items()]
     grown = [now - before for before, now in pairs if before is not None and now is not None]
     if not pairs or len(grown) < len(pairs) or min(grown) < 0:
-        return None  # a counter that fell is of a server that was started again
+        return None  # a counter that fell belongs to a server that was restarted
     return float(sum(more > 0 for more in grown))
 
 
@@ -175,6 +179,6 @@ def _background_work(setup: TrialSetup, side: Side, ended_before: float | None) 
     """How many background jobs were active during the run; None if a count is missing."""
     now = _background_jobs(setup, side)
     if ended_before is None or now is None or now.begun < ended_before:
-        return None  # counters that fell belong to another server
+        return None  # counters that fell belong to a server that was restarted
     of_client = setup.workload.CREATES if now.of_statements else setup.workload.VIEWS
     return max(now.begun - ended_before - of_client, 0.0)

@@ -1,7 +1,7 @@
-"""Credentials for what is not this machine: AWS, SSH, and database servers that exist.
+"""Credentials for everything beyond this machine: AWS, SSH, and existing database servers.
 
-The core gets clients and keys from an :class:`Access`; the caller chooses where they come from. On
-the command line that is the environment and files, under Airflow its Connections.
+The core gets clients and keys from an :class:`Access`; its caller decides where they come from: on
+the command line the environment and files, under Airflow its Connections.
 
 Example:
     ``Access().aws("ec2", "us-west-2")`` is a boto3 client.
@@ -27,12 +27,12 @@ FEW_RETRIES = {"mode": "standard", "max_attempts": 2}
 
 
 def aws_credentials() -> str | None:
-    """Where boto3 finds AWS credentials on the command line, in its own words; None: nowhere.
+    """Where boto3 finds AWS credentials, in its own word such as ``env``; None if nowhere.
 
     Asks no AWS service except an instance's own metadata, so they may be expired or wrong.
 
     Raises:
-        TargetError: they are named wrongly: a missing profile, a malformed file.
+        TargetError: the settings are wrong, such as a missing profile or a malformed file.
     """
     with _named_faults():
         import boto3
@@ -42,7 +42,7 @@ def aws_credentials() -> str | None:
 
 
 def _aws_from_environment(service: str, region: str) -> Any:
-    # Adaptive: throttled calls are tried again, more and more slowly.
+    # Adaptive: throttled calls are retried ever more slowly.
     return _client(service, region, retries={"mode": "adaptive", "max_attempts": 10})
 
 
@@ -60,7 +60,7 @@ def _client(service: str, region: str, **config: Any) -> Any:
 
 @contextmanager
 def _named_faults() -> Iterator[None]:
-    """What is wrong with the credentials' profile or program, as a TargetError."""
+    """Raise faults of the credentials' profile or program as a TargetError."""
     from botocore.exceptions import BotoCoreError, ProfileNotFound
 
     try:
@@ -106,13 +106,11 @@ class Access:
 
     Attributes:
         aws: makes a boto3 client for a service in a region.
-        ssh_key: the text of the private key for a topology's hosts, by the topology's ``ssh``
-            name; it is never logged and never part of a command line. TargetError where it cannot
-            be read.
-        ssh: the login of a host, by the name of its Connection. TargetError where there is none, or
-            it is not valid.
-        server: the login of a database server, by the name of its Connection. TargetError where
-            there is none, or it is not valid.
+        ssh_key: returns the text of the private key for a topology's hosts, from the topology's
+            ``ssh`` name; it is never logged and never part of a command line. TargetError if it
+            cannot be read.
+        ssh, server: return the login of a host or of a database server, from the name of its
+            Connection. TargetError if there is none, or it is not valid.
     """
 
     aws: Clients = _aws_from_environment
@@ -122,5 +120,5 @@ class Access:
 
     @classmethod
     def for_a_person(cls) -> Access:
-        """As the command line has it, but soon at its end where AWS does not answer."""
+        """The command line's access, but with short timeouts: a person waits for AWS's answer."""
         return cls(aws=_aws_for_a_person)

@@ -1,4 +1,4 @@
-"""What a server, a mirror or another program answers as JSON, whoever wrote it.
+"""Reads JSON from servers, mirrors and other programs, none of which is trusted.
 
 Example:
     ``from_json('{"version": "v6.5.0"}')["version"]``
@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-# No answer of PD, TiDB, TiUP, S3 or TiDB Cloud is a tenth as deep.
+# Ten times the depth of any answer of PD, TiDB, TiUP, S3 or TiDB Cloud.
 _MOST_DEPTH = 100
 _TOO_DEEP = "nested too deeply to be read"
 
 
 def from_json(text: str | bytes) -> Any:
-    """The content of a text of JSON, no deeper than a function that follows it may call itself.
+    """Parse JSON that is nested at most 100 levels deep, so that recursive readers are safe.
 
     Raises:
         ValueError: it is ``not JSON``, or ``nested too deeply to be read``.

@@ -1,13 +1,13 @@
-"""The one port through which Benchlab touches a host: commands, detached jobs, files.
+"""The only interface through which Benchlab uses a host: commands, detached jobs, files.
 
 A *job* is a process that outlives the task that started it: a database server, the load
 balancer, a benchmark client. Its directory ``jobs/<id>/`` holds ``pid``, ``output`` and, once it
-has ended, ``exit_code``. Creating that directory is atomic: of two tasks that want to start the
-same job, one does, and the other finds it there and adopts it.
+has ended, ``exit_code``. Creating that directory is atomic: if two tasks try to start the same job,
+one succeeds, and the other finds it and adopts it.
 
-Every process started here carries ``BENCHLAB_CAMPAIGN`` in its environment. What a campaign left
-running is found by that tag, never by a record of what was started. Another home on the machine may
-have a campaign of the same id: on this machine ``BENCHLAB_DIRECTORY`` tells the two apart.
+Every process started here has ``BENCHLAB_CAMPAIGN`` in its environment. Processes that a campaign
+left running are found by that tag, never by a record of what was started. Another home on this
+machine may have a campaign of the same id; ``BENCHLAB_DIRECTORY`` tells the two apart.
 
 Example:
     ``LocalExecutor(directory, "c1").run(["nproc"]).stdout`` is the number of cores, as text.
@@ -46,14 +46,14 @@ PAGE = 4096
 POLL_S = 0.05
 START_LIMIT_S = 10.0
 PIPE_LIMIT_S = 2.0
-# What a command may print. The longest answer is PD's list of regions: this is 80,000 of them.
+# How much a command may print. The longest answer is PD's list of regions: room for 80,000.
 ANSWER_LIMIT_BYTES = 64 * 1024**2
-# What is read of a job's output. go-tpc prints megabytes a second once its server is gone; a normal
-# run of a day stays below this.
+# How much of a job's output is read. A normal run of a day stays below this, but go-tpc prints
+# megabytes per second once its server is gone.
 JOB_LIMIT_BYTES = 256 * 1024**2
 _PIECE = 1 << 16
 
-# The inner shell becomes the program, so `pid` is the program's own; the outer one waits for it.
+# The inner shell execs the program, so `pid` is the program's own; the outer one waits for it.
 JOB_WRAPPER = (
     """sh -c 'echo $$ > pid.part && mv pid.part pid && exec "$@"' job "$@" > output 2>&1 """
     """< /dev/null; echo $? > exit_code.part; mv exit_code.part exit_code"""
@@ -71,14 +71,17 @@ class Completed:
 
 @dataclass(frozen=True)
 class JobStatus:
-    """``absent``: never started. ``lost``: died with its wrapper, so the exit code is unknown."""
+    """A job's state, with the exit code once it is ``complete``.
+
+    ``absent``: never started. ``lost``: died together with its wrapper; the exit code is unknown.
+    """
 
     state: Literal["absent", "running", "complete", "lost"]
     exit_code: int | None = None
 
 
 class Executor(Protocol):
-    """Runs things on one host. Paths are the host's."""
+    """Runs commands and jobs on one host and writes files there. Paths are the host's."""
 
     host: str
 
@@ -91,65 +94,67 @@ class Executor(Protocol):
         stdin: str = "",
         env: Mapping[str, str] | None = None,
     ) -> Completed:
-        """Run a command to its end.
+        """Run a command and wait for it.
 
         Args:
-            check: raise where its exit code is not 0.
-            stdin: the text that it reads.
+            check: raise if its exit code is not 0.
+            stdin: the text on its standard input.
             env: variables to add to its environment.
 
         Raises:
             CommandError: it cannot be started, or failed and ``check`` is set.
-            CommandTimeout: it was ended after ``timeout_s`` seconds, with its children.
-            TooMuchOutputError: it was ended after :data:`ANSWER_LIMIT_BYTES`, with its children.
+            CommandTimeout: it was killed after ``timeout_s`` seconds, with its children.
+            TooMuchOutputError: it was killed after printing more than :data:`ANSWER_LIMIT_BYTES`,
+                with its children.
         """
 
     def start_job(
         self, job: str, command: Sequence[str], *, env: Mapping[str, str] | None = None
     ) -> bool:
-        """Start a detached job; False where a job of this id is already there (adopt it).
+        """Start a detached job; False if a job of this id exists, which the caller can adopt.
+
+        Example:
+            ``executor.start_job("server-baseline", ["mariadbd", "--no-defaults"])``
 
         Raises:
             CommandError: it did not begin in time.
         """
 
     def job_status(self, job: str) -> JobStatus:
-        """Whether a job runs, and how it ended."""
+        """Whether a job runs, or how it ended."""
 
     def job_output(self, job: str) -> str:
-        """What a job has printed so far, or the end of it (:data:`JOB_LIMIT_BYTES`); empty where it
-        is absent.
-        """
+        """A job's output so far, or its last :data:`JOB_LIMIT_BYTES`; empty if it is absent."""
 
     def ask_job_to_end(self, job: str) -> None:
         """Send a running job SIGTERM and return at once; :meth:`stop_job` waits for its end."""
 
     def stop_job(self, job: str, *, timeout_s: float = 60) -> None:
-        """End a job: SIGTERM, after ``timeout_s`` SIGKILL. Nothing happens where it has ended."""
+        """End a job: SIGTERM, after ``timeout_s`` SIGKILL. Does nothing if it has ended."""
 
     def forget_job(self, job: str) -> None:
-        """Remove a job that has ended, so that its id can be started again.
+        """Remove a job that has ended, so that its id can be used again.
 
         Raises:
             TargetError: it is still running.
         """
 
     def put(self, path: Path, text: str, *, private: bool = False) -> None:
-        """Write a file; ``private``: readable by its owner only, from its first byte."""
+        """Write a file; with ``private``, only its owner can ever read it."""
 
     def upload(self, source: Path, path: Path) -> None:
-        """Copy a file of this machine to the host, whole or not at all."""
+        """Copy a file from this machine to the host, as a whole or not at all."""
 
     def end_processes(self) -> int:
-        """End every process that carries this campaign's tag; returns how many there were."""
+        """End every process with this campaign's tag; returns how many there were."""
 
 
 class LocalExecutor:
-    """This machine.
+    """The executor of this machine. See :class:`Executor`.
 
     Args:
-        directory: where jobs are kept.
-        campaign: the tag that every process carries.
+        directory: the campaign's, with its ``jobs``.
+        campaign: the value of the tag that every process carries.
     """
 
     host = "localhost"
@@ -187,9 +192,9 @@ class LocalExecutor:
                 has_ended = _follow(process, out, err, timeout_s)
                 if not has_ended:
                     _kill_group(process.pid)
-                    # Not for ever: daemons may still hold its pipes.
+                    # With a time limit: daemons may still hold its pipes open.
                     _follow(process, out, err, PIPE_LIMIT_S)
-            except BaseException:  # Ctrl-C included: leave nothing behind
+            except BaseException:  # also on Ctrl-C: leave nothing behind
                 _kill_group(process.pid)
                 process.wait()
                 raise
@@ -238,7 +243,7 @@ class LocalExecutor:
         running = self._pid_of(job) is not None
         if (code := _number_in(directory / "exit_code")) is not None:
             return JobStatus("complete", code)
-        # Without a program it has just ended, and its wrapper has not yet written the exit code.
+        # If only the wrapper is left, it has yet to write the exit code.
         if running or self._tagged_with_job(job):
             return JobStatus("running")
         code = _number_in(directory / "exit_code")
@@ -259,8 +264,8 @@ class LocalExecutor:
     def stop_job(self, job: str, *, timeout_s: float = 60) -> None:
         asked = False
         deadline = time.monotonic() + timeout_s
-        # By its status, not its pid: during execve a process has for a moment no environment by
-        # which it could be recognized.
+        # By its status, not its pid: during execve a process briefly has no environment to
+        # recognize it by.
         while self.job_status(job).state == "running":
             pid = self._pid_of(job)
             if time.monotonic() > deadline:
@@ -300,7 +305,7 @@ class LocalExecutor:
         return {**os.environ, **(env or {}), **tags}
 
     def _pid_of(self, job: str) -> int | None:
-        """The pid of a running job; a later process with the same pid lacks the tag."""
+        """The pid of a running job; the tags rule out a later process with the same pid."""
         pid = _number_in(self._jobs / job / "pid")
         return pid if pid is not None and self._carries(pid, job) else None
 
@@ -314,11 +319,11 @@ class LocalExecutor:
 
 
 def _filled(command: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
-    """An environment that takes, with the arguments and the program's path, whole pages of memory.
+    """Pad an environment so that it fills whole pages together with arguments and program path.
 
-    They lie at the upper end of a program's stack, and how far they shift what is below can change
-    its speed by itself (Mytkowicz, Diwan, Hauswirth and Sweeney 2009, "Producing wrong data without
-    doing anything obviously wrong!"): a side's name would, or the number of a task.
+    They lie at the upper end of a program's stack. How far they shift the stack can alone change
+    the program's speed (Mytkowicz, Diwan, Hauswirth and Sweeney 2009, "Producing wrong data without
+    doing anything obviously wrong!"), so the length of a side's name or a task's number could.
     """
     words = [*command, command[0], f"{FILLER}=", *(f"{name}={env[name]}" for name in env)]
     used = sum(len(os.fsencode(word)) + 1 for word in words)
@@ -326,13 +331,16 @@ def _filled(command: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
 
 
 def tagged(tag: str, directory: Path | None = None) -> Iterator[int]:
-    """Pids of the other processes of this account whose environment has ``NAME=value``.
+    """Pids of this account's other processes whose environment contains ``tag``.
 
-    Root could read those of others: they are no campaign of root's.
+    Root can read other accounts' environments too, but their campaigns are not root's.
 
     Args:
-        tag: ``NAME=`` is any value.
-        directory: leave out the processes that were started for another campaign's directory.
+        tag: ``NAME=value``, or ``NAME=`` for any value.
+        directory: leave out processes that were started for another campaign's directory.
+
+    Example:
+        ``list(tagged("BENCHLAB_CAMPAIGN=c1"))`` is ``[4711, 4712]``.
     """
     own = None if directory is None else os.fsencode(f"{DIRECTORY_TAG}={directory.resolve()}")
     for entry in Path("/proc").iterdir():
@@ -348,13 +356,13 @@ def _has(tag: str, tags: Iterable[bytes]) -> bool:
 
 
 def end_tagged(tag: str, directory: Path | None = None, *, grace_s: float = 10) -> int:
-    """SIGTERM every process with this tag, SIGKILL what remains after ``grace_s`` seconds.
+    """Send SIGTERM to every process with this tag, and SIGKILL to those left after ``grace_s``.
 
     Args:
         tag, directory: see :func:`tagged`.
 
     Returns:
-        How many processes there were, including those started meanwhile.
+        How many processes there were, including any started meanwhile.
     """
     asked: set[int] = set()
     deadline = time.monotonic() + grace_s
@@ -369,10 +377,10 @@ def end_tagged(tag: str, directory: Path | None = None, *, grace_s: float = 10) 
 
 
 def end_process(pid: int, *, grace_s: float = 20) -> int:
-    """SIGTERM one process and wait; SIGKILL after ``grace_s`` seconds.
+    """Send SIGTERM to one process, SIGKILL after ``grace_s`` seconds, and wait for its end.
 
     Returns:
-        How many processes were ended: 1, or 0 where there is none of this pid.
+        How many processes were ended: 1, or 0 if there is none with this pid.
 
     Raises:
         TargetError: it belongs to another user.
@@ -394,7 +402,7 @@ def end_process(pid: int, *, grace_s: float = 20) -> int:
 
 
 def _number_in(path: Path) -> int | None:
-    """The number that a file of a job holds; None where it is missing or not yet whole."""
+    """The number in a job's file; None if the file is missing or incomplete."""
     try:
         return int(path.read_text())
     except (FileNotFoundError, ValueError):
@@ -402,7 +410,7 @@ def _number_in(path: Path) -> int | None:
 
 
 def _ask_to_end(pids: Iterable[int]) -> None:
-    """SIGTERM, then SIGCONT: a stopped process (engines/slowdown.py) handles no other signal."""
+    """Send SIGTERM, then SIGCONT: a stopped process (engines/slowdown.py) handles no SIGTERM."""
     for pid in pids:
         _signal_all([pid], signal.SIGTERM)
         _signal_all([pid], signal.SIGCONT)
@@ -430,13 +438,13 @@ def _environ(pid: int) -> list[bytes]:
 
 
 def as_text(raw: bytes | bytearray) -> str:
-    """Text as Python reads a file: any bytes are accepted, and every line ends in a newline."""
+    """Decode UTF-8, replacing invalid bytes, and turn every kind of line end into a newline."""
     return io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8", errors="replace").read()
 
 
 @contextlib.contextmanager
 def _in_memory(content: bytes) -> Iterator[IO[bytes]]:
-    """An open file that is on no disk: what a command reads may contain a password."""
+    """An open file in memory only, because a command's input may contain a password."""
     with os.fdopen(os.memfd_create("stdin"), "w+b") as file:
         file.write(content)
         file.seek(0)
@@ -446,10 +454,10 @@ def _in_memory(content: bytes) -> Iterator[IO[bytes]]:
 def _follow(
     process: subprocess.Popen[bytes], out: bytearray, err: bytearray, limit_s: float
 ) -> bool:
-    """Keep what a command prints until it has ended.
+    """Collect a command's output until it ends.
 
     Returns:
-        Whether it has; otherwise the time is up, or it has printed too much.
+        True once it has ended; False if the time is up or it printed too much.
     """
     deadline = time.monotonic() + limit_s
     with selectors.DefaultSelector() as pipes:

@@ -1,4 +1,4 @@
-"""The hosts of a campaign, by role, and work on all of them at once."""
+"""The hosts of a campaign, by role, and functions that work on all of them in parallel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Role = Literal["pd", "tikv", "tidb", "client"]
 ROLES: tuple[Role, ...] = ("pd", "tikv", "tidb", "client")
 
 MIRRORS = "TIUP_MIRRORS"
-"""The variable from which TiUP takes its mirror."""
+"""The environment variable that tells TiUP its mirror."""
 
 Host = TypeVar("Host")
 Result = TypeVar("Result")
@@ -26,19 +26,20 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class FleetHost:
-    """One host.
+    """One host of a fleet, and how to reach it.
 
     Attributes:
         name: its name in the fleet: ``tikv-2``.
         roles: what runs on it; a rented host has one, an owned host may have several.
-        address: where the other hosts of the fleet find it.
+        address: its address for the other hosts of the fleet.
         ssh_address, ssh_port, user: how Benchlab logs in; the user has ``sudo`` without a password.
-        host_key: the public key by which it is known, such as ``ssh-ed25519 AAAA...``. A host that
-            shows another key is refused.
+        host_key: its expected public key, such as ``ssh-ed25519 AAAA...``. A host that shows
+            another key is refused.
         data: directory for data and snapshots, on one file system.
         instance: the id of the EC2 instance; None for an owned host.
-        let_in: the address (CIDR) of this machine that its network lets in; None: not known.
-        tiup_mirror: the mirror that TiUP uses there; None: its own default.
+        let_in: the address range (CIDR) of this machine that the host's network lets in; None if
+            unknown.
+        tiup_mirror: the mirror that TiUP uses there; None for TiUP's default.
     """
 
     name: str
@@ -56,10 +57,10 @@ class FleetHost:
 
 @dataclass(frozen=True)
 class Fleet:
-    """The hosts of one campaign.
+    """The hosts of one campaign: ``fleet.with_role("pd", "tikv")``.
 
     Raises:
-        TargetError: from :attr:`client`, where there is not exactly one.
+        TargetError: from :attr:`client`, if there is not exactly one.
     """
 
     hosts: tuple[FleetHost, ...]
@@ -70,14 +71,14 @@ class Fleet:
 
     @property
     def client(self) -> FleetHost:
-        """The client's host, from which the load comes."""
+        """The host that generates the load."""
         clients = self.with_role("client")
         if len(clients) != 1:
             raise TargetError(f"a fleet has one client host, this one has {len(clients)}")
         return clients[0]
 
     def to_json(self) -> list[dict[str, Any]]:
-        """As kept in a campaign's directory."""
+        """The form in which ``fleet.json`` in a campaign's directory keeps it."""
         return [{**asdict(host), "data": str(host.data)} for host in self.hosts]
 
     @classmethod
@@ -87,14 +88,14 @@ class Fleet:
 
 
 def on_all(hosts: Iterable[FleetHost], work: Callable[[FleetHost], Result]) -> dict[str, Result]:
-    """Run ``work`` on every host at once, on all even if one fails; results by host name.
+    """Run ``work`` on all hosts in parallel, on every one even if some fail; results by name.
 
     Example:
         ``on_all(fleet.hosts, lambda host: executor_of(host).end_processes())``
 
     Raises:
         BenchlabError: names every host on which it failed, and why. A single failure is raised
-            unchanged, and so is the first one where that is not a BenchlabError.
+            unchanged; so is the first of several if it is not a BenchlabError.
     """
     results, failures = at_once({host.name: partial(work, host) for host in hosts})
     if not failures:
@@ -102,7 +103,7 @@ def on_all(hosts: Iterable[FleetHost], work: Callable[[FleetHost], Result]) -> d
     first = next(iter(failures.values()))
     if len(failures) == 1 or not isinstance(first, BenchlabError):
         raise first
-    # Some name their host themselves, as they may be raised alone.
+    # Errors that may be raised alone already name their host.
     whole = {name: str(error).removeprefix(f"{name}: ") for name, error in failures.items()}
     text = "\n".join(f"{name}: {said}" for name, said in whole.items())
     number = len(failures) + len(results)
@@ -112,9 +113,9 @@ def on_all(hosts: Iterable[FleetHost], work: Callable[[FleetHost], Result]) -> d
 def try_on_all(
     hosts: Mapping[str, Host], work: Callable[[Host], Result]
 ) -> tuple[dict[str, Result], dict[str, str]]:
-    """Run ``work`` on every host at once: results by name, and why it failed on the others.
+    """Run ``work`` on all hosts in parallel: results, and reasons for failure, each by name.
 
-    An error that is neither Benchlab's nor the operating system's is raised.
+    Errors other than those of Benchlab, the operating system and subprocesses are raised.
     """
     results, failures = at_once({name: partial(work, host) for name, host in hosts.items()})
     for error in failures.values():
@@ -124,7 +125,7 @@ def try_on_all(
 
 
 def _why(error: BaseException) -> str:
-    """What went wrong, with the file that it is about."""
+    """What went wrong, with the file concerned."""
     about = getattr(error, "filename", None) if isinstance(error, OSError) else None
     return meaning_of(error) if about is None else f"{about}: {meaning_of(error)}"
 
@@ -132,7 +133,7 @@ def _why(error: BaseException) -> str:
 def at_once(
     work: Mapping[str, Callable[[], Result]],
 ) -> tuple[dict[str, Result], dict[str, BaseException]]:
-    """Call all of these at the same time: results of those that succeeded, errors of the others."""
+    """Call all of these in parallel: results of those that succeeded, errors of the others."""
     if not work:
         return {}, {}
     with ThreadPoolExecutor(len(work), thread_name_prefix="hosts") as pool:

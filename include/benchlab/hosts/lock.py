@@ -1,18 +1,19 @@
-"""One campaign at a time on a machine: a lock file that names its holder.
+"""The lock that allows one campaign at a time on a machine: a file that names its holder.
 
 It is held from `register` to `give back`, which are different processes under Airflow, so it cannot
-be a lock that the kernel drops with a process. Instead the file says who holds it. A lock counts as
-left behind when the machine has been rebooted since, when the process that drives the campaign is
-gone, or, where no process of this machine drives it, when its lease has run out. Every stage and
-trial renews the lease.
+be a kernel lock, which ends with its process. Instead the file says who holds it. A lock counts as
+left behind if the machine was rebooted since, if the process that drives the campaign is gone, or,
+where no process of this machine drives it, if its lease has expired. Every stage and trial renews
+the lease.
 
 The file of :class:`MachineLock` lies outside the project, where every checkout on the machine finds
 it. :class:`RemoteLock` is the same lock on the client's host of a fleet; on the same path the two
 exclude each other.
 
-The file lies where any account may make files, and what it says leads to ended processes and
-removed directories. Only the account that holds the lock can write it, and another account's holder
-is respected and never acted on, not even by root. A file that other accounts can write is refused.
+Any account can create files in that directory, and the file's content decides which processes are
+ended and which directories removed. So only the account that holds the lock can write the file, and
+another account's lock is respected and never taken over, not even by root. A file that other
+accounts can write is refused.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ from benchlab.home import ID
 from benchlab.hosts.executor import Executor, LocalExecutor
 
 LEASE_S = 2 * 3600.0
-# A lease that was renewed so short a time ago is not written again.
+# A lease renewed less than this long ago is not written again.
 _FRESH_S = 60.0
-# Any account may lock a file that it can read; no campaign is to hang on that.
+# Any account can flock a file that it can read; a campaign must not hang because of that.
 LOCKED_LIMIT_S = 10
-# A file is empty between its making and its holder's first words.
+# A file is briefly empty after its creation.
 EMPTY_LIMIT_S = 2
 # Many times what a holder needs.
 MOST_BYTES = 16_384
@@ -54,11 +55,11 @@ _SECOND_NAME = "has a second name (a hard link)"
 _LOOSE = "can be written by other accounts"
 _EMPTY = "is an empty file of another account, which that account or root has to remove"
 
-# $1 path, $2 "read" or "swap", $3 the text that is expected, $4 the text to write in its place;
-# empty: the file is removed. Prints the boot id, the time, the other account whose file it is, what
-# is wrong with it, and the text found. What is examined, read and written is the file that was
-# opened, whatever its name leads to meanwhile.
-# `dd` does not truncate: a process that dies in between does not free a host that is held.
+# $1 path, $2 "read" or "swap", $3 the expected text, $4 the text to replace it (empty: the file is
+# removed). Prints the boot id, the time, the file's account if it is another one, what is wrong
+# with the file, and its text. Everything applies to the file as opened, even if its name leads
+# elsewhere meanwhile. `dd` does not truncate: if it dies in between, a held host does not become
+# free.
 _SCRIPT = f"""
 say() {{
     read -r boot < /proc/sys/kernel/random/boot_id
@@ -102,20 +103,20 @@ exit 1
 
 @dataclass(frozen=True)
 class Holder:
-    """Who holds the machine.
+    """The campaign that holds a machine.
 
     Attributes:
         campaign: its id.
         origin: how it was started, for people: ``benchlab run``, ``Airflow run manual__...``.
-        home: the directory of its state; on a host, with the name of its machine. Another home's
-            campaign of the same id is another campaign.
-        driver: pid of the process that drives the campaign; None where a scheduler does.
+        home: the directory of its state; in a remote lock after the name of its machine. Another
+            home's campaign of the same id is another campaign.
+        driver: pid of the process that drives the campaign; None if a scheduler does.
         driver_started: that process's start time in clock ticks, which distinguishes it from a
             later process with the same pid; None without a driver.
         boot: the kernel's boot id.
         since, until: when the lock was taken, and when its lease ends; seconds since the epoch.
-        account: the other account whose file this is, and who may have written anything into it;
-            None: it is of the account that asks. Not in the file.
+        account: the file's owner if that is another account, which may have written anything into
+            it; else None. Not in the file.
     """
 
     __pydantic_config__ = pydantic.ConfigDict(strict=True, extra="forbid")
@@ -131,7 +132,7 @@ class Holder:
     account: str | None = None
 
     def is_of(self, campaign: str, home: str | None) -> bool:
-        """Whether it is this account's campaign of that id; ``home``: whose, None: of any home."""
+        """Whether this account's campaign of that id holds it, in this ``home`` (None for any)."""
         return self.account is None and self.campaign == campaign and home in (None, self.home)
 
     def __str__(self) -> str:
@@ -141,11 +142,11 @@ class Holder:
         return "".join(letter if letter.isprintable() else "?" for letter in text)
 
     def left_behind(self, there: Moment | None = None) -> str | None:
-        """Why this holder can no longer be at work; None while it may be, or is another account's.
+        """Why the holder counts as gone; None while it may be at work, or is another account's.
 
         Args:
-            there: the moment on another host, whose processes cannot be seen from here; None for
-                this machine.
+            there: boot id and time of another host, whose processes cannot be seen from here; None
+                for this machine.
         """
         if self.account is not None:
             return None
@@ -153,7 +154,7 @@ class Holder:
         if self.boot != boot:
             return "the machine has been rebooted since"
         if there is None and self.driver:
-            # Whatever the clock says: a suspended machine or a step of NTP ends no campaign.
+            # The clock does not matter: no suspend and no step of NTP may end a campaign.
             alive = _started(self.driver) == self.driver_started
             return None if alive else f"its process {self.driver} is gone"
         return "its lease has run out" if now > self.until else None
@@ -176,12 +177,12 @@ class _Found:
 
 
 class _Lock:
-    """What both locks do with their file.
+    """What both locks have in common.
 
     Args:
         machine: its name in messages.
-        fault: how a message about a faulty file begins.
-        home: whose campaigns ask; None: it is said with each question.
+        fault: the beginning of messages about a faulty file.
+        home: the home whose campaigns ask; None if every call names it.
     """
 
     def __init__(
@@ -191,14 +192,18 @@ class _Lock:
         self.machine, self.fault, self.home = machine, fault, home
 
     def _exchange(self, *swap: str) -> tuple[Moment, _Found]:
-        """The moment on that machine, and the file before it was changed.
+        """Read the lock file, or compare and swap its text.
 
         Args:
-            swap: the text that is expected, and the text to write if it is found in a file of this
-                account, or there is none; empty: the file is removed.
+            swap: the expected text (empty if there is no file), and the text that replaces it if
+                the file is this account's; an empty one removes the file. Without both, the file is
+                only read.
+
+        Returns:
+            That machine's boot id and time, and the file as it was before.
 
         Raises:
-            TargetError: the file is not one that is to be trusted; says why.
+            TargetError: the file cannot be trusted; says why.
         """
         arguments = ["swap", *swap] if swap else ["read"]
         # As input, so that an error shows the file and not the script.
@@ -210,7 +215,7 @@ class _Lock:
         return (boot, float(now)), _Found(text.rstrip("\n"), account or None)
 
     def holder(self) -> Holder | None:
-        """Who holds the machine, at work or left behind; None where nobody does.
+        """Who holds the machine, at work or left behind; None if nobody does.
 
         Raises:
             TargetError: the file is not a lock of Benchlab, or cannot be opened on this machine.
@@ -219,10 +224,10 @@ class _Lock:
         return self._parse(self._exchange()[1])
 
     def check(self, campaign: str, home: str | None = None) -> Holder | None:
-        """What taking it would return or raise now; nothing is taken.
+        """Return or raise what taking the lock would, without taking it.
 
         Returns:
-            A holder that was left behind and whose place would be taken. None otherwise.
+            A holder that was left behind and would be displaced, else None.
 
         Raises:
             LockHeldError: another campaign is at work, or another home's of this id; names it.
@@ -232,10 +237,10 @@ class _Lock:
         return self._displaced(self._parse(file), campaign, home or self.home, at)
 
     def release(self, campaign: str, home: str | None = None) -> bool:
-        """Give the machine back; False where the campaign lacks it; raises as :meth:`holder`.
+        """Give the machine back; False if the campaign does not hold it. Raises as :meth:`holder`.
 
         Args:
-            home: whose campaign of that id; None: the lock's own home's, else of any home.
+            home: the campaign's; None for the lock's own, or for any if it has none.
         """
         while True:
             file = self._exchange()[1]
@@ -320,7 +325,7 @@ class MachineLock(_Lock):
     """The lock of this machine; safe to use from several processes at once.
 
     Example:
-        ``MachineLock().holder()`` is None where no campaign holds this machine.
+        ``MachineLock().holder()`` is None if no campaign holds this machine.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -335,15 +340,15 @@ class MachineLock(_Lock):
         driver: int | None,
         lease_s: float = LEASE_S,
     ) -> Holder | None:
-        """Take the machine, or renew the campaign's own lease to end ``lease_s`` seconds from now.
+        """Take the machine, or renew the campaign's lease to end ``lease_s`` seconds from now.
 
         Returns:
-            A holder that was left behind and whose place was taken: its processes may still
-            run and have to be ended first. None otherwise.
+            A holder that was left behind and has been displaced; its processes may still run and
+            must be ended first. Otherwise None.
 
         Raises:
             LockHeldError: another campaign, or another home's of this id, is at work; names it.
-            AtWorkError: another process of this campaign is.
+            AtWorkError: another process is working on this campaign.
             TargetError: the lock file is not a lock of Benchlab, or cannot be opened.
         """
         return self._take(campaign, origin, str(home), driver, lease_s)
@@ -364,11 +369,14 @@ class MachineLock(_Lock):
 class RemoteLock(_Lock):
     """The lock of a host; safe to use from several machines at once. Times are the host's own.
 
+    Example:
+        ``RemoteLock(executor, Path("/run/lock/benchlab.lock"), home.root).holder()``
+
     Args:
-        executor: the host, usually the client's host of the fleet.
-        path: the lock file there. Its directory has to exist.
-        home: of the campaigns that ask, on this machine, whose name is recorded with it.
-        driven: whether a process of this machine drives a campaign: then its lease does not matter.
+        executor: of the host, usually the client's host of a fleet.
+        path: the lock file there; its directory must exist.
+        home: this machine's home whose campaigns ask; recorded with the machine's name.
+        driven: whether a process of this machine drives a campaign; if so, its lease is ignored.
     """
 
     home: str
@@ -385,7 +393,7 @@ class RemoteLock(_Lock):
         self._driven = driven
 
     def acquire(self, campaign: str, origin: str, lease_s: float = LEASE_S) -> Holder | None:
-        """See :meth:`MachineLock.acquire`; CommandError where the host's file cannot be opened."""
+        """See :meth:`MachineLock.acquire`; CommandError if the host's file cannot be opened."""
         return self._take(campaign, origin, self.home, None, lease_s)
 
     def _left_behind(self, found: Holder, at: Moment) -> str | None:
@@ -398,8 +406,8 @@ class RemoteLock(_Lock):
 def fence(path: Path, limit_s: float) -> Iterator[float]:
     """Let one process at a time into a trial or an installation; yields the seconds waited.
 
-    A task's process can outlive the worker that started it and run beside the retry. The kernel
-    drops this lock when the process that holds it ends, in whatever way.
+    A task's process can outlive its worker and run alongside the retry. The kernel drops this lock
+    when the process that holds it ends, however it ends.
 
     Example:
         ``with fence(directory / "trial.fence", 600.0) as waited_s: ...``
@@ -434,7 +442,7 @@ def _boot_id() -> str:
 
 
 def _started(pid: int) -> int | None:
-    """Start time of a process in clock ticks since boot (proc(5)); None where it does not run."""
+    """A process's start time in clock ticks since boot (proc(5)); None if it does not run."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

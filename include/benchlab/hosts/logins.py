@@ -1,9 +1,9 @@
-"""Authorizing a key on a host and revoking it, without harm to other keys.
+"""Scripts that authorize a key on a host and revoke it, without touching other keys.
 
-Both are scripts for ``sh``, run as the account whose ``~/.ssh/authorized_keys`` they change, one at
-a time. The file is replaced as a whole or not at all, so that neither a full disk nor a lost
-connection locks its owner out; a symbolic link stays, and the file behind it is replaced. Mode and
-owner stay. The format of the file: sshd(8), AUTHORIZED_KEYS FILE FORMAT.
+They are for ``sh``, and run as the account whose ``~/.ssh/authorized_keys`` they change, one at a
+time. The file is replaced as a whole or not at all, so that neither a full disk nor a lost
+connection locks its owner out; a symbolic link stays, and its target is replaced. Mode and owner
+stay. The format of the file: sshd(8), AUTHORIZED_KEYS FILE FORMAT.
 
 Example:
     ``executor.run(["sh", "-c", REVOKE, "sh", mark("c1")])``
@@ -23,8 +23,8 @@ part=
 trap '[ -z "$part" ] || rm -f "$part"' EXIT
 trap 'exit 1' HUP INT TERM
 """
-# Owner and mode last: afterwards the file may be read-only. Some file systems notice a full disk
-# only on `sync`.
+# Owner and mode last, because the file may be read-only after that. Some file systems report a full
+# disk only on `sync`.
 _END = """
 if [ -e "$keys" ]; then
     chown --reference="$keys" "$part"
@@ -34,7 +34,7 @@ sync "$part"
 mv -fT "$part" "$keys"
 """
 
-# $1: the line, `ssh-ed25519 AAAA... MARK`. However often this runs, the line is there once.
+# $1: the line, `ssh-ed25519 AAAA... MARK`. Idempotent: the line is added once.
 AUTHORISE = (
     "mkdir -p -m 700 ~/.ssh || exit 1"
     + _BEGIN
@@ -51,8 +51,8 @@ printf '%s\\n' "$1" >> "$part"
     + _END
 )
 
-# $1: the mark. Removes only whole lines as Benchlab writes them: a key of its kind without options,
-# followed by nothing but the mark. One campaign's mark may be the beginning of another's.
+# $1: the mark. Removes only whole lines that Benchlab could have written: a key of its type without
+# options, followed by the mark alone. One campaign's mark may be the beginning of another's.
 REVOKE = (
     "[ -e ~/.ssh/authorized_keys ] || exit 0"
     + _BEGIN
@@ -71,5 +71,5 @@ grep -avxE -e "$line" "$keys" > "$part" || [ $? -eq 1 ]  # 1: there was no other
 
 
 def mark(campaign: str) -> str:
-    """The comment by which a campaign's keys are known."""
+    """The comment that identifies a campaign's keys."""
     return f"benchlab-{campaign}"

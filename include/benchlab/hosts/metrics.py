@@ -2,8 +2,8 @@
 
 On every host a detached job, the sampler, prints the kernel's counters once a second for as long as
 the client should run, and then ends by itself. It needs a POSIX shell, grep, sed and coreutils, and
-takes about 8 ms of CPU a second. Any process can collect what it printed, not only the one that
-started it. A host without usable samples has a reason instead of figures, and no trial is lost.
+uses about 8 ms of CPU per second. Any process can collect its output, not only the one that started
+it. A host without usable samples has a reason instead of figures; no trial fails because of it.
 
 Example:
     ``start(executors, sampler_job(client_job), 60, "client-1", watched)`` while the client runs,
@@ -26,26 +26,27 @@ from benchlab.hosts.samples import METRICS, HostFigures, HostSeries, figures, pa
 from benchlab.language import Message, Said, message
 
 STOP_LIMIT_S = 5.0
-# A trial in which one tick would be a larger share than this is too short to be judged.
+# A trial is too short to be judged if one tick is a larger share of its CPU time than this.
 COARSEST_STEAL, COARSEST_OTHER = 0.003, 0.03
 _TICKS_PER_S = 100
-# How often a host's clock is read; each answer narrows down its offset.
+# How often a host's clock is read; each answer narrows its offset down.
 ASK_CLOCK = 8
 # The largest uncertainty of a clock's offset that is still useful.
 COARSEST_CLOCK_S = 0.005
 
-# Arguments: seconds, then the jobs whose processes are watched. A job's directory lies beside the
+# Arguments: seconds, then the jobs whose processes are watched. A job's directory is beside the
 # sampler's, and its `pid` is the program's own (executor.py). One sed reads and filters everything.
-# The campaign's own processes are those in the sessions of its jobs, where children of a client are
-# as well, and of the servers that systemd started (a fleet's), whose command lines name the
-# campaign's directory; a shell over SSH that names it too is no child of process 1. The services of
-# `make up` are one session, of which all processes carry their tag, as do the jobs that their tasks
-# start. Kernel threads are children of process 2; those that used less than 0.1 s are left out.
-# On SIGTERM a last sample is taken, so that everything until then is known; `wait` is there because
-# a signal interrupts it, unlike `sleep`. Times are centiseconds of uptime, which clock changes do
-# not affect, and each second is counted from the first, so that the sampler does not drift.
-# On a full disk it cannot print: so it keeps the least free space, and some of its own, which is
-# freed for its last sample. A job's directory is on the data directory's file system.
+# The campaign's own processes are those in the sessions of its jobs, which include a client's
+# children, and on a fleet those of the servers that systemd started. These are recognized by
+# command lines that name the campaign's directory; a shell over SSH may name it too, but is no
+# child of process 1. The services of `make up` are one session; all its processes carry their tag,
+# and so do the jobs that their tasks start. Kernel threads are children of process 2; those that
+# used less than 0.1 s are left out. On SIGTERM a last sample is taken, so that everything until
+# then is known; `wait` is used because signals interrupt it, unlike `sleep`. Times are centiseconds
+# of uptime, which clock changes do not affect, and each second is counted from the first, so that
+# the sampler does not drift. On a full disk it cannot print. So it remembers the least free space,
+# and reserves some space, which it frees for its last sample. A job's directory is on the data
+# directory's file system.
 _SAMPLER = r"""
 echo "cores $(grep -c '^cpu[0-9]' /proc/stat)"
 echo "ticks $(getconf CLK_TCK)"
@@ -118,7 +119,7 @@ class Watched:
     Attributes:
         name: ``client`` or ``load balancer``.
         job: the id of its job.
-        threads: how many it has; it cannot use more cores.
+        threads: how many threads it has, which is the most cores that it can use.
     """
 
     name: str
@@ -128,14 +129,14 @@ class Watched:
 
 @dataclass(frozen=True)
 class HostMetrics:
-    """What all hosts did in one trial.
+    """What all hosts did in one trial: ``found.columns()["harness_cpu_ratio"]``.
 
     Attributes:
         hosts: one entry per host, including hosts without figures.
-        series: by host, without hosts that have no figures.
+        series: by host, only hosts with figures.
         client: name of the client's host.
         watched: names of the processes that should have been watched.
-        client_alone: whether nothing but client and load balancer runs on the client's host.
+        client_alone: whether only client and load balancer run on the client's host.
     """
 
     hosts: tuple[HostFigures, ...]
@@ -145,7 +146,7 @@ class HostMetrics:
     client_alone: bool
 
     def to_csv(self) -> str:
-        """One row per host and interval, in the units of their names; a missing value is empty."""
+        """One row per host and interval; names tell units, and a missing value is empty."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(["host", "t", "seconds", *METRICS])
@@ -156,7 +157,7 @@ class HostMetrics:
         return text.getvalue()
 
     def columns(self) -> dict[str, float | None]:
-        """The columns of the gates, as fractions; None where a part of one is missing."""
+        """Columns for the gates, as fractions; None if a part of one is missing."""
         return {
             "harness_cpu_ratio": self._harness_cpu(),
             "cpu_steal_ratio": self._worst("cpu_steal", COARSEST_STEAL),
@@ -167,10 +168,10 @@ class HostMetrics:
         """The least free space of a data directory, as a multiple of what its servers need free.
 
         Args:
-            needed: gives that in bytes, from the name of a host and the size of its disk.
+            needed: returns the bytes needed, from a host's name and the size of its file system.
 
         Returns:
-            Of the host where it is smallest; None where a host does not say.
+            The smallest of all hosts; None if it is unknown for one.
         """
         found = [(host.host, self.series.get(host.host)) for host in self.hosts]
         known = [
@@ -183,10 +184,9 @@ class HostMetrics:
     def _harness_cpu(self) -> float | None:
         """The largest share that client or load balancer used of the CPU available to it.
 
-        Available to a process is one core per thread, at most the host's cores. Where nothing else
-        runs on the host, both share its cores, so the busy share of the whole host counts as well.
-        On a host shared with a server the cores are always busy, which says nothing about the
-        client.
+        One core per thread is available to a process, at most all cores of the host. If nothing
+        else runs there, both share the cores, so the busy share of the whole host counts as well.
+        On a host shared with a server, busy cores say nothing about the client.
         """
         found = next((host for host in self.hosts if host.host == self.client), None)
         if found is None or not all(name in found.processes for name in self.watched):
@@ -199,7 +199,7 @@ class HostMetrics:
         return max(used, default=None)
 
     def _worst(self, metric: str, coarsest: float) -> float | None:
-        """The worst host's mean; None where a host lacks it, or the trial was too short for it."""
+        """The worst host's mean; None if a host lacks it, or if the trial was too short for it."""
         shares = []
         for host in self.hosts:
             series = self.series.get(host.host)
@@ -212,7 +212,7 @@ class HostMetrics:
 
 
 def sampler_job(client_job: str) -> str:
-    """The job under which the samplers of a client's trial run, one on each host."""
+    """The id of the job in which the samplers of a client's trial run, one on each host."""
     return f"hosts-{client_job}"
 
 
@@ -223,10 +223,10 @@ def start(
     client: str,
     watched: Sequence[Watched],
 ) -> dict[str, Said]:
-    """Start a sampler on every host, just after a new client of a trial was started.
+    """Start a sampler on every host, just after a trial's new client was started.
 
-    A sampler that an interrupted try left under this job is ended first. Not called for a client
-    that is adopted: its samplers are still running.
+    A sampler that an interrupted try left in this job is ended first. Do not call this for an
+    adopted client: its samplers are still running.
 
     Args:
         executors: of every host, by its name.
@@ -236,7 +236,7 @@ def start(
         watched: client and load balancer, already started.
 
     Returns:
-        Why there is no sampler on a host, by host; empty where every host has one.
+        Why there is no sampler on a host, by host; empty if every host has one.
     """
 
     def begin(executor: Executor) -> Message | None:
@@ -246,7 +246,7 @@ def start(
         jobs = [process.job for process in watched] if here else []
         try:
             executor.start_job(job, ["sh", "-c", _SAMPLER, "hosts", str(seconds), *jobs])
-        except CommandError as error:  # whose message has the whole sampler in it
+        except CommandError as error:  # its message contains the whole sampler
             said = _shortened(error.output)
             return message("hosts-sampler-refused", said=said)
         return None
@@ -268,8 +268,8 @@ def stop_and_collect(
 
     Args:
         executors, job, client, watched: as given to :func:`start`.
-        unsampled: what :func:`start` returned, so that a host without figures has its own reason.
-        client_alone: whether nothing but client and load balancer runs on the client's host.
+        unsampled: what :func:`start` returned; its reasons take precedence for hosts that failed.
+        client_alone: whether only client and load balancer run on the client's host.
     """
 
     def end(executor: Executor) -> Said:
@@ -309,10 +309,10 @@ def stop_and_collect(
 
 
 def other_work(executors: Mapping[str, Executor]) -> dict[str, float | None]:
-    """The share of its CPU that others used on each host within a second, by host.
+    """The background load of each host within one second, as a share of its CPU, by host.
 
-    Others are all programs; for between trials, when nothing of the campaign is at work. None: the
-    host does not say.
+    To be called between trials: processes of the campaign count too. None if a host does not
+    report it.
 
     Example:
         ``other_work({"localhost": executor})`` is ``{"localhost": 0.03}`` on a calm machine.
@@ -330,15 +330,15 @@ def other_work(executors: Mapping[str, Executor]) -> dict[str, float | None]:
 def clock_offset_ms(executors: Mapping[str, Executor]) -> float | None:
     """The largest difference between the clocks of two hosts, in milliseconds.
 
-    A host reads its clock between the question and the answer (Cristian, Probabilistic clock
-    synchronization, Distributed Computing 3, 1989), which gives an interval for its offset. The
-    intervals of several questions are intersected, and the middle is taken. With at most 5 ms of
-    uncertainty on each host, clocks that agree never appear more than 10 ms apart.
+    A host reads its clock between question and answer, which bounds its offset (Cristian,
+    Probabilistic clock synchronization, Distributed Computing 3, 1989). The intervals of several
+    questions are intersected, and the middle is taken. With at most 5 ms of uncertainty per host,
+    clocks that agree never appear more than 10 ms apart.
 
-    Every question is a round trip to every host: to be asked once per campaign, not per trial.
+    Makes several round trips to every host, so call it once per campaign, not per trial.
 
     Returns:
-        None where there is only one host, a host does not answer, or its offset is too uncertain.
+        None if there is only one host, a host does not answer, or its offset is too uncertain.
     """
     if len(executors) < 2:
         return None
@@ -367,11 +367,11 @@ def _clock_offset(executor: Executor) -> tuple[float, float]:
 
 
 class _NoFiguresError(BenchlabError):
-    """A host has no figures; never leaves this module."""
+    """A host's clock cannot be read reliably; caught within this module."""
 
 
 def _shortened(output: str) -> str:
-    """The end of what a command printed, as one line."""
+    """The end of a command's output, as one line."""
     return " ".join(output.split())[-200:] or "nothing"
 
 
@@ -386,7 +386,7 @@ def _shares(series: HostSeries, watched: Sequence[Watched]) -> dict[str, float]:
 
 
 def _written(metric: str, value: float | None) -> str:
-    """A value of the CSV: bytes as whole numbers, fractions with four decimals."""
+    """A value for the CSV: bytes as a whole number, fractions with four decimals."""
     if value is None:
         return ""
     return f"{value:.0f}" if "bytes" in metric else f"{value:.4f}"

@@ -1,4 +1,4 @@
-"""The address by which others see this machine, and whether a host's network lets it in."""
+"""The address by which other hosts see this machine, and whether a host's network lets it in."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from benchlab.hosts.fleet import FleetHost
 WHO_AM_I = "https://checkip.amazonaws.com"
 ANSWER_LIMIT_S = 10.0
 UNKNOWN = (OSError, ValueError, HTTPException)
-"""What the functions here raise where the address cannot be found out."""
+"""What the functions here raise if the address cannot be determined."""
 
 
 def public() -> str:
-    """The address by which this machine appears on the internet.
+    """This machine's public address, as AWS sees it.
 
     Raises:
-        OSError, HTTPException: it cannot be asked.
-        ValueError: the answer is no address.
+        OSError, HTTPException: AWS does not answer.
+        ValueError: the answer is not an address.
     """
     with urllib.request.urlopen(WHO_AM_I, timeout=ANSWER_LIMIT_S) as answer:
         return str(ipaddress.ip_address(answer.read(64).decode("ascii").strip()))
 
 
 def towards(host: str) -> str:
-    """The address from which this machine would call a host; sends nothing.
+    """The source address of this machine's connections to a host; sends nothing.
 
     Example:
         ``towards("172.31.0.4")`` is ``"172.31.5.1"`` on a machine of that network.
@@ -43,21 +43,21 @@ def towards(host: str) -> str:
 
 
 def is_in(address: str, network: str) -> bool:
-    """Whether a network (CIDR) has an address: ``is_in("10.0.0.7", "10.0.0.0/8")``."""
+    """Whether a network (CIDR) contains an address: ``is_in("10.0.0.7", "10.0.0.0/8")``."""
     return ipaddress.ip_address(address) in ipaddress.ip_network(network, strict=False)
 
 
 def shut_out(host: FleetHost, campaign: str) -> str:
-    """Why a rented host cannot be reached, if this machine's address is not let in (any more).
+    """Explain why a rented host is unreachable, if it no longer lets this machine's address in.
 
     Returns:
-        The end of a sentence, with what to do; empty where the address is let in, or not known.
+        The end of a sentence, with what to do; empty if the address is let in, or unknown.
     """
     if host.let_in is None:
         return ""
     try:
         mine = towards(host.address) if host.ssh_address == host.address else public()
-    except UNKNOWN:  # without a network nobody can tell
+    except UNKNOWN:  # without a network, the address cannot be determined
         return ""
     if is_in(mine, host.let_in):
         return ""

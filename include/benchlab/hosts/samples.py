@@ -1,10 +1,11 @@
-"""Reads what a sampler prints on a host: kernel counters become rates, means and maxima.
+"""Parses a sampler's output from a host: turns kernel counters into rates, means and maxima.
 
 The lines are those of Linux's ``/proc/uptime``, ``/proc/stat``, ``/proc/meminfo``,
 ``/proc/diskstats``, ``/proc/net/dev`` and ``/proc/<pid>/stat``, as described in proc(5) and the
-kernel's ``Documentation/admin-guide/iostats.rst``. Every sample begins with the uptime and closes
-with ``end``. The processes in it are the campaign's own; kernel threads and Airflow's services are
-lines of the sampler's making. A value that is missing or cannot be derived is None.
+kernel's ``Documentation/admin-guide/iostats.rst``. Every sample begins with the uptime and ends
+with ``end``. Lines of ``/proc/<pid>/stat`` are of the campaign's own processes; for kernel threads
+and Airflow's services the sampler prints lines of its own. A value that is missing or cannot be
+derived is None.
 
 Example:
     ``figures(parse(executor.job_output(job)))["cpu_steal"].mean`` is a fraction of all cores' time.
@@ -21,12 +22,12 @@ from itertools import pairwise
 from benchlab.language import Said
 
 SECTOR_BYTES = 512  # whatever the disk's own sectors are
-# A counter of 32 bits wraps here. A decrease that would then be a larger increase than the limit is
-# not taken for a wrap but for a restart.
+# A 32-bit counter wraps here. A decrease counts as a wrap only if the increase that it implies is
+# below the limit, else as a restart.
 WRAP = 2**32
 WRAP_LIMIT = 2**28
-# A sample that follows closer than this (such as the last one, taken on SIGTERM) makes no interval
-# of its own: the kernel counts in hundredths of a second.
+# Samples closer than this (such as the last one, taken on SIGTERM) form no interval of their own:
+# the kernel counts in hundredths of a second.
 SHORTEST_S = 0.5
 
 _DIGITS = "[0-9]{1,20}"
@@ -42,7 +43,7 @@ _SERVICE = re.compile(rf"service [0-9]{{1,9}}((?: {_DIGITS}){{4}})")
 _SPACE = re.compile(rf"space ({_DIGITS}) ({_DIGITS}) ({_DIGITS})")
 _KERNEL = re.compile(rf"kernel ([0-9]{{1,9}}) ({_DIGITS}) (.*)")
 
-# Devices on top of others; counting them would count the same traffic twice.
+# Virtual devices on top of others: counting them too would count the same traffic twice.
 _STACKED_DISK = re.compile(r"loop|ram|zram|sr\d|fd\d|dm-|md\d|nvme\d+c\d+n")
 _STACKED_NET = re.compile(r"lo$|docker|br-|virbr|veth|ifb|dummy|bond|team|tun|tap|cni|cali|.*\.")
 
@@ -57,17 +58,17 @@ class Interval:
         cpu_user, cpu_system, cpu_iowait, cpu_steal, cpu_idle: fractions of all cores' time; nice
             counts as user, interrupts as system.
         cpu_busy: fraction of time neither idle nor waiting for disks.
-        cpu_other: fraction of all cores' time that programs used which are not the campaign's:
-            neither its client, load balancer, servers and sampler, nor the kernel's own threads,
-            which work for whoever reads and writes, nor the services of `make up`, which work as
-            much beside either side. None where a process of the campaign ended, so that its share
-            is unknown.
+        cpu_other: background load, as a fraction of all cores' time: that of programs other than
+            the campaign's client, load balancer, servers and sampler. Kernel threads, which work
+            for whoever reads and writes, and the services of `make up`, which load both sides
+            alike, are left out. None if a process of the campaign ended, whose time is then
+            unknown.
         memory_used_bytes: at its end; memory that is not available without swapping.
         disk_read_bytes_per_s, disk_write_bytes_per_s: over all disks.
         disk_busy: fraction of time in which the busiest disk had requests.
         net_rx_bytes_per_s, net_tx_bytes_per_s: over all network cards, without loopback.
-        disk_used: the largest fraction of the data directory's file system that has been in use
-            since the sampler's start: what it cannot print while the disk is full is known later.
+        disk_used: the largest fraction of the data directory's file system in use since the
+            sampler's start; so a full disk, on which it cannot print, still shows afterwards.
     """
 
     t: float
@@ -96,11 +97,11 @@ class HostSeries:
     """One host during one trial.
 
     Attributes:
-        cores: the host's number of cores; None where it did not report it.
-        intervals: in order of time, without gaps except where the host did not run.
-        processes: average CPU that each watched job's process used, in cores, by job.
-        space: of the data directory's file system the least that was free, and its size, in bytes;
-            None where the host did not report it.
+        cores: the host's number of cores; None if unknown.
+        intervals: in order of time, without gaps unless the host was down.
+        processes: average CPU use of each watched job's process, in cores, by job.
+        space: the least free space of the data directory's file system, and its size, in bytes;
+            None if unknown.
     """
 
     cores: int | None
@@ -110,13 +111,13 @@ class HostSeries:
 
     @property
     def seconds(self) -> float:
-        """The length of all intervals."""
+        """The length of all intervals together."""
         return sum(interval.seconds for interval in self.intervals)
 
 
 @dataclass(frozen=True)
 class Figure:
-    """One metric of one host in one trial: mean over time, and the largest value of an interval."""
+    """One metric of one host in one trial: mean over time, and maximum over the intervals."""
 
     mean: float
     max: float
@@ -124,15 +125,15 @@ class Figure:
 
 @dataclass(frozen=True)
 class HostFigures:
-    """One host in one trial, summed up.
+    """The summary of one host in one trial.
 
     Attributes:
         host: its name.
-        cores: None where it did not report them.
+        cores: None if unknown.
         figures: by metric (:data:`METRICS`), without metrics that it did not report.
         processes: CPU used by client and load balancer as a fraction of what was available to
             each, by name; only on the host where they run.
-        reason: why there are no figures; None where there are.
+        reason: why there are no figures; None if there are.
     """
 
     host: str
@@ -144,7 +145,7 @@ class HostFigures:
 
 @dataclass(frozen=True)
 class _Process:
-    """A process of the campaign: ticks of CPU that it used, and its children that have ended."""
+    """A process of the campaign: CPU ticks used by it, and by its children that have ended."""
 
     parent: int
     started: int
@@ -161,17 +162,17 @@ class _Sample:
     memory: dict[str, int] = field(default_factory=dict)
     disks: dict[str, list[int]] = field(default_factory=dict)
     nets: dict[str, list[int]] = field(default_factory=dict)
-    # The least that was free so far, and the size.
+    # The least free space so far, and the size, in bytes.
     space: tuple[int, int] | None = None
     processes: dict[int, _Process] = field(default_factory=dict)
-    # pid -> name, ticks of CPU used
+    # pid -> name, CPU ticks used
     kernel: dict[int, tuple[str, int]] = field(default_factory=dict)
-    # Ticks of all services, with those of their children that have ended.
+    # Ticks of all services, including those of their children that have ended.
     services: int = 0
 
 
 def parse(output: str) -> HostSeries:
-    """Read what a sampler has printed; skips other lines and incomplete samples."""
+    """Parse a sampler's output; skips other lines and incomplete samples."""
     header: dict[str, int] = {}
     jobs: dict[str, int] = {}
     samples: list[_Sample] = []
@@ -239,7 +240,7 @@ def _numbers(text: str) -> list[int]:
 
 
 def _spaced(samples: Iterable[_Sample]) -> list[_Sample]:
-    """Drop samples that the next one follows too closely, but never the first one."""
+    """Drop each sample that the next one follows too closely, except the first."""
     kept: list[_Sample] = []
     for sample in samples:
         if len(kept) > 1 and 0 <= sample.at - kept[-1].at < SHORTEST_S:
@@ -289,12 +290,13 @@ def _cpu(before: _Sample, after: _Sample, sampler: int | None) -> dict[str, floa
 def _other(before: _Sample, after: _Sample, spent: list[int], sampler: int | None) -> float | None:
     """The share of CPU that was neither the campaign's nor the kernel's; see :class:`Interval`.
 
-    What the kernel counts as a process's time depends on how it was built (kernel/sched/cputime.c,
-    ``irqtime_account_process_tick``): with IRQ_TIME_ACCOUNTING interrupts count apart, without it
-    they are part of the time of the process that they interrupt, although /proc/stat shows the soft
-    ones apart. Such a kernel sees no hard ones at all, by which it is recognized. Clients and
-    servers on one machine talk through soft interrupts: of two cores they were seen to take 13 %.
-    Those that find a core idle are no process's time, and taken to be as frequent as idle cores.
+    What counts as a process's time depends on how the kernel was built (kernel/sched/cputime.c,
+    ``irqtime_account_process_tick``). With IRQ_TIME_ACCOUNTING, interrupts are counted separately.
+    Without it, they are part of the time of the process that they interrupt, although /proc/stat
+    shows soft interrupts separately; such a kernel is recognized by having no hard interrupts at
+    all. Clients and servers on one machine communicate through soft interrupts, which were seen to
+    take 13 % of two cores. Soft interrupts of an idle core are no process's time; their share is
+    assumed to be that of idle time.
     """
     own = _own_ticks(before, after, sampler)
     if own is None or after.cpu is None:
@@ -307,19 +309,19 @@ def _other(before: _Sample, after: _Sample, spent: list[int], sampler: int | Non
     kernel = sum(
         max(ticks - before.kernel[pid][1], 0)
         for pid, (name, ticks) in after.kernel.items()
-        # Which is always a soft interrupt in /proc/stat.
+        # /proc/stat always counts ksoftirqd as soft interrupts.
         if pid in before.kernel and not (apart and name.startswith("ksoftirqd/"))
     )
-    # A service that has ended is in its parent's figure.
+    # The ticks of a service that has ended are in its parent's figure.
     services = max(after.services - before.services, 0)
-    # Programs are timed, /proc/stat is sampled: they may differ by some ticks.
+    # Processes are timed, /proc/stat is sampled: they may differ by some ticks.
     return min(max((programs - own - kernel - services) / sum(spent), 0.0), 1.0)
 
 
 def _own_ticks(before: _Sample, after: _Sample, sampler: int | None) -> int | None:
-    """Ticks that the campaign's processes used; None where one ended, or they are not known.
+    """CPU ticks used by the campaign's processes; None if one ended, or if they are unknown.
 
-    The sampler's children live for a moment, and count where it has seen them end.
+    The sampler's own children are short-lived, and count once the sampler has reaped them.
     """
     if sampler is None or sampler not in after.processes:
         return None
@@ -349,7 +351,7 @@ def _disk(before: _Sample, after: _Sample, seconds: float) -> dict[str, float | 
     pairs = [(before.disks[name], after.disks[name]) for name in names]
     busy = [_increase(then[9], now[9]) for then, now in pairs]
     shares = [None if spent is None else spent / 1000 / seconds for spent in busy]
-    # The kernel counts in steps of a timer tick and may be one ahead.
+    # The kernel counts in timer ticks and may be one ahead.
     known = [min(share, 1.0) for share in shares if share is not None and share < 1.1]
     return {
         "disk_read_bytes_per_s": _rate(((a[2], b[2]) for a, b in pairs), seconds, SECTOR_BYTES),
@@ -359,7 +361,7 @@ def _disk(before: _Sample, after: _Sample, seconds: float) -> dict[str, float | 
 
 
 def whole_disks(names: Iterable[str]) -> list[str]:
-    """Disks without their partitions and without devices on top of other disks."""
+    """Leave out partitions and devices on top of other disks: ``sda1``, ``dm-0``, ``md0``."""
     own = [name for name in names if not _STACKED_DISK.match(name)]
     disks = set(own)
 
@@ -380,14 +382,14 @@ def _net(before: _Sample, after: _Sample, seconds: float) -> dict[str, float | N
 
 
 def _rate(pairs: Iterable[tuple[int, int]], seconds: float, factor: int = 1) -> float | None:
-    """The sum of all increases per second; None where one is unknown or there are none."""
+    """The sum of all increases per second; None if there are none, or one is unknown."""
     increases = [_increase(then, now) for then, now in pairs]
     known = [increase for increase in increases if increase is not None]
     return sum(known) * factor / seconds if known and len(known) == len(increases) else None
 
 
 def _increase(then: int, now: int) -> int | None:
-    """How much a counter grew; None where it restarted."""
+    """How much a counter grew; None if it restarted."""
     if now >= then:
         return now - then
     wrapped = now + WRAP - then
@@ -407,7 +409,7 @@ def _process_use(
         if not seen:
             continue
         (begin, before), (end, after) = seen[0], seen[-1]
-        # With another start time it is a later process that got the same pid.
+        # Another start time means another process with the same pid.
         same = before.started == after.started
         if same and end - begin >= SHORTEST_S and after.ticks >= before.ticks:
             found[job] = (after.ticks - before.ticks) / ticks / (end - begin)

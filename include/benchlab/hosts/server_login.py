@@ -1,8 +1,8 @@
 """How to log in to a database server that Benchlab did not start: address, account, TLS.
 
-On the command line it is an environment variable that Airflow reads as well,
-``AIRFLOW_CONN_<ID>``: a URI or JSON; inside Airflow it is that Connection. TLS is said in the extra
-fields that Airflow's MySQL provider has: ``ssl_mode`` and ``ssl``.
+The login is an Airflow Connection. The command line reads it, as a URI or JSON, from the
+environment variable that Airflow also reads: ``AIRFLOW_CONN_<ID>``. TLS is set in the extra fields
+of Airflow's MySQL provider: ``ssl_mode`` and ``ssl``.
 
 Example:
     ``from_text("my_tidb", "mysql://bench:secret@db.example.com:4000").port`` is 4000.
@@ -22,15 +22,15 @@ from benchlab.hosts.answers import from_json
 
 PORT = 3306
 DISABLED, REQUIRED, VERIFIED = "DISABLED", "REQUIRED", "VERIFY_IDENTITY"
-# A client reads a line of its option file as far as 4 KB, and takes the rest for another option.
+# A client reads only 4 KB of a line in its option file, and takes the rest for another option.
 _LONGEST = 1000
-# A client's options are separated by these; sysbench cannot be given one that has them.
+# These separate a client's options; sysbench cannot be given a value that contains one.
 _SEPARATORS = frozenset(",;={}\"'\n\r\0")
 
 
-# How accounts log in without sending their password over a connection that is not encrypted, as
-# `mysql_clear_password` would. Within TLS the last two may send it: an impostor with a certificate
-# of its own gets it, unless the certificate is verified.
+# Authentication that never sends the password over an unencrypted connection, unlike
+# `mysql_clear_password`. Within TLS the last two may send it, and unless the certificate is
+# verified, an impostor with its own certificate gets it.
 RESTRICTED_AUTH = (
     "restricted-auth=mysql_native_password,client_ed25519,caching_sha2_password,sha256_password"
 )
@@ -41,8 +41,8 @@ class Tls:
     """An encrypted connection.
 
     Attributes:
-        ca: PEM file of the authority that has to have signed the server's certificate, which has to
-            be made out to the server's name; None: the certificate is not verified.
+        ca: PEM file of the authority that must have signed the server's certificate, which must
+            also carry the server's name; None if the certificate is not verified.
     """
 
     ca: Path | None = None
@@ -50,11 +50,11 @@ class Tls:
 
 @dataclass(frozen=True)
 class ServerLogin:
-    """Where a server is, and as whom one logs in.
+    """A database server's address, and the account to log in to.
 
     Attributes:
-        connection: the name of the Connection, for messages and reports; never the address.
-        tls: None: the connection is not encrypted.
+        connection: the name of the Connection; messages and reports show it, never the address.
+        tls: None if the connection is not encrypted.
     """
 
     connection: str
@@ -71,7 +71,7 @@ def variable_of(connection: str) -> str:
 
 
 def missing(connection: str) -> TargetError:
-    """That there is no such Connection, and how to make it."""
+    """The error for a missing Connection; it says how to create one."""
     return TargetError(
         f"connection {connection}: there is none. On the command line set {variable_of(connection)}"
         "=mysql://USER:PASSWORD@HOST:PORT (special characters percent-encoded), in Airflow make a "
@@ -80,7 +80,7 @@ def missing(connection: str) -> TargetError:
 
 
 def from_text(connection: str, text: str) -> ServerLogin:
-    """The login of a Connection written as a URI or as JSON. No message quotes it.
+    """Parse the login of a Connection, a URI or JSON. No message quotes it.
 
     Raises:
         TargetError: names the field that is missing or not valid.
@@ -97,7 +97,11 @@ def from_text(connection: str, text: str) -> ServerLogin:
 
 
 def fields_of(connection: str, text: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The fields of a Connection written as a URI or as JSON, and its extra fields.
+    """Parse the fields of a Connection, a URI or JSON, and its extra fields.
+
+    Example:
+        ``fields_of("my_tidb", "mysql://bench:pw@db?ssl_mode=REQUIRED")[1]`` is
+        ``{"ssl_mode": "REQUIRED"}``.
 
     Raises:
         TargetError: it is neither.
@@ -116,8 +120,7 @@ def fields_of(connection: str, text: str) -> tuple[dict[str, Any], dict[str, Any
 def refuse_incomplete(
     connection: str, host: str | None, port: int | str | None, user: str | None
 ) -> None:
-    """Refuse a Connection without a host or a login, with more than text in one, or whose port is
-    none.
+    """Refuse a Connection without a valid host or login, or with an invalid port.
 
     Raises:
         TargetError: names the field.
@@ -147,7 +150,7 @@ def login(
     _refuse_no_line(connection, "password", password or "")
     if any(character in _SEPARATORS or character.isspace() for character in str(host)):
         raise fault(connection, "host: not a host name or an address")
-    # For `localhost` MySQL's clients take a socket file, whatever the port.
+    # For `localhost` MySQL's clients use a socket file, whatever the port.
     address = "127.0.0.1" if host == "localhost" else str(host)
     tls = _tls(connection, extra)
     return ServerLogin(connection, address, int(port or PORT), str(user), password or "", tls)
@@ -157,7 +160,7 @@ def option(name: str, value: str) -> str:
     """A line of an option file of MariaDB's clients: ``option("user", "a#b")`` is ``user="a#b"``.
 
     Raises:
-        ValueError: the value is more than a line; it is not quoted.
+        ValueError: the value has a control character; the message does not quote the value.
     """
     if _has_control_character(value):
         raise ValueError(f"{name}: a control character cannot be written into an option file")
@@ -170,7 +173,7 @@ def _has_control_character(value: str) -> bool:
 
 
 def _refuse_no_line(connection: str, name: str, value: str) -> None:
-    """Refuse what a file of options could not hold in a line."""
+    """Refuse a value that does not fit into one line of an option file."""
     if _has_control_character(value):
         raise fault(connection, f"{name}: has a line break or another control character")
     if len(value) > _LONGEST:
@@ -213,11 +216,11 @@ def _tls(connection: str, extra: Mapping[str, Any]) -> Tls | None:
 
 
 def _from_uri(text: str) -> dict[str, Any]:
-    """The fields of a URI, as Airflow reads it: each percent-encoded, extra fields as its query."""
+    """Parse a URI as Airflow does: percent-encoded fields, the extra fields in its query."""
     parts = urlsplit(text)
     if not parts.scheme or not parts.netloc:
         raise ValueError("no scheme or no host")
-    # By hand: the standard library's `port` quotes what is wrong.
+    # By hand, because errors of the standard library's `port` quote the text.
     account, at, address = parts.netloc.rpartition("@")
     user, _, password = account.partition(":")
     host, colon, port = address.rpartition(":")
@@ -235,5 +238,5 @@ def _from_uri(text: str) -> dict[str, Any]:
 
 
 def fault(connection: str, what: str) -> TargetError:
-    """What is wrong with a Connection."""
+    """The error that says what is wrong with a Connection."""
     return TargetError(f"connection {connection}: {what}")

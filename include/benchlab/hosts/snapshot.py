@@ -1,8 +1,8 @@
-"""Snapshots: a stopped server's data directory is copied, and the copy is restored.
+"""Snapshots: copies of a stopped server's data directory, which can be restored.
 
-Where the file system can share blocks between files (XFS, Btrfs) the copy is a reflink and takes no
-time. Elsewhere rsync copies what differs, which is little after a trial. Never hard links: servers
-write in place and would change the snapshot with the data.
+Where the file system can share blocks between files (XFS, Btrfs), the copy is a reflink and takes
+no time. Elsewhere rsync copies what differs, which is little after a trial. Hard links would not
+do: servers write in place, which would change the snapshot with the data.
 
 Example:
     ``copy(executor, data, snapshot)`` backs up, ``copy(executor, snapshot, data)`` restores.
@@ -18,7 +18,7 @@ COPY_LIMIT_S = 3600.0
 
 
 def supports_reflink(executor: Executor, directory: Path) -> bool:
-    """Whether files under ``directory`` can share blocks; tries it with a small file."""
+    """Whether files in ``directory`` can share blocks; tries it with a small file."""
     probe = directory / ".reflink-probe"
     executor.put(probe, "x")
     copied = executor.run(["cp", "--reflink=always", str(probe), f"{probe}.copy"], check=False)
@@ -36,7 +36,7 @@ def copy(executor: Executor, source: Path, destination: Path) -> None:
         executor.run(["rm", "-rf", str(destination)], timeout_s=COPY_LIMIT_S)
         command = ["cp", "-a", "--reflink=always", str(source), str(destination)]
     else:
-        # Otherwise rsync takes two files of the same size, written in the same second, for equal.
+        # Else rsync would consider files equal that have one size and were written in one second.
         exact = "--modify-window=-1"
         command = ["rsync", "-a", "--delete", exact, f"{source}/", f"{destination}/"]
     executor.run(command, timeout_s=COPY_LIMIT_S)

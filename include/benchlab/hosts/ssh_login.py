@@ -1,8 +1,8 @@
-"""How to log in to a host that somebody lends: address, account, private key, host key.
+"""How to log in to a borrowed host: address, account, private key, host key.
 
-On the command line it is the environment variable that Airflow reads as well,
-``AIRFLOW_CONN_<ID>``: a URI or JSON; inside Airflow it is that Connection, of type ``ssh``, with
-the extra fields that Airflow's SSH provider has.
+The login is an Airflow Connection of type ``ssh``, with the extra fields of Airflow's SSH provider.
+The command line reads it, as a URI or JSON, from the environment variable that Airflow also reads:
+``AIRFLOW_CONN_<ID>``.
 
 Example:
     ``from_text("loader", "ssh://bench@10.0.0.7?key_file=keys/mine&host_key=ssh-ed25519 AAAA")``
@@ -23,13 +23,13 @@ PORT = 22
 
 @dataclass(frozen=True)
 class SshLogin:
-    """Where a host is, as whom one logs in, and by which key it is known.
+    """A host's address, the account to log in to, and the keys of both ends.
 
     Attributes:
         connection: the name of the Connection, for messages.
         key: the text of the private key.
-        host_key: the host's public key, such as ``ssh-ed25519 AAAA...``; it is never learned from
-            the first connection.
+        host_key: the host's public key, such as ``ssh-ed25519 AAAA...``; never learned from the
+            first connection.
     """
 
     connection: str
@@ -41,7 +41,7 @@ class SshLogin:
 
 
 def missing(connection: str) -> TargetError:
-    """That there is no such Connection, and how to make it."""
+    """The error for a missing Connection; it says how to create one."""
     return TargetError(
         f"connection {connection}: there is none; make it, of type ssh, with host, login and the "
         "extra fields `private_key` (or `key_file`) and `host_key`; on the command line set "
@@ -50,7 +50,7 @@ def missing(connection: str) -> TargetError:
 
 
 def from_text(connection: str, text: str) -> SshLogin:
-    """The login of a Connection written as a URI or as JSON. No message quotes it.
+    """Parse the login of a Connection, a URI or JSON. No message quotes it.
 
     Raises:
         TargetError: names the field that is missing or not valid.
@@ -94,7 +94,7 @@ def login(
 
 
 def key_of(connection: str, extra: Mapping[str, Any]) -> str:
-    """The text of the private key that a Connection's extra fields have or name.
+    """The text of the private key that a Connection's extra fields contain, or name a file of.
 
     Raises:
         TargetError: there is none, or its file cannot be read.

@@ -1,8 +1,8 @@
-"""How steady this machine computes while it has nothing else to do.
+"""Measures how steadily an otherwise idle machine computes.
 
-A virtual machine may share its cores with others. What these take of a core's shared units is not
-counted as stolen time, so `/proc` does not show it, and trials vary by as much. Interpreted code
-meets it as servers do; a tight loop such as a hash, which keeps to one unit, hardly does.
+A virtual machine may share its physical cores with others. What they take of a core's shared units
+is not counted as steal, so `/proc` does not show it, but trials vary by as much. Interpreted code
+suffers from it as servers do; a tight loop such as a hash, which uses one unit, hardly does.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import time
 
 WINDOW_S = 0.5
 WINDOWS = 10
-# Until all processes have started.
+# Time for all processes to start.
 _START_S = 0.3
-# CLOCK_MONOTONIC is the same for all processes of a host, so their windows are.
+# All processes of a host share CLOCK_MONOTONIC, so they share the windows.
 _COUNT = """
 import sys, time
 begin, window_s, windows = (float(word) for word in sys.argv[1:])
@@ -37,10 +37,10 @@ for window in range(1, int(windows) + 1):
 def variation() -> float:
     """The coefficient of variation of how much all cores together compute in half a second.
 
-    Takes :data:`WINDOWS` windows of :data:`WINDOW_S`, 5 s; a process for each core computes.
+    Runs one computing process per core for 5 s: :data:`WINDOWS` windows of :data:`WINDOW_S`.
 
     Example:
-        ``variation() > 0.03`` on a machine on which no trial can be steady.
+        ``variation() > 0.03`` on a machine where no trial can be steady.
     """
     begin = time.monotonic() + _START_S
     arguments = [str(value) for value in (begin, WINDOW_S, WINDOWS)]
@@ -54,6 +54,6 @@ def variation() -> float:
 
 
 def of_counts(by_core: list[list[str]]) -> float:
-    """The same from what each core counted, window by window."""
+    """The coefficient of variation, from each core's counts by window."""
     together = [sum(map(int, window)) for window in zip(*by_core, strict=True)]
     return float(statistics.stdev(together)) / statistics.fmean(together)

@@ -6,8 +6,8 @@ English is the reference: a test checks that every other file has the same messa
 values. A new language is one file, named by its code as Babel knows it.
 
 A sentence that is chosen before its language is known, such as the reason of a verdict, is a
-:class:`Message`: an id and values. So it is stored, and so an exception carries it; no text is ever
-read back.
+:class:`Message`: an id and values. The store and exceptions hold messages in this form; rendered
+text is never parsed.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class Message:
 
     Attributes:
         id: of the message in the locale files.
-        values: what its placeholders stand for, by name. A number is formatted by the language;
-            give text where that is not wanted.
+        values: of its placeholders, by name. A language formats numbers its own way; pass text
+            to avoid that.
     """
 
     id: str
@@ -65,18 +65,18 @@ Said: TypeAlias = Message | str
 
 
 def message(id: str, /, **values: Value) -> Message:  # noqa: A002 - Fluent's word
-    """A :class:`Message` from its id and values."""
+    """A :class:`Message` from its id and values: ``message("number-seconds", seconds=5)``."""
     return Message(id, tuple(values.items()))
 
 
 def said_by(error: BenchlabError) -> Said:
-    """What an error says, for any language where it is one message; else its text."""
+    """An error's message, to be rendered in any language, if it has just one; else its text."""
     said = error.args[0] if len(error.args) == 1 else None
     return said if isinstance(said, Message) else str(error)
 
 
 def sayings(error: BaseException) -> tuple[Said, ...]:
-    """What an error says to people, line by line; of one that nobody foresaw only its kind.
+    """What an error says to people, line by line; for an unforeseen error only its class.
 
     Example:
         ``sayings(SpecError("rounds: missing", "threads: missing"))`` has two lines.
@@ -99,7 +99,7 @@ def side_name(side: str) -> Message:
 
 
 def joined(said: Sequence[Said]) -> Said:
-    """Independent parts of a sentence as one message; at least one."""
+    """Join one or more independent clauses into one message, which reads ``a; b``."""
     return functools.reduce(lambda first, more: message("clauses", first=first, more=more), said)
 
 
@@ -108,7 +108,7 @@ class Language:
 
     Args:
         code: such as ``en``; the locale file is ``locale/<code>.ftl``.
-        form: where a message exists as ``<id>-<form>`` as well, that one is said; empty: none is.
+        form: a message ``<id>-<form>`` is used instead of ``<id>`` where it exists; empty for none.
 
     Raises:
         LanguageError: there is no such file.
@@ -123,7 +123,7 @@ class Language:
         self.code, self.form = code, form
 
     def say(self, id: str, /, **values: Value) -> str:  # noqa: A002
-        """The sentence of this id with its values.
+        """Render the message ``id`` with its values.
 
         Raises:
             LanguageError: the locale file has no such message, or the message needs other values.
@@ -147,7 +147,7 @@ class Language:
         return str(text)
 
     def has(self, id: str) -> bool:  # noqa: A002
-        """Whether there is such a message. A gate, for example, can be added without one."""
+        """Whether the message exists; a gate, for example, can be added without one."""
         return id in self._written
 
     def text(self, said: Said) -> str:
@@ -171,9 +171,9 @@ class Language:
         return babel.Locale.parse(self.code)
 
     def _entry(self, id: str) -> FluentMessage | None:  # noqa: A002
-        """A message, read from the file's text when it is first asked for; None: there is none.
+        """A message, parsed on first use; None if there is none.
 
-        A command says few of its thousand messages, and reading all takes a tenth of a second.
+        A command uses few of the thousand messages, and parsing them all takes 0.1 s.
         """
         from fluent.runtime import FluentResource
 
@@ -182,7 +182,7 @@ class Language:
         if not self._bundle.has_message(id):
             for other in _REFERENCE.findall(self._written[id]):
                 self._entry(other)
-            # Last: another thread takes what is there for whole.
+            # Last: another thread assumes that a message present has what it refers to.
             self._bundle.add_resource(FluentResource(self._written[id]))
         return self._bundle.get_message(id)
 
@@ -195,8 +195,8 @@ class Language:
     def _bundle(self) -> FluentBundle:
         from fluent.runtime import FluentBundle, resolver
 
-        # It refuses long values, against hostile locale files. Ours are our own, and a value may be
-        # what a server said, however long.
+        # The limit on a value's length guards against hostile locale files. Ours are trusted, and a
+        # value may be a server's output of any length.
         resolver.MAX_PART_LENGTH = sys.maxsize
         # Without isolation marks, which would make figures on a page hard to copy.
         return FluentBundle([self.code], use_isolating=False)
@@ -209,9 +209,9 @@ class Language:
 
 @functools.cache
 def _parts(written: str) -> tuple[str, ...]:
-    """A message's words and, between them, its values' names; empty if it has anything else.
+    """Split a message into text and, at odd indices, names of values; empty if it has more.
 
-    Fluent takes ten times as long to fill it, and a page says thousands.
+    Filling these in is ten times as fast as Fluent, and a page has thousands of messages.
     """
     text = written.rstrip().partition(" =")[2]
     parts = _VALUE.split(text.strip())
@@ -244,7 +244,7 @@ def english() -> Language:
 
 @functools.cache
 def codes() -> tuple[str, ...]:
-    """Codes of all languages, the reference first."""
+    """Codes of all languages, the reference first: ``("en", "zh")``."""
     folder = resources.files("benchlab.language").joinpath("locale")
     names = [entry.name for entry in folder.iterdir()]
     found = {name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX)}

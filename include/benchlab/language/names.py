@@ -38,12 +38,12 @@ def items(texts: Iterable[str], language: Language) -> str:
 
 
 def clauses(texts: Iterable[str], language: Language) -> str:
-    """Independent parts of a sentence, joined by the language's separator."""
+    """Independent clauses joined by the language's separator: ``restored; not warmed up``."""
     return language.say("separator-clauses").join(texts)
 
 
 def first_of(names: Sequence[str]) -> str:
-    """The first six names and how many more there are, for a message in English."""
+    """The first six names and how many more there are, in English: ``a, b, ... and 2 more``."""
     text, more = ", ".join(names[:_MOST_NAMED]), len(names) - _MOST_NAMED
     return f"{text} and {more} more" if more > 0 else text
 

@@ -1,6 +1,6 @@
 """How numbers are printed, the same in every format. A missing number is ``n/a``, never 0.
 
-A number is first rounded, the same for every language, and then written as its language does.
+Rounding is the same for every language; decimal sign and grouping are the language's own.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Numbers:
         self._language = language
 
     def rate(self, value: float | None, decimals: int) -> str:
-        """A throughput or another figure, with thousands separators and a number of decimals."""
+        """A figure with thousands separators: ``rate(12345.678, 1)`` is ``12,345.7`` in English."""
         return MISSING if value is None else self._decimal(_rounded(value, decimals))
 
     def milliseconds(self, value: float | None) -> str:
@@ -48,7 +48,7 @@ class Numbers:
         return self._decimal(Decimal(f"{value:.10g}"))
 
     def change(self, value: float | None) -> str:
-        """A change of one cell, given and written in percent, signed."""
+        """A cell's change in percent, signed, with two decimals: ``-1.23%``."""
         return MISSING if value is None else self._percent(_rounded(value, 2), signed=True)
 
     def general_change(self, value: float) -> str:
@@ -63,10 +63,10 @@ class Numbers:
     ) -> str:
         """A change that a verdict rests on, in percent, signed.
 
-        It has as many decimals as its interval ``within`` leaves a meaning: two if that is not
-        known. It gets more where rounding would move it across the threshold, or across zero where
-        its interval has zero outside: -1.996 % is not printed as -2.00 % beside a verdict that
-        calls it smaller than 2 %.
+        It has no more decimals than are meaningful for the width of its interval ``within``; two
+        if that is unknown. It gets more where rounding would move it across the threshold, or
+        across zero when the interval excludes zero: -1.996 % is not printed as -2.00 % beside a
+        verdict that calls it smaller than 2 %.
         """
         if value is None:
             return MISSING
@@ -79,7 +79,7 @@ class Numbers:
         return self._percent(abs(_on_its_side(value, threshold, within)))
 
     def interval(self, bounds: tuple[float, float] | None, threshold: float) -> str:
-        """An interval of changes in percent; see :meth:`estimate`."""
+        """An interval of changes: ``-0.50% to +1.25%``; decimals as in :meth:`estimate`."""
         if bounds is None:
             return MISSING
         low, high = (self.estimate(bound, threshold, bounds) for bound in bounds)
@@ -90,7 +90,7 @@ class Numbers:
         return self._percent(Decimal(f"{value:g}"))
 
     def share(self, fraction: float, decimals: int) -> str:
-        """A fraction of 1, in percent."""
+        """A fraction as a percentage: 0.25 is 25 %."""
         return self._percent(_rounded(100 * fraction, decimals))
 
     def p_value(self, value: float | None) -> str:
@@ -106,7 +106,7 @@ class Numbers:
         return f"= {self._decimal(_rounded(value, decimals))}"
 
     def duration(self, value: timedelta | None) -> str:
-        """A duration in words, with its two largest units."""
+        """A duration in words, with its two largest units: ``2 h 3 min``, ``1 min 15 s``."""
         if value is None:
             return MISSING
         seconds = round(value.total_seconds())
@@ -133,7 +133,7 @@ class Numbers:
 def _pattern(
     kind: Literal["decimal", "percent"], locale: babel.Locale, decimals: int, *, plus: bool
 ) -> NumberPattern:
-    """How a locale writes numbers of so many decimals; Babel would parse it for each number."""
+    """A locale's pattern for this many decimals, cached: Babel would parse it for each number."""
     from babel.numbers import parse_pattern
 
     pattern = getattr(locale, f"{kind}_formats")[None].pattern.replace(".###", "")
@@ -147,7 +147,11 @@ def _decimals(value: Decimal) -> int:
 
 
 def rate_decimals(values: Iterable[float | None]) -> int:
-    """Decimals for the rates of one table, enough to recompute its percentages from them."""
+    """Decimals for the rates of one table, enough to recompute its percentages from them.
+
+    Example:
+        ``rate_decimals([950.0, 12000.0])`` is 2.
+    """
     smallest = min((value for value in values if value is not None), default=0.0)
     return 0 if smallest >= 10_000 else 1 if smallest >= 1_000 else 2
 
@@ -157,7 +161,7 @@ def _rounded(value: float, decimals: int) -> Decimal:
 
 
 def _meant(within: tuple[float, float] | None) -> int:
-    """How many decimals of a change in percent have a meaning beside its interval."""
+    """How many decimals of a change in percent are meaningful for the width of its interval."""
     if within is None:
         return 2
     half = (within[1] - within[0]) / 2
@@ -165,9 +169,9 @@ def _meant(within: tuple[float, float] | None) -> int:
 
 
 def _on_its_side(value: float, threshold: float, within: tuple[float, float] | None) -> Decimal:
-    """Rounded to what its interval leaves a meaning, but not across threshold or zero.
+    """Round to the decimals meaningful for the interval, but not across threshold or zero.
 
-    Zero does not matter to an estimate whose interval has it inside.
+    Rounding to zero is allowed where the interval contains zero.
     """
     low, high = within or (value, value)
     either = low < value < high and low < 0 < high

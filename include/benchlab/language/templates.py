@@ -1,4 +1,4 @@
-"""How the templates of reports, pages and messages are read.
+"""Loads the templates of reports, pages and messages.
 
 Example:
     ``environment("benchlab.site").get_template("trial.html.j2")``
@@ -20,12 +20,12 @@ def environment(
     keep_trailing_newline: bool = False,
     finalize: Callable[[object], object] | None = None,
 ) -> jinja2.Environment:
-    """The Jinja environment of packages' templates, in which a missing value is an error.
+    """A Jinja environment for the templates of packages, in which a missing value is an error.
 
     Args:
-        packages: whose folders ``templates`` are read.
-        autoescape: False only where no HTML is written and values are escaped in another way.
-        finalize: what becomes of each value before it is escaped.
+        packages: those with a folder ``templates``; the first that has a template provides it.
+        autoescape: False only if no HTML is written and values are escaped in another way.
+        finalize: applied to each value before it is escaped.
     """
     import jinja2
 

@@ -1,4 +1,4 @@
-"""The database of a results store: how it is reached, its tables, and what it says is wrong."""
+"""The database of a results store: its connections, its tables, and its errors in plain words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchlab.errors import StoreError, meaning_of
 from benchlab.results import revisions
 from benchlab.results.rows import METADATA
 
-# What SQLite says of its file, and what a person can do.
+# SQLite's messages about its file, and what a person can do.
 _SQLITE = {
     "unable to open database file": "its file cannot be opened or created; give this account "
     "write permission for the file and its folder",
@@ -30,15 +30,15 @@ _SQLITE = {
 
 
 class StoreDatabase:
-    """SQLite, or a server; opening an empty one makes its tables.
+    """SQLite, or a database server; opening an empty one creates the tables.
 
     Args:
         url: SQLAlchemy's URL. Its password is never shown.
-        say: where an older store is to be upgraded: is given each thing that happens, as a
-            sentence. Without it, an older store is refused.
+        say: if given, an older store is upgraded, and this receives a sentence for each thing done;
+            without it, an older store is refused.
 
     Attributes:
-        shown_url: the URL without passwords, of which its query may have one as well.
+        shown_url: the URL without its password and its query, which may contain others.
 
     Raises:
         StoreError: the URL cannot be read, the database cannot be reached, or has another revision.
@@ -85,7 +85,7 @@ class StoreDatabase:
         )
 
     def _open(self) -> None:
-        # Another process may be making the tables as well: after each failure there is one more.
+        # Another process may be creating the tables too: each failure means it created one more.
         for tries_left in reversed(range(len(METADATA.tables) + 2)):
             with self.transaction() as connection:
                 if revision := revisions.of(connection):
@@ -138,7 +138,7 @@ def _connect(url: sa.URL) -> Engine:
 
     @sa.event.listens_for(engine, "handle_error")
     def _name(context: sa.engine.ExceptionContext) -> None:
-        """A driver's own errors are no database's: of an unknown option, a text with a NUL."""
+        """Wrap errors that drivers raise themselves: an unknown option, a text with a NUL."""
         error = context.original_exception
         if context.sqlalchemy_exception is None and isinstance(
             error, ValueError | TypeError | OverflowError
@@ -158,7 +158,7 @@ def _connect(url: sa.URL) -> Engine:
 
 
 def _switch_to_wal(connection: Any) -> None:
-    """Where two processes switch a new database at once, SQLite refuses one without waiting."""
+    """Retry the switch: if two processes try at once, SQLite refuses one without waiting."""
     deadline = time.monotonic() + 30
     while True:
         try:
@@ -171,7 +171,7 @@ def _switch_to_wal(connection: Any) -> None:
 
 
 def _cause(error: sa.exc.SQLAlchemyError) -> str:
-    """What a database says is wrong, without the numbers of drivers and of the system."""
+    """A database's own explanation, without error numbers of drivers and system."""
     cause = getattr(error, "orig", None) or error
     # PyMySQL raises pairs of a number and a text.
     text = cause.args[1] if len(getattr(cause, "args", ())) == 2 else str(cause)

@@ -1,7 +1,7 @@
-"""What is known of a server that ended by itself, as a message that is stored.
+"""Messages about servers that ended by themselves, as stored.
 
-A gate's reason says only how many ended. These sentences stand beside it, and beside the stages in
-which the sides are prepared.
+A gate's reason says only how many ended. Reports show these messages beside it, and beside the
+stages that prepare the sides.
 
 Example:
     ``ended("tikv", "kv-2", by_exit_code(137), ["panic"])`` says that it was ended by SIGKILL.
@@ -19,7 +19,7 @@ from benchlab.results import redaction
 
 # The line of a campaign's environment: JSON, a message of :func:`in_stage` for each.
 KEY = "ended_servers"
-# How much of its log is quoted.
+# How many lines of its log are quoted, and how many characters of each.
 LINES, _LENGTH = 3, 200
 _NOTED: TypeAdapter[list[Message]] = TypeAdapter(list[Message])
 
@@ -27,13 +27,13 @@ _NOTED: TypeAdapter[list[Message]] = TypeAdapter(list[Message])
 def ended(
     server: str, host: str, how: Message, log: Sequence[str], secrets: Iterable[str] = ()
 ) -> Message:
-    """A server that ended.
+    """Say that a server ended, how, and what it logged last.
 
     Args:
         server: what it is, such as ``tikv``.
         how: a message ``ended-...``.
-        log: what it wrote last.
-        secrets: what must not be quoted of it.
+        log: the end of its log.
+        secrets: texts that must not be quoted from it.
     """
     clean = [redaction.line(line, secrets) for line in log[-LINES:]]
     shown = [f"{line[:_LENGTH]}{'...' * (len(line) > _LENGTH)}" for line in clean]
@@ -47,7 +47,7 @@ def is_one(said: Said) -> bool:
 
 
 def by_exit_code(code: int | None) -> Message:
-    """How a program of this machine ended; None: its exit code is lost."""
+    """How a program of this machine ended; ``code`` is None if its exit code is lost."""
     if code is None:
         return message("ended-unknown")
     if code - 128 in signal.valid_signals():  # as a shell reports it
@@ -56,16 +56,16 @@ def by_exit_code(code: int | None) -> Message:
 
 
 def in_stage(phase: str, side: str, said: Message) -> Message:
-    """The same, with the stage that went on in spite of it, such as ``check after load``."""
+    """Add to :func:`ended`'s message the side, and the stage that went on: ``check after load``."""
     name = message(f"phase-{phase.replace(' ', '-')}")
     return message("ended-in-stage", phase=name, side=side_name(side), said=said)
 
 
 def noted(environment: Mapping[str, str]) -> list[Message]:
-    """What a campaign's environment has of :func:`in_stage`."""
+    """The messages of :func:`in_stage` in a campaign's environment."""
     return _NOTED.validate_json(environment.get(KEY, "[]"))
 
 
 def with_noted(environment: Mapping[str, str], said: Message) -> str:
-    """The line of a campaign's environment, with one more."""
+    """The new value of :data:`KEY` in a campaign's environment, with one message more."""
     return _NOTED.dump_json([*noted(environment), said]).decode()

@@ -1,8 +1,8 @@
-"""What was computed from the store, kept beside it while everything that it follows from is same.
+"""A cache of documents computed from the store, valid while what they follow from is unchanged.
 
-A document is kept with the *key* of what it was computed from, whatever its maker puts into that:
-one that is asked for with another key is not there. Nothing rests on these documents. Where one is
-missing or damaged, or the store cannot be written, what it says is computed again.
+A document is kept with the *key* of what it was computed from, which its maker defines; it is not
+found under any other key. Nothing depends on these documents: if one is missing or damaged, or the
+store cannot be written, its content is computed again.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ class Kept:
         self._transaction = transaction
 
     def read(self, part: str, keys: Mapping[str, str]) -> dict[str, Any]:
-        """The documents of one part that were computed from this, by name.
+        """The documents of one part whose key is unchanged, by name.
 
         Args:
-            keys: by name, usually a campaign's id.
+            keys: the current key of each document, by name (usually a campaign's id).
         """
         try:
             return {
@@ -54,10 +54,10 @@ class Kept:
             return {}
 
     def write(self, part: str, documents: Mapping[str, tuple[str, object]]) -> None:
-        """Keep documents in place of those before; if that fails, it is only logged.
+        """Replace documents; a failure is only logged.
 
         Args:
-            documents: by name, each with its key.
+            documents: key and content of each, by name.
         """
         rows = [
             {"name": name, "part": part, "seal": _seal(key, text), "document": text}
@@ -84,11 +84,11 @@ class Kept:
 
 
 def key_of(*parts: object) -> str:
-    """The key of something that follows from all of this: its hash, of their texts in order."""
+    """A key for whatever follows from these parts, a SHA-256: ``key_of(plan, threshold_pct)``."""
     text = "\n".join(map(str, parts))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _seal(key: str, document: str) -> str:
-    """Both in one: a document that was cut or changed is as if it were computed from another."""
+    """A hash of key and document, so that a damaged document counts as missing."""
     return key_of(key, document)

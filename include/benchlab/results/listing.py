@@ -1,7 +1,7 @@
-"""Which campaigns a list has and in what order: chosen, sorted and cut by the database.
+"""Lists of campaigns, which the database filters, sorts and pages.
 
-A list reads no plan and no trial. It reads :data:`benchlab.results.rows.SUMMARIES`, which is
-written with each campaign.
+A list reads no plans and no trials, but :data:`benchlab.results.rows.SUMMARIES`, which is written
+with each campaign.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from benchlab.results.rows import (
 )
 
 Order = Literal["started_at", "id", "report", "state"]
-"""What a list can be sorted by; campaigns that are equal in it by their start."""
+"""What a list can be sorted by; ties are sorted by start."""
 
 # Fewer than any database allows as parameters of one statement.
 _AT_ONCE = 500
@@ -43,15 +43,18 @@ _JOINED = sa.join(CAMPAIGNS, SUMMARIES, CAMPAIGNS.c.id == SUMMARIES.c.campaign)
 
 @dataclass(frozen=True)
 class Chosen:
-    """Which campaigns: those that have all of it; None and ``()``: whatever they have.
+    """A filter: campaigns that match every field; None and ``()`` match all.
+
+    Example:
+        ``Chosen(workload="tpcc", verdict="regression", since=date(2026, 11, 1))``
 
     Attributes:
-        reports: one of these report types, as where a reader may not see others.
-        versions: each on a side of the campaign, with what tells builds apart.
-        verdict: on any of its workloads, when its report was last published.
+        reports: the report types allowed, for a reader who may not see the others.
+        versions: labels that must each be on a side of the campaign.
+        verdict: one of the campaign's last published verdicts, on whatever workload.
         measures_noise: whether it is an A/A campaign.
-        since, until: the first and the last day on which it was started, in UTC.
-        tag: one of those that people gave it.
+        since, until: the first and the last day of its start, in UTC.
+        tag: one of the tags that people gave it.
     """
 
     report: str | None = None
@@ -66,7 +69,7 @@ class Chosen:
     tag: str | None = None
 
     def conditions(self) -> Iterator[sa.ColumnElement[bool]]:
-        """For the rows of campaigns and their summaries."""
+        """SQL conditions on campaigns joined with their summaries."""
         for version in self.versions:
             yield sa.or_(SUMMARIES.c.baseline == version, SUMMARIES.c.candidate == version)
         for value, condition in self._by_field():
@@ -74,7 +77,7 @@ class Chosen:
                 yield condition(value)
 
     def _by_field(self) -> Iterator[tuple[Any, Callable[[Any], sa.ColumnElement[bool]]]]:
-        """Each field with the condition that its value means."""
+        """The value of each field, and the condition it stands for."""
         begun = CAMPAIGNS.c.started_at
         yield self.report, lambda report: CAMPAIGNS.c.report == report
         yield self.reports, lambda reports: CAMPAIGNS.c.report.in_(sorted(reports))
@@ -86,19 +89,19 @@ class Chosen:
         yield self.workload, lambda name: _names(SUMMARIES.c.workloads, name)
         yield self.verdict, lambda verdict: _has(VERDICTS, VERDICTS.c.verdict == verdict)
         yield self.tag, lambda tag: _has(REMARKS, _names(REMARKS.c.tags, tag))
-        # Times are stored in UTC and in ISO 8601, whose order is that of time.
+        # Stored times are UTC in ISO 8601, so text order is time order.
         yield self.since, lambda day: begun >= day.isoformat()
-        # Before the letter that follows the `T` of a time: there is no day after the last one.
+        # `U` follows the `T` of a time; the next day cannot be used, as date.max has none.
         yield self.until, lambda day: begun < f"{day}U"
 
 
 def _has(table: sa.Table, condition: sa.ColumnElement[bool]) -> sa.ColumnElement[bool]:
-    """Whether a campaign has such a row in another table."""
+    """Whether a campaign has a row in another table that meets a condition."""
     return sa.exists().where(table.c.campaign == CAMPAIGNS.c.id, condition)
 
 
 def _names(column: sa.Column[Any], name: str) -> sa.ColumnElement[bool]:
-    """Whether a list that is kept as JSON has this name."""
+    """Whether a column's JSON list contains this name."""
     return column.contains(json.dumps(name), autoescape=True)
 
 
@@ -124,7 +127,7 @@ class Listing:
         limit: int | None = None,
         offset: int = 0,
     ) -> list[CampaignSummary]:
-        """One page of the list: at most ``limit`` campaigns, after ``offset`` others; None: all.
+        """One page of the list: at most ``limit`` campaigns (None for all), after ``offset``.
 
         Example:
             ``store.listing.summaries(Chosen(verdict="regression"), limit=20)[0].verdicts``
@@ -153,7 +156,7 @@ class Listing:
             return int(connection.scalar(counted) or 0)
 
     def versions(self, chosen: Chosen = EVERYTHING) -> list[str]:
-        """The versions and builds that campaigns have on their sides, each once, in order."""
+        """The labels of all sides of these campaigns, each once, sorted."""
         with self._transaction() as connection:
             found = {
                 label
@@ -165,7 +168,7 @@ class Listing:
         return sorted(label for label in found if label is not None)
 
     def reports(self) -> list[ReportSummary]:
-        """The report types of which there are campaigns, by name, with their newest verdicts.
+        """The report types that have campaigns, by name, with their newest verdicts.
 
         Example:
             ``store.listing.reports()[0].decided["oltp_insert"].verdicts``
@@ -223,7 +226,7 @@ def _select() -> sa.Select[Any]:
 
 
 def _latest(chosen: sa.Select[Any], *parts: sa.ColumnElement[Any]) -> sa.Select[Any]:
-    """Of the chosen rows the one of the newest campaign for each value of these columns."""
+    """For each value of these columns, the row of the newest campaign."""
     newest_first = (CAMPAIGNS.c.started_at.desc(), CAMPAIGNS.c.id.desc())
     place = sa.func.row_number().over(partition_by=parts, order_by=newest_first).label("place")
     placed = chosen.add_columns(place).subquery()

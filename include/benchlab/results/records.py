@@ -1,4 +1,4 @@
-"""The results of a campaign: its trials with their samples and gates, and what its sides are.
+"""The results of a campaign: its trials with samples and gates, and the facts of its sides.
 
 Example:
     ``trial_result.value("tps")`` is a throughput in transactions per second, or None.
@@ -21,31 +21,31 @@ from benchlab.plan.order import PlannedTrial
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec, Side
 
-# Keys of Campaign.environment: about how many dollars the hosts cost until they were given back,
-# why measuring ended before the plan did (a `Stop`), which hosts were spot hosts, which were
-# lost and replaced after how many trials (`5: tikv-2, pd-1; 9: tikv-2`), after how many it was
-# resumed (`5, 9`), and the address of the campaign's page on the benchmark site.
+# Keys of Campaign.environment, in this order: about how many dollars the hosts cost until they were
+# given back; why measuring ended before the plan did (a `Stop`); spot hosts; hosts replaced, by how
+# many trials were measured before (`5: tikv-2, pd-1; 9: tikv-2`); how many were measured
+# before each resumption (`5, 9`); the address of the campaign's page on the benchmark site.
 SPENT = "spent_usd"
 STOPPED = "stopped_by"
 SPOT_HOSTS = "spot_hosts"
 REPLACED = "replaced_hosts"
 RESUMED = "resumed_after"
 PAGE = "campaign_page"
-# Which script has installed TiUP on the client's host, its hash (`SCRIPT_sha256`), and if it was
-# another one than before: the day and the hash of that one (`2026-11-20 5e88...`).
+# The script that installed TiUP on the client's host, its hash (key `tiup_script_sha256`), and if
+# it differs from the one before: that one's day and hash (`2026-11-20 5e88...`).
 SCRIPT = "tiup_script"
 SCRIPT_BEFORE = "tiup_script_before"
 HASH_OF = "{}_sha256"
-# Of two campaigns that are compared as one: `before, after`.
+# The ids of two campaigns that are compared as one: `before, after`.
 TWO_CAMPAIGNS = "two_campaigns"
 Stop = Literal["limit", "lifetime", "lost", "deployment", "changed"]
-"""The budget's limit, the time after which rented hosts end themselves, hosts that were lost, a
-deployment that failed, or a server that exists and was upgraded."""
+"""Why measuring stopped early: the budget's limit, the rented hosts' expiry, lost hosts, a failed
+deployment, or an existing server that was upgraded."""
 
 State = Literal["running", "complete", "failed"]
 GateStatus = Literal["pass", "fail", "not evaluated"]
 GateKind = Literal["validity", "symptom"]
-"""Whether a gate's failure makes its trial invalid, or is kept and shown."""
+"""A failed gate of validity makes its trial invalid; a failed symptom is kept and shown."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,10 @@ class GateResult:
         9 % was found and at most 5 % is allowed.
 
     Attributes:
-        observed: in its unit; None where it was not evaluated or is not a number.
-        least, most: the bounds, both included; one that is None does not bind.
-        own: what holds when it passes, of a gate that the locale files have no message for.
+        observed: in ``unit``; None if the gate was not evaluated or found no number.
+        least, most: inclusive bounds; None for no bound on that side.
+        own: the sentence that holds when it passes, for a gate without a message in the locale
+            files.
     """
 
     gate: str
@@ -85,19 +86,19 @@ class GateResult:
 
     @property
     def sentence(self) -> Said:
-        """What holds when it passes."""
+        """The sentence that holds when it passes."""
         limits = {"least": self.least, "most": self.most}
         figures = {name: self._figure(at) for name, at in limits.items() if at is not None}
         return self.own or message(f"gate-{self.gate.replace('_', '-')}", **figures)
 
     @property
     def found(self) -> Said:
-        """What it found, where it failed or passed."""
+        """The observed value with its unit; "no number" where there is none."""
         return message("no-number") if self.observed is None else self._figure(self.observed)
 
     @property
     def bounds(self) -> Message:
-        """What it allows."""
+        """The allowed range, with units."""
         if self.least is None:
             return message("bounds-most", most=self._figure(self.most or 0.0))
         if self.most is None:
@@ -107,7 +108,7 @@ class GateResult:
 
     @property
     def why(self) -> Message:
-        """Why its trial is invalid."""
+        """Why its trial is invalid: the gate with what it found and allows."""
         said = {"sentence": self.sentence, "found": self.found, "bounds": self.bounds}
         return message("reason-invalid", gate=self.gate, **said)
 
@@ -119,19 +120,18 @@ class GateResult:
 
 @dataclass(frozen=True)
 class TrialResult:
-    """One executed trial.
+    """One attempt of a trial, with its samples and gates.
 
     Attributes:
-        attempt: 1 for the first measurement of its pair of blocks, 2 for the next, ...
+        attempt: 1 for the first measurement of its block, 2 and 3 for repeats.
         valid: whether its client ran and every gate of validity that could be evaluated passed.
-        reasons: why it is invalid; empty where it is valid.
+        reasons: why it is invalid; empty if it is valid.
         phases: seconds spent in each phase (restore, start, ready, warm-up, run, collect).
-        adopted: whether its client had been started by a task that died, and was taken over.
-        raw, series: where the client's output and the per-interval values are kept, relative
-            to the root of the object store; None where no client ran.
-        hosts: where the host metrics of the run are kept, second by second; None where they were
-            not sampled.
-        host_figures: the same metrics as means and maxima, one entry per host.
+        adopted: whether a task that died had started its client, which was then taken over.
+        raw, series: names of the client's output and of its per-interval values under the object
+            root; None if no client ran.
+        hosts: likewise of the host metrics, second by second; None if they were not sampled.
+        host_figures: the host metrics as means and maxima, one entry per host.
         counts: where what a query took of the servers is kept; None where that is not known.
     """
 
@@ -158,11 +158,11 @@ class TrialResult:
 
     @property
     def figures(self) -> dict[str, float | None]:
-        """The values by metric; None where the client printed none."""
+        """Values by metric; None where the client printed none."""
         return {sample.metric: sample.value for sample in self.samples}
 
     def value(self, metric: str) -> float | None:
-        """The value of one metric, in its unit; None where it is missing."""
+        """The value of one metric, in its sample's unit; None if it is missing."""
         return self.figures.get(metric)
 
 
@@ -172,7 +172,7 @@ TrialKey = tuple[str, int]
 
 @dataclass(frozen=True)
 class TrialFigures:
-    """Some figures of a trial by metric, and why it is invalid; None: the client printed none."""
+    """Some metrics of a trial, and why it is invalid; None where the client printed no value."""
 
     valid: bool
     reasons: tuple[Said, ...]
@@ -186,11 +186,10 @@ class InstanceFacts:
     Attributes:
         host: name of its host in the fleet.
         component: ``pd``, ``tikv`` or ``tidb``.
-        version: as the server itself writes it.
-        git_hash: of its source; None where it is not reported.
-        config_digest: of its effective configuration, the same for servers that are configured
-            alike; None where it is not reported.
-        built_at: when it was built; None where it is not reported.
+        version: as the server reports it.
+        git_hash: of its source; None if the server does not report it, as for the others below.
+        config_digest: digest of its effective configuration, equal for servers configured alike.
+        built_at: when it was built.
     """
 
     host: str
@@ -202,7 +201,7 @@ class InstanceFacts:
 
 
 Moment = Literal["load", "last trial"]
-"""After what a dataset's consistency was checked."""
+"""The event after which a dataset's consistency was checked."""
 
 
 @dataclass(frozen=True)
@@ -210,9 +209,9 @@ class Condition:
     """The result of checking one consistency condition of a dataset.
 
     Attributes:
-        clause: of the benchmark's standard, such as ``3.3.2.1``.
-        sentence: what holds where it is met.
-        violations: number of rows, or groups of rows, for which it does not hold.
+        clause: of the benchmark's standard, such as ``3.3.2.1`` of TPC-C.
+        sentence: what holds if the condition is met.
+        violations: number of rows, or groups of rows, that violate it.
     """
 
     clause: str
@@ -221,7 +220,7 @@ class Condition:
 
     @property
     def fault(self) -> Message:
-        """What is wrong where it does not hold, as part of a sentence."""
+        """The violation, as part of a sentence."""
         return message(
             "condition-fault",
             clause=self.clause,
@@ -236,14 +235,14 @@ class SideFacts:
 
     Attributes:
         version: as the server reports it.
-        git_hash: of its source; None where the server does not report it.
+        git_hash: of its source; None if the server does not report it.
         variables: its effective settings.
         dataset_checksum: of the loaded tables, taken before the snapshot.
         rows: row counts by table.
-        instances: its servers, where it is a cluster.
-        consistency: the conditions of its dataset, by when they were checked; empty where the
+        instances: its servers, if it is a cluster.
+        consistency: the conditions of its dataset, by when they were checked; empty if the
             dataset has none.
-        about: what else the server says of how it was built, by its own names: ``Edition``,
+        about: what else the server reports about its build, under its own names: ``Edition``,
             ``Git Branch``, ``UTC Build Time``.
     """
 
@@ -258,7 +257,7 @@ class SideFacts:
 
 
 def rows_of(checksum: str) -> str:
-    """The part of a dataset's checksum that any cluster has that stores the same rows.
+    """The part of a dataset's checksum that is equal on all clusters with the same rows.
 
     Example:
         ``rows_of("sbtest1:20:4100+8873 sbtest2:20:4096+12")`` is
@@ -268,10 +267,10 @@ def rows_of(checksum: str) -> str:
 
 
 def inconsistencies(facts: Mapping[Side, SideFacts]) -> dict[Side, tuple[Message, ...]]:
-    """Why a side's figures cannot be trusted: conditions that its dataset no longer meets.
+    """Why a side's figures cannot be trusted: its dataset lost its consistency.
 
-    One sentence for each condition that was violated after the last trial. Sides without violations
-    are omitted, whether checked or not.
+    One sentence for each condition violated after the last trial. Sides without violations are
+    omitted, whether they were checked or not.
     """
     lost = {
         side: tuple(
@@ -289,8 +288,8 @@ class StoredVerdict:
     """What was decided on one metric of one workload when its report was last published.
 
     Attributes:
-        verdict: as the rule calls it, in an A/A campaign as well.
-        estimate_pct, low_pct, high_pct: the change and its 95 % interval; None: not known.
+        verdict: the decision rule's, also in an A/A campaign.
+        estimate_pct, low_pct, high_pct: the change and its 95 % interval; None if unknown.
         rule: the number of the decision rule (``analysis.verdict.decision.RULE``).
     """
 
@@ -307,7 +306,7 @@ class StoredVerdict:
 
     @property
     def ci95_pct(self) -> tuple[float, float] | None:
-        """Its interval, as a decision has it."""
+        """The 95 % interval in percent; None if a bound is unknown."""
         low, high = self.low_pct, self.high_pct
         return None if low is None or high is None else (low, high)
 
@@ -317,7 +316,7 @@ class LookedInto:
     """What a person found when they looked into a change of a campaign's workload.
 
     Attributes:
-        note: what it was, or where it is written down; may be empty.
+        note: what the cause was, or where it is written down; may be empty.
     """
 
     campaign: str
@@ -329,12 +328,15 @@ class LookedInto:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a campaign failed, and why it could not be given back; at least one of them.
+    """Why a campaign failed, why it could not be given back, or both.
+
+    Example:
+        ``Failure("register", ("port 4000 is taken",)).overcome(["register"])`` is None.
 
     Attributes:
-        of: the task or the stage that failed: ``register``; empty: the campaign as a whole.
+        of: the task or stage that failed, such as ``register``; empty for the whole campaign.
         said: the lines of its error, the most important first.
-        held: likewise why it could not be given back, until it is.
+        held: the lines of the error of giving back; empty once that has succeeded.
     """
 
     of: str
@@ -343,20 +345,20 @@ class Failure:
 
     @property
     def lines(self) -> tuple[Said, ...]:
-        """All that there is to say; first what still holds hosts, which may cost."""
+        """All lines; those about hosts not given back come first, because hosts may cost money."""
         return (*self.held, *self.said)
 
     @property
     def stage(self) -> str:
-        """The task or the stage of the first line; empty: the campaign as a whole."""
+        """The task or stage of the first line; empty for the whole campaign."""
         return GIVE_BACK[0] if self.held else self.of
 
     def followed_by(self, of: str, said: tuple[Said, ...]) -> Failure:
-        """The same, once another stage has failed: giving back keeps why it has failed before."""
+        """This failure after another one; a failure to give back does not replace the first."""
         return replace(self, held=said) if of in GIVE_BACK else replace(self, of=of, said=said)
 
     def overcome(self, stages: Collection[str]) -> Failure | None:
-        """What is left of it once these stages have succeeded at last."""
+        """What is left of this failure once these stages have succeeded; None if nothing is."""
         held = () if any(stage in GIVE_BACK for stage in stages) else self.held
         left = Failure("", (), held) if self.of in stages else replace(self, held=held)
         return left if left.lines else None
@@ -368,14 +370,14 @@ GIVE_BACK = ("give back", "give_back")
 
 
 class _Timed:
-    """What begins, and has ended or not."""
+    """Something with a start and, once it has ended, an end."""
 
     started_at: datetime
     ended_at: datetime | None
 
     @property
     def took(self) -> timedelta | None:
-        """How long it took; None until it has ended, and where the clock was set back meanwhile."""
+        """How long it took; None until it has ended, or if the clock was set back meanwhile."""
         if self.ended_at is None or self.ended_at < self.started_at:
             return None
         return self.ended_at - self.started_at
@@ -383,14 +385,14 @@ class _Timed:
 
 @dataclass(frozen=True)
 class CampaignSummary(_Timed):
-    """A campaign as a list has it, without its plan and its trials.
+    """A campaign as lists show it, without its plan and its trials.
 
     Attributes:
-        versions: by side, with what tells builds apart.
+        versions: labels by side.
         measures_noise: whether it is an A/A campaign.
-        workloads: that it has planned, in the order of its report type.
-        verdicts: throughput before p95 latency; empty while no report was published.
-        failure: what failed last, and was not made good since.
+        workloads: those planned, in the order of its report type.
+        verdicts: throughput before p95 latency; empty until a report is published.
+        failure: as :meth:`benchlab.results.store.Store.failure`.
     """
 
     id: str
@@ -414,13 +416,13 @@ class CampaignSummary(_Timed):
 
 @dataclass(frozen=True)
 class ReportSummary:
-    """A report type as an overview has it.
+    """A report type as overviews show it.
 
     Attributes:
-        workloads: that any of its campaigns has planned, those of the newest one first.
+        workloads: all that its campaigns planned, those of the newest campaign first.
         campaigns: how many there are.
-        newest: the campaign that was started last, whatever became of it.
-        decided: by workload, the newest campaign with verdicts on it that is no A/A campaign.
+        newest: the campaign started last, whatever its state.
+        decided: by workload, the newest campaign with a verdict on it, A/A campaigns excluded.
     """
 
     report: str
@@ -432,7 +434,7 @@ class ReportSummary:
 
 @dataclass(frozen=True)
 class CampaignEnvironment:
-    """What is known of where a campaign ran: :attr:`Campaign.environment`, without its plan."""
+    """A campaign's :attr:`Campaign.environment`, read without its plan."""
 
     report: str
     started_at: datetime
@@ -441,11 +443,13 @@ class CampaignEnvironment:
 
 @dataclass(frozen=True)
 class Remarks:
-    """What people say of a campaign; reports do not have it.
+    """What people noted on a campaign, such as ``Remarks("slow disk", ("before-upgrade",))``.
+
+    Reports do not contain it.
 
     Attributes:
-        note: a text; empty: none.
-        tags: words by which campaigns are found again, sorted.
+        note: free text; may be empty.
+        tags: sorted words by which campaigns can be found.
     """
 
     note: str = ""
@@ -454,10 +458,9 @@ class Remarks:
 
 @dataclass(frozen=True)
 class Campaign(_Timed):
-    """One campaign as the store knows it.
+    """One campaign as stored.
 
     Attributes:
-        state: ``running``, ``complete`` or ``failed``.
         report_type: as it was run, overrides applied; stored and bundled under the name ``spec``.
         engine_reason: why this engine was chosen.
         origin: how it was started: ``benchlab run`` or the Airflow run.
@@ -465,13 +468,12 @@ class Campaign(_Timed):
             instead a line per role (``tikv_hosts``), the ``zone`` if known, and where the
             ``dataset`` came from (``load``, ``snapshot`` or ``new snapshot``). The
             ``client_program`` that was chosen and the version it reports (``client_version``).
-            Where the target knows them, facts about the engine: ``engine_title``,
-            ``engine_caveat`` (a message's id) and ``ignored_errors`` (numbers, comma-separated). Of
-            rented hosts also :data:`SPENT`, :data:`STOPPED`, :data:`SPOT_HOSTS` and
-            :data:`REPLACED`. If it was resumed, :data:`RESUMED`. Where Airflow knows its own
-            address, :data:`PAGE`.
-        planned_for: the moment whose versions it compares, with a time zone; for a backfill that is
-            long before the run. None: the time of the run.
+            If the target knows them, facts about the engine: ``engine_title``, ``engine_caveat``
+            (a message's id) and ``ignored_errors`` (numbers, comma-separated). For rented hosts
+            also :data:`SPENT`, :data:`STOPPED`, :data:`SPOT_HOSTS` and :data:`REPLACED`; if the
+            campaign was resumed, :data:`RESUMED`; if Airflow knows its own address, :data:`PAGE`.
+        planned_for: the time as of which its versions were chosen, with a time zone; for a backfill
+            long before the run. None for the time of the run.
     """
 
     id: str
@@ -488,34 +490,34 @@ class Campaign(_Timed):
 
     @property
     def at(self) -> datetime:
-        """The time as of which its versions were chosen, by which campaigns are ordered."""
+        """The time as of which its versions were chosen; campaigns are ordered by it."""
         return self.planned_for or self.started_at
 
     @property
     def client(self) -> Client:
-        """How the client is called, with the program that was chosen, if one has been."""
+        """The report type's client, with the program chosen for this campaign, if any."""
         chosen = self.environment.get("client_program", self.report_type.client.program)
         return self.report_type.client.model_copy(update={"program": chosen})
 
     @property
     def client_path(self) -> str | None:
-        """The path of the client's program; None: as its command names it."""
+        """The path of the client's program; None to use its command's own name."""
         return self.environment.get("client_path", self.report_type.client.path)
 
     @property
     def resumed_after(self) -> tuple[str, ...]:
-        """After how many trials it was resumed, each time."""
+        """How many trials were measured before each resumption, as text: ``("5", "9")``."""
         return tuple(re.findall(r"[0-9]{1,6}", self.environment.get(RESUMED, "")))
 
     @property
     def restored_dataset(self) -> bool:
-        """Whether its dataset came from a dataset snapshot, and was not loaded by the client."""
+        """Whether its sides were restored from a dataset snapshot, its own or an earlier one."""
         return "snapshot" in self.environment.get("dataset", "")
 
     @property
     def is_aa(self) -> bool:
-        """Whether both sides are the same and neither is slowed down: the campaign measures noise.
+        """Whether both sides are the same and neither is slowed down, so only noise is measured.
 
-        Only such a campaign calibrates; a change that any other finds is not a false alarm.
+        Only such campaigns calibrate: a change found by any other is no false alarm.
         """
         return self.report_type.sides == "same" and not self.plan.slowdown_pct

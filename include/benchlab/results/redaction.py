@@ -1,8 +1,8 @@
 """Removes secrets from reports and evidence.
 
 Servers report their effective variables, some of which are secrets: a replication account, a key.
-They are recognized by their names, and a password in an address by its place. Two values that
-differ stay different, so that a comparison of the sides has the same result as before.
+They are recognized by their names, and a password in a URL by its position. Different secrets stay
+different, so that comparing the sides still gives the same result.
 
 Example:
     ``of_campaign(store.campaign("c1"))`` has ``(redacted 1)`` in place of its first secret.
@@ -25,7 +25,7 @@ _SECRET = re.compile(
     r"|master[_-]?key|credentials?|sst_auth|token|filekey)$",
     re.IGNORECASE,
 )
-# Switches and numbers are not secrets, whatever they are named.
+# Switches and numbers are not secrets, whatever their names.
 _HARMLESS = re.compile(
     r"(on|off|yes|no|true|false|none|null|[0-9.]*|\(redacted [0-9]+\))", re.IGNORECASE
 )
@@ -34,11 +34,15 @@ _ADDRESS = re.compile(r"(?<=://)([^\s/:@]*):([^\s/@]+)(?=@)")
 
 
 class Redacted:
-    """Documents without their secrets.
+    """Replaces secrets in documents with numbers, the same secret with the same number.
+
+    Example:
+        ``Redacted().document("a.json", {"url": "mysql://bench:pw@db/b"})`` is
+        ``{"url": "mysql://bench:(redacted 1)@db/b"}``.
 
     Attributes:
-        places: where one was replaced: ``campaign.json: facts.baseline.variables.wsrep_sst_auth``.
-        secrets: the number that stands for each value; :func:`leaks` looks for these in files.
+        places: of each replacement: ``campaign.json: facts.baseline.variables.wsrep_sst_auth``.
+        secrets: the number that replaces each secret; :func:`leaks` looks for them in files.
     """
 
     def __init__(self) -> None:
@@ -46,7 +50,7 @@ class Redacted:
         self.secrets: dict[str, int] = {}
 
     def document(self, name: str, value: Any, at: tuple[str, ...] = ()) -> Any:
-        """A JSON document without its secrets; ``name`` is its file, ``at`` the path of a part."""
+        """A JSON value without its secrets; ``name`` is its file, ``at`` its path in that file."""
         if isinstance(value, dict):
             return {key: self.document(name, part, (*at, str(key))) for key, part in value.items()}
         if isinstance(value, list):
@@ -67,7 +71,7 @@ class Redacted:
 
 
 def line(text: str, secrets: Iterable[str]) -> str:
-    """A line of a log without these secrets, and without passwords in addresses.
+    """A line of a log without these secrets and without passwords in URLs.
 
     Example:
         ``line("IDENTIFIED BY 'abc'", ["abc"])`` is ``IDENTIFIED BY '(redacted)'``.
@@ -78,7 +82,7 @@ def line(text: str, secrets: Iterable[str]) -> str:
 
 
 def of_campaign(campaign: Campaign) -> Campaign:
-    """A campaign without its secrets; the same campaign where it has none."""
+    """A copy of a campaign without its secrets; the same object if it has none."""
     found = Redacted()
     document = found.document(
         "campaign", _adapter().dump_python(campaign, mode="json", by_alias=True)
@@ -92,9 +96,9 @@ def _adapter() -> TypeAdapter[Campaign]:
 
 
 def leaks(content: bytes, secrets: Iterable[str]) -> bool:
-    """Whether a file contains one of these secrets, in any way that its format may escape it.
+    """Whether a file contains one of these secrets, plain or escaped as in HTML, JSON or Markdown.
 
-    Secrets of fewer than six characters are not looked for: any file may contain them by chance.
+    Secrets of fewer than six characters are ignored: any file may contain them by chance.
     """
     plain = content.replace(b"\\", b"")  # Markdown and JSON escape with these
     return any(

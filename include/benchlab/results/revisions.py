@@ -1,7 +1,7 @@
-"""The revisions of the store's schema: which one a database has, and its way to the newest.
+"""The revisions of the store's schema: finds a database's, and upgrades it to the newest.
 
-A revision is a file ``migrations/versions/revision_<number>.py``, which Alembic runs; the newest is
-what :mod:`benchlab.results.rows` describes. A new store is made as that at once.
+A revision is a file ``migrations/versions/revision_<number>.py``, which Alembic runs. The newest is
+the schema in :mod:`benchlab.results.rows`; a new store is created with it directly.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ FOLDER = Path(__file__).parent / "migrations"
 CURRENT = sa.Table(
     "benchlab_revision", sa.MetaData(), sa.Column("version_num", sa.String(32), primary_key=True)
 )
-"""Alembic's own table, of one row. It is made first and filled last: a store that has no row is
-still being made."""
+"""Alembic's own table, of one row. It is created first and filled last: without a row, the store is
+still being created."""
 
 
 def known() -> list[str]:
-    """The revisions that this Benchlab has, the first one first: ``["0001", "0002"]``."""
+    """The revisions that this Benchlab knows, in order: ``["0001", "0002"]``."""
     files = (FOLDER / "versions").glob("revision_*.py")
     return sorted(file.stem.removeprefix("revision_") for file in files)
 
 
 def of(connection: Connection) -> str | None:
-    """The revision of a database; None where there is no store yet, or not all of it.
+    """The revision of a database; None if its store does not exist yet or is incomplete.
 
     Raises:
-        StoreError: it has a table of a store, but no revision.
+        StoreError: it has a table named like a store's, but none with a revision.
     """
     tables = set(sa.inspect(connection).get_table_names())
     if CURRENT.name in tables:
@@ -55,7 +55,7 @@ def of(connection: Connection) -> str | None:
 
 
 def create(connection: Connection) -> None:
-    """Make the tables of the newest revision; those that are there already stay."""
+    """Create the tables of the newest revision; existing ones stay."""
     CURRENT.create(connection, checkfirst=True)
     METADATA.create_all(connection)
     _record(connection, known()[-1])
@@ -63,10 +63,10 @@ def create(connection: Connection) -> None:
 
 
 def refuse_others(connection: Connection, revision: str) -> None:
-    """Refuse a store that has another revision than the newest.
+    """Refuse a store whose revision is not the newest.
 
     Raises:
-        StoreError: it is older, which an upgrade mends, or newer; names the Benchlab that made it.
+        StoreError: it is older and needs an upgrade, or newer; then names the Benchlab needed.
     """
     newest = known()[-1]
     if revision in known()[:-1]:
@@ -83,13 +83,13 @@ def refuse_others(connection: Connection, revision: str) -> None:
 
 
 def upgrade(engine: Engine, say: Callable[[str], None]) -> None:
-    """Bring a store to the newest revision; does nothing where it has that, or there is none.
+    """Upgrade a store to the newest revision; does nothing if it has that, or does not exist.
 
-    A file of SQLite is copied first. There and in PostgreSQL all happens or nothing; MySQL and
-    MariaDB keep the revisions that were reached, and the next attempt goes on from there.
+    An SQLite file is copied first. In SQLite and PostgreSQL the upgrade is one transaction; MySQL
+    and MariaDB keep the revisions reached, and the next attempt continues from there.
 
     Args:
-        say: is given each thing that happens, as a sentence.
+        say: receives a sentence for each thing done.
 
     Raises:
         StoreError: a newer Benchlab made it, or its copy cannot be written.
@@ -115,8 +115,8 @@ def upgrade(engine: Engine, say: Callable[[str], None]) -> None:
 
 
 def note(ctx: MigrationContext, step: MigrationInfo, *_: Any, **__: Any) -> None:
-    """Note which Benchlab brought a store to a revision; Alembic calls it after each."""
-    if ctx.connection is not None:  # as where a script is written instead
+    """Record this Benchlab as the one that reached a revision; Alembic calls it after each."""
+    if ctx.connection is not None:  # None where Alembic only writes an SQL script
         for revision in step.up_revision_ids:
             _record(ctx.connection, revision)
 
@@ -127,7 +127,7 @@ def own_version() -> str:
 
 
 def shown(url: sa.URL) -> str:
-    """A database's URL for people, without a password; its query may have others."""
+    """A database's URL for messages, without password and query, which may both be secret."""
     return url.set(query={}).render_as_string(hide_password=True)
 
 
@@ -142,7 +142,7 @@ def _record(connection: Connection, revision: str) -> None:
 
 
 def _copied(connection: Connection, revision: str) -> Path:
-    """A copy of SQLite's file, beside it; it has also what other connections have just written."""
+    """Copy an SQLite file beside itself, with what other connections have committed to its WAL."""
     file = Path(connection.engine.url.database or "")
     copy = file.with_name(f"{file.name}.revision-{revision}")
     part = copy.with_name(f"{copy.name}.part")
@@ -163,9 +163,9 @@ def _copied(connection: Connection, revision: str) -> Path:
 def _one_transaction(engine: Engine) -> Iterator[Connection]:
     with engine.connect() as connection:
         if engine.dialect.name == "sqlite":
-            # It changes a table by making another one in its place, which rows of others name.
+            # SQLite changes a table by replacing it, while rows of other tables refer to it.
             connection.exec_driver_sql("PRAGMA foreign_keys=OFF")
-            connection.exec_driver_sql("BEGIN IMMEDIATE")  # its driver begins none for such changes
+            connection.exec_driver_sql("BEGIN IMMEDIATE")  # its driver begins none before DDL
         yield connection
         connection.commit()
 

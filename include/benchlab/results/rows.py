@@ -1,7 +1,7 @@
 """The tables of the results store, and the conversion of campaigns and trials to rows and back.
 
 Example:
-    ``campaign_of(row)`` is the campaign of which ``campaign_row(campaign)`` made the row.
+    ``campaign_of(row)`` restores what ``campaign_row(campaign)`` wrote.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ METADATA = sa.MetaData()
 _Document = sa.Text().with_variant(sa.Text(2**32 - 1), "mysql", "mariadb")
 _Key = sa.String(160)
 
-# Which Benchlab brought a store to each revision of its schema.
+# The version of Benchlab that brought the store to each revision of its schema.
 REVISIONS = sa.Table(
     "revisions",
     METADATA,
@@ -134,8 +134,8 @@ NOTICES = sa.Table(
 )
 
 
-# What each step of a campaign took, from which later plans of its topology and engine learn. `side`
-# is empty where a step is not about one side.
+# How long each step of a campaign took; later plans of its topology and engine learn from it.
+# `side` is empty for a step that is not about one side.
 STEP_TIMES = sa.Table(
     "step_times",
     METADATA,
@@ -149,8 +149,8 @@ STEP_TIMES = sa.Table(
     sa.Column("unit", sa.String(16), nullable=False),
 )
 
-# What was decided when a campaign's report was last published, for lists: a report itself is always
-# computed from the trials.
+# The verdicts of a campaign's last published report, for lists only: a report is always computed
+# from the trials.
 VERDICTS = sa.Table(
     "verdicts",
     METADATA,
@@ -166,8 +166,8 @@ VERDICTS = sa.Table(
     sa.Column("rule", sa.Integer, nullable=False),
 )
 
-# What lists show of a campaign beside its row, and choose it by. It follows from plan and report
-# type, which never change.
+# What lists show of a campaign beside its row, and filter by. It follows from fields of plan and
+# report type that never change.
 SUMMARIES = sa.Table(
     "summaries",
     METADATA,
@@ -180,7 +180,7 @@ SUMMARIES = sa.Table(
 )
 
 # Changes that a person has looked into, so that overviews do not show them as new. A change point
-# is known by the campaign with which it was first seen.
+# is identified by the campaign that first showed it.
 LOOKED_INTO = sa.Table(
     "looked_into",
     METADATA,
@@ -191,7 +191,7 @@ LOOKED_INTO = sa.Table(
     sa.Column("note", _Document, nullable=False),
 )
 
-# What people say of a campaign.
+# People's remarks on a campaign.
 REMARKS = sa.Table(
     "remarks",
     METADATA,
@@ -199,8 +199,8 @@ REMARKS = sa.Table(
     sa.Column("note", _Document, nullable=False),
     sa.Column("tags", _Document, nullable=False),
 )
-# What was computed from all this and takes long (:mod:`benchlab.results.kept`). `name` is the id of
-# a campaign, or what else a document is about.
+# Results of long computations over all this (:mod:`benchlab.results.kept`). `name` is a campaign's
+# id, or names whatever else a document is about.
 KEPT = sa.Table(
     "kept",
     METADATA,
@@ -231,8 +231,7 @@ GATES = _of_trial(
     sa.Column("own", _Document, nullable=False),
 )
 
-# MySQL and MariaDB take their server's defaults otherwise: perhaps three bytes a character, and ids
-# without case.
+# The defaults of a MySQL or MariaDB server may be three-byte characters and case-insensitive ids.
 TABLE_OPTIONS = {
     f"{dialect}_{name}": value
     for dialect in ("mysql", "mariadb")
@@ -291,13 +290,13 @@ def campaign_of(row: Any) -> Campaign:
 
 @contextmanager
 def reading(what: str) -> Iterator[None]:
-    """Name what cannot be read where a cell of it is damaged, or of another Benchlab.
+    """Turn an error in reading a damaged cell, or another version's, into one that names it.
 
     Example:
         ``with reading("campaign c1: its plan"): json.loads(row.plan)``
 
     Raises:
-        StoreError: in place of whatever the cell's reader raises.
+        StoreError: in place of what the body raises.
     """
     try:
         yield
@@ -309,7 +308,7 @@ def reading(what: str) -> Iterator[None]:
 
 
 def moment(text: str) -> datetime:
-    """A time as it is stored, with its zone. Raises ValueError where it is none."""
+    """Parse a stored time. Raises ValueError if it is no time, or has no time zone."""
     found = datetime.fromisoformat(text)
     if found.tzinfo is None:
         raise ValueError(f"{text} has no time zone")
@@ -317,7 +316,7 @@ def moment(text: str) -> datetime:
 
 
 def failure_of(campaign: str, text: str | None) -> Failure | None:
-    """What the column ``failure`` of a row of :data:`CAMPAIGNS` says; see :func:`as_json`."""
+    """Parse the column ``failure`` of a row of :data:`CAMPAIGNS`."""
     with reading(f"campaign {campaign}: its failure"):
         return None if text is None else _FAILURE.validate_json(text)
 
@@ -335,7 +334,7 @@ def summary_row(campaign: Campaign) -> dict[str, Any]:
 
 
 def summary_of(row: Any, verdicts: Iterable[Any]) -> CampaignSummary:
-    """A campaign from the columns of its row and of its summary, and the rows of its verdicts.
+    """A campaign's summary, from the columns of its row and summary, and its verdicts' rows.
 
     Raises:
         StoreError: it cannot be read; names each field.
@@ -397,5 +396,5 @@ def trial_of(
 
 
 def as_json(value: object) -> str:
-    """The text of a document column; a message in it has its id and values."""
+    """The JSON text of a document column: a message becomes ``{"id": "...", "values": []}``."""
     return json.dumps(value, ensure_ascii=False, default=asdict)

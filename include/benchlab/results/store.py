@@ -83,15 +83,15 @@ class Store:
         objects: root of raw output and series.
 
     Raises:
-        StoreError: from every method, where the database cannot be reached or refuses a statement;
-            here also where the URL cannot be read or the store has another revision.
+        StoreError: from every method, if the database cannot be reached or refuses a statement;
+            here also if the URL cannot be read or the store has another revision.
     """
 
     def __init__(self, url: str, objects: UPath) -> None:
         self.database = StoreDatabase(url)
         self.transaction = self.database.transaction
         self.objects = objects
-        # What was computed, and takes long to be computed again.
+        # Computed documents that would take long to compute again.
         self.kept = Kept(self.transaction)
         self.listing = Listing(self.transaction)
 
@@ -108,15 +108,15 @@ class Store:
     # Campaigns
 
     def add_campaign(self, campaign: Campaign) -> bool:
-        """Write a new campaign; does nothing where it is stored already and measures the same.
+        """Write a new campaign, or leave a stored one that measures the same unchanged.
 
-        Its stored plan stays, with the order in which its trials were planned.
+        The stored plan, with its order of trials, stays.
 
         Returns:
-            Whether it is new.
+            True if the campaign is new.
 
         Raises:
-            AnotherPlanError: one with another plan is stored under this id; names what differs.
+            AnotherPlanError: the campaign stored under this id measures something else.
         """
         with contextlib.suppress(sa.exc.IntegrityError), self.transaction() as connection:
             # Fails where it is stored already, perhaps just now by another process.
@@ -124,7 +124,7 @@ class Store:
             connection.execute(SUMMARIES.insert().values(**summary_row(campaign)))
             return True
         found = self.campaign(campaign.id)
-        # What has become known of its dataset, its steps or its price meanwhile is no other plan.
+        # Newer knowledge of dataset, steps or price does not make it another plan.
         asked, engine = campaign.report_type, found.plan.engine
         differing = found.report_type.measured_otherwise(asked, engine)
         if differing := differing or found.plan.measured_otherwise(campaign.plan):
@@ -132,31 +132,30 @@ class Store:
         return False
 
     def take_over(self, campaign: str, spec: ReportSpec) -> None:
-        """Replace a campaign's report type by one with which it is measured alike."""
+        """Replace a campaign's report type by one that measures the same."""
         with self.transaction() as connection:
             self._update(connection, campaign, spec=as_json(spec.model_dump(mode="json")))
 
     def campaign(self, campaign: str) -> Campaign:
-        """One campaign.
+        """Read one campaign: ``store.campaign("c1").plan``.
 
         Raises:
-            StoreError: there is none with this id, and the latest ones are named; or it cannot be
-                read.
+            StoreError: there is none with this id, or it cannot be read.
         """
         return campaign_of(self._campaign_row(campaign))
 
     def target_and_state(self, campaign: str) -> tuple[str, str]:
-        """Where a campaign ran, and its state, even if this version cannot read the rest of it.
+        """A campaign's target and state, even if this version cannot read the rest of it.
 
         Raises:
-            StoreError: there is none with this id; names the latest ones.
+            StoreError: there is none with this id, or its plan is not JSON with a target.
         """
         row = self._campaign_row(campaign)
         with reading(f"campaign {campaign}: its plan"):
             return json.loads(row.plan)["target"], row.state
 
     def regions(self, campaign: str | None = None) -> set[str]:
-        """The AWS regions in which all campaigns, or one, rented hosts or were to.
+        """The AWS regions in the plans of one campaign, or of all.
 
         Example: ``store.regions()`` is ``{"us-west-2"}``.
         """
@@ -185,7 +184,7 @@ class Store:
         return row
 
     def campaign_ids(self) -> list[str]:
-        """All ids, the most recently started first."""
+        """The ids of all campaigns, the most recently started first."""
         with self.transaction() as connection:
             return list(
                 connection.scalars(
@@ -194,13 +193,13 @@ class Store:
             )
 
     def report_names(self) -> list[str]:
-        """The report types of which there are campaigns, by name."""
+        """The names of report types that have campaigns, sorted."""
         with self.transaction() as connection:
             names = sa.select(CAMPAIGNS.c.report).distinct().order_by(CAMPAIGNS.c.report)
             return list(connection.scalars(names))
 
     def started_by(self, report: str, origin: str) -> str | None:
-        """The campaign of a report type that a command or an Airflow run has started, if any.
+        """The id of the latest campaign of a report type that ``origin`` started, if any.
 
         Example:
             ``store.started_by("tpcc_ec2", "Airflow run manual__2026-01-05")``
@@ -217,8 +216,8 @@ class Store:
     def campaigns(self, report: str | None = None, state: str | None = None) -> list[Campaign]:
         """All campaigns, or those of one report type or state, the earliest first.
 
-        One that cannot be read, because another version of Benchlab measured it, is left out with
-        a warning in the log: it must not keep the others from being read.
+        A campaign that cannot be read, for instance because another version of Benchlab measured
+        it, is left out with a warning in the log, so that the others can still be read.
         """
         asked = {"report": report, "state": state}
         chosen = (
@@ -237,13 +236,13 @@ class Store:
         return found
 
     def environments(self, since: date) -> dict[str, CampaignEnvironment]:
-        """The environments of the campaigns that were started on a day or later, by id.
+        """The environments of campaigns started on or after a day (UTC), by campaign.
 
         Example:
             ``store.environments(date(2026, 11, 1))["c1"].environment.get(SPENT)``
         """
         names = ("id", "report", "started_at", "environment")
-        # Times are stored in UTC and in ISO 8601, whose order is that of time.
+        # Stored times are UTC in ISO 8601, so text order is time order.
         begun = CAMPAIGNS.c.started_at >= since.isoformat()
         with self.transaction() as connection:
             rows = connection.execute(
@@ -258,14 +257,14 @@ class Store:
         return found
 
     def states(self, report: str, among: Collection[str] | None = None) -> dict[str, str]:
-        """What tells apart all states in which each campaign of a report type ever was, by its id.
+        """A fingerprint of each campaign of a report type, by id, the earliest campaign first.
 
-        The same text means that no trial was added or became invalid, and that the campaign was not
-        resumed: trials are added, and some of them become invalid, but never the reverse. The
-        earliest campaign comes first. No trial is read.
+        An unchanged fingerprint means that no trial was added or became invalid, and that the
+        campaign was not resumed: trials are never removed, nor do they become valid again. Trials
+        are counted, not read.
 
         Args:
-            among: only of these campaigns, by id; None: of all.
+            among: ids of the campaigns to look at, whatever their report type; None: all of it.
         """
         columns = ("id", "started_at", "state", "ended_at")
         asked = CAMPAIGNS.c.report == report if among is None else CAMPAIGNS.c.id.in_(among)
@@ -283,7 +282,7 @@ class Store:
         return {row.id: as_json([*row[1:], *trials.get(row.id, (0, 0))]) for row in rows}
 
     def set_facts(self, campaign: str, side: str, facts: SideFacts) -> None:
-        """Record what was found on a deployed side, in place of what was recorded before."""
+        """Replace the facts recorded about a deployed side."""
         with self.transaction() as connection:
             # SQLite has no FOR UPDATE; a write locks it, so that no other side's facts are lost.
             self._update(connection, campaign, id=campaign)
@@ -295,39 +294,39 @@ class Store:
             self._update(connection, campaign, facts=as_json(merged))
 
     def set_environment(self, campaign: str, environment: dict[str, str]) -> None:
-        """Record the facts of :attr:`Campaign.environment`, in place of earlier ones."""
+        """Replace :attr:`Campaign.environment`."""
         with self.transaction() as connection:
             self._update(connection, campaign, environment=as_json(environment))
 
     def add_to_environment(self, campaign: str, key: str, text: str) -> None:
-        """Record one more fact of :attr:`Campaign.environment`; the others stay."""
+        """Set one key of :attr:`Campaign.environment`; the others stay."""
         found = self.campaign(campaign).environment
         self.set_environment(campaign, {**found, key: text})
 
     def finish(self, campaign: str, state: Literal["complete", "failed"]) -> None:
-        """Set the final state and its time."""
+        """Set a campaign's final state, and now as its end."""
         with self.transaction() as connection:
             self._update(connection, campaign, state=state, ended_at=_now())
 
     def reopen(self, campaign: str) -> None:
-        """Mark a campaign that is resumed as running again; what failed before is forgotten."""
+        """Mark a resumed campaign as running again, and forget its failure and its end."""
         with self.transaction() as connection:
             self._update(connection, campaign, state="running", ended_at=None, failure=None)
 
     def fail(self, campaign: str, failure: Failure | None) -> None:
-        """Record what failed last, in place of what failed before; None: it was made good."""
+        """Record a campaign's failure in place of the earlier one; None clears it."""
         text = None if failure is None else as_json(asdict(failure))
         with self.transaction() as connection:
             self._update(connection, campaign, failure=text)
 
     def overcome(self, campaign: str, *stages: str) -> None:
-        """Forget that one of these stages has failed: it succeeded at last."""
+        """Forget the failure of any of these stages, which have succeeded since."""
         found = self.failure(campaign)
         if found is not None and (left := found.overcome(stages)) != found:
             self.fail(campaign, left)
 
     def failure(self, campaign: str) -> Failure | None:
-        """What failed last and was not made good since.
+        """A campaign's last failure, if nothing has cleared it since.
 
         Example:
             ``store.failure("c1").said`` is ``("port 13306 of this machine is taken",)``.
@@ -337,7 +336,7 @@ class Store:
     # What was decided
 
     def set_verdicts(self, campaign: str, verdicts: Sequence[StoredVerdict]) -> None:
-        """Keep what was decided for lists, in place of what was kept before."""
+        """Replace a campaign's verdicts as lists show them."""
         with self.transaction() as connection:
             connection.execute(VERDICTS.delete().filter_by(campaign=campaign))
             for position, verdict in enumerate(verdicts):
@@ -348,7 +347,10 @@ class Store:
                 )
 
     def look_into(self, campaign: str, workload: str, by: str, note: str) -> None:
-        """Record that a person has looked into a change, in place of what was recorded before.
+        """Record that a person has looked into a workload's change; replaces an earlier record.
+
+        Example:
+            ``store.look_into("c1", "oltp_insert", by="alice", note="a known bug")``
 
         Raises:
             StoreError: there is no such campaign.
@@ -363,7 +365,7 @@ class Store:
             raise
 
     def forget_look(self, campaign: str, workload: str) -> None:
-        """Take back that somebody has looked into a change; harmless where nobody has."""
+        """Remove the record of :meth:`look_into`, if there is one."""
         with self.transaction() as connection:
             connection.execute(LOOKED_INTO.delete().filter_by(campaign=campaign, workload=workload))
 
@@ -388,12 +390,15 @@ class Store:
     def set_step_time(
         self, campaign: str, topology: str, engine: str, time: StepTime, number: int = 1
     ) -> None:
-        """Record what a step of a campaign took.
+        """Record how long a step of a campaign took.
+
+        Example:
+            ``store.set_step_time("c1", "ec2_first", "tidb", StepTime("load", None, 61.5, size))``
 
         Args:
-            topology: its name; of one machine the name of the target.
-            number: 1 replaces what was recorded; of the second and each later time that a campaign
-                has such a step, the mean is kept.
+            topology: its name; on one machine the name of the target.
+            number: 1 for the campaign's first such step, which replaces what was recorded; from 2
+                on, the mean of all of them so far is kept.
         """
         key = {"campaign": campaign, "step": time.step, "side": time.side or ""}
         size = {"size": time.size.number, "unit": time.size.unit}
@@ -412,7 +417,7 @@ class Store:
             )
 
     def step_times(self, topology: str, engine: str) -> list[tuple[str, StepTime]]:
-        """What steps took on a topology, each with its campaign, the latest campaign first."""
+        """Times of an engine's steps on a topology, each with its campaign, the latest first."""
         chosen = (
             sa.select(STEP_TIMES)
             .join(CAMPAIGNS, CAMPAIGNS.c.id == STEP_TIMES.c.campaign)
@@ -460,7 +465,11 @@ class Store:
             ) from error
 
     def invalidate(self, campaign: str, trial: str, attempt: int, reason: Said) -> None:
-        """Mark a stored trial as invalid, for this reason alone; its figures stay."""
+        """Mark a stored trial as invalid; ``reason`` replaces its reasons, its figures stay.
+
+        Example:
+            ``store.invalidate("c1", "r1-baseline-tpcc-t8", 1, message("reason-cut"))``
+        """
         with self.transaction() as connection:
             connection.execute(
                 TRIALS.update()
@@ -473,7 +482,7 @@ class Store:
         return next(iter(self._read_trials(campaign, trial=trial, attempt=attempt)), None)
 
     def trial_ids(self, campaign: str) -> list[str]:
-        """The trials of a campaign that were measured at least once, by id."""
+        """The ids of a campaign's stored trials, each once, sorted."""
         measured = sa.select(TRIALS.c.trial).where(TRIALS.c.campaign == campaign).distinct()
         with self.transaction() as connection:
             return sorted(connection.scalars(measured))
@@ -483,9 +492,12 @@ class Store:
         return self._read_trials(campaign)
 
     def figures(self, campaign: str, metrics: Collection[str]) -> dict[TrialKey, TrialFigures]:
-        """Some figures of a campaign's trials, by trial and attempt, in the order of measuring.
+        """Some metrics of a campaign's trials, by trial and attempt, in the order of measuring.
 
-        One query, for what is asked again and again while a campaign runs.
+        Takes one query, so it can be repeated while a campaign runs.
+
+        Example:
+            ``store.figures("c1", ["tps"])[trial_id, 1].values["tps"]``
         """
         on = sa.and_(
             *(SAMPLES.c[name] == TRIALS.c[name] for name in ("campaign", "trial", "attempt")),
@@ -538,7 +550,7 @@ class Store:
         return name
 
     def read_bytes(self, name: str) -> bytes:
-        """Bytes that were written under this name.
+        """Read what :meth:`write_bytes` wrote under this name.
 
         Raises:
             StoreError: they are missing or cannot be read.
@@ -552,7 +564,7 @@ class Store:
     # Remarks of people, and the end of a campaign
 
     def remarks(self) -> dict[str, Remarks]:
-        """What people say of campaigns, by campaign; those of which nothing is said are left out.
+        """People's remarks, by campaign; campaigns without remarks are left out.
 
         Example: ``store.remarks()["c1"].tags`` is ``("before-upgrade",)``.
         """
@@ -565,7 +577,7 @@ class Store:
         return found
 
     def set_remarks(self, campaign: str, remarks: Remarks) -> None:
-        """Keep what is said of a campaign, in place of what was said before.
+        """Replace a campaign's remarks; ``Remarks()`` removes them.
 
         Raises:
             StoreError: there is no such campaign.
@@ -578,9 +590,9 @@ class Store:
                 connection.execute(REMARKS.insert().values(campaign=campaign, **row))
 
     def delete_campaign(self, campaign: str) -> None:
-        """Remove all of a campaign: first its objects, then its rows, all or nothing.
+        """Remove a campaign: first its objects, then all its rows in one transaction.
 
-        Repeatable: where the objects cannot be removed, the rows stay.
+        Repeatable: if the objects cannot be removed, the rows stay.
 
         Raises:
             StoreError: there is no such campaign, or its objects cannot be removed.
@@ -613,13 +625,13 @@ def open_store(home: Home) -> Store:
 
 
 def upgrade(home: Home, say: Callable[[str], None]) -> None:
-    """Upgrade an installation's store where an earlier release made it; harmless otherwise.
+    """Upgrade a store that an earlier release made; harmless otherwise.
 
     Example:
         ``upgrade(find(), print)`` after Benchlab was updated, before anything writes
 
     Args:
-        say: is given each thing that happens, as a sentence; nothing where there is nothing to do.
+        say: receives a sentence for each thing done.
 
     Raises:
         StoreError: as :class:`Store`.
@@ -629,7 +641,7 @@ def upgrade(home: Home, say: Callable[[str], None]) -> None:
 
 
 def is_there(home: Home) -> bool:
-    """Whether an installation has a store: showing a plan does not make one."""
+    """Whether an installation has a store; a server's URL counts as one. Creates none."""
     try:
         url = make_url(home.store_url)
     except (sa.exc.ArgumentError, ValueError):
@@ -641,7 +653,7 @@ _Row = dict[str, Any]
 
 
 def _as_dicts(found: sa.CursorResult[Any]) -> list[_Row]:
-    """Rows by the names of their columns: a campaign has ten thousand, and mappings are slow."""
+    """Rows as dictionaries; SQLAlchemy's mappings are slow, and a campaign has 10,000 rows."""
     names = tuple(found.keys())
     return [dict(zip(names, row, strict=True)) for row in found.all()]
 

@@ -1,8 +1,8 @@
-"""Whether a report type fits the installation: target, engine, workloads, parameters, publishers.
+"""Checks a report type against the installation: target, engine, workloads, client, publishers.
 
-:mod:`benchlab.plan.report_type` checks a report type by itself. This checks it against the
-installation, so that no fault is found only on hosts that cost money. Each module has ``faults``,
-which gives what is wrong with its part, a sentence each.
+:mod:`benchlab.plan.report_type` checks a report type by itself. This finds the remaining faults
+before hosts cost money. The function ``faults`` of each module yields a sentence for each fault in
+its part.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ def check(spec: ReportSpec, where: str) -> ReportSpec:
     """Check a report type against the installation, and return it unchanged.
 
     Args:
-        where: the first words of each message, such as the report type's file.
+        where: the beginning of each message, such as the report type's file.
 
     Raises:
-        SpecError: names every unknown name, and everything that does not go together.
+        SpecError: lists every fault.
 
     Example:
         ``fit.check(spec, "sysbench_local.yaml")``

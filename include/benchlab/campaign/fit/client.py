@@ -1,4 +1,4 @@
-"""Whether workloads, dataset and client go together."""
+"""Checks that workloads, dataset and client go together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchlab.workloads.workload import Workload
 
 
 def faults(spec: ReportSpec) -> Iterator[str]:
-    """Workloads that share no client or no dataset, and a client that cannot be called so.
+    """Faults of workloads that do not share a client or fit the dataset, and of client options.
 
     See :mod:`benchlab.campaign.fit`.
     """
@@ -59,7 +59,7 @@ def _client(spec: ReportSpec, workload: Workload) -> Iterator[str]:
 
 
 def _fresh(spec: ReportSpec, names: list[str]) -> Iterator[str]:
-    """Workloads that find the dataset as it was loaded: restored before each, and not warmed up."""
+    """Faults of workloads that need the dataset as loaded: restored before each, no warm-up."""
     why = f"{', '.join(names)} would find rows that an earlier run inserted, and insert none"
     if names and spec.restore not in ("every_trial", "after_writes"):
         yield f"restore: {spec.restore}: {why}; write every_trial or after_writes"

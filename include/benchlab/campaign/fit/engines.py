@@ -1,4 +1,4 @@
-"""Whether each engine has the versions, builds and parameters that are written for it."""
+"""Checks that each engine has the versions, builds and parameters specified for it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OWN_SESSIONS = 10
 
 
 def faults(spec: ReportSpec) -> Iterator[str]:
-    """What an engine cannot have, or does not know; see :mod:`benchlab.campaign.fit`."""
+    """Faults of versions, builds and parameters; see :mod:`benchlab.campaign.fit`."""
     yield from _versions(spec)
     yield from _builds(spec)
     yield from _parameters(spec)
@@ -109,9 +109,9 @@ def _forbidden(name: str, engine: type[BaseEngine], entry: EngineSpec) -> Iterat
 
 
 def _connections(spec: ReportSpec, engine: type[BaseEngine], side: SideSpec) -> Iterator[str]:
-    """Limits too low for the client, whose connections would be refused in the first trial.
+    """Connection limits that are too low for the client, which the first trial would exceed.
 
-    Not checked on a fleet: there the load balancer spreads them over servers not known here.
+    Not checked on a fleet: there a load balancer spreads connections over servers unknown here.
     """
     if spec.topology is not None:
         return
@@ -127,9 +127,9 @@ def _connections(spec: ReportSpec, engine: type[BaseEngine], side: SideSpec) -> 
 
 
 def _storage_vcpu(spec: ReportSpec) -> int | None:
-    """vCPUs of the smallest TiKV host that the topology allows; None where they are not known.
+    """vCPUs of the smallest TiKV host that the topology allows; None if unknown.
 
-    What is wrong with the topology itself is for the plan to say.
+    Faults of the topology itself are reported by the plan.
     """
     if spec.topology is None:
         return None

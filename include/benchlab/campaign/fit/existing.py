@@ -1,4 +1,4 @@
-"""Whether a target that deploys nothing has its servers, and every other has none."""
+"""Checks that a report type names existing servers if, and only if, its target needs them."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from benchlab.plan.fields.engines import EngineSpec
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.versions import RUNNING
 
-# It leads to the store of results, and to nothing that may be measured.
+# The Connection of the results store, which must not be measured.
 RESULTS_CONNECTION = "benchlab_results"
 
 
 def faults(spec: ReportSpec) -> Iterator[str]:
-    """What does not go with servers that exist; see :mod:`benchlab.campaign.fit`."""
+    """Faults of Connections, and of fields that existing servers rule out.
+
+    See :mod:`benchlab.campaign.fit`.
+    """
     if spec.target not in targets.by_name():
         return
     named = (*spec.choosable_connections, spec.client.connection or "")
@@ -41,7 +44,7 @@ def faults(spec: ReportSpec) -> Iterator[str]:
 
 
 def _servers_that_exist(spec: ReportSpec) -> Iterator[str]:
-    """What cannot be done with servers that are not the campaign's own."""
+    """Fields that existing servers rule out: they are not deployed, configured or chosen."""
     wanted = set(spec.measured_sides)
     if set(spec.connections) != wanted:
         yield (

@@ -1,4 +1,4 @@
-"""Whether what it names exists here, its schedule can be kept, and its report published."""
+"""Checks that everything a report type names exists, that it can be scheduled and published."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchlab.report import publish
 
 
 def faults(spec: ReportSpec) -> Iterator[str]:
-    """What it names in vain, or cannot be kept or published; see :mod:`benchlab.campaign.fit`."""
+    """Faults of names, schedule, languages and destinations; see :mod:`benchlab.campaign.fit`."""
     yield from _names(spec)
     yield from _schedule(spec)
     yield from _languages(spec)
@@ -40,7 +40,7 @@ def _names(spec: ReportSpec) -> Iterator[str]:
 
 
 def _schedule(spec: ReportSpec) -> Iterator[str]:
-    """A schedule compares two versions, and takes them from the releases of one engine."""
+    """Faults of a schedule, which needs two versions from the releases of one engine."""
     if spec.schedule is not None and spec.sides == "single":
         yield (
             "schedule: `sides: single` measures one version, and a schedule compares two; leave "

@@ -1,4 +1,4 @@
-"""Whether the target can do what is asked of it."""
+"""Checks that the target can do what a report type asks of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchlab.plan.topology import Ec2Topology, HostsTopology
 
 
 def faults(spec: ReportSpec) -> Iterator[str]:
-    """What the target cannot do; see :mod:`benchlab.campaign.fit`."""
+    """Faults of what the target cannot do; see :mod:`benchlab.campaign.fit`."""
     yield from _target(spec)
     yield from _by_workload(spec)
     yield from existing.faults(spec)
@@ -37,9 +37,9 @@ def _target(spec: ReportSpec) -> Iterator[str]:
 
 
 def _one_side(spec: ReportSpec) -> Iterator[str]:
-    """What cannot be done with a cluster of which somebody else chooses version and configuration.
+    """What is impossible on a cluster whose version and configuration somebody else chooses.
 
-    Configuration by workload is refused when a campaign begins: it can be planned.
+    Configuration by workload is refused only when a campaign begins: it can be planned.
     """
     where = f"the target {spec.target}"
     balancer, sides = spec.load_balancer, spec.sides
@@ -93,7 +93,7 @@ def _fleet(spec: ReportSpec) -> Iterator[str]:
 
 
 def _by_workload(spec: ReportSpec) -> Iterator[str]:
-    """A cluster that the campaign deploys can be configured anew, but not all that it keeps."""
+    """Faults of configuration by workload: only clusters allow it, for items not bound to data."""
     for name, entry in spec.engines.items():
         for workload, items in entry.by_workload.items():
             where = f"engines.{name}.by_workload.{workload}"
@@ -109,7 +109,7 @@ def _by_workload(spec: ReportSpec) -> Iterator[str]:
 
 
 def _sql_servers(spec: ReportSpec) -> int:
-    """SQL servers of the topology; 0 where unknown: the plan says what is wrong with it."""
+    """The number of SQL servers of the topology; 0 if it is faulty, which the plan reports."""
     with contextlib.suppress(SpecError, KeyError):
         topology = targets.load_topology(home.find(), spec)
         if isinstance(topology, HostsTopology):

@@ -1,4 +1,4 @@
-"""A host of a fleet over SSH: commands, detached jobs, files.
+"""Commands, detached jobs and files on a host of a fleet, over SSH.
 
 The host needs a POSIX shell, GNU coreutils, grep and util-linux, and ``sudo`` without a password
 for what belongs to other users; it needs no Python. Every step is one small shell script and one
@@ -48,29 +48,29 @@ SCRIPT_LIMIT_S = 60.0
 OUTPUT_LIMIT_S = 600.0
 GRACE_S = 10.0
 KILLED = 137
-# A file is sent in pieces of so many bytes, each in memory while it is on its way.
+# A file is sent in pieces of this many bytes; one at a time is in memory.
 PIECE = 1 << 25
 # On Debian a login account's PATH lacks sbin, where HAProxy is.
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class SSHExecutor(contextlib.AbstractContextManager["SSHExecutor"]):
-    """A host of a fleet. See :class:`benchlab.hosts.executor.Executor`.
+    """The executor of a host of a fleet. See :class:`benchlab.hosts.executor.Executor`.
 
-    All threads share one connection; it is opened on first use, and again after it was lost. A
-    forked process opens its own.
+    All threads share one connection, opened on first use, and again after it was lost. A forked
+    process opens its own.
 
     Args:
-        host: its address, and the host key by which it is known.
+        host: how to reach it, and its expected host key.
         key: the text of the private SSH key.
-        campaign: the tag that every process carries.
-        directory: where jobs are kept, on the host.
+        campaign: the value of the tag that every process carries.
+        directory: the campaign's on the host, with its ``jobs``.
         limits: how long to wait for a host that does not answer.
 
     Raises:
-        TargetError: from every method, where the host shows another key than expected, or the
+        TargetError: from every method, if the host shows another key than expected, or the
             private key cannot be read.
-        UnreachableError: from every method, where there is no connection or it was lost.
+        UnreachableError: from every method, if the connection cannot be opened or was lost.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class SSHExecutor(contextlib.AbstractContextManager["SSHExecutor"]):
             str(self._jobs / job / "output"),
             str(JOB_LIMIT_BYTES),
             timeout_s=OUTPUT_LIMIT_S,
-            most=2 * JOB_LIMIT_BYTES,  # it may just be growing
+            most=2 * JOB_LIMIT_BYTES,  # the output may grow meanwhile
         )
         return done.stdout
 
@@ -222,7 +222,7 @@ class SSHExecutor(contextlib.AbstractContextManager["SSHExecutor"]):
     ) -> Completed:
         program = scripts.RUN.format(
             exports="".join(f"export {shlex.quote(f'{k}={v}')}; " for k, v in variables.items()),
-            limit=f"{max(timeout_s, 0.001):.3f}",  # `timeout` takes 0 for no limit
+            limit=f"{max(timeout_s, 0.001):.3f}",  # for `timeout`, 0 means no limit
             command=shlex.join(_tagged_sudo(command, variables)),
         )
         try:
@@ -238,7 +238,7 @@ class SSHExecutor(contextlib.AbstractContextManager["SSHExecutor"]):
         stdout, stderr = as_text(ended.stdout), as_text(ended.stderr)
         if ended.timed_out or (ended.exit_code == KILLED and ended.seconds >= timeout_s):
             raise CommandTimeout(self.host, shown, timeout_s, stdout + stderr)
-        # This is how `timeout` reports that there is no such program.
+        # This is how `timeout` reports a program that does not exist or cannot be run.
         no_program = ended.exit_code in (126, 127) and stderr.startswith("timeout: ")
         if no_program or (check and ended.exit_code != 0):
             raise CommandError(self.host, shown, ended.exit_code, stdout + stderr)
@@ -248,14 +248,14 @@ class SSHExecutor(contextlib.AbstractContextManager["SSHExecutor"]):
         # Slow to import, and not needed to read a topology or a DAG file.
         from benchlab.hosts.ssh.link import Limits, Link
 
-        # One per process: a connection that was open at a fork is the parent's.
+        # One per process: a connection that was open before a fork belongs to the parent.
         return self._links.setdefault(
             os.getpid(), Link(self._to, self.host, self._key, self._limits or Limits())
         )
 
 
 def _tagged_sudo(command: Sequence[str], variables: Mapping[str, str]) -> list[str]:
-    """A command; ``sudo``, which clears the environment, is told which variables to keep."""
+    """A command; ``sudo``, which clears the environment, is told to keep ``variables``."""
     if command[0] == "sudo" and variables:
         return ["sudo", f"--preserve-env={','.join(variables)}", *command[1:]]
     return list(command)

@@ -1,7 +1,7 @@
 """One SSH connection to one host, shared by all threads of a process.
 
-An event loop on a thread of its own keeps it alive between calls. Airflow forks its tasks, and that
-thread does not run in the child, so a child begins with a new loop.
+An event loop on its own thread keeps it alive between calls. Airflow forks its tasks, and threads
+do not survive a fork, so a child starts a new loop.
 
 Example:
     ``Link(host, "tikv-1", key, Limits()).execute("nproc", b"", 60).stdout``
@@ -32,14 +32,14 @@ UNANSWERED_KEEPALIVES = 2
 OPEN_AGAIN_S = 0.05
 PIPE_LIMIT_S = 2.0
 INTERRUPT_LIMIT_S = 5.0
-# A signal that comes at the very moment at which a wait begins is noticed when the wait ends.
+# A signal that arrives just as a wait begins is noticed only when the wait ends: waits are short.
 SIGNAL_NOTICED_S = 0.5
 
 Result = TypeVar("Result")
 
 _guard = threading.Lock()
 _loop: asyncio.AbstractEventLoop | None = None
-# Keeps a parent's loops: a loop that is collected closes descriptors the parent still watches.
+# Keeps the parent's loops alive: collecting one would close descriptors the parent still watches.
 _inherited: list[object] = []
 
 
@@ -77,7 +77,7 @@ def call(work: Coroutine[Any, Any, Result]) -> Result:
             pass
         return future.result()
     except BaseException:
-        if not future.done():  # Ctrl-C, or a task that has to end
+        if not future.done():  # Ctrl-C, or a task that is being ended
             future.cancel()
             ended.wait(INTERRUPT_LIMIT_S)
         raise
@@ -91,10 +91,10 @@ class Limits:
     """How long to wait for a host that does not answer, in seconds.
 
     Attributes:
-        connect_s: for a connection, and for a session in it.
+        connect_s: for a connection, and for each session in it.
         keepalive_s: between keepalive messages; after two without an answer the connection counts
             as lost.
-        grace_s: after a command's time limit, for the host to end it.
+        grace_s: for the host to end a command, after the command's time limit.
     """
 
     connect_s: float = 15
@@ -119,7 +119,7 @@ class Ended:
 
 
 class Link:
-    """The connection to one host; opened when it is first needed, and again after it was lost.
+    """The connection to one host; opened on first use, and again after it was lost.
 
     Args:
         host: where to connect to, and the one host key that is accepted.
@@ -135,16 +135,17 @@ class Link:
         self._slots = asyncio.Semaphore(SESSIONS)
 
     def execute(self, program: str, stdin: bytes, limit_s: float, most: int) -> Ended:
-        """Run a POSIX shell program to its end.
+        """Run a POSIX shell program and wait for it.
 
-        The host's process list shows a fixed command: the program's text is sent ahead of its
-        input. The program must end by itself after ``limit_s`` seconds, and at once on SIGTERM.
+        The host's process list shows only a fixed command, because the program's text is sent as
+        input, ahead of ``stdin``. The program must end by itself after ``limit_s`` seconds, and at
+        once on SIGTERM.
 
         Raises:
             TargetError: the host shows another key than expected.
             UnreachableError: there is no connection, or it was lost.
-            TimeoutError: the host is there, but the program did not end.
-            BufferError: it printed more than ``most`` bytes, and was ended.
+            TimeoutError: the host answers, but the program did not end.
+            BufferError: the program printed more than ``most`` bytes, and was ended.
         """
         return call(self._execute(program.encode(), stdin, limit_s, most))
 
@@ -185,7 +186,7 @@ class Link:
             Whether the output was still open when the time was up.
 
         Raises:
-            BufferError: it printed more than it may.
+            BufferError: the program printed too much.
         """
         loop = asyncio.get_running_loop()
         end = loop.time() + limit_s
@@ -205,10 +206,11 @@ class Link:
         return False
 
     async def _probe(self) -> None:
-        """Check whether a host that should have answered still does.
+        """Check that a host whose program is overdue still answers.
 
         Raises:
-            UnreachableError: it does not; the connection is closed, so that the next use opens one.
+            UnreachableError: it does not; the connection is closed, and the next use opens a new
+                one.
         """
         connection = await self._connected()
         channel, session = await self._session(0)
@@ -240,7 +242,7 @@ class Link:
                     channel, session = found
                     return channel, session
             except asyncssh.ChannelOpenError as error:
-                # sshd counts an ended session a moment longer than Benchlab does.
+                # sshd still counts a session for a moment after Benchlab saw its end.
                 if connection.is_closed():
                     raise self._lost(None) from error
                 if time.monotonic() > deadline:
@@ -262,7 +264,7 @@ class Link:
         shown: list[asyncssh.SSHKey] = []
 
         class Client(asyncssh.SSHClient):
-            """Accepts only the expected host key; records every key that is shown."""
+            """Accepts only the expected host key; records every key that the host shows."""
 
             def validate_host_public_key(
                 self, host: str, addr: str, port: int, key: asyncssh.SSHKey
@@ -278,11 +280,11 @@ class Link:
                     username=self._host.user,
                     client_factory=Client,
                     client_keys=[private],
-                    # The expected kind of key first, then all others: a host that has none of that
-                    # kind should show the one it has, not hang up.
+                    # The expected key type first, then all others: a host without a key of that
+                    # type should show the one it has, not hang up.
                     known_hosts=([], [], []),
                     server_host_key_algs="^" + b",".join(expected.sig_algorithms).decode(),
-                    # Nothing from Benchlab's own account: no settings, agent or password.
+                    # Nothing from the account that runs Benchlab: no settings, agent or password.
                     config=[],
                     agent_path=None,
                     preferred_auth="publickey",
@@ -304,10 +306,10 @@ class Link:
             ) from error
 
     def _keys(self) -> tuple[asyncssh.SSHKey, asyncssh.SSHKey]:
-        """The host key that is expected, and the private key to log in with.
+        """The expected host key, and the private key to log in with.
 
         Raises:
-            TargetError: one of them cannot be read. The text contains nothing of the private key.
+            TargetError: one of them cannot be read. The text quotes nothing of the private key.
         """
         try:
             expected = asyncssh.import_public_key(self._host.host_key)
@@ -364,10 +366,10 @@ class Link:
 
 
 class _Session(asyncssh.SSHClientSession[bytes]):
-    """Collects what a program prints, without ever making it wait.
+    """Collects a program's output, without ever making the program wait.
 
     Args:
-        most: bytes; what comes after them is dropped, and the program is not waited for.
+        most: in bytes; beyond that, output is dropped, and nobody waits for the program any more.
     """
 
     def __init__(self, most: int) -> None:
@@ -400,5 +402,5 @@ class _Session(asyncssh.SSHClientSession[bytes]):
 
 
 def _number(name: str) -> int:
-    """A signal's number by its name in the SSH protocol, such as ``KILL``; SIGKILL if unknown."""
+    """A signal's number from its SSH name (RFC 4254, 6.10): ``KILL`` is 9; SIGKILL if unknown."""
     return getattr(signal, f"SIG{name}", signal.SIGKILL)

@@ -1,12 +1,12 @@
 """The shell scripts that :mod:`benchlab.hosts.ssh.executor` runs on a host.
 
-They need a POSIX shell, GNU coreutils, grep and util-linux. Arguments come as ``$1``, ``$2``, ...,
-never as part of a script's text; only :data:`RUN` is a format of quoted parts.
+They need a POSIX shell, GNU coreutils, grep and util-linux. Arguments are passed as ``$1``, ``$2``,
+..., never inserted into a script's text; only :data:`RUN` is a format string, of quoted parts.
 """
 
-# One compound command: cut off half-way it is a syntax error, and nothing is run. The variables are
-# set in a subshell, so that this shell does not carry the campaign's tag. `timeout` makes a process
-# group of its own, which also contains what sudo runs.
+# One compound command: if it is cut off on the way, it is a syntax error and nothing runs. The
+# variables are set in a subshell, so that this shell does not carry the campaign's tag. `timeout`
+# makes its own process group, which also contains what sudo runs.
 RUN = """{{
 end() {{
     kill -KILL "$child" "-$child" 2> /dev/null
@@ -88,7 +88,7 @@ signal() { kill -s "$1" "$2" 2> /dev/null || [ ! -d "/proc/$2" ] || as_root kill
 ASK_TO_END = JOB + _SIGNAL + 'pid=$(program); [ -z "$pid" ] || signal TERM "$pid"'
 
 # $4 hundredths of a second until SIGKILL. By the job's status, not its pid: during execve a process
-# has for a moment no environment by which it could be recognized.
+# briefly has no environment to recognize it by.
 STOP = (
     JOB
     + _SIGNAL
@@ -118,8 +118,8 @@ done
 
 FORGET = JOB + 'if [ "$(state)" = running ]; then echo running; else rm -rf "$directory"; fi'
 
-# $1 path, $2 umask, $3 bytes. `set -C` creates the file and follows no link; a text that was cut
-# off on the way does not replace a whole file.
+# $1 path, $2 umask, $3 bytes. `set -C` creates the file and follows no link; a text cut off on the
+# way never replaces a complete file.
 PUT = """
 mkdir -p "$(dirname "$1")" || exit 1
 rm -f "$1.part" || exit 1
@@ -132,8 +132,8 @@ fi
 mv -fT "$1.part" "$1"
 """
 
-# $1 path, $2 bytes that are there already, $3 bytes that come, $4 bytes in all. A piece that does
-# not begin where the last one ended is refused.
+# $1 path, $2 bytes there already, $3 bytes in this piece, $4 bytes in all. A piece that does not
+# begin where the last one ended is refused.
 APPEND = """
 mkdir -p "$(dirname "$1")" || exit 1
 [ "$2" != 0 ] || rm -f "$1.part" || exit 1
@@ -146,7 +146,7 @@ there=$(stat -c %s "$1.part")
 """
 
 # $1 the campaign's tag, $2 hundredths of a second until SIGKILL. Prints how many processes there
-# were. Looks twice before none counts as left: a process has no environment during execve.
+# were. Stops only after finding none twice: a process has no environment during execve.
 RELEASE = """
 now() { read -r up rest < /proc/uptime; echo "${up%.*}${up#*.}"; }
 deadline=$(($(now) + $2)) asked=' ' count=0 clean=0

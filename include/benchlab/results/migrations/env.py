@@ -1,6 +1,6 @@
-"""What Alembic runs to upgrade a store: :func:`benchlab.results.revisions.upgrade` calls it.
+"""Alembic's script for upgrading a store; :func:`benchlab.results.revisions.upgrade` runs it.
 
-All happens in the transaction of the connection that it is given.
+Everything happens in the transaction of the connection passed in ``attributes``.
 """
 
 from alembic import context

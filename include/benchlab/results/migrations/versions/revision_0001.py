@@ -1,8 +1,8 @@
-"""The first revision of the store: campaigns, trials, and what is said and decided of them.
+"""The first revision of the store: campaigns, trials, verdicts and remarks.
 
-Until 1.0.0 is tagged, no release has made a store: whoever changes :mod:`benchlab.results.rows`
-changes this file in place. From then on each change is the next ``revision_<number>.py`` beside
-this one, which names this one as its ``down_revision``, and this one stays as it is.
+Until 1.0.0 is tagged, no release has created a store: a change of :mod:`benchlab.results.rows`
+changes this file in place. After that, this file is frozen; each change is a new
+``revision_<number>.py`` beside it, which names the one before as its ``down_revision``.
 """
 
 from typing import Any
