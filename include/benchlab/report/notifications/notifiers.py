@@ -72,7 +72,7 @@ class Notifier(BaseModel):
         return ours and event.kind in self.events
 
     def saying(self, subject: str, text: str) -> dict[str, Any]:
-        """The arguments with a message filled in; ``escaped``: the text escaped for HTML and Slack."""
+        """The arguments with a message in them; ``escaped`` is its text for HTML and Slack."""
         texts = {"subject": subject, "text": text, "escaped": html.escape(text, quote=False)}
         return {
             name: value.format_map(texts) if isinstance(value, str) else value
