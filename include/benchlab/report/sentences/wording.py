@@ -233,7 +233,7 @@ def gates(report: Report, kind: GateKind) -> str:
 
 
 def unseen_work(report: Report) -> list[str]:
-    """Why background work is unknown on servers of others; empty if it was checked."""
+    """Why the gate ``background_work`` was never evaluated on existing servers; empty if it was."""
     if not report.spec.connections or not any(
         gate.gate == "background_work" and gate.passed + gate.failed == 0
         for gate in report.gates("validity")
