@@ -92,8 +92,8 @@ class Site:
         as_files: whether pages are written as plain files, without what needs a server.
         may_change: whether the reader may use forms that change something.
         guard: the CSRF token of every form; empty if nothing can be changed.
-        starts_at: the address of the form that starts a run, with ``{report}`` for the report type;
-            empty if no run can be started.
+        starts_at: the address that starts a run when posted to, with ``{report}`` for the report
+            type; empty if no run can be started.
         run_of: returns the address of the run that measured a campaign, empty if there is none;
             None: runs cannot be reached.
         ask: resolves a request by asking mirrors and servers, and returns None until they have

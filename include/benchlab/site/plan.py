@@ -133,8 +133,8 @@ class Figures:
         steps: pairs of a step and its duration.
         command: the command line that runs it.
         undecided: lines on why a run would be refused now; none can be started then.
-        start, conf: the address of Airflow's form for a run, and the values for it; empty if none
-            can be started.
+        start, conf: the address that starts a run when posted to, and the values of its form; empty
+            if none can be started.
         paused: the address of the DAG that has to be unpaused first; empty if none has.
     """
 
@@ -338,7 +338,7 @@ def _cheapest(site: Site, spec: ReportSpec, offer: Proposal) -> str:
 
 
 def _conf(name: str, spec: ReportSpec, changes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The values for Airflow's form.
+    """The values for the trigger form.
 
     Changes to a published plan go in fields of their own: a field of the form with the report
     type's value counts as unchanged.
