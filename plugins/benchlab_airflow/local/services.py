@@ -115,7 +115,7 @@ class Services:
             self._announce(port)
 
     def down(self) -> None:
-        """End all processes of the group and release the machine's lock; harmless if there are none.
+        """End all processes of the group, if any, and release the machine's lock.
 
         Raises:
             ServicesError: `make demo` is at work, or SIGKILL does not end a process.

@@ -102,7 +102,7 @@ class Reader:
         return dataclasses.replace(here, may_change=True, ask=ask)
 
     def of_all(self) -> Site:
-        """The site for a page about all report types; allows changes if the user may trigger all."""
+        """The site for a page about all report types; allows changes to who may trigger all."""
         may = all(may_trigger(self.user, report) for report in self.site.reports or ())
         return dataclasses.replace(self.site, may_change=may)
 
