@@ -40,7 +40,7 @@ class Recomputed:
     """A campaign's figures, from its trials alone.
 
     Example:
-        ``Recomputed(plan, trials).mean("oltp_insert", 8, "baseline", "tps")`` is such as 1012.5.
+        ``Recomputed(plan, trials).mean("oltp_insert", 8, "baseline", "tps")`` is the mean TPS.
 
     Attributes:
         used: keys of the trials whose figures count.

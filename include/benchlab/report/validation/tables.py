@@ -65,7 +65,7 @@ def key_of(tables: Iterable[Table]) -> str:
 
 
 def of_report(report: Report, files: Mapping[str, bytes]) -> tuple[Table, ...]:
-    """Collect the facts of a report, table by table; tables without facts are left out.
+    """Collect the facts of a report, table by table; tables that have and need none are left out.
 
     Args:
         report: in English.
