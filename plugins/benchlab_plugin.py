@@ -1,9 +1,9 @@
-"""Registers with Airflow: timetables, the benchmark site, what writes the notes of runs
-and keeps the logs of the demo's tasks.
+"""Benchlab's plugin for Airflow: timetables, the benchmark site, listeners and middlewares.
 
-Beside them middlewares of its API server: one refuses faulty forms, one serializes SQLite's writes.
+One listener writes the notes of runs, another keeps the logs of the demo's tasks. One middleware of
+the API server refuses faulty forms, another serializes writes to SQLite.
 
-Airflow stores the name of a DAG's timetable, and loads only timetables that a plugin registers.
+Airflow loads only timetables that a plugin registers.
 """
 
 from airflow.plugins_manager import AirflowPlugin
@@ -16,14 +16,14 @@ from benchlab_airflow.page import navigation
 
 
 class BenchlabPlugin(AirflowPlugin):
-    """The timetables, the site, and the middlewares that this installation needs."""
+    """What Airflow finds in the plugins folder and registers."""
 
     name = "benchlab"
     listeners = [run_note, *task_logs.listeners()]  # noqa: RUF012 - as Airflow declares it
     timetables = [ReleaseTimetable, WeeklyTimetable]  # noqa: RUF012 - as Airflow declares it
     fastapi_apps = navigation.apps()
     external_views = navigation.views()
-    # A request comes to the last one first: a form is read before it waits for its turn to write.
+    # The last one gets a request first: a form is checked before it waits for its turn to write.
     fastapi_root_middlewares = [  # noqa: RUF012 - as Airflow declares it
         *one_write.middlewares(),
         *form_refusal.middlewares(),

@@ -1,13 +1,13 @@
 """Turns Airflow Connections into the results store, AWS clients, SSH keys and server logins.
 
-The Connection ``benchlab_results`` (conn types ``mysql``, ``postgres`` or ``sqlite``) names the
-store's database; without it, and in `make demo`, ``BENCHLAB_STORE_URL`` does, or it is in
-Benchlab's home. Raw outputs go to the ``ObjectStoragePath`` that ``BENCHLAB_OBJECTS`` names.
+The store's database is that of the Connection ``benchlab_results`` (conn types ``mysql``,
+``postgres`` or ``sqlite``). Without it, and in ``make demo``, it is ``BENCHLAB_STORE_URL``, or else
+in Benchlab's home. Raw outputs go to the ``ObjectStoragePath`` in ``BENCHLAB_OBJECTS``.
 
-AWS is reached with the Connection ``benchlab_aws`` (conn type ``aws``), or without it with the
-machine's own credentials: environment, profile, instance role. Owned hosts are reached with the
-``ssh`` Connection that their topology names, clusters that exist, and a client's host beside them,
-with the Connections that their report type names.
+AWS is reached with the Connection ``benchlab_aws`` (conn type ``aws``), or else with the machine's
+own credentials: environment, profile, instance role. Owned hosts are reached with the ``ssh``
+Connection named by their topology. Existing servers, and a client's host beside them, are reached
+with the Connections named by their report type.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _DRIVERS = {
 
 
 def open_store(home: Home) -> Store:
-    """The results store of this Airflow installation.
+    """Open the results store of this Airflow installation.
 
     Example: ``with open_store(home.find()) as store: ...``
 
     Raises:
         StoreError: the Connection's type cannot hold results, or the database cannot be reached.
     """
-    # The demo's own process reads the store as well, and has no Connections.
+    # In a demo, the process that drives it reads the store as well, and has no Connections.
     connection = None if driving_process() else _connection(RESULTS_CONNECTION)
     url = home.store_url if connection is None else database_url(connection)
     return Store(url, ObjectStoragePath(str(home.objects)))
@@ -56,6 +56,9 @@ def open_store(home: Home) -> Store:
 
 def database_url(connection: Connection) -> str:
     """A Connection as an SQLAlchemy URL, including the password: never log it.
+
+    Example:
+        ``mysql+mysqldb://benchlab:secret@db.example/results``
 
     Raises:
         StoreError: the Connection's type cannot hold results.
@@ -80,7 +83,7 @@ def database_url(connection: Connection) -> str:
 
 
 def access() -> Access:
-    """Access to all that is not this machine through this Airflow installation's Connections."""
+    """Access to AWS, hosts and servers through this Airflow installation's Connections."""
     return Access(aws=_aws_client, ssh_key=_ssh_key, ssh=_ssh, server=_server)
 
 
@@ -106,7 +109,7 @@ def _aws_client(service: str, region: str) -> Any:
             config=Config(retries={"mode": "adaptive", "max_attempts": 10}),
         ).get_conn()
     except (AirflowException, BotoCoreError, ClientError, ValueError) as error:
-        # A role may be assumed for it.
+        # Creating a client may assume a role, which calls AWS.
         raise TargetError(
             f"Connection {AWS_CONNECTION_ID}: no client for {service} in {region}: {error}"
         ) from error
@@ -139,7 +142,7 @@ def _ssh_hook(name: str) -> SSHHook:
         raise ssh_login.missing(name)
     ssh_login.refuse_other_type(name, connection.conn_type)
     try:
-        # The hosts of a topology are not in their Connection.
+        # The hook wants a host; those of a topology are not in the Connection.
         return SSHHook(ssh_conn_id=name, remote_host=connection.host or name)
     except (AirflowException, ValueError) as error:
         raise TargetError(

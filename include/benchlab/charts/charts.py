@@ -1,4 +1,4 @@
-"""The kinds of charts that reports, pages and studies have: changes, curves, and series over time.
+"""Charts for reports, pages and studies: forest plots, curves by thread count, time series.
 
 Example:
     ``forest([Row("Insert", "improvement", 3.1, (2.0, 4.2))], numbers).inline("Changes")``
@@ -15,23 +15,24 @@ from benchlab.charts.picture import Picture, Scale, around, change_ticks, text_w
 from benchlab.language.numbers import Numbers
 
 Line = Sequence[tuple[float, float | None]]
-"""Values by what is to their right; None: not known there."""
+"""Points of x and value; None: not known."""
 
-# How much further than the largest estimate an interval is drawn before it is cut off.
+# Intervals are cut off at this multiple of the largest estimate.
 _REACH = 2.5
 _ROW, _TOP = 44, 30
-# A series with more points than pixels shows nothing more: neighbours are averaged.
+# More points than pixels would show nothing more: neighbours are averaged.
 _MOST_POINTS = 450
 
 
 @dataclass(frozen=True)
 class Row:
-    """One change of a forest.
+    """One change in a forest plot.
 
     Attributes:
-        kind: the verdict, by which it has its colour.
+        kind: the verdict or ``aa``, which decides the colour.
         estimate, interval: in percent; None: not known.
         word, told: the two lines of text beside it.
+        is_hollow: whether the estimate's mark is only outlined.
     """
 
     label: str
@@ -46,11 +47,11 @@ class Row:
 def forest(
     rows: Sequence[Row], numbers: Numbers, *, threshold_pct: float = 0.0, ends: Sequence[str] = ()
 ) -> Picture:
-    """Changes in percent below each other, with their intervals.
+    """Draw a forest plot: a row per change, with its interval.
 
     Args:
-        threshold_pct: its band is drawn; 0: there is none.
-        ends: what a change to the left and to the right means.
+        threshold_pct: half the width of the shaded band around zero; 0: none.
+        ends: what changes to the left and to the right mean, such as ``slower`` and ``faster``.
     """
     left = max(150.0, 24 + max((text_width(row.label) for row in rows), default=0))
     right, bottom = left + 270, _TOP + _ROW * len(rows)
@@ -75,7 +76,7 @@ def _forest_row(picture: Picture, row: Row, y: float, scale: Scale) -> None:
     if row.interval is not None:
         low, high = map(scale, row.interval)
         picture.line("span", low, y, high, y)
-        # An interval that goes on beyond the picture ends in an arrow, any other in a bar.
+        # An interval that is cut off ends in an arrow, any other in a bar.
         for x, beyond, way in (
             (low, row.interval[0] < scale.low, -7),
             (high, row.interval[1] > scale.high, 7),
@@ -90,7 +91,7 @@ def _forest_row(picture: Picture, row: Row, y: float, scale: Scale) -> None:
 
 
 def _changes_scale(rows: Sequence[Row], threshold_pct: float, left: float, right: float) -> Scale:
-    """Every estimate and, where it can be, every interval; zero and the threshold always."""
+    """A scale with all estimates, zero and the threshold, and intervals up to a limit."""
     estimates = [row.estimate for row in rows if row.estimate is not None]
     ends = [end for row in rows for end in row.interval or () if math.isfinite(end)]
     reach = max(_REACH * max(map(abs, estimates), default=0.0), 4 * threshold_pct, 1.0)
@@ -102,7 +103,7 @@ def _changes_scale(rows: Sequence[Row], threshold_pct: float, left: float, right
 
 @dataclass(frozen=True)
 class Curve:
-    """One side's means by thread count, with the values of single rounds beside each, if any."""
+    """One side's means by thread count, and the values of single rounds; ``series``: its class."""
 
     series: str
     means: Sequence[float | None]
@@ -112,11 +113,12 @@ class Curve:
 def curves(
     lines: Sequence[Curve], threads: Sequence[str], numbers: Numbers, foot: str, empty: str
 ) -> Picture:
-    """One metric against thread counts, from 0 upwards.
+    """Draw one metric against thread counts, from 0 upwards.
 
     Args:
-        foot: what the axis below is.
-        empty: what is said where there is no value.
+        threads: the thread counts as text, in the order of the curves' values.
+        foot: the title of the axis below.
+        empty: the text to show if there is no value.
     """
     left, right, top, bottom = 64.0, 500.0, 12.0, 220.0
     picture = Picture(520, 262, "curves")
@@ -146,11 +148,11 @@ def curves(
 
 
 def path(points: Iterable[tuple[float, float | None]], scale: Scale) -> str:
-    """An SVG path through points with pixels to the right and values upwards; None is a gap.
+    """An SVG path through points of x in pixels and a value; None makes a gap.
 
     Example:
-        ``path([(0, 1), (5, 2), (9, None)], Scale(0, 2, 20, 0))`` is ``M0 10h0L5 0``: without the
-        ``h0`` a point between two gaps would not be seen.
+        ``path([(0, 1), (5, 2), (9, None)], Scale(0, 2, 20, 0))`` is ``M0 10h0L5 0``. The ``h0``
+        makes a point between two gaps visible.
     """
     made, drawn = [], False
     for x, value in points:
@@ -166,7 +168,7 @@ class Strip:
     """One metric over time.
 
     Attributes:
-        lines: by series, as by side.
+        lines: by series, such as ``baseline``.
         most: the top of its axis; None: a little above the largest value.
     """
 
@@ -178,11 +180,12 @@ class Strip:
 def strips(
     metrics: Iterable[Strip], seconds: float, numbers: Numbers, foot: str, *, tall: int
 ) -> Picture | None:
-    """Metrics below each other on one axis of time; None where none has a value.
+    """Draw metrics one below the other over a shared time axis; None if none has a value.
 
     Args:
-        seconds: the length of the axis of time.
-        foot: what it is.
+        seconds: the length of the time axis.
+        foot: its title.
+        tall: the height of each strip, in pixels.
     """
     known = [one for one in metrics if _values(one)]
     if not known:
@@ -207,7 +210,7 @@ def strips(
 
 
 def sparklines(metrics: Iterable[Strip], numbers: Numbers) -> Picture:
-    """Metrics of equal steps below each other, small: hundreds of them belong to one page."""
+    """Draw metrics one below the other, small enough for hundreds on a page, at equal steps."""
     left, right, top = 34.0, 300.0, 0.0
     picture = Picture(300, 118, "small")
     for one in metrics:

@@ -1,10 +1,10 @@
-"""A picture as SVG, drawn mark by mark. It needs neither a script nor a font of its own.
+"""SVG pictures, drawn mark by mark, with neither scripts nor fonts of their own.
 
-Marks have classes; `charts.css` has their colours, light and dark as the page is::
+Marks have CSS classes; ``charts.css`` has their colours for light and dark pages::
 
     picture = Picture(200, 100, "curves")
     picture.line("grid", 0, 50, 200, 50)
-    picture.inline("Throughput")   # within a page that has the style sheet
+    picture.inline("Throughput")   # for a page that has the style sheet
     picture.file()                 # a file with its own style
 """
 
@@ -27,9 +27,9 @@ from benchlab.errors import SpecError, meaning_of
 from benchlab.language.numbers import Numbers
 
 Tick = tuple[float, str]
-"""A pixel, and the text beside it."""
+"""A place in pixels, and its text."""
 
-# Room for a day as text, in pixels.
+# The width of a date as text, in pixels.
 _DAY = 84.0
 
 
@@ -39,7 +39,7 @@ class Scale:
 
     Attributes:
         low, high: the values at both ends; they differ.
-        start, end: their pixels; ``start`` is the larger one where values grow upwards.
+        start, end: their pixels; ``start`` is larger on a vertical axis.
     """
 
     low: float
@@ -48,13 +48,13 @@ class Scale:
     end: float
 
     def __call__(self, value: float) -> float:
-        """The pixel of a value, to a tenth; a value beyond an end lies on it."""
+        """The pixel of a value, to a tenth; values beyond an end are moved to it."""
         inside = min(max(value, self.low), self.high)
         share = (inside - self.low) / (self.high - self.low)
         return round(self.start + share * (self.end - self.start), 1)
 
     def ticks(self, most: int = 6) -> list[float]:
-        """Round values within the scale: steps of 1, 2 or 5 times a power of 10, about ``most``."""
+        """About ``most`` round values on the scale, 1, 2 or 5 times a power of 10 apart."""
         rough = (self.high - self.low) / most
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(power * n for n in (1, 2, 5, 10) if power * n >= rough * (1 - 1e-9))
@@ -63,10 +63,11 @@ class Scale:
 
 
 def around(values: Iterable[float], start: float, end: float, *, least: float = 0.0) -> Scale:
-    """A scale that has all values, with a margin of a twentieth on both sides.
+    """A scale for all values, with a margin of 5 % of their spread at each end.
 
     Args:
-        least: the smallest difference between its ends; without values they are -1 and 1 around 0.
+        values: without any, -1 and 1.
+        least: the smallest spread to use.
     """
     known = list(values) or [-1.0, 1.0]
     low, high = min(known), max(known)
@@ -87,10 +88,10 @@ def change_ticks(scale: Scale, numbers: Numbers) -> list[Tick]:
 
 
 def day_ticks(times: Iterable[datetime], scale: Scale) -> list[Tick]:
-    """The days of these times, each once and at its first time; as many as there is room for.
+    """The ticks of an axis of days: each day once, at its first time, if there is room.
 
     Example:
-        Two campaigns of one day and a third a year later have two ticks.
+        Two campaigns on one day and a third a year later give two ticks.
     """
     ticks: list[Tick] = []
     for at in sorted(times):
@@ -101,7 +102,7 @@ def day_ticks(times: Iterable[datetime], scale: Scale) -> list[Tick]:
 
 
 SERIES = ("baseline", "candidate", "third", "fourth", "fifth", "sixth")
-"""Classes of lines: each differs from the others in colour, dashes and marker."""
+"""The CSS classes of series; they differ in colour, dashes and marker."""
 
 _MARKERS = {
     "baseline": "a{r} {r} 0 1 0 {d} 0a{r} {r} 0 1 0 -{d} 0z",
@@ -116,42 +117,42 @@ _GAP, _CAPTION = 24, 26
 
 
 class Picture:
-    """Marks within a frame of ``width`` and ``height`` pixels; ``kind`` is a class of its own."""
+    """Marks in a frame of ``width`` by ``height`` pixels; ``kind`` is its CSS class."""
 
     def __init__(self, width: float, height: float, kind: str = "") -> None:
         self.width, self.height, self.kind = width, height, kind
         self._marks: list[str] = []
 
     def line(self, css: str, x1: float, y1: float, x2: float, y2: float) -> None:
-        """A straight line."""
+        """Draw a straight line; ``css`` is its class, here and below."""
         self.path(css, f"M{x1:g} {y1:g}L{x2:g} {y2:g}")
 
     def path(self, css: str, d: str) -> None:
-        """A path, as SVG writes it."""
+        """Draw a path; ``d`` is SVG path data."""
         self._marks.append(f'<path class="{css}" d="{d}"/>')
 
     def box(self, css: str, x1: float, y1: float, x2: float, y2: float) -> None:
-        """A rectangle between two corners."""
+        """Draw a rectangle, from its upper left to its lower right corner."""
         size = f'width="{x2 - x1:g}" height="{y2 - y1:g}"'
         self._marks.append(f'<rect class="{css}" x="{x1:g}" y="{y1:g}" {size}/>')
 
     def text(self, css: str, x: float, y: float, text: str, *, upright: bool = False) -> None:
-        """A text; the classes ``middle`` and ``end`` anchor it; ``upright``: read upwards."""
+        """Draw a text; class ``middle`` or ``end`` sets its anchor; ``upright``: read upwards."""
         turned = f' transform="rotate(-90 {x:g} {y:g})"' if upright else ""
         self._marks.append(f'<text class="{css}" x="{x:g}" y="{y:g}"{turned}>{escape(text)}</text>')
 
     def circle(self, css: str, x: float, y: float, r: float) -> None:
-        """A dot."""
+        """Draw a circle."""
         self._marks.append(f'<circle class="{css}" cx="{x:g}" cy="{y:g}" r="{r:g}"/>')
 
     def marker(self, series: str, x: float, y: float, size: float = 4.5, css: str = "") -> None:
-        """The marker of one of :data:`SERIES`."""
+        """Draw the marker of one of :data:`SERIES`."""
         shape = _MARKERS[series].format(r=f"{size:g}", d=f"{2 * size:g}")
         self.path(f"mark {series} {css}".rstrip(), f"M{x - size:g} {y:g}{shape}")
 
     @contextmanager
     def group(self, css: str = "", title: str = "", href: str = "") -> Iterator[None]:
-        """Marks that belong together, with a tooltip; with an address they are a link."""
+        """Group the marks drawn in this context; ``title``: its tooltip, ``href``: its link."""
         name = "a" if href else "g"
         attributes = (f' class="{css}"' if css else "") + (
             f' href="{escape(href)}"' if href else ""
@@ -162,31 +163,31 @@ class Picture:
         self._marks.append(f"</{name}>")
 
     def place(self, other: Picture, x: float, y: float) -> None:
-        """Another picture with its upper left corner here."""
+        """Draw another picture with its upper left corner at ``x``, ``y``."""
         self._marks.append(f'<g transform="translate({x:g} {y:g})">')
         self._marks += other._marks
         self._marks.append("</g>")
 
     def rows(self, ticks: Sequence[Tick], left: float, right: float) -> None:
-        """The axis of values: a line across for each tick, its text on the left."""
+        """Draw a vertical axis: a grid line for each tick, with its text on the left."""
         for y, text in ticks:
             self.line("grid", left, y, right, y)
             self.text("tick end", left - 8, y + 4, text)
 
     def columns(self, ticks: Sequence[Tick], bottom: float, top: float | None = None) -> None:
-        """The axis below; with lines up to ``top``."""
+        """Draw a horizontal axis at ``bottom``; with grid lines if ``top`` is given."""
         for x, text in ticks:
             if top is not None:
                 self.line("grid", x, top, x, bottom)
             self.text("tick middle", x, bottom + 18, text)
 
     def inline(self, said: str) -> Markup:
-        """As a part of a page that has :func:`style`; ``said``: its description, for readers."""
+        """The picture for a page with :func:`style`; ``said``: its label for screen readers."""
         role = "group" if any(mark.startswith("<a ") for mark in self._marks) else "img"
         return Markup(self._svg(f' role="{role}" aria-label="{escape(said)}"'))  # all is escaped
 
     def file(self) -> bytes:
-        """As a file of its own, light or dark as the reader wants it."""
+        """The picture as an SVG file, light or dark as the reader prefers."""
         size = (
             f' xmlns="http://www.w3.org/2000/svg" width="{self.width:g}" height="{self.height:g}"'
         )
@@ -202,7 +203,7 @@ class Picture:
 
 
 def key(series: str) -> Picture:
-    """The line and the marker of one of :data:`SERIES`, for a legend."""
+    """A sample of a series' line and marker, for a legend."""
     picture = Picture(44, 12, "key")
     picture.line(f"line {series}", 0, 6, 44, 6)
     picture.marker(series, 22, 6)
@@ -216,7 +217,12 @@ def sheet(
     remark: str = "",
     legend: Sequence[tuple[str, str]] = (),
 ) -> Picture:
-    """Pictures in rows below a title, each with its caption; what a page has in its text."""
+    """Lay out pictures in rows under a title, each with its caption, for a file that stands alone.
+
+    Args:
+        panels: rows of pairs of caption and picture.
+        legend: pairs of one of :data:`SERIES` and its label.
+    """
     widths = [sum(one.width + _GAP for _, one in row) for row in panels]
     width = max(*widths, 24 + text_width(title) * 1.25, 24 + text_width(remark))
     head = Picture(width, 0)
@@ -249,15 +255,15 @@ def _row_height(row: Sequence[tuple[str, Picture]]) -> float:
 
 
 def text_width(text: str) -> float:
-    """About how wide a text is drawn, in pixels: no font is asked."""
+    """The approximate width of a text in pixels; no font is consulted."""
     return sum(12.5 if unicodedata.east_asian_width(letter) in "WF" else 7 for letter in text)
 
 
 def write(path: Path, picture: Picture) -> None:
-    """Write a picture into the file of an option ``--picture``.
+    """Write a picture to the file given by ``--picture``.
 
     Raises:
-        SpecError: its name does not end in .svg, or it cannot be written.
+        SpecError: the name does not end in .svg, or the file cannot be written.
     """
     if path.suffix.lower() != ".svg":
         raise SpecError(f"--picture {path}: must end in .svg")
@@ -269,13 +275,13 @@ def write(path: Path, picture: Picture) -> None:
 
 @cache
 def style() -> Markup:
-    """The style sheet of pages: colours, and how pictures are drawn in them."""
+    """The style sheet of pages: colours, and rules for pictures."""
     return Markup(resources.files("benchlab.charts").joinpath("charts.css").read_text("utf-8"))
 
 
 @cache
 def _style_of_files() -> str:
-    """The rules of pictures with the colours themselves: many a viewer knows no variable."""
+    """The rules for pictures with literal colours, as many viewers do not support variables."""
     colours, rules, _ = re.split(r"/\* Pictures.*\n", style())
     of_page = {name: both for name, *both in _COLOUR.findall(colours)}
 

@@ -1,4 +1,4 @@
-"""All files of a report, as bytes by relative path; a publisher puts them somewhere."""
+"""Renders all files of a report, as bytes by relative path, for a publisher to store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchlab.report.model.validation import Validation
 from benchlab.results.records import Campaign, TrialResult
 
 PAGES = ("report.html", "report.md", "evidence.zip")
-"""The files of a report that people open, or keep."""
+"""The files of a report that people open or keep."""
 
 
 def make(
@@ -35,8 +35,8 @@ def make(
     Args:
         languages: one or more codes. Pages and charts in the first language are at the top, those
             in another in a folder with its code; CSV and JSON exist once, in English.
-        read_object: reads what is kept of trials; None: the HTML has no series of trials.
-        validation: what the validation of these figures found; None: it is not part of them.
+        read_object: reads the trials' series from the store; None: the HTML shows none.
+        validation: the outcome of validating these figures; None: left out.
 
     Example:
         ``make(campaign, comparison, store.trials(campaign.id))["report.md"].decode()``
@@ -74,7 +74,7 @@ def make(
 def figures(
     campaign: Campaign, comparison: Comparison, results: Sequence[TrialResult]
 ) -> dict[str, bytes]:
-    """The files that machines read: ``report.json`` and the CSV files."""
+    """Render the files that machines read: ``report.json``, ``comparison.csv``, ``trials.csv``."""
     document = json_text.to_json(campaign, comparison, results)
     texts = {
         "report.json": json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n",

@@ -1,7 +1,7 @@
-"""The charts of a campaign: its workloads' changes, and each workload's figures by thread count.
+"""The charts of a campaign: changes of its workloads, and each one's figures by thread count.
 
 Example:
-    ``files(report)["charts/overview.svg"]`` is a file; pages have the same pictures in their text.
+    ``files(report)["charts/overview.svg"]`` is an SVG file; pages include the same charts inline.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from benchlab.report.sentences import answer, wording
 
 
 def files(report: Report) -> dict[str, bytes]:
-    """Every chart as a file: ``overview``, which one version has not, and one for each workload."""
+    """Every chart as a file: one per workload and, if two versions are compared, ``overview``."""
     say = report.language.say
     drawn = {}
     if report.has_verdicts:
@@ -39,22 +39,26 @@ def files(report: Report) -> dict[str, bytes]:
 
 
 def file_stem(section: Section) -> str:
-    """The name of a workload's chart, fit for a file."""
+    """The name of a workload's chart file, without its suffix."""
     return re.sub(r"[^a-z0-9_-]", "_", section.figures.name.lower())
 
 
 def legend(report: Report) -> list[tuple[str, str]]:
-    """The sides with their labels."""
+    """The sides, each with its label."""
     return [(side.side, side.label) for side in report.sides.values()]
 
 
 def changes(report: Report) -> dict[str, Picture]:
-    """The changes of all workloads against the threshold: of throughput, and of p95 latency."""
+    """Two charts of all workloads' changes: ``throughput`` and ``latency``, with the threshold."""
     return changes_of([(section.title, report, section.figures) for section in report.sections])
 
 
 def changes_of(rows: Sequence[tuple[str, Report, WorkloadComparison]]) -> dict[str, Picture]:
-    """The changes of workloads of one or more campaigns, each with its label."""
+    """The same two charts for workloads of several campaigns.
+
+    Args:
+        rows: a label, the campaign's report and the workload; at least one.
+    """
     report = rows[0][1]
     threshold = max(one.spec.threshold_pct for _, one, _ in rows)
 
@@ -86,7 +90,7 @@ def _change(label: str, report: Report, found: Decision) -> Row:
 
 
 def of_workload(report: Report, section: Section) -> list[tuple[str, Picture]]:
-    """A workload's throughput and a latency against thread counts, each with its caption."""
+    """Charts of throughput and latency by thread count, each with its caption."""
     say, shown = report.language.say, figures.display(section, report.language)
     throughput = say("chart-throughput", metric=shown.name, unit=shown.unit)
     return [
@@ -113,10 +117,10 @@ def _curves(report: Report, section: Section, metric: str) -> Picture:
 
 
 def series(report: Report, metric: str, pair: PairSeries) -> Picture:
-    """Throughput, and CPU and disk of the busiest host, through the trials of both sides.
+    """Chart throughput, and the busiest host's CPU and disk, over the time of a pair of trials.
 
     Args:
-        metric: the name of the throughput.
+        metric: the throughput's name, which becomes its title.
     """
     say = report.language.say
     strips = [

@@ -1,4 +1,4 @@
-"""Reads the definitions of the gates: every ``configs/quality/*.yaml``."""
+"""Reads the definitions of gates, ``configs/quality/*.yaml``."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ def load(path: Path) -> tuple[Gate, ...]:
     """Read one file of gates.
 
     Raises:
-        SpecError: it cannot be read or a gate in it is wrong; names the file and the gate.
+        SpecError: the file cannot be read or has an invalid gate; names file and gate.
     """
     return gates.parse(from_yaml(read_text(path), str(path)), str(path))
 
 
 def load_all(directory: Path) -> tuple[Gate, ...]:
-    """Read all gates of a directory, in the order of the files' names.
+    """Read all gates of a directory, in the order of the file names.
 
     Example:
-        ``load_all(home.configs / "quality")[0].column``
+        >>> load_all(Path("configs/quality"))[0].id
+        'rejected_by_side'
 
     Raises:
-        SpecError: as for :func:`load`; or there is no file, or two files have a gate of one id.
+        SpecError: as for :func:`load`; or there is no file, or two files define the same id.
     """
     files = {str(path): load(path) for path in sorted(directory.glob("*.yaml"))}
     if not files:

@@ -1,4 +1,4 @@
-"""Campaigns that are being measured: how far they are, and what they have cost."""
+"""Campaigns at work: how far they are, how long they will take, and what they have cost."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from benchlab.plan.fields.budget import APPROVAL_DAYS
 from benchlab.results.records import Campaign
 from benchlab.site.page import Site
 
-# A campaign that says nothing for longer than this, and twice one of its trials, may be dead.
+# A campaign that is silent for longer than this plus twice one of its trials may be dead.
 _SILENCE = timedelta(minutes=30)
 _AFTER_TRIALS = ("check", "validate", "publish", "verdict", "give back")
 
 
 @dataclass(frozen=True)
 class AtWork:
-    """One campaign at work.
+    """A campaign at work.
 
     Attributes:
-        step: the last that it noted; None where its progress is not on this machine.
-        done: how many of the planned trials are measured, as far as its steps say it.
-        left: estimated; None where that is not known.
-        is_late: whether the estimated time is over, as where it waits or the machine is slow.
-        dollars: so far; None where nothing is rented, or it is not known here.
-        is_silent: whether it has noted nothing for so long that it was perhaps interrupted.
+        step: the last one noted; None if its progress is not on this machine.
+        done: how many trials are measured, by its progress.
+        at: when it noted the step.
+        left: the estimated remaining time; None if not known.
+        is_late: whether the estimated time is over.
+        dollars: the cost so far; None if nothing is rented, or it is not known here.
+        is_silent: whether it noted nothing for so long that it may have been interrupted.
     """
 
     campaign: Campaign
@@ -41,30 +42,30 @@ class AtWork:
 
     @property
     def planned(self) -> int:
-        """How many trials its plan has."""
+        """The number of planned trials."""
         return len(self.campaign.plan.trials)
 
     @property
     def versions(self) -> list[str]:
-        """Of its sides, the candidate first as in titles."""
+        """The versions of its sides, the candidate first, as in titles."""
         return [side.label for side in reversed(self.campaign.plan.sides.values())]
 
     @property
     def trial(self) -> int | None:
-        """The number of the trial that is measured now; None before and after the trials."""
+        """The number of the current trial; None if its step is not one of a trial."""
         if self.step is None or self.step.done is None or self.step.total is None:
             return None
         return min(self.step.done + 1, self.step.total)
 
 
 def all_at_work(site: Site) -> list[AtWork]:
-    """The campaigns at work that the reader may see, the latest first; asked again and again."""
+    """The campaigns at work that the reader may see, the latest first."""
     running = reversed(site.store.campaigns(state="running"))
     return [at_work(site, campaign) for campaign in running if site.shows(campaign.plan.report)]
 
 
 def at_work(site: Site, campaign: Campaign) -> AtWork:
-    """How far one campaign is, as of :attr:`Site.now`."""
+    """The state of a campaign at work, as of :attr:`Site.now`."""
     directory = site.home.campaign(campaign.id)
     steps, _ = ProgressLog(directory / "progress.jsonl").read()
     estimate = TimeLeft(60 * campaign.plan.minutes)
@@ -90,7 +91,7 @@ def at_work(site: Site, campaign: Campaign) -> AtWork:
 
 
 def _done(steps: Sequence[ProgressNote]) -> int:
-    """How many trials are measured: those before the latest, and it, once something came after."""
+    """How many trials are measured; the latest counts once a stage after the trials began."""
     numbers = [number for number, step in enumerate(steps) if step.done is not None]
     if not numbers:
         return 0

@@ -1,4 +1,4 @@
-"""The page of one campaign: the answer first, then everything that it rests on."""
+"""The page of a campaign: the answer first, then everything that it rests on."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from benchlab.site.at_work import at_work
 from benchlab.site.page import Page, Row, Site, failed_stage
 from benchlab.site.trial import campaign_of, language_of, titled
 
-# So many other campaigns of the report type are offered to be put beside it.
+# How many other campaigns of the report type are offered for a comparison.
 _MOST_OTHERS = 50
-# The files of a report that people open, first.
+# The files of a report that people open; they are listed first, in this order.
 _FIRST = (
     *("report.html", "report.md", "evidence.zip", "comparison.csv", "trials.csv", "report.json"),
 )
 
 
 def place_of(campaign: str) -> str:
-    """The place of a campaign's page."""
+    """The place of a campaign's page: ``campaigns/c1/``."""
     return f"campaigns/{campaign}/"
 
 
 def campaign(site: Site, campaign: str) -> Page:
-    """The page of a campaign, whatever became of it.
+    """The page of a campaign, whether it is running, complete or failed.
 
     Raises:
-        NoSuchPage: there is none, or the reader may not see it.
-        StoreError, SpecError: it, or the gates, cannot be read.
+        NoSuchPage: it does not exist, or the reader may not see it.
+        StoreError, SpecError: the campaign or the gates cannot be read.
     """
     record = campaign_of(site, campaign)
     values: dict[str, object] = {
@@ -80,9 +80,9 @@ def campaign(site: Site, campaign: str) -> Page:
 
 
 def progress(site: Site, campaign: str) -> Page:
-    """The part of the page that is asked for again and again while the campaign runs.
+    """The part of the page that an open page keeps requesting while the campaign runs.
 
-    Two queries of few rows: the campaign, and the figures of its trials.
+    It takes only two small queries, for the campaign and its trials' figures.
 
     Raises:
         NoSuchPage: as :func:`campaign`.
@@ -94,7 +94,7 @@ def progress(site: Site, campaign: str) -> Page:
 
 
 def _failure(site: Site, record: Campaign) -> Row | None:
-    """What failed last, and was not made good since; None: nothing."""
+    """The last failure that was not made good since; None if there is none."""
     found = site.store.failure(record.id)
     if found is None:
         return None
@@ -104,12 +104,12 @@ def _failure(site: Site, record: Campaign) -> Row | None:
 
 
 def _of_report(report: Report) -> Mapping[str, object]:
-    """What the templates of the report need; the page has links of its own."""
+    """The variables of the report's templates, except ``page``: this page has its own links."""
     return {name: value for name, value in values(report, TOP).items() if name != "page"}
 
 
 def _live(site: Site, record: Campaign) -> Mapping[str, object]:
-    """How far it is and what its trials showed so far; nothing once it has ended."""
+    """The progress and trials so far of a running campaign; ``work`` is None once it has ended."""
     if record.state != "running":
         return {"work": None}
     work, so_far = at_work(site, record), _so_far(site, record)
@@ -124,7 +124,7 @@ def _live(site: Site, record: Campaign) -> Mapping[str, object]:
 
 
 def _so_far(site: Site, record: Campaign) -> list[Row]:
-    """The trials as they were measured, the latest first."""
+    """The measured trials, the latest first."""
     wanted = {record.plan.throughput.name, record.plan.latency.name}
     found = site.store.figures(record.id, wanted)
     planned = {one.id: one for one in record.plan.trials}
@@ -149,7 +149,7 @@ def _measured(
     excluded: Iterable[Exclusion],
     language: Language,
 ) -> list[Row]:
-    """Every planned trial in the order of the plan, with each of its measurements."""
+    """A row for each measurement of each planned trial, in the plan's order; one if unmeasured."""
     why = {(one.trial, one.attempt): language.texts(one.reasons) for one in excluded}
     by_trial: dict[str, list[TrialResult]] = {}
     for result in results:
@@ -187,7 +187,7 @@ def _row(
 
 
 def _downloads(site: Site, campaign: str) -> dict[str, list[files.FileOnSite]]:
-    """The report's files: those that people open, in their order, and those that these lead to."""
+    """The report's files: those that people open, and the rest, which these refer to."""
     found = files.of_report(site, campaign)
     first = [one for name in _FIRST for one in found if one.name == name]
     return {"downloads": first, "inner": [one for one in found if one not in first]}

@@ -1,4 +1,4 @@
-"""The list of campaigns, chosen and sorted by its address, a part of it at a time."""
+"""The list of campaigns, filtered and sorted by the query of its address, in pages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchlab.site.page import Page, Row, Site
 
 PLACE = "campaigns/"
 STATES = ("running", "complete", "failed")
-# Campaigns on one page; as files the whole list is searched in the browser.
+# Campaigns per page; a site of files has longer pages, which the browser searches.
 _LENGTH, _LENGTH_AS_FILE = 50, 1000
 _LATEST = "-started_at"
 Found = TypeVar("Found")
@@ -24,12 +24,12 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Filter:
-    """What a reader wants to see of the list.
+    """Which campaigns to list, and in what order.
 
     Attributes:
-        order: a column, after ``-`` if the largest comes first: ``-started_at``.
-        page: the first is 1.
-        faults: by field, values that cannot be used.
+        order: a column, with a leading ``-`` for descending: ``-started_at``.
+        page: from 1.
+        faults: invalid values, by field.
 
     Example:
         ``Filter.asked({"verdict": "regression", "since": "2026-11-01"})``
@@ -47,7 +47,7 @@ class Filter:
 
     @classmethod
     def asked(cls, query: Mapping[str, str]) -> Filter:
-        """From a query; a value that cannot be used counts as none, and is in ``faults``."""
+        """Read a filter from a query; invalid values are ignored and listed in ``faults``."""
         faults: dict[str, str] = {}
 
         def read(name: str, convert: Callable[[str], Found], default: Found) -> Found:
@@ -72,7 +72,7 @@ class Filter:
 
     @property
     def query(self) -> dict[str, str]:
-        """What of it an address has to say."""
+        """The filter as a query, without defaults."""
         said = {
             "report": self.report,
             "version": self.version,
@@ -87,11 +87,11 @@ class Filter:
 
     @property
     def is_chosen(self) -> bool:
-        """Whether it leaves any campaign out."""
+        """Whether it restricts the campaigns at all."""
         return bool(self.query.keys() - {"order", "page"})
 
     def chosen(self, site: Site) -> Chosen:
-        """For the store, with what the reader may see."""
+        """The filter as the store takes it, restricted to what the reader may see."""
         return Chosen(
             report=self.report or None,
             reports=site.reports,
@@ -103,7 +103,7 @@ class Filter:
         )
 
     def sorted_by(self, column: Order) -> dict[str, str]:
-        """The query of the list sorted by a column; by the same one again, the other way round."""
+        """The query of the list sorted by a column, reversed if it is sorted by it already."""
         other = f"-{column}" if self.order == column else column
         return {**replace(self, page=1).query, "order": other}
 
@@ -112,7 +112,7 @@ class Filter:
         return replace(self, page=page).query
 
     def direction(self, column: Order) -> str:
-        """How the list is sorted by a column, as ``aria-sort`` has it."""
+        """The value of a column's ``aria-sort``: ``ascending``, ``descending`` or ``none``."""
         directions = {column: "ascending", f"-{column}": "descending"}
         return directions.get(self.order, "none")
 
@@ -138,7 +138,7 @@ def _page(text: str) -> int:
 
 
 def campaigns(site: Site, asked: Filter) -> Page:
-    """One page of the list."""
+    """The page of the list that was asked for, or the last one if there are fewer."""
     length = _LENGTH_AS_FILE if site.as_files else _LENGTH
     chosen = asked.chosen(site)
     count = site.store.listing.count(chosen)
@@ -172,7 +172,10 @@ def campaigns(site: Site, asked: Filter) -> Page:
 
 
 def place_on(page: int) -> str:
-    """Where a page of the list lies as a file: no campaign's id begins with ``_``."""
+    """The place of a page of the list, in a site of files: ``campaigns/_2/``.
+
+    No campaign's id begins with ``_``.
+    """
     return PLACE if page == 1 else f"{PLACE}_{page}/"
 
 

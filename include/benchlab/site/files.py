@@ -1,6 +1,9 @@
-"""The files of a campaign that the site hands out: its report, raw outputs and series.
+"""The files of a campaign that the site serves: its report, raw outputs and series.
 
-Nothing else can be named: a name is looked up among those that there are, and never made a path.
+Nothing else can be reached: a name is looked up among existing ones, never used as a path.
+
+>>> read(site, "c1", "report.json")[:1]
+b'{'
 """
 
 from __future__ import annotations
@@ -15,24 +18,24 @@ from benchlab.language import message
 from benchlab.results.records import TrialResult
 from benchlab.site.page import NoSuchPage, Site
 
-# As files, the site has no file that is larger: evidence of long campaigns is.
+# A site of files leaves out larger files, such as the evidence of long campaigns.
 MOST_BYTES = 10_000_000
-# What is kept of a trial under the object root, by the folder in which the site has it.
+# The folders of the site for objects of trials, with the suffix of their files.
 _OF_TRIAL = {"raw": ".txt", "series": ".csv", "hosts": ".csv"}
 
 
 @dataclass(frozen=True)
 class FileOnSite:
-    """One file: its name below the campaign's ``files/``, and its size in bytes."""
+    """A file: its name below the campaign's ``files/``, and its size in bytes."""
 
     name: str
     size: int
 
 
 def of_report(site: Site, campaign: str) -> list[FileOnSite]:
-    """The files of the report as it was published on this machine; empty where it was not.
+    """The files of a report published on this machine; empty if it was not.
 
-    Where the site is written as files, large ones stay where they are.
+    A site of files leaves out those above :data:`MOST_BYTES`.
     """
     found = [
         FileOnSite(name, path.stat().st_size)
@@ -42,7 +45,7 @@ def of_report(site: Site, campaign: str) -> list[FileOnSite]:
 
 
 def of_trial(result: TrialResult) -> dict[str, str]:
-    """The names of what is kept of a trial, by kind: ``raw``, ``series``, ``hosts``."""
+    """The names of a trial's files by kind: ``raw``, ``series``, ``hosts``."""
     return {
         kind: f"{kind}/{result.trial.id}.{result.attempt}{suffix}"
         for kind, suffix in _OF_TRIAL.items()
@@ -51,11 +54,11 @@ def of_trial(result: TrialResult) -> dict[str, str]:
 
 
 def read(site: Site, campaign: str, name: str) -> bytes:
-    """A file's content.
+    """Read a file of a campaign.
 
     Raises:
         NoSuchPage: the campaign has no such file, or the reader may not see the campaign.
-        StoreError: it is recorded, but cannot be read.
+        StoreError: the file is recorded but cannot be read.
     """
     try:
         report = site.store.campaign(campaign).plan.report
@@ -78,7 +81,7 @@ def read(site: Site, campaign: str, name: str) -> bytes:
 
 
 def _report(folder: Path) -> Iterator[tuple[str, Path]]:
-    """The files below a folder, without links to elsewhere."""
+    """The files below a folder, except symbolic links."""
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not path.is_symlink():
             yield path.relative_to(folder).as_posix(), path

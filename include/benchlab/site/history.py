@@ -1,4 +1,4 @@
-"""A workload over the versions: levels, change points, drift, and what others published."""
+"""The history of a workload over versions: levels, change points, drift, published reports."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ from benchlab.studies.long_view.view import (
     long_view,
 )
 
-# In place of a report type, for workloads that only published pages have: no report type's name
+# Stands for the report type of workloads that only published reports have: no report type's name
 # begins with `_`.
 PUBLISHED = "_published"
 _PART = "history/"
 
 
 def place_of(report: str, workload: str) -> str:
-    """Where the history of a workload lies."""
+    """The place of a workload's history: ``history/sysbench_ec2/oltp_insert/``."""
     return f"{_PART}{report}/{workload}/"
 
 
 def workloads(site: Site) -> Page:
-    """The workloads that have a history, by report type; and those that others published."""
+    """The page of all workloads with a history, by report type, and of published ones."""
     regressions = open_regressions(site)
     measured = {
         one.report: [
@@ -97,14 +97,15 @@ def _newest(
 
 
 def history(site: Site, report: str, workload: str, first: str = "", second: str = "") -> Page:
-    """The history of one workload of a report type.
+    """The page of one workload's history.
 
     Args:
         report: a report type, or :data:`PUBLISHED`.
-        first, second: versions to compare by the chain; empty: none.
+        first, second: versions to compare along the chain; empty: none.
 
     Raises:
-        NoSuchPage: no campaign and no published page has the workload.
+        NoSuchPage: no campaign and no published report has the workload, or the reader may not see
+            the report type.
     """
     if report != PUBLISHED and not site.shows(report):
         raise NoSuchPage(message("site-no-report", report=report))
@@ -138,9 +139,9 @@ def history(site: Site, report: str, workload: str, first: str = "", second: str
 
 
 def _compared(language: Language, view: LongView, first: str, second: str) -> Row:
-    """How two versions compare, by the newest chain that has both, in words; empty: nothing asked.
+    """The form for comparing two versions, and the outcome by the newest chain with both.
 
-    With the versions that can be chosen, the oldest first.
+    ``text`` is empty if no versions were asked for. ``versions`` are in order, the oldest first.
     """
     names = [_versions(chain) for chain in view.chains]
     asked = bool(first and second)
@@ -179,7 +180,7 @@ def _between(language: Language, chain: ChainView | None, first: str, second: st
 
 @dataclass(frozen=True)
 class ChainOnPage:
-    """One chain as the page shows it."""
+    """A chain, as text and rows for the page; ``looked``: regressions that were looked into."""
 
     language: Language
     view: ChainView
@@ -188,17 +189,17 @@ class ChainOnPage:
 
     @cached_property
     def numbers(self) -> Numbers:
-        """Numbers in the reader's language."""
+        """Formats numbers in the reader's language."""
         return Numbers(self.language)
 
     @property
     def differs(self) -> str:
-        """How its setting differs from the next newer one; empty for the newest."""
+        """How its setting differs from that of the next newer chain; empty for the newest."""
         return differences(self.view.differs, self.language)
 
     @property
     def answer(self) -> list[str]:
-        """What changed, the latest first; or that nothing did, or cannot be known yet."""
+        """Sentences on its changes, the latest first, or on why there are none."""
         view, say = self.view, self.language.say
         if view.lacks_points:
             return [say("site-lacks-points", there=len(view.links), needed=MIN_POINTS)]
@@ -215,7 +216,7 @@ class ChainOnPage:
 
     @property
     def changes(self) -> list[Row]:
-        """Its change points, the latest first."""
+        """The change points, the latest first."""
         return [
             {
                 "campaign": found.campaign,
@@ -230,7 +231,7 @@ class ChainOnPage:
         ]
 
     def _takes(self) -> str:
-        """How long another campaign takes, and what it costs."""
+        """The time and cost of another campaign, as text."""
         took = self.numbers.duration(timedelta(minutes=self.view.minutes))
         if self.view.dollars is None:
             return self.language.say("site-suspect-takes", duration=took)
@@ -238,9 +239,7 @@ class ChainOnPage:
         return self.language.say("site-suspect-costs", duration=took, dollars=dollars)
 
     def suspects(self, report: str) -> list[tuple[str, str, str]]:
-        """Changes that may be the candidate's or its baseline's, with what tells them apart: the
-        command, and what it takes.
-        """
+        """The suspects: a sentence, the command for a linking campaign, what that takes."""
         return [
             (
                 sentence(self.view, self.workload, found, self.language),
@@ -252,7 +251,7 @@ class ChainOnPage:
 
     @property
     def noise(self) -> str:
-        """What the A/A campaigns of this setting show."""
+        """A sentence on the noise that A/A campaigns of this setting show."""
         found, say = self.view.noise, self.language.say
         if found.sd is None:
             return say("site-noise-unknown", campaigns=len(found.figures))
@@ -261,7 +260,7 @@ class ChainOnPage:
 
     @cached_property
     def rows(self) -> list[Row]:
-        """Its campaigns, the latest first."""
+        """The campaigns of the chain, the latest first."""
         return [self._row(link) for link in reversed(self.view.links)]
 
     def _row(self, link: Link) -> Row:
@@ -281,16 +280,14 @@ class ChainOnPage:
         }
 
     def picture(self, to: Callable[[str], str]) -> Markup:
-        """The levels over time; ``to``: the address of a place of the site."""
+        """The chart of levels over time; ``to``: makes the address of a place."""
         said = self.language.say("site-level-chart", first=self.view.first_baseline)
         drawn = levels(self.view, self.language, lambda campaign: to(f"campaigns/{campaign}/"))
         return drawn.inline(said)
 
 
 def _published_row(language: Language, change: PublishedChange) -> Row:
-    """What a published page prints of the workload: its change as recomputed and as printed, the
-    highest throughput, and how many findings there are.
-    """
+    """A row on a published report: changes recomputed and as printed, throughput, findings."""
     numbers = Numbers(language)
     versions = [change.candidate, *([change.baseline] if change.baseline else [])]
     return {

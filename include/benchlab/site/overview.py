@@ -1,6 +1,6 @@
-"""The first page: what nobody has looked into, what is measured now, and the newest verdicts.
+"""The first page: open regressions, campaigns at work, and the newest verdicts.
 
-Its figures are those that lists have. It reads no trial, so it is as fast for a large store.
+It uses stored verdicts and reads no trials, so it stays fast with a large store.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from benchlab.results.records import CampaignSummary, ReportSummary, StoredVerdi
 from benchlab.site.at_work import all_at_work
 from benchlab.site.page import Page, Row, Site
 
-# What is asked again while a page is open, beside the overview.
+# The place of the part that an open overview requests again and again.
 AT_WORK = "at-work"
-# So many campaigns with a regression are searched for those that nobody has looked into, and so
-# many lines are shown of what is found; the list of campaigns has all.
+# How many of the newest campaigns with a regression are searched for open ones, and how many open
+# ones are shown; the list of campaigns has all.
 _SEARCHED, _SHOWN = 200, 12
-# A weekly schedule has a moment within it.
+# How far ahead to look for the next run; a weekly schedule always has one.
 _AHEAD = timedelta(days=60)
-# The ends of the bars that show intervals, in units of their view box.
+# The ends of the bars for intervals, in units of their view box.
 _BAR = (4.0, 156.0)
 
 
 def overview(site: Site) -> Page:
-    """The overview of the report types that the reader may see."""
+    """The overview page, of the report types that the reader may see."""
     known = [one for one in site.store.listing.reports() if site.shows(one.report)]
     found, faults = _specs(site)
     upcoming = {spec.report: run for spec in found if (run := next_run(site, spec))}
@@ -74,7 +74,7 @@ def overview(site: Site) -> Page:
 
 
 def at_work(site: Site) -> Page:
-    """The overview's part on campaigns at work, which an open page asks for again."""
+    """The overview's part on campaigns at work, which an open page keeps requesting."""
     title = site.language.say("site-at-work")
     return Page("", "", title, "at-work.html.j2", _at_work(site))
 
@@ -88,11 +88,11 @@ def _at_work(site: Site) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class Change:
-    """A verdict on one metric as a table shows it.
+    """A verdict on one metric, as text for a table.
 
     Attributes:
-        bar: where its interval begins and ends, and its estimate, in the picture beside it; None
-            where they are not known.
+        bar: the ends of the interval and the estimate as places in the bar beside it; None if there
+            is no bar.
     """
 
     verdict: str
@@ -102,7 +102,7 @@ class Change:
 
 
 def _verdicts(site: Site, one: ReportSummary) -> Row:
-    """Of each workload, and where no change is in the pictures of their intervals."""
+    """A report type's newest verdicts by workload, and the place of zero in their bars."""
     numbers = Numbers(site.language)
     pairs = {
         workload: of_workload(one.decided[workload], workload)
@@ -124,31 +124,35 @@ def _verdicts(site: Site, one: ReportSummary) -> Row:
 
 
 def of_workload(one: CampaignSummary, workload: str) -> tuple[StoredVerdict, StoredVerdict | None]:
-    """The verdicts on throughput and on p95 latency."""
+    """A campaign's verdicts on a workload's throughput and, if stored, its p95 latency."""
     first, *rest = (found for found in one.verdicts if found.workload == workload)
     return first, (rest[0] if rest else None)
 
 
 def shown_change(found: StoredVerdict, numbers: Numbers, scale: Scale | None) -> Change:
-    """A verdict as a table shows it; with a bar where there is a scale for one."""
+    """Format a verdict for a table; with a bar if ``scale`` is given."""
     estimate, within, bar = found.estimate_pct, found.ci95_pct, None
     if scale and within and estimate is not None:
         bar = scale(within[0]), scale(within[1]), scale(estimate)
     return Change(
         verdict=found.verdict,
-        # The threshold is not stored; that no figure is rounded across zero is what matters here.
+        # The threshold is not stored; 0 is enough to keep figures from being rounded across zero.
         change=numbers.estimate(estimate, 0.0, within),
         interval=numbers.interval(within, 0.0),
         bar=bar,
     )
 
 
-# Regressions that nobody has looked into
+# Open regressions: nobody has looked into them
 
 
 @dataclass(frozen=True)
 class OpenRegression:
-    """A regression between two versions that nobody has looked into, as last measured."""
+    """A regression that nobody has looked into, as last measured.
+
+    Attributes:
+        metric: ``throughput`` or ``latency``.
+    """
 
     workload: str
     metric: str
@@ -159,12 +163,13 @@ class OpenRegression:
 def open_regressions(
     site: Site, report: str | None = None, workload: str | None = None
 ) -> list[OpenRegression]:
-    """The regressions that nobody has looked into, the latest first, each pair of versions once.
+    """The regressions that nobody has looked into, the latest first.
 
-    Whoever looks into a regression looks into all campaigns that compare the same two versions.
+    Each is listed once per pair of versions; marking one as looked into covers all campaigns of the
+    report type that compare the same two versions.
 
     Args:
-        report, workload: of campaigns that have them; None: of all.
+        report, workload: only of this report type, only of campaigns with this workload; None: all.
     """
     chosen = Chosen(report, site.reports, workload, verdict="regression", measures_noise=False)
     measured = site.store.listing.summaries(chosen, limit=_SEARCHED)
@@ -199,12 +204,13 @@ def _pair(one: CampaignSummary) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class NextRun:
-    """When a report type is run next by its schedule.
+    """The next run of a report type by its schedule.
 
     Attributes:
-        at: None where it waits for a release.
-        types: of releases that it runs for, in the reader's words; empty where it is weekly.
-        paused: the place of its DAG, where that is paused, so that nothing runs then.
+        at: None if it waits for a release.
+        types: the types of releases it runs for, in the reader's language; empty if weekly.
+        is_aa: whether it will be an A/A campaign.
+        paused: the address of its DAG if that is paused, so that it will not run; else empty.
     """
 
     report: str
@@ -216,7 +222,7 @@ class NextRun:
 
 @dataclass(frozen=True)
 class Cost:
-    """What rented hosts have cost: dollars, of how many campaigns, of how many it is not known."""
+    """The cost of rented hosts in dollars; ``unknown``: campaigns whose cost is not known."""
 
     dollars: float = 0.0
     campaigns: int = 0
@@ -231,7 +237,7 @@ class Cost:
 
 
 def _specs(site: Site) -> tuple[list[ReportSpec], list[str]]:
-    """The report types that the reader may see; and what is wrong with those that do not load."""
+    """The report types that the reader may see, and the faults of those that do not load."""
     specs, faults = [], []
     for path in report_types.report_files(site.home):
         if site.shows(path.stem):
@@ -243,10 +249,10 @@ def _specs(site: Site) -> tuple[list[ReportSpec], list[str]]:
 
 
 def next_run(site: Site, spec: ReportSpec) -> NextRun | None:
-    """The next run of a report type by its schedule; None where it has none.
+    """The next run of a report type by its schedule; None if it has no schedule.
 
     Raises:
-        SpecError: the release calendar does not validate.
+        SpecError: the release calendar is not valid.
     """
     if spec.schedule is None:
         return None
@@ -263,7 +269,7 @@ def next_run(site: Site, spec: ReportSpec) -> NextRun | None:
 
 
 def calibration(site: Site, report: str) -> Row:
-    """The A/A campaigns of a report type that were measured as a whole; how old the newest is."""
+    """How many complete A/A campaigns a report type has, and the newest with its age in days."""
     chosen = Chosen(report=report, state="complete", measures_noise=True)
     newest = next(iter(site.store.listing.summaries(chosen, limit=1)), None)
     days = max(0, (site.now - newest.started_at).days) if newest else 0
@@ -271,7 +277,7 @@ def calibration(site: Site, report: str) -> Row:
 
 
 def costs_since(site: Site, since: date) -> Mapping[tuple[date, str], Cost]:
-    """What the campaigns of each month have cost, by the month's first day and the report type."""
+    """The cost of campaigns by month, as its first day, and report type."""
     costs: defaultdict[tuple[date, str], Cost] = defaultdict(Cost)
     for month, report, dollars in _spent(site, since):
         known = Cost(dollars or 0.0, 1, int(dollars is None))
@@ -284,6 +290,6 @@ def _spent(site: Site, since: date) -> Iterator[tuple[date, str, float | None]]:
     for campaign, found in site.store.environments(since).items():
         directory = site.home.campaign(campaign)
         dollars = money.dollars_so_far(directory, found.environment, site.now)
-        # The zone of a rented fleet is known, even where what it has cost is not.
+        # A rented fleet has a recorded zone, even if its cost is not known.
         if site.shows(found.report) and (dollars is not None or "zone" in found.environment):
             yield found.started_at.date().replace(day=1), found.report, dollars

@@ -1,4 +1,8 @@
-"""A page of the site, and how it becomes HTML."""
+"""Pages of the site, their addresses, and rendering them as HTML.
+
+A *place* is where a page lies from the site's root, such as ``campaigns/c1/``; ``""`` is the
+overview.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +33,9 @@ from benchlab.results.store import Store
 from benchlab.studies.comparisons import Comparisons
 
 ASSETS = "assets/"
-# Written as files, a campaign with more trials has no page for each.
+# In a site of files, campaigns with more trials have no pages of trials.
 MOST_TRIAL_PAGES = 100
-# In the order of the navigation: the place and the message of each part of the site.
+# The parts of the site in the order of the navigation: place, and end of the message's id.
 PARTS = {"": "overview", "campaigns/": "campaigns", "history/": "history", "plan/": "plan"}
 
 
@@ -41,11 +45,10 @@ _STEP = re.compile(r"[^/]+/")
 
 @dataclass(frozen=True)
 class Links:
-    """The addresses that one page uses.
+    """Makes the addresses that a page links to, relative to its own place ``here``.
 
     Attributes:
-        here: the place of the page.
-        as_files: whether the site is a folder of files, in which a place is a folder with a page.
+        as_files: whether the site is plain files; a place is then a folder with ``index.html``.
 
     Example:
         ``Links("campaigns/c1/").to("history/", workload="tpcc")`` is
@@ -56,7 +59,7 @@ class Links:
     as_files: bool = False
 
     def to(self, place: str, **query: str | int | None) -> str:
-        """The address of a place, or of a file; a query of None is left out."""
+        """The address of a place or file; arguments that are None are left out of the query."""
         is_page = place == "" or place.endswith("/")
         path = "../" * len(_STEP.findall(self.here)) + quote(place)
         if self.as_files:
@@ -66,35 +69,37 @@ class Links:
 
 
 Row = Mapping[str, Any]
-"""A row of a table, as its template names what is in it."""
+"""A row of a table: values by the names that its template uses."""
 
 
 class PageError(BenchlabError):
-    """The site does not show or do something; its message is said in the reader's language."""
+    """The site cannot show or do something; its message is shown in the reader's language."""
 
 
 class NoSuchPage(PageError):
-    """There is no such page, or the reader may not see it; the message says what is missing."""
+    """A page does not exist, or the reader may not see it; the message says what is missing."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """What every page needs.
+    """What every page needs: store, language, time, and the reader's rights.
+
+    Addresses are relative to the site's root.
 
     Attributes:
+        now: the time that ages and remaining times refer to, with a time zone.
         reports: the report types that the reader may see; None: all.
-        as_files: whether the pages are written as files, without what only a server can do.
-        may_change: whether the reader may change what a page offers to change.
-        guard: the value that every form sends back, so that no other site can send it for the
-            reader; empty where nothing can be changed.
-        starts_at: where a run is asked for, from the site's first page, with ``{report}`` for the
-            report type; empty where none can be started.
-        run_of: the place of the run that measured a campaign, from the site's first page; empty
-            where there is none. None where no runs can be reached.
-        ask: what mirrors and servers say of a request, None until they have answered; None where
-            they are not asked for the reader.
-        paused_dag: the place of a report type's DAG, likewise, where it is paused, so that no run
-            begins, neither by its schedule nor by a person. None where that is not known.
+        as_files: whether pages are written as plain files, without what needs a server.
+        may_change: whether the reader may use forms that change something.
+        guard: the CSRF token of every form; empty if nothing can be changed.
+        starts_at: the address that starts a run when posted to, with ``{report}`` for the report
+            type; empty if no run can be started.
+        run_of: returns the address of the run that measured a campaign, empty if there is none;
+            None: runs cannot be reached.
+        ask: resolves a request by asking mirrors and servers, and returns None until they have
+            answered; None: they are not asked for this reader.
+        paused_dag: returns the address of a report type's DAG if it is paused, so that no run
+            begins, else an empty text; None: not known.
     """
 
     home: Home
@@ -112,7 +117,7 @@ class Site:
 
     @cached_property
     def comparisons(self) -> Comparisons:
-        """The comparisons that the pages of one answer share."""
+        """Comparisons, computed once for this site object."""
         return Comparisons(self.home, self.store)
 
     def shows(self, report: str) -> bool:
@@ -120,23 +125,25 @@ class Site:
         return self.reports is None or report in self.reports
 
     def has_trial_pages(self, trials: int) -> bool:
-        """Whether the trials of a campaign that has planned so many have pages.
+        """Whether a campaign with this many planned trials has pages of trials.
 
-        As files only those of small campaigns do: a fleet's hundreds of series are megabytes that
-        nobody asked for, and its report has the figures.
+        As files, only small campaigns do: pages of hundreds of trials would add megabytes, and the
+        report has the figures.
         """
         return not self.as_files or trials <= MOST_TRIAL_PAGES
 
 
 @dataclass(frozen=True)
 class Page:
-    """One page, not yet rendered.
+    """A page, not yet rendered.
 
     Attributes:
-        place: where it lies (:mod:`benchlab.site.page`).
-        part: the place of the part of the site that it belongs to, one of :data:`PARTS`.
-        query: what was asked of it, which its address in another language repeats.
-        form: of its sentences; see :class:`benchlab.language.Language`.
+        place: where it lies from the site's root.
+        part: the part of the site that it belongs to, one of :data:`PARTS`.
+        template: a file in ``templates/``.
+        values: the variables of the template.
+        query: its query, which links to other languages repeat.
+        form: the form of sentences, such as ``single``; see :class:`benchlab.language.Language`.
     """
 
     place: str
@@ -149,10 +156,10 @@ class Page:
 
 
 def render(site: Site, page: Page, *, fragment: bool = False) -> str:
-    """A page as HTML.
+    """Render a page as HTML.
 
     Args:
-        fragment: only the page's own part, without the frame, to be put into the page again.
+        fragment: without the frame, for a script to update part of an open page.
     """
     links = Links(page.place, site.as_files)
     template = _environment().get_template(page.template)
@@ -176,7 +183,7 @@ def render(site: Site, page: Page, *, fragment: bool = False) -> str:
 
 
 def assets() -> dict[str, bytes]:
-    """The files that the pages load, by name: style and script."""
+    """The files that pages load, by name: style sheets and scripts."""
     folder = resources.files("benchlab.site").joinpath("assets")
     files = {entry.name: entry.read_bytes() for entry in folder.iterdir() if entry.is_file()}
     return {"page.css": pages.style().encode(), **files}
@@ -184,7 +191,7 @@ def assets() -> dict[str, bytes]:
 
 @cache
 def _digest(name: str) -> str:
-    """Changes with the file, so that no browser uses an older one."""
+    """A hash of an asset; in its address, it keeps browsers from using an older one."""
     return hashlib.sha256(assets()[name]).hexdigest()[:12]
 
 
@@ -197,7 +204,7 @@ def _environment() -> jinja2.Environment:
 
 
 def _time(when: datetime | None) -> Markup:
-    """A moment in UTC, which the script writes in the reader's zone."""
+    """A time in UTC as HTML; a script converts it to the reader's time zone."""
     if when is None:
         return Markup(MISSING)
     at = when.astimezone(UTC)
@@ -205,16 +212,16 @@ def _time(when: datetime | None) -> Markup:
     return Markup(f'<time datetime="{moment}">{at:%Y-%m-%d %H:%M} UTC</time>')
 
 
-# Stages and phases in the reader's language; progress has them in English
+# Stages and phases in the reader's language; progress records them in English
 
 
 def stage(name: str, language: Language) -> str:
-    """A stage: ``give back``."""
+    """The name of a stage, such as ``give back``, in the language."""
     return _said(f"stage-{_key(name)}", name, language)
 
 
 def phase(name: str, language: Language) -> str:
-    """A part of a stage or of a trial; as recorded where it is a text of its own."""
+    """The name of a phase of a stage or trial; free text is returned unchanged."""
     side = next((side for side in SIDES if name.endswith(f" {side}")), None)
     if side is None:
         return _said(f"phase-{_key(name)}", name, language)
@@ -224,14 +231,14 @@ def phase(name: str, language: Language) -> str:
 
 
 def failed_stage(name: str, language: Language) -> str:
-    """The stage, phase or task that failed: ``back up`` of ``prepare_first.back_up``."""
+    """The name of a failed stage, phase or task: ``back up`` for ``prepare_first.back_up``."""
     words = name.rpartition(".")[2].replace("_", " ")
     own = re.sub(" (first|second)$", "", words)
     return stage(own, language) if language.has(f"stage-{_key(own)}") else phase(own, language)
 
 
 def step(noted: ProgressNote, language: Language) -> str:
-    """Where a campaign is: ``prepare · load candidate``."""
+    """The stage and phase of a campaign: ``prepare · load candidate``."""
     return f"{stage(noted.stage, language)} · {phase(noted.phase, language)}"
 
 

@@ -1,4 +1,7 @@
-"""What a campaign would take, cost and find, shown as somebody fills in a form. Starts nothing."""
+"""The page on which a reader plans a campaign: its time, cost and sensitivity, as a form changes.
+
+It starts nothing itself.
+"""
 
 from __future__ import annotations
 
@@ -27,39 +30,45 @@ from benchlab.studies.sensitivity.proposals import PlanSensitivity, Proposal, pl
 
 PLACE = "plan/"
 Asked = Mapping[str, Sequence[str]]
-"""A form as it was sent: the values of each field."""
+"""A form as sent: all values of each field."""
 
 _NUMBERS = ("rounds", "deployments", "seconds")
-# So many releases are suggested for a version, the newest first.
+# How many of the newest releases are suggested for a version.
 _SUGGESTED = 30
 _LONGEST_FIELD = 200
 
 
 def plan(site: Site, asked: Asked) -> Page:
-    """The form, filled in as it was asked for, with what its plan takes.
+    """The page with the form and the figures of its plan.
 
     Args:
-        asked: the fields of the form; what is missing is as in the report type.
+        asked: the form as sent; missing fields are those of the report type.
     """
     return _page(site, asked, "plan.html.j2")
 
 
 def figures(site: Site, asked: Asked) -> Page:
-    """Only what the plan takes, to be shown while somebody fills in the form."""
+    """The part with the plan's figures, requested while somebody fills in the form."""
     return _page(site, asked, "plan-figures.html.j2")
 
 
 def report_of(site: Site, asked: Asked) -> str:
-    """The report type whose DAG runs what a form names, or the first one; empty without any."""
+    """The name of the report type that a form asks for, else of the first; empty if none exists.
+
+    For a published plan, it is the report type whose DAG runs it.
+    """
     found = _named(_offered(site), asked)
     return found[1].report if found else ""
 
 
 def chosen(site: Site, asked: Asked) -> tuple[ReportSpec, dict[str, Any]]:
-    """The report type or published plan that a form names, and the fields that it changes.
+    """The report type or published plan that a form asks for, and the fields it changes.
+
+    Example:
+        ``chosen(site, {"report": ["sysbench_local"], "rounds": ["8"]})[1]`` is ``{"rounds": 8}``.
 
     Raises:
-        SpecError: names every field that cannot be read, and what was found in it, a line each.
+        SpecError: fields are invalid; has a line for each, with what was found in it.
     """
     known = _offered(site)
     if (found := _named(known, asked)) is None:
@@ -76,7 +85,7 @@ def chosen(site: Site, asked: Asked) -> tuple[ReportSpec, dict[str, Any]]:
             read.whole("threads", word) for word in text.replace(",", " ").split()
         ]
     named = list(asked.get("workloads", ()))
-    if named and set(named) != set(spec.workloads):  # the form has them in the order of the client
+    if named and set(named) != set(spec.workloads):  # the form lists them in the client's order
         changes["workloads"] = named
     if read.faults:
         raise SpecError(*read.faults, *_faults_of_versions(spec, changes))
@@ -85,7 +94,7 @@ def chosen(site: Site, asked: Asked) -> tuple[ReportSpec, dict[str, Any]]:
 
 
 def _faults_of_versions(spec: ReportSpec, changes: Mapping[str, Any]) -> Sequence[Said]:
-    """What is wrong with the versions alone, to be named beside other faults."""
+    """The faults of the versions alone, to report them together with others."""
     try:
         overrides.override(spec, {side: changes[side] for side in SIDES if side in changes})
     except SpecError as error:
@@ -94,14 +103,14 @@ def _faults_of_versions(spec: ReportSpec, changes: Mapping[str, Any]) -> Sequenc
 
 
 class _Reading:
-    """Reads the numbers of a form, and collects what is wrong with them."""
+    """Reads the numbers of a form and collects faults."""
 
     def __init__(self, asked: Asked, language: Language) -> None:
         self._asked, self._say = asked, language.say
         self.faults: list[str] = []
 
     def whole(self, field: str, text: str | None = None) -> int:
-        """A whole number from 1 on; 0 where there is a fault."""
+        """A whole number; if it is invalid or below 1, a fault is added."""
         text = _one(self._asked, field) if text is None else text
         try:
             number = int(text)
@@ -115,17 +124,18 @@ class _Reading:
 
 @dataclass(frozen=True)
 class Figures:
-    """What a plan takes, costs and finds, as text.
+    """A plan's time, cost and sensitivity, as text.
 
     Attributes:
-        faults: why there is no plan, a line each; then everything else is empty.
-        facts: each with the id of its name.
-        asks: whether mirrors or servers are being asked, so that it may be otherwise soon.
-        undecided: why a run would be refused as things are, a line each; then none can be started.
-        start, conf: where a run of it is asked for, from the site's first page, and the values of
-            its form; empty where none can be started.
-        paused: the place of the DAG that has to be unpaused before such a run begins; empty where
-            none has.
+        faults: lines on why there is no plan; everything else is then empty.
+        facts: pairs of the id of a name and a value.
+        asks: whether mirrors or servers are still being asked, so that figures may change soon.
+        steps: pairs of a step and its duration.
+        command: the command line that runs it.
+        undecided: lines on why a run would be refused now; none can be started then.
+        start, conf: the address that starts a run when posted to, and the values of its form; empty
+            if none can be started.
+        paused: the address of the DAG that has to be unpaused first; empty if none has.
     """
 
     faults: tuple[str, ...] = ()
@@ -154,9 +164,9 @@ def _page(site: Site, asked: Asked, template: str) -> Page:
 
 
 def _offered(site: Site) -> dict[str, ReportSpec]:
-    """By name, the report types that the reader may see, and after them their published plans.
+    """The report types that the reader may see, then their published plans, by file name.
 
-    Those that are not valid are left out; `benchlab validate` names them.
+    Invalid ones are left out; ``benchlab validate`` names them.
     """
     found = {}
     for path in (*report_types.report_files(site.home), *report_types.published_files(site.home)):
@@ -168,13 +178,13 @@ def _offered(site: Site) -> dict[str, ReportSpec]:
 
 
 def _named(offered: Mapping[str, ReportSpec], asked: Asked) -> tuple[str, ReportSpec] | None:
-    """The one that a form names, else the first one; None where there is none."""
+    """The entry that a form asks for, else the first; None if there is none."""
     name = _one(asked, "report")
     return (name, offered[name]) if name in offered else next(iter(offered.items()), None)
 
 
 def _form(site: Site, asked: Asked) -> Row | None:
-    """The form's fields as they are filled in; None where there is no report type."""
+    """The form's fields and their values; None if there is no report type."""
     known = _offered(site)
     if (found := _named(known, asked)) is None:
         return None
@@ -205,7 +215,7 @@ def _own(spec: ReportSpec, side: str) -> str:
 
 
 def _suggestions(site: Site, spec: ReportSpec) -> tuple[str, ...]:
-    """Version rules, and the releases of the report type's engines, the newest first."""
+    """Version rules, then the newest releases of the report type's engines."""
     try:
         releases = report_types.releases_of(site.home, spec)
     except SpecError:
@@ -226,7 +236,7 @@ def _figures(site: Site, asked: Asked) -> Figures:
             resolved, asks = answer or resolved, answer is None
         made = make(resolved, spec.report)
         finds = plan_sensitivity(site.home, resolved, made, site.store)
-    except StoreError:  # where the store is, is not for every reader
+    except StoreError:  # it would tell readers where the store is
         raise
     except BenchlabError as error:
         return Figures(faults=_lines(error.args, site.language))
@@ -252,12 +262,12 @@ def _figures(site: Site, asked: Asked) -> Figures:
 
 
 def _lines(faults: Sequence[Said], language: Language) -> tuple[str, ...]:
-    """Why there is no plan or no run, in the reader's language where it is a message."""
+    """Faults as lines; messages are in the reader's language."""
     return tuple(line for said in faults for line in language.text(said).splitlines())
 
 
 def _step(step: PlanStep, language: Language) -> str:
-    """``load (candidate): 4 tables, ...``."""
+    """A step as text: ``load (candidate): 4 tables, ...``."""
     name = stage(step.stage, language)
     if step.side:
         side = language.text(side_name(step.side))
@@ -328,10 +338,10 @@ def _cheapest(site: Site, spec: ReportSpec, offer: Proposal) -> str:
 
 
 def _conf(name: str, spec: ReportSpec, changes: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The values of Airflow's form.
+    """The values for the trigger form.
 
-    Those that change a published plan are sent as other fields: the form takes one of its own that
-    is as in the report type for one that nobody has changed.
+    Changes to a published plan go in fields of their own: a field of the form with the report
+    type's value counts as unchanged.
     """
     return changes if name == spec.report else {"published": name, "overrides": changes}
 
@@ -345,6 +355,6 @@ def _command(name: str, changes: Mapping[str, Any]) -> str:
 
 
 def _one(asked: Asked, field: str) -> str:
-    """The last value of a field, empty where it has none."""
+    """The last value of a field, or an empty text."""
     values = asked.get(field, ())
     return values[-1].strip()[:_LONGEST_FIELD] if values else ""

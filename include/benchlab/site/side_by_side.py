@@ -1,7 +1,7 @@
-"""Two campaigns beside each other: their changes, and what the campaigns differ in.
+"""Two campaigns side by side: their changes, and how the campaigns differ.
 
-Figures of two campaigns are not compared: nothing is interleaved between them. What can be compared
-are the changes, each against its own baseline.
+Only changes, each against its own baseline, can be compared between campaigns. Their figures
+cannot, as the trials of two campaigns are not interleaved.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from benchlab.site.trial import campaign_of
 
 PLACE = "compare/"
 _MOST_OFFERED = 200
-# Texts of a report type that change nothing of what is measured, and where it is published.
+# Fields of a report type that do not affect what is measured.
 _NOT_MEASURED = ("title", "description", "publish", "languages", "layout", "schedule", "budget")
 
 
 def side_by_side(site: Site, first: str | None = None, second: str | None = None) -> Page:
-    """The page of two campaigns; with fewer, a form to choose them.
+    """The page of two campaigns; with fewer, only a form to choose them.
 
     Raises:
-        NoSuchPage: one of them is not there, or the reader may not see it.
+        NoSuchPage: one of them does not exist, or the reader may not see it.
     """
     asked = {"first": first or "", "second": second or ""}
     values: dict[str, Any] = {
@@ -51,7 +51,7 @@ def side_by_side(site: Site, first: str | None = None, second: str | None = None
 
 
 def _report(site: Site, record: Campaign) -> tuple[Report, str]:
-    """A campaign's report, and what later A/A campaigns would change of its answer."""
+    """A campaign's report, and its answer with later A/A campaigns, if there are any."""
     found = site.comparisons.outcome(record)
     report = build(found.campaign, found.comparison, found.trials, language=site.language)
     return report, answer.later(report, site.comparisons.later(found))
@@ -73,7 +73,7 @@ def _compared(reports: Sequence[Report], later: Sequence[str]) -> dict[str, Any]
 
 
 def _rows(reports: Sequence[Report]) -> Iterator[Row]:
-    """Each metric of a workload in both campaigns; None where one does not have it."""
+    """A row per workload and metric with both campaigns' lines; None where one lacks it."""
     by_key = [
         {(line.workload, line.metric): line for line in answer.lines(report)} for report in reports
     ]
@@ -83,7 +83,7 @@ def _rows(reports: Sequence[Report]) -> Iterator[Row]:
 
 
 def _changes(reports: Sequence[Report]) -> dict[str, Picture]:
-    """The campaigns' changes below each other, workload by workload."""
+    """Charts of both campaigns' changes, workload by workload."""
     workloads = dict.fromkeys(w.name for report in reports for w in report.comparison.workloads)
     return charts.changes_of(
         [
@@ -97,7 +97,7 @@ def _changes(reports: Sequence[Report]) -> dict[str, Picture]:
 
 
 def _measured(report: Report) -> dict[str, str]:
-    """What was measured: the sides, and the fields of the report type, flat."""
+    """The sides and the fields of the report type, flattened."""
     spec = report.spec.model_dump(mode="json", exclude=set(_NOT_MEASURED))
     sides: dict[str, str] = {side: report.plan.sides[side].label for side in SIDES}
     engines = spec.pop("engines", {})
@@ -106,7 +106,7 @@ def _measured(report: Report) -> dict[str, str]:
 
 
 def _environment(report: Report) -> dict[str, str]:
-    """What was recorded of hosts and programs, without what differs between any two campaigns."""
+    """The recorded facts about hosts and programs, without those about the run."""
     return {name: text for name, text in report.environment.items() if name not in OF_A_RUN}
 
 

@@ -1,8 +1,11 @@
-"""The site as plain files, for those who have no account in Airflow.
+"""The site as plain files, for readers without an account in Airflow.
 
-The pages are those of Airflow's UI, from the same templates, without what only a server can do: to
-choose campaigns by a query, to plan, to acknowledge. Every file has in :data:`RECORD` what it rests
-on. What rests on the same as when it was last written is neither made nor written again.
+The pages are those in Airflow's UI, without what needs a server: filters, planning, acknowledging.
+:data:`RECORD` has a hash of what each file depends on; a file whose hash is unchanged is neither
+rendered nor written again.
+
+Example:
+    ``write(site, folder_at("s3://bucket/benchmarks", "eu-west-1", Access())).written``
 """
 
 from __future__ import annotations
@@ -31,14 +34,14 @@ from benchlab.site import campaign, campaigns, files, history, overview, trial
 from benchlab.site.campaigns import Filter
 from benchlab.site.page import ASSETS, INDEX, Page, Site, assets, render
 
-# Beside the files: what each of them rests on, by name. It names the files that this site wrote, so
-# that no other file in the folder is ever removed.
+# The hash of what each file depends on, by name. Only files listed here are ever removed, because
+# the site wrote them.
 RECORD = "site.json"
 
 
 @dataclass(frozen=True)
 class Written:
-    """How many files were written, left as they were, and removed."""
+    """How many files were written, left unchanged, and removed."""
 
     written: int
     unchanged: int
@@ -50,7 +53,7 @@ class _File:
     """A file of the site.
 
     Attributes:
-        rests_on: differs if its content may; None: only the content itself shows it.
+        rests_on: a hash of what it depends on; None: unknown, so the content is hashed.
     """
 
     name: str
@@ -59,14 +62,14 @@ class _File:
 
 
 def write(site: Site, folder: Folder) -> Written:
-    """Write the site into a folder, or renew what is there.
+    """Write the site into a folder, or update it there.
 
-    Files are written before the pages that lead to them, and the first page last. Pages of
-    campaigns that the store does not have any more are removed.
+    Files are written before the pages that link to them, and the first page last. Pages that the
+    site no longer has are removed.
 
     Raises:
         PublishError: the folder cannot be read or written.
-        StoreError, SpecError: a page cannot be made; what was there before stays.
+        StoreError, SpecError: a page cannot be made; its earlier version is kept.
     """
     site = replace(site, as_files=True, may_change=False, guard="")
     earlier, there = _record(folder), folder.names()
@@ -90,7 +93,7 @@ def write(site: Site, folder: Folder) -> Written:
 
 
 def _record(folder: Folder) -> dict[str, str]:
-    """What the files rest on; empty where the record is missing or damaged: all is written anew."""
+    """The recorded hashes; empty if there are none or they are damaged, so all is written again."""
     try:
         found = json.loads(folder.read(RECORD) or b"{}")
     except ValueError:
@@ -99,14 +102,14 @@ def _record(folder: Folder) -> dict[str, str]:
 
 
 def _files(site: Site) -> Iterator[_File]:
-    """All files, those that pages lead to before these pages."""
+    """All files; those that pages link to come before these pages."""
     for name, content in assets().items():
         yield _File(f"{ASSETS}{name}", partial(bytes, content))
     house = _house(site)
     known = [one for one in site.store.listing.reports() if site.shows(one.report)]
     for one in known:
         listed = site.store.listing.summaries(Chosen(report=one.report))
-        # New A/A campaigns change the intervals of all campaigns, and a look what is said of them.
+        # A new A/A campaign changes intervals of all campaigns, and acknowledging what pages say.
         shared = _digest(house, *(each for each in listed if each.measures_noise), _looked(site))
         for each in listed:
             yield from _of_campaign(site, each, shared)
@@ -118,7 +121,7 @@ def _files(site: Site) -> Iterator[_File]:
 
 
 def _of_campaign(site: Site, one: CampaignSummary, shared: str) -> Iterator[_File]:
-    """A campaign's report, its trials if they are few, and its page."""
+    """A campaign's report, the pages of its trials if they are few, and its page."""
     place = campaign.place_of(one.id)
     for file in files.of_report(site, one.id):
         changed = (site.home.reports / one.id / file.name).stat().st_mtime_ns
@@ -135,7 +138,7 @@ def _of_campaign(site: Site, one: CampaignSummary, shared: str) -> Iterator[_Fil
 
 
 def _with_pages(site: Site, campaign_id: str) -> list[str]:
-    """The trials of a campaign that have pages; none where it has planned too many."""
+    """The measured trials of a campaign; none if it has too many for pages of their own."""
     measured = site.store.trial_ids(campaign_id)
     if not site.has_trial_pages(len(measured)):
         return []
@@ -150,7 +153,7 @@ def _histories(site: Site, one: ReportSummary, rests_on: str) -> Iterator[_File]
 
 
 def _published_histories(site: Site, known: Iterable[ReportSummary]) -> Iterator[_File]:
-    """Of the workloads that only published pages have."""
+    """The histories of workloads that only published reports have."""
     measured = {workload for one in known for workload in one.decided}
     reports, _ = PublishedReports(site.store).all()
     for workload in sorted({found.name for one in reports for found in one.workloads} - measured):
@@ -158,7 +161,7 @@ def _published_histories(site: Site, known: Iterable[ReportSummary]) -> Iterator
 
 
 def _lists(site: Site) -> Iterator[_File]:
-    """The list of campaigns; further pages of it before the first."""
+    """The list of campaigns, its first page last."""
     first = campaigns.campaigns(site, Filter())
     for number in range(first.values["pages"], 1, -1):
         yield _page(site, campaigns.campaigns(site, Filter(page=number)))
@@ -166,12 +169,12 @@ def _lists(site: Site) -> Iterator[_File]:
 
 
 def _made(site: Site, place: str, make: Callable[[], Page], rests_on: str | None) -> _File:
-    """A page that is made only where what it rests on has changed."""
+    """A page that is made only if ``rests_on`` has changed."""
     return _File(f"{place}{INDEX}", lambda: render(site, make()).encode(), rests_on)
 
 
 def _page(site: Site, page: Page) -> _File:
-    """A page that is made each time, and written where it differs."""
+    """A page that is always made, and written if its content has changed."""
     return _File(f"{page.place}{INDEX}", lambda: render(site, page).encode())
 
 
@@ -184,7 +187,7 @@ def _published(site: Site) -> object:
 
 
 def _house(site: Site) -> str:
-    """What every page rests on: the language, the gates, and Benchlab itself."""
+    """A hash of what every page depends on: language, gates, and Benchlab's own files."""
     package = resources.files("benchlab")
     gates = sorted((site.home.configs / "quality").glob("*.yaml"))
     contents = itertools.chain(_contents(package), (path.read_bytes() for path in gates))
@@ -201,42 +204,48 @@ def _contents(folder: Traversable) -> Iterator[bytes]:
 
 
 def _digest(*parts: object) -> str:
-    """Differs if any part does; values that are equal are written alike."""
+    """A hash of the parts; their ``repr`` has to be the same for equal values."""
     texts = (part if isinstance(part, bytes) else repr(part).encode() for part in parts)
     return hashlib.sha256(b"\0".join(texts)).hexdigest()[:24]
 
 
-# Where the files are kept: a directory, or a prefix of a bucket of S3
+# Where the files are kept: a directory, or a prefix in an S3 bucket
 
 _CORRECT = "correct `--to s3://bucket/prefix` and `--region`"
 
 
 class Folder(ABC):
-    """Files by name, such as ``campaigns/c1/index.html``; every call raises PublishError."""
+    """Stores files by name, such as ``campaigns/c1/index.html``.
+
+    Every method raises :class:`PublishError` if it fails.
+    """
 
     @abstractmethod
     def names(self) -> set[str]:
-        """All files that are there, whoever wrote them."""
+        """The names of all files in it, whoever wrote them."""
 
     @abstractmethod
     def read(self, name: str) -> bytes | None:
-        """A file's content; None where there is none."""
+        """A file's content; None if it does not exist."""
 
     @abstractmethod
     def write(self, name: str, content: bytes) -> None:
-        """Write a file, so that a reader finds the old one or the new one."""
+        """Write a file atomically: readers see the old or the new content."""
 
     @abstractmethod
     def remove(self, name: str) -> None:
-        """Remove a file; harmless where there is none."""
+        """Remove a file, if it exists."""
 
 
 def folder_at(to: str, region: str, access: Access) -> Folder:
-    """The folder of an address: ``folder_at("s3://bucket/benchmarks", "eu-west-1", Access())``.
+    """The folder at an address: a directory, or ``s3://bucket/prefix``.
+
+    Args:
+        region: that of the bucket; not used for a directory.
 
     Raises:
         SpecError: it is another kind of address.
-        PublishError: there is no client for S3.
+        PublishError: no client for S3 can be created.
     """
     parts = urlsplit(to)
     if parts.scheme == "s3" and parts.netloc:

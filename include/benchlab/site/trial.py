@@ -1,4 +1,4 @@
-"""The page of one trial: whether it counts and why, its series beside its partner's, its gates."""
+"""The page of a trial: whether it counts and why, its series beside the other side's, its gates."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ from benchlab.results.records import Campaign, TrialResult
 from benchlab.site import files
 from benchlab.site.page import NoSuchPage, Page, Row, Site
 
-# Metrics of a host that are never above 1 are drawn on an axis up to 100 %.
+# Metrics of hosts that are fractions: drawn on an axis up to 100 %.
 _SHARES = {metric for metric, unit in hosts.COLUMNS if unit is None}
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One measurement of the trial.
+    """One measurement of a trial.
 
     Attributes:
-        reasons: why its figures are not used; empty where they are.
+        reasons: why its figures are not used; empty if they are.
+        metrics: the names of the metrics that it has samples of.
     """
 
     result: TrialResult
@@ -42,7 +43,7 @@ class Attempt:
 
 
 def place_of(campaign: str, trial: str) -> str:
-    """The place of a trial's page."""
+    """The place of a trial's page, below that of its campaign."""
     return f"campaigns/{campaign}/trials/{trial}/"
 
 
@@ -50,7 +51,7 @@ def trial(site: Site, campaign: str, trial: str, attempt: int | None = None) -> 
     """The page of a planned trial.
 
     Args:
-        attempt: which measurement of it; None: the one whose figures are used, or the last.
+        attempt: which measurement to show; None: the one whose figures are used, or the last.
 
     Raises:
         NoSuchPage: the campaign has no such trial or attempt, or the reader may not see it.
@@ -97,10 +98,10 @@ def trial(site: Site, campaign: str, trial: str, attempt: int | None = None) -> 
 
 
 def campaign_of(site: Site, campaign: str) -> Campaign:
-    """A campaign without its secrets.
+    """Read a campaign, without secrets.
 
     Raises:
-        NoSuchPage: there is none, or the reader may not see it: the two look alike.
+        NoSuchPage: it does not exist, or the reader may not see it; both look the same.
         StoreError: it cannot be read.
     """
     try:
@@ -117,12 +118,12 @@ def campaign_of(site: Site, campaign: str) -> Campaign:
 
 
 def language_of(site: Site, campaign: Campaign) -> Language:
-    """The reader's language, in the form for one version where the campaign has one."""
+    """The reader's language, in the form for one version if the campaign has one side."""
     return load(site.language.code, FORM_OF_ONE if len(campaign.plan.sides) == 1 else "")
 
 
 def titled(planned: PlannedTrial, language: Language) -> str:
-    """A trial's name for people."""
+    """A trial's name for people: workload, threads, round and side."""
     return language.say(
         "site-trial-name",
         workload=title_of(planned.workload),
@@ -197,7 +198,7 @@ def _details(
 def _series(
     site: Site, sides: Mapping[Side, TrialResult], kind: str
 ) -> tuple[dict[Side, Series], list[str]]:
-    """The series of both sides, and sentences on those that are recorded but cannot be had."""
+    """The series of both sides, and sentences on those that are recorded but cannot be read."""
     found: dict[Side, Series] = {}
     gaps = []
     for side, result in sides.items():
@@ -212,7 +213,7 @@ def _series(
                     f"site-gone-{kind}",
                     side=site.language.text(side_name(side)),
                     object=plain(name),
-                    # The store names a path of the server, which is not for every reader.
+                    # The store's error names a path on the server, which readers must not see.
                     why="" if isinstance(fault, StoreError) else plain(str(fault)),
                 )
             )
@@ -239,7 +240,7 @@ def _of_client(
 
 
 def _of_hosts(found: Mapping[Side, Series], seconds: float, language: Language) -> list[Row]:
-    """Every host with the metrics that it has, those of both sides in one picture."""
+    """Every host, with a chart of its metrics on both sides."""
     names = dict.fromkeys(host for series in found.values() for host in series)
     made: list[Row] = []
     for host in names:
@@ -275,7 +276,7 @@ def _strips(
 def _figures(
     plan: Plan, sides: Mapping[Side, TrialResult], numbers: Numbers
 ) -> list[tuple[str, list[str]]]:
-    """Each metric that a client printed with its unit, and the value on each side."""
+    """The metrics that a client printed, each with its unit and the value on each side."""
     printed = {one.metric for result in sides.values() for one in result.samples}
     return [
         (
@@ -291,7 +292,7 @@ def _figures(
 
 
 def _gates(site: Site, result: TrialResult) -> list[Row]:
-    """Its gates, those that failed first."""
+    """The gates of a trial, failed ones first."""
     order, text = ("fail", "pass", "not evaluated"), site.language.text
     return [
         {

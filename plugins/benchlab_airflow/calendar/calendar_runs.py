@@ -1,7 +1,6 @@
-"""What a DAG run measures as of its day, and why a run by the calendar may measure nothing.
+"""Decides what a DAG run measures, as of its day, and whether it measures anything.
 
-A run by the calendar was started by the schedule or by a backfill. A run that a person starts is
-never skipped.
+Only runs by the calendar (schedule or backfill) are ever skipped, never those a person starts.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ if TYPE_CHECKING:
 SCHEDULED, BACKFILL = "scheduled", "backfill"
 # Prefix of the run's id in a campaign's `origin`.
 ORIGIN = "Airflow run "
-# The file in a campaign's directory with the id of the one that its run measures in its place, and
-# the file in the other one's directory that leads back.
+# Files in directories of campaigns: the id of the campaign that replaces this one in its run, and
+# the id of the campaign that this one replaces.
 _FOLLOWED_BY, _FOLLOWS = "followed_by", "follows"
 _NUMBER = re.compile(r"-again-[0-9]+$")
-# A run that waits for an earlier one starts late, but was not missed.
+# A run that had to wait for an earlier one starts late, but was not missed.
 LATE = timedelta(days=1)
 
 
@@ -49,17 +48,16 @@ def by_calendar(run: Any) -> bool:
 
 
 def newest(home: Home, campaign: str) -> str:
-    """The campaign that a run measures now: the one it began with, or what followed that."""
+    """The id of the campaign that a run measures now: its first one, or the latest replacement."""
     while (note := home.campaign(campaign) / _FOLLOWED_BY).is_file():
         campaign = note.read_text(encoding="utf-8")
     return campaign
 
 
 def follow(home: Home, store: Store, failed: Campaign) -> str:
-    """The id of the campaign that a run measures in place of one that cannot be resumed.
+    """Replace a campaign that cannot be resumed; return the new id, such as ``c1-again-2``.
 
-    Every task of the run finds it by :func:`newest`, also one that gives hosts back while the store
-    is out of reach.
+    All tasks of its run find it with :func:`newest`, even while the store cannot be reached.
     """
     first = _NUMBER.sub("", failed.id)
     taken = store.campaign_ids()
@@ -71,10 +69,9 @@ def follow(home: Home, store: Store, failed: Campaign) -> str:
 
 
 def begun(home: Home, store: Store, campaign: str) -> Campaign | None:
-    """What a run that measures a campaign has begun; None: nothing yet.
+    """The recorded campaign of a run; None if there is none yet.
 
-    Where a task was killed after :func:`follow`, and before that campaign was planned, it is the
-    one that is followed.
+    If a task was killed between :func:`follow` and planning, it is the campaign to be replaced.
     """
     follows = home.campaign(campaign) / _FOLLOWS
     if campaign not in store.campaign_ids() and follows.is_file():
@@ -83,25 +80,24 @@ def begun(home: Home, store: Store, campaign: str) -> Campaign | None:
 
 
 def as_of(run: Any) -> date:
-    """The day, in UTC, as of which version rules apply; today if the run has no logical date."""
+    """The day (UTC) as of which a run's version rules apply; today if it has no logical date."""
     return (run.logical_date or datetime.now(UTC)).astimezone(UTC).date()
 
 
 def versions(
     resolver: Resolver, spec: ReportSpec, run: Any, begun: Campaign | None = None
 ) -> Versioned:
-    """The report type with the versions of the run's day.
+    """Resolve the versions of a report type as of the run's day.
 
     Args:
-        begun: the campaign that this run has begun already, if it is repeated; its versions are
-            kept, even if the calendar has got a release since.
+        begun: the campaign that the run has begun already; its versions are kept, even if the
+            calendar has new releases.
 
     Raises:
-        NoCampaignError: the run is by the calendar, and its moment was missed, a version rule
-            names no release on its day, or nothing of a day with several releases is left to
-            measure.
+        NoCampaignError: for runs by the calendar: the moment was missed, a version rule names no
+            release on that day, or all releases of the day have been measured.
         NothingToMeasureError: the campaign is complete.
-        NoReleaseError: a scheduled run's candidate has a rule that names no release.
+        NoReleaseError: the rule of a scheduled run's candidate names no release.
         SpecError: see :func:`benchlab.campaign.resolving.Resolver.versions`.
     """
     if begun is not None:
@@ -122,12 +118,12 @@ def _by_calendar(resolver: Resolver, spec: ReportSpec, run: Any, wanted: Turn) -
         return resolver.versions(Request(spec, as_of(run), wanted))
     except NoReleaseError as error:
         if run.run_type == SCHEDULED and error.side == "candidate":
-            raise  # it would be skipped every week without anyone noticing
+            raise  # skipped, it would go unnoticed every week
         raise NoCampaignError(str(error)) from error
 
 
 def _releases_of_the_day(home: Home, spec: ReportSpec, day: date) -> int:
-    """How many releases share a day whose runs differ only in which of them they measure."""
+    """How many releases are on a day, if the rule of its runs is to measure one each; else 0."""
     if not isinstance(spec.schedule, OnRelease) or spec.sides != "different":
         return 0
     candidates = [spec.engines[name].candidate for name in spec.deployable_engines]
@@ -139,10 +135,10 @@ def _releases_of_the_day(home: Home, spec: ReportSpec, day: date) -> int:
 def _one_that_is_left(
     resolver: Resolver, spec: ReportSpec, run: Any, wanted: Turn, count: int
 ) -> Versioned:
-    """The release of the run's minute, or the first of its day that no run has measured.
+    """The release of the run's minute, or else the first of its day that no run has measured.
 
-    A release that joins the calendar when a run of its day has begun changes the minutes of the
-    others. The runs come one after the other, and so each knows what those before it have.
+    A release that is added to the calendar after a run of its day began shifts the minutes of the
+    others. As runs do not overlap, each knows what earlier ones have measured.
     """
     home, store = resolver.home, cast("Store", resolver.store)
     taken = _candidates_of_other_runs(store, spec, run)
@@ -166,7 +162,7 @@ def _one_that_is_left(
 
 
 def _candidates_of_other_runs(store: Store, spec: ReportSpec, run: Any) -> set[str]:
-    """What runs by the calendar measure, or tried to, at the other moments of a run's day."""
+    """The candidates of other runs by the calendar on the same day, measured or not."""
     origins = tuple(f"{ORIGIN}{kind}__" for kind in (SCHEDULED, BACKFILL))  # as Airflow names them
     return {
         campaign.plan.sides["candidate"].version
@@ -179,10 +175,10 @@ def _candidates_of_other_runs(store: Store, spec: ReportSpec, run: Any) -> set[s
 
 
 def refuse_measured(home: Home, store: Store, versioned: Versioned, run: Any) -> None:
-    """Refuse a run by the calendar whose pair has been measured with the same plan.
+    """Refuse a run by the calendar whose versions have been measured with the same plan.
 
     Raises:
-        NoCampaignError: names the campaign that has measured the pair.
+        NoCampaignError: they have been; names the campaign.
     """
     if by_calendar(run) and (reason := _measured_already(home, store, versioned)):
         raise NoCampaignError(reason)
@@ -203,9 +199,9 @@ def _measured_already(home: Home, store: Store, versioned: Versioned) -> str | N
 
 
 def at_work(store: Store, report: str) -> list[str]:
-    """Ids of the Airflow runs of a report type whose campaign is recorded as running.
+    """The ids of a report type's Airflow runs whose campaigns are recorded as running.
 
-    Runs that died may be among them: only Airflow knows whether a run has ended.
+    Dead runs may be among them: only Airflow knows whether a run has ended.
     """
     return [
         campaign.origin.removeprefix(ORIGIN)
@@ -215,9 +211,9 @@ def at_work(store: Store, report: str) -> list[str]:
 
 
 def _missed(spec: ReportSpec, run: Any) -> str | None:
-    """Why a moment that came while Airflow was not running is not run any more; None: it is run.
+    """Why a scheduled run is too late to be worth measuring; None if it is not.
 
-    Airflow remembers the next moment of a DAG and starts its run, however late.
+    Airflow remembers a DAG's next moment and starts its run, however late.
     """
     if spec.schedule is None or run.run_type != SCHEDULED or run.clear_number:
         return None

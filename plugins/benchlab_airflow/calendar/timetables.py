@@ -1,8 +1,7 @@
 """Timetables for DAGs whose report type has a schedule: release days, or a cron expression.
 
-The moments are part of the timetable's data, so that the scheduler reads no file. The DAG processor
-writes them again whenever it parses the DAG, and so notices releases that were added to the
-calendar.
+The moments are part of the serialized timetable, so that the scheduler reads no file. The DAG
+processor renews them whenever it parses the DAG, and so picks up releases added to the calendar.
 
 Without a backfill, past moments are run only as far as ``catchup_days`` allows, and none before the
 latest run. A backfill runs every moment in its range.
@@ -25,17 +24,17 @@ from benchlab.plan.fields.schedule import Weekly, midnight, moments_of
 from benchlab.plan.releases import days
 from benchlab.plan.report_type import ReportSpec
 
-# The DAG processor asks for the next moment once a minute, possibly between a moment and the start
-# of its run by the scheduler. Without this tolerance that moment would be past, and lost.
+# The DAG processor asks for the next moment once a minute, perhaps after a moment has come and
+# before the scheduler starts its run. Without this tolerance, that moment would be lost.
 UNSEEN = timedelta(minutes=10)
 _JUST_AFTER = timedelta(microseconds=1)
 
 
 class _CalendarTimetable(Timetable):
-    """Base of both timetables: single moments, each with its own run.
+    """Base of both timetables: each moment has a run of its own.
 
     Args:
-        catchup_days: for how many days a missed moment is still run.
+        catchup_days: for how many days a missed moment still gets a run.
     """
 
     def __init__(self, catchup_days: int = 0) -> None:
@@ -46,7 +45,7 @@ class _CalendarTimetable(Timetable):
         raise NotImplementedError
 
     def earliest_by_itself(self, now: datetime) -> datetime:
-        """The earliest moment that is run without a backfill."""
+        """The earliest moment that gets a run without a backfill."""
         raise NotImplementedError
 
     def next_dagrun_info(
@@ -67,23 +66,23 @@ class _CalendarTimetable(Timetable):
         return DagRunInfo.exact(timezone.coerce_datetime(found))
 
     def infer_manual_data_interval(self, *, run_after: datetime) -> DataInterval:
-        """The interval of a run that is started by hand: its moment."""
+        """The data interval of a run started by hand: its moment."""
         return DataInterval.exact(timezone.coerce_datetime(run_after))
 
     @classmethod
     def deserialize(cls, data: dict[str, Any]) -> Self:
-        """The inverse of `serialize`."""
+        """The inverse of ``serialize``."""
         return cls(**data)
 
 
 class ReleaseTimetable(_CalendarTimetable):
-    """Midnight UTC of each day with a release, and a minute later for each further one of a day.
+    """Midnight UTC of each day with a release, and a minute later for each further release.
 
-    A release is run during its whole day, even if it is added to the calendar, or the DAG is
-    unpaused, in the course of that day.
+    A release gets its run even if it is added to the calendar, or the DAG is unpaused, later on its
+    day.
 
     Args:
-        release_days: dates such as ``2022-12-29``, in order, each once for each of its releases.
+        release_days: dates such as ``2022-12-29``, in order, one for each release.
         kinds: the types of these releases, for the description.
         catchup_days: see :class:`_CalendarTimetable`.
 
@@ -128,9 +127,12 @@ class WeeklyTimetable(_CalendarTimetable):
 
     Args:
         cron: a cron expression of five fields.
-        aa_every: after how many weeks a run is an A/A campaign, for the description; 0: never.
+        aa_every: every how many weeks a run is an A/A campaign, for the description; 0: never.
         catchup_days: see :class:`_CalendarTimetable`.
-        release_every: after how many weeks a run compares with the newest release, likewise.
+        release_every: every how many weeks a run compares with the newest release, likewise.
+
+    >>> WeeklyTimetable("0 3 * * 6", aa_every=4).first_from(datetime(2026, 11, 1, tzinfo=UTC))
+    datetime.datetime(2026, 11, 7, 3, 0, tzinfo=datetime.timezone.utc)
     """
 
     def __init__(
@@ -154,12 +156,12 @@ class WeeklyTimetable(_CalendarTimetable):
 
     def first_from(self, earliest: datetime) -> datetime | None:
         """See :meth:`_CalendarTimetable.first_from`."""
-        # croniter excludes its start. Timestamps are UTC, whatever time class Airflow uses.
+        # croniter excludes its start. A timestamp is UTC, whatever class of time Airflow passes.
         start = (earliest - _JUST_AFTER).timestamp()
         return datetime.fromtimestamp(croniter(self.cron, start).get_next(float), UTC)
 
     def earliest_by_itself(self, now: datetime) -> datetime:
-        """This time ``catchup_days`` ago, less the tolerance ``UNSEEN``."""
+        """``catchup_days`` ago, minus the tolerance :data:`UNSEEN`."""
         return now - timedelta(days=self.catchup_days) - UNSEEN
 
     def serialize(self) -> dict[str, Any]:
@@ -176,7 +178,7 @@ def timetable_of(home: Home, spec: ReportSpec) -> ReleaseTimetable | WeeklyTimet
     """The timetable of a report type; None if it has no schedule.
 
     Raises:
-        SpecError: the calendar does not validate, or has no release for the schedule.
+        SpecError: the calendar is not valid, or has no release for the schedule.
     """
     if (schedule := spec.schedule) is None:
         return None

@@ -1,5 +1,4 @@
-"""What Airflow's UI says of a report type: its DAG's description, page, and what to know before one
-starts a run.
+"""Texts about a report type in Airflow's UI: for its DAG's list, page and trigger form.
 
 >>> description(report_type)
 'v6.1.0 against v6.5.0: 4 workloads x 3 thread counts x 6 rounds on own hosts'
@@ -27,7 +26,7 @@ _WHAT_TO_DO = (
 
 
 def description(spec: ReportSpec) -> str:
-    """What a report type compares, in one line."""
+    """What a report type compares or measures, and where, in one line."""
     pairs = (
         " against ".join(
             dict.fromkeys(side.label for side in (entry.baseline, entry.candidate) if side)
@@ -43,12 +42,12 @@ def description(spec: ReportSpec) -> str:
 
 
 def before_the_click(spec: ReportSpec) -> str:
-    """Hours, dollars and what the schedule does, as a list in Markdown."""
+    """What to know before triggering a run: time, cost and schedule, as a list in Markdown."""
     return "\n".join(f"- {said}" for said in (*_time_and_price(spec), *_schedule(spec)))
 
 
 def page(spec: ReportSpec, before_the_click: str) -> str:
-    """The head of the DAG's page: what it measures and costs, and what to do."""
+    """The top of the DAG's page in Markdown: what it measures, what that takes, how to start it."""
     return "\n\n".join(
         (
             f"# {spec.title}",
@@ -64,7 +63,7 @@ def _time_and_price(spec: ReportSpec) -> Iterator[str]:
         today = datetime.now(UTC).date()
         resolved = Resolver(home.find(), asks=Asks.NOBODY).resolve(Request(spec, today))
         plan = make(resolved, spec.report)
-    except SpecError as error:  # the DAG is there for what it has begun; the plan refuses the rest
+    except SpecError as error:  # its DAG still serves campaigns it began; `plan` refuses others
         yield f"How long a run takes is not known: {error}"
         return
     price = f" and **{plan.dollars:.0f} dollars**" if plan.dollars else ""

@@ -1,17 +1,17 @@
-"""The campaign as tasks: plan, approve, register, provision, prepare, trials, repeat, compare,
-validate, publish, verdict, give back, long view.
+"""The DAG of a campaign.
 
-If the workload has consistency conditions, as TPC-C has, they are checked before the snapshot and
-after the last trial.
+Its tasks are plan, approve, register, provision, prepare, trials, repeat, compare, validate,
+publish, verdict, give back, long view. If the workload has consistency conditions, as TPC-C has,
+they are checked before the snapshot and after the last trial.
 
 A run by the calendar waits in `plan` until earlier runs of its DAG have ended. If there is nothing
 to measure, the whole run is skipped, and green.
 
 `approve` exists only if the target rents its hosts; nothing before it costs money. `register` takes
-the machine and `give_back`, its teardown, gives it back. Whatever fails in between, and also if
-somebody marks the run as failed, `give_back` ends every process of the campaign and gives back its
-hosts. `verdict` is a leaf beside it and decides the run's state: a run is red if something could
-not be measured, and green whatever was found.
+the machine and `give_back`, its teardown, releases it: it ends every process of the campaign and
+gives back its hosts, whatever failed in between, and even if somebody marks the run as failed.
+`verdict` is a leaf beside it and decides the run's state: red if something could not be measured,
+green whatever was found.
 
 `long_view` comes after `verdict`: it extends the long view by the campaign and reports change
 points and drift. The run's state does not depend on it.
@@ -46,16 +46,16 @@ if TYPE_CHECKING:
 # Limits for tasks that hang; the commands inside have tighter ones.
 STAGE_LIMIT = timedelta(hours=26)
 TRIAL_LIMIT = timedelta(hours=26)
-# A fleet's trial may fail as often as it is tried, and as often as replacing lost hosts is tried.
-# So may a trial before which both sides are deployed anew, as often as that is tried. The campaign
-# gives up first: then what it has measured is published.
+# A task of a trial may fail once per try of the trial, of replacing lost hosts, and of deploying
+# both sides again. The campaign gives up before Airflow does, so that what was measured is
+# published.
 TRIAL_RETRIES = (2 + state.MOST_RECOVERIES) * state.TRIES
 LOCAL_RETRIES = 2 * (state.TRIES - 1)
-# Usually seconds; if the gates were edited, what is kept of years of campaigns is computed again.
+# Usually seconds; but after gates are edited, years of campaigns are computed again.
 LONG_VIEW_LIMIT = timedelta(hours=2)
 WAIT_FOR_MACHINE = timedelta(hours=12)
 
-# Their logs end in what a person wants, and not in one long line of Python.
+# The logs of these tasks then end in what people look for, not in one long line of Python.
 QUIET: Mapping[str, Any] = {"show_return_value_in_logs": False}
 
 # A repetition with nothing to do is skipped; the tasks after it are not.
@@ -70,25 +70,28 @@ def build(
     *,
     check_topology: bool = True,
 ) -> DAG:
-    """The DAG of one report type.
+    """Build the DAG of one report type.
+
+    Example:
+        ``build(spec, Path("configs/reports/sysbench_local.yaml"), "", "").dag_id``
 
     Args:
         spec: the report type.
         report_file: its file, which the task `plan` reads again.
-        doc_md: the DAG's page in the UI.
-        before_the_click: what its form says above its fields, in Markdown.
+        doc_md: the DAG's page in the UI, in Markdown.
+        before_the_click: the text above the fields of its form, in Markdown.
         check_topology: whether its topology has to be readable.
 
     Raises:
-        SpecError: it cannot be run: its topology is missing,
-            or the calendar has no release for its schedule.
+        SpecError: it cannot be run: its topology is missing, or the calendar has no release for its
+            schedule.
     """
     if check_topology:
         targets.load_topology(home.find(), spec)
     target = targets.by_name()[spec.target]
     has_conditions = workloads.workload_of(spec).CONSISTENCY is not None
     places = stages.PLACES[: trigger_form.most_sides(spec)]
-    # The most that a form may ask for; those beyond the campaign's limit find nothing to do.
+    # As many as a form may ask for; those beyond the campaign's own limit have nothing to do.
     repeats = range(1, MAX_REPEATS + 1)
     check_again = task(stages.check_consistency, trigger_rule=EVEN_IF_SKIPPED)
     form = trigger_form.form(spec, before_the_click)
@@ -129,14 +132,13 @@ def build(
             *prepared,
             *measured,
             *reported,
-            # Side by side: a teardown that can fail the run is a leaf, and a task before it is not.
-            # With verdict before give_back, a failed verdict would make a green run.
+            # Side by side, as only leaves decide the run's state: with verdict before give_back, a
+            # failed verdict would still give a green run.
             [_given_back(spec.target, registered), judged],
         )
         judged >> _long_view(planned)
-    # Last: every task that is made in a DAG with params copies them all, where nobody asks for
-    # them, and Airflow validates each copy whenever it serializes the task, which takes longer than
-    # everything else here together.
+    # Last: a task that is created in a DAG with params copies them all, and Airflow validates each
+    # copy whenever it serializes the task, which takes longer than everything else here.
     dag.params.update(form)
     return dag
 
@@ -145,7 +147,7 @@ def _dag(spec: ReportSpec, doc_md: str) -> DAG:
     on_fleet = targets.by_name()[spec.target].can.topology is not None
     return DAG(
         dag_id=spec.report,
-        # Airflow's search looks at this name alone.
+        # Airflow's search covers only this name.
         dag_display_name=f"{spec.report}: {spec.title}",
         description=about.description(spec),
         doc_md=doc_md,
@@ -159,7 +161,7 @@ def _dag(spec: ReportSpec, doc_md: str) -> DAG:
         default_args={
             "owner": "benchlab",
             "retries": 1,
-            # If the link to a host is down for half a minute, that costs a try, not the campaign.
+            # A link to a host that is down for half a minute costs a try, not the campaign.
             "retry_delay": timedelta(seconds=30 if on_fleet else 5),
             "execution_timeout": STAGE_LIMIT,
         },
@@ -167,7 +169,7 @@ def _dag(spec: ReportSpec, doc_md: str) -> DAG:
 
 
 def _shown_as(group_id: str, title: str) -> TaskGroup:
-    """A group that only folds the graph: its tasks keep their own ids."""
+    """A group that can be collapsed in the graph; its tasks keep their ids."""
     return TaskGroup(group_id, group_display_name=title, prefix_group_id=False)
 
 
@@ -201,10 +203,13 @@ def _given_back(target: str, registered: XComArg) -> XComArg:
 
 
 def _prepare(places: Sequence[stages.Place], *, together: bool, has_conditions: bool) -> list[Any]:
-    """What prepares the sides, in order; ``together``: one task loads all when all are deployed.
+    """The tasks and groups that prepare the sides, in order.
 
-    Which side is the first is drawn for each campaign, as late as in its plan. The deployments are
-    then outside the groups: Airflow refuses groups that wait for each other.
+    Which side is the first is drawn in the campaign's plan.
+
+    Args:
+        together: whether one task loads all sides, once all are deployed. The tasks that deploy are
+            then outside the groups: Airflow refuses groups that depend on each other.
     """
     # Checked before the snapshot: an inconsistent dataset is not worth a snapshot.
     check: list[Preparation] = ["check"] if has_conditions else []
@@ -227,11 +232,11 @@ def _group(place: stages.Place, on_side: list[Preparation]) -> TaskGroup:
 
 
 def _trials(task_id: str, trials: XComArg, attempt: int, *, deferrable: bool) -> Any:
-    """One task, mapped over the plan, strictly one at a time.
+    """A task mapped over the planned trials, strictly one at a time.
 
-    Airflow decides when a trial runs; the campaign decides which one, so that the plan's order
-    holds. Otherwise a retried task would come after its successors, and `airflow dags test` runs
-    mapped tasks in arbitrary order.
+    Airflow decides when a trial runs, and the campaign which one, so that the plan's order holds:
+    Airflow runs a retried task after its successors, and `airflow dags test` runs mapped tasks in
+    arbitrary order.
     """
     return TrialOperator.partial(
         task_id=task_id,
@@ -240,16 +245,16 @@ def _trials(task_id: str, trials: XComArg, attempt: int, *, deferrable: bool) ->
         max_active_tis_per_dagrun=1,
         # The campaign itself limits a trial's tries; Airflow's limit must not be reached first.
         retries=TRIAL_RETRIES if deferrable else LOCAL_RETRIES,
-        # On a fleet, a link that is down for half a minute may cost one try only.
+        # On a fleet, a link that is down for half a minute must cost one try only.
         retry_delay=timedelta(seconds=30 if deferrable else 5),
         execution_timeout=TRIAL_LIMIT,
-        # While it runs or waits, the trial that the plan has in its place.
+        # Until it has ended, the title of the trial that the plan has in this place.
         map_index_template="{{ trial_title | default(task.planned) }}",
     ).expand(planned=trials)
 
 
 def _repeat(number: int, *, deferrable: bool) -> TaskGroup:
-    """Measure blocks with an invalid trial again; usually there are none."""
+    """The group that measures blocks with an invalid trial again; usually there are none."""
     with TaskGroup(f"repeat_{number}", group_display_name=f"Measure again ({number})") as group:
         invalid = task(stages.repeats, task_id="find_invalid", trigger_rule=EVEN_IF_SKIPPED)(
             number + 1
@@ -259,9 +264,9 @@ def _repeat(number: int, *, deferrable: bool) -> TaskGroup:
 
 
 class CampaignLink(BaseOperatorLink):
-    """To the run's tab with its campaign.
+    """A button on tasks that leads to the run's tab with its campaign.
 
-    Airflow asks for it where the task has run, and keeps the answer as an XCom.
+    Airflow asks for the link where the task ran, and stores it as an XCom.
     """
 
     name = "Campaign"
@@ -272,6 +277,6 @@ class CampaignLink(BaseOperatorLink):
 
 
 def linked(made: XComArg) -> XComArg:
-    """The same task, with the button."""
+    """Add the button :class:`CampaignLink` to a task, and return the task."""
     made.operator.operator_extra_links = (CampaignLink(),)
     return made

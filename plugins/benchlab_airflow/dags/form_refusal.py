@@ -1,14 +1,12 @@
-"""Lets Airflow's API server refuse a faulty form at once, in the form's own words.
+"""Makes Airflow's API server refuse a faulty trigger form at once, in the form's own words.
 
-Airflow itself checks a form against its JSON schema, one field at a time, and answers in the
-schema's words, such as a regular expression. This middleware reads a form before Airflow does, as
-the task ``plan`` would, and answers with all faults at once. So nothing is stored, and the person
-is still at the form. ``plan`` reads it again: a backfill and `airflow dags trigger` do not come
-here, and a body of more than 64 KB is left to Airflow.
-See docs/adr/0028.
+Airflow itself checks a form against its JSON schema, one field at a time, and answers in terms of
+the schema, such as a regular expression. This middleware checks a form first, as the task ``plan``
+would, and answers with all faults at once, while the user is still at the form and nothing is
+stored. ``plan`` checks again: backfills and `airflow dags trigger` do not pass through here, and a
+body of more than 64 KiB is left to Airflow. See docs/adr/0028.
 
-Every process of Airflow loads this module with its plugin, so what it needs is imported where it is
-used.
+Every process of Airflow loads this module with the plugin, so imports are where they are needed.
 """
 
 from __future__ import annotations
@@ -34,13 +32,13 @@ class RefuseFaultyForms:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Handle one request."""
         from starlette.requests import Request
         from starlette.responses import JSONResponse
 
         asked = _TRIGGER.search(scope["path"]) if scope["type"] == "http" else None
         request = Request(scope, receive) if asked and scope["method"] == "POST" else None
-        # Who may not trigger it is left to Airflow, which says what is missing.
+        # Users who may not trigger the DAG are left to Airflow, which says what they lack.
         if asked is None or request is None or not await _may_trigger(request, asked["dag_id"]):
             await self._app(scope, receive, send)
             return
@@ -56,9 +54,9 @@ class RefuseFaultyForms:
 
 
 def refusal(dag_id: str, body: bytes) -> str | None:
-    """Why ``plan`` would refuse this request's form, a line for each fault; None: it would not.
+    """Why ``plan`` would refuse the form in a request, a line for each fault; None: it would not.
 
-    What is no form of a report type is left to Airflow.
+    Also None if it is not a form of a report type, which is left to Airflow.
 
     Example:
         ``refusal("sysbench_local", b'{"conf": {"rounds": 0}}')`` names the field and its limits.
@@ -83,7 +81,7 @@ def refusal(dag_id: str, body: bytes) -> str | None:
 
 
 def _params(body: bytes) -> Mapping[str, Any] | None:
-    """The form in a request; None if there is none."""
+    """The form in a request's body; None if there is none."""
     try:
         conf = json.loads(body)["conf"]
     except (ValueError, LookupError, TypeError, RecursionError):
@@ -92,7 +90,7 @@ def _params(body: bytes) -> Mapping[str, Any] | None:
 
 
 async def _may_trigger(request: Request, dag_id: str) -> bool:
-    """Whether Airflow knows who asks, and lets them trigger this DAG."""
+    """Whether Airflow knows the user and lets them trigger this DAG."""
     from fastapi import HTTPException
 
     from benchlab_airflow.private_names import (
@@ -112,7 +110,7 @@ async def _may_trigger(request: Request, dag_id: str) -> bool:
 
 
 async def _beginning(receive: Receive) -> list[Message]:
-    """A request's body, or more than the bytes of it that are read here."""
+    """Read a request's body, up to the message that passes the limit of bytes."""
     read: list[Message] = []
     size, more = 0, True
     while more and size <= _MOST_BYTES:
@@ -122,7 +120,7 @@ async def _beginning(receive: Receive) -> list[Message]:
 
 
 def _again(read: list[Message], receive: Receive) -> Receive:
-    """What gives a request's body, of which some has been read, from its beginning."""
+    """A ``receive`` that repeats the messages read so far, then goes on with the request."""
     unread = iter(read)
 
     async def once_more() -> Message:
@@ -132,5 +130,5 @@ def _again(read: list[Message], receive: Receive) -> Receive:
 
 
 def middlewares() -> list[dict[str, Any]]:
-    """For a plugin's ``fastapi_root_middlewares``."""
+    """The value of a plugin's ``fastapi_root_middlewares``."""
     return [{"name": "Refuse faulty forms", "middleware": RefuseFaultyForms}]

@@ -1,4 +1,4 @@
-"""Makes one DAG per report type; one that does not validate gets a DAG that shows the fault."""
+"""Builds one DAG per report type; an invalid one gets a DAG that shows the fault."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ def build_all(
     on_target: Mapping[str, str] | None = None,
     by_the_calendar: str = "",
 ) -> Iterator[DAG]:
-    """The DAGs of all report types; a broken one does not affect the others.
+    """Build the DAGs of all report types; a broken one does not affect the others.
 
-    A report type whose file or topology broke after a campaign began keeps its DAG as well, so that
-    a run gives back what it has: a task that needs the file fails and names it.
+    A report type whose file or topology broke after a campaign began also keeps its DAG, so that a
+    run can give back what it holds; a task that needs the file fails and names it.
 
-    Where Airflow reads the file for a single DAG, as before each task, only that one is built.
+    If Airflow parses the file for a single DAG, as before each task, only that one is built.
 
     >>> [dag.dag_id for dag in build_all(__doc__)]
     ['sysbench_ec2', 'sysbench_local', ...]
 
     Args:
-        doc_md: what the page of every DAG says after its own head.
+        doc_md: text for the page of every DAG, after its own top.
         on_target: text to append to it, by target.
-        by_the_calendar: text to append where the report type has a schedule.
+        by_the_calendar: text to append if the report type has a schedule.
     """
     asked = get_parsing_context().dag_id
     for path in report_types.report_files(home.find()):
@@ -52,17 +52,17 @@ def build_all(
                 yield flow.build(spec, path, "\n\n".join(filter(None, parts)), known)
         except BenchlabError as error:
             yield from _broken(path, str(error), doc_md)
-        except Exception as error:  # noqa: BLE001 - whatever one file brings up, the others stay
+        except Exception as error:  # noqa: BLE001 - whatever one file raises, the others stay
             yield from _broken(path, f"{path}: {type(error).__name__}: {error}", doc_md)
 
 
 def _broken(path: Path, fault: str, doc_md: str | None) -> Iterator[DAG]:
-    """A DAG that shows the fault, and that of the campaigns that began before it."""
+    """A DAG that shows the fault, and the last valid one, for campaigns that it began."""
     yield _invalid(path, fault)
     spec = report_types.last_planned(home.find(), path.stem)
     if spec is not None and get_parsing_context().dag_id in (None, spec.report):
         try:
-            # By no schedule: each run would fail.
+            # Without its schedule: each run would fail.
             unscheduled = spec.model_copy(update={"schedule": None})
             told = f"Nothing new can be started by it:\n\n```\n{fault}\n```\n\n{doc_md or ''}"
             known = about.before_the_click(unscheduled)

@@ -1,4 +1,4 @@
-"""What the tasks do: each opens its campaign, performs one stage and closes the store again.
+"""The functions that tasks run: each opens its campaign, performs one stage, closes the store.
 
 Heavy imports are inside the functions, so that parsing the DAG file stays fast.
 """
@@ -56,28 +56,28 @@ log = logging.getLogger(__name__)
 
 Place = Literal["first", "second"]
 PLACES: tuple[Place, ...] = get_args(Place)
-# Characters in a line of a log that Airflow's UI does not cut off at the edge of a window.
+# The longest line of a log, in characters, that Airflow's UI shows without cutting it off.
 SHOWN = 100
 ANSWER = "answer"
-"""The XCom of ``compare`` with the answer of the campaign in one sentence."""
+"""The XCom of ``compare`` with the campaign's answer in a sentence."""
 NOTE = "note"
-"""The XCom of ``compare`` with the note of its run: sentence, table, and a link to the campaign."""
+"""The XCom of ``compare`` with the note of the run: sentence, table, link to the campaign."""
 LONGEST_NOTE = 1000
 """Airflow's limit of a note, in characters."""
 FAILURE = "failure"
-"""The XCom of a task that failed: why, in the report's language, and a link to the campaign."""
+"""The XCom of a failed task: why, in the report's language, and a link to the campaign."""
 NO_CAMPAIGN = "no_campaign"
 """The XCom of ``plan`` with the note of a run that measures nothing: why, and a link to its tab."""
 APPROVED = "approved"
-"""The XCom of ``approve`` with the campaign that was approved, or needs no approval."""
-# Before anything is measured, trying again does not help against these.
+"""The XCom of ``approve`` with the id of the campaign that is approved or needs no approval."""
+# Outside of trials, retries do not help with these.
 _UNFIT = (SpecError, UnavailableError, TargetError, NotMeasuredError)
 
 
 def campaign_id(context: Context) -> str:
-    """The id of a run's campaign: the one in the form, or made from report type and run id.
+    """The id of a run's campaign: the one in the form, or one made from report type and run id.
 
-    A run that is repeated has the same; another home's run of the same moment has another.
+    A run that is cleared keeps its id; a run of the same moment in another home has another.
     """
     if named := context["params"].get("campaign"):
         if not re.fullmatch(ID, str(named)):
@@ -87,14 +87,14 @@ def campaign_id(context: Context) -> str:
     from benchlab_airflow.calendar import calendar_runs
 
     here, run = home.find(), f"{context['dag'].dag_id}-{context['run_id']}"
-    # Of the whole: two long run ids may differ only in what is cut off or written otherwise.
+    # A hash of the whole: long run ids may differ only in what is cut off or replaced below.
     own = hashlib.sha256(f"{here.mark}-{run}".encode()).hexdigest()[:6]
     began = f"{re.sub('[^A-Za-z0-9_.-]+', '-', run).strip('-')[:130]}-{own}"
     return calendar_runs.newest(here, began)
 
 
 def _is_cleared_as_a_whole(context: Context) -> bool:
-    """Whether all of the run is repeated: Airflow clears `plan` with any later task."""
+    """Whether all of the run was cleared: `plan` is cleared together with any later task."""
     from benchlab_airflow.private_names import RuntimeTaskInstance
 
     dag_id, run_id = context["dag"].dag_id, context["run_id"]
@@ -105,10 +105,10 @@ def _is_cleared_as_a_whole(context: Context) -> bool:
 def plan(report_file: str) -> list[str]:
     """Plan the campaign from report type and form; return the titles of its trials, to map over.
 
-    Version rules apply as of the run's day. A run that has nothing to measure is skipped, with the
-    reason in the log and in the XCom `no_campaign`; a complete campaign is first published where
-    its report is lacking. One that has failed and cannot go on is measured as another campaign, of
-    the same versions, if all of its run is cleared.
+    Version rules apply as of the run's day. A run with nothing to measure is skipped, with the
+    reason in the log and in the XCom `no_campaign`; if its campaign is complete, the report is
+    first published where it is missing. A failed campaign that cannot be resumed is replaced by a
+    new one of the same versions if the whole run is cleared.
     """
     from pathlib import Path
 
@@ -145,14 +145,14 @@ def plan(report_file: str) -> list[str]:
         with open_store(here) as store:
             begun = calendar_runs.begun(here, store, campaign)
             if begun is None:
-                # What was measured is known by its hash: version rules and the search for a pair
-                # that is measured already compare with it.
+                # Builds are identified by hash: version rules and the search for a measured pair
+                # compare hashes.
                 spec = builds.pinned(here, spec, access())
             resolver = Resolver(here, store, access())
             try:
                 found = calendar_runs.versions(resolver, spec, run, begun)
             except NothingToMeasureError as error:
-                # Whoever cleared a task of its run may want the report where it is lacking.
+                # A task may have been cleared because the report is missing somewhere.
                 stored = StoredCampaign(here, store, store.campaign(error.campaign), access())
                 done = stored.publish_where_lacking(spec.publish)
                 at = f"its report is now at {', '.join(stored.published().values())}; " * done
@@ -162,7 +162,7 @@ def plan(report_file: str) -> list[str]:
             elif begun.id == campaign and not named:
                 before = CampaignRun.open(here, store, campaign, access())
                 if before.is_over and _is_cleared_as_a_whole(context):
-                    # No task finds it any more, once the run measures another one.
+                    # Now, as no task finds it once the run has a new campaign.
                     before.give_back()
                     before.overcome(*GIVE_BACK)
                     campaign = calendar_runs.follow(here, store, begun)
@@ -190,7 +190,7 @@ def plan(report_file: str) -> list[str]:
 
 
 def question() -> str | None:
-    """What has to be approved, in Markdown; None if the plan costs too little to need approval."""
+    """The text of the approval request in Markdown; None if the plan needs no approval."""
     from benchlab.plan.plan import needs_approval
     from benchlab.report.formats import plan_text
 
@@ -201,23 +201,23 @@ def question() -> str | None:
 
 
 def approved() -> None:
-    """Note that the cost of the run's campaign is approved; see :func:`register`."""
+    """Record, as an XCom, that the cost of the run's campaign is approved; see :func:`register`."""
     context = get_current_context()
     context["ti"].xcom_push(key=APPROVED, value=campaign_id(context))
 
 
 def note_waiting() -> None:
-    """Note that the campaign waits for a person, for its page and for lists."""
+    """Note in the campaign's progress that it waits for approval."""
     with _campaign() as work:
         dollars = f"{work.plan.dollars or 0:.2f}"
         work.note("approve", "wait for approval", message("approval-waits", dollars=dollars))
 
 
 def give_up(reason: Said) -> None:
-    """Record that the campaign failed before anything was taken."""
+    """Record that the campaign failed before it used any resources."""
     with contextlib.suppress(NotMeasuredError), _campaign() as work:
         work.store.finish(work.campaign.id, "failed")
-        raise NotMeasuredError(reason)  # kept and told as any other failure
+        raise NotMeasuredError(reason)  # recorded like any other failure
 
 
 def register() -> PokeReturnValue:
@@ -295,7 +295,8 @@ def provision() -> None:
 def measure(attempt: int) -> dict[str, Any] | None:
     """Measure the campaign's next trial; return its outcome for the XCom, or None if none is left.
 
-    The outcome has the trial's id, title and validity, and its tps, p95_ms (and tpmc) if measured.
+    The outcome has the trial's id, title and validity, and throughput and latency if measured, such
+    as ``tps`` and ``p95_ms``.
     """
     # Other errors are retried: the campaign itself counts a trial's tries.
     with _final_errors(NotMeasuredError), _campaign() as work:
@@ -303,9 +304,9 @@ def measure(attempt: int) -> dict[str, Any] | None:
 
 
 def begin(attempt: int) -> Begun | dict[str, Any] | None:
-    """Like :func:`measure`, up to the start of the client; :func:`collect` does the rest.
+    """Like :func:`measure`, but only up to the start of the client; :func:`collect` does the rest.
 
-    Returns the outcome if the trial did not have to be run, or None if none is left.
+    Returns the outcome if no client was started, or None if no trial is left.
     """
     with _final_errors(NotMeasuredError), _campaign() as work:
         begun = work.sequence.begin_next(attempt)
@@ -348,12 +349,12 @@ def _told(work: CampaignRun, result: TrialResult | None) -> dict[str, Any] | Non
 
 
 def _title(work: CampaignRun, trial: PlannedTrial) -> str:
-    """What the grid of a run shows of a trial: also which version its side is."""
+    """A trial's title with the version of its side, for the grid of a run."""
     return f"{trial.title} · {work.plan.sides[trial.side].label}"
 
 
 def _figures(work: CampaignRun, result: TrialResult) -> str:
-    """``1,204.30 1/s (tps), 5.12 ms (p95_ms); 14 gates passed, 1 failed (client_cpu)``."""
+    """A line such as ``1,204.30 1/s (tps), 5.12 ms (p95_ms); 14 gates passed``."""
     shown = [
         f"{value:,.2f} {metric.unit} ({metric.name})"
         for metric in (work.plan.throughput, work.plan.latency)
@@ -457,7 +458,7 @@ def verdict() -> str | None:
         try:
             work.verdict()
         except NotMeasuredError:
-            # Still running: the run was marked failed before `register`, so `give_back` is skipped.
+            # If the run was marked failed before `register`, `give_back` is skipped.
             if work.campaign.state == "running":
                 work.store.finish(work.campaign.id, "failed")
             raise
@@ -481,7 +482,7 @@ def give_back(target: str) -> str:
     except (Exception, AirflowTaskTimeout) as error:
         _tell(_ended(error), REFERENCE)
         with contextlib.suppress(StoreError), _campaign():
-            raise  # kept in the store and told as any other failure, if it can be opened
+            raise  # recorded like any other failure, if the store can be opened
         raise
     log.info("given back: %s", given_back)
     with _campaign() as work:
@@ -512,7 +513,7 @@ def _campaign() -> Iterator[CampaignRun]:
 
 
 def _ended(error: BaseException) -> BaseException:
-    """The error; where Airflow ended the task, that in our words."""
+    """The error; a readable one if Airflow ended the task at its time limit."""
     if isinstance(error, AirflowTaskTimeout):
         return NotMeasuredError(message("failure-too-long"))
     return error
@@ -520,21 +521,21 @@ def _ended(error: BaseException) -> BaseException:
 
 @contextlib.contextmanager
 def _saying(report_file: Path) -> Iterator[None]:
-    """Tell why there is no plan, in the language of the report type, if that can be read."""
+    """Record why there is no plan, in the report type's language if its file can be read."""
     from benchlab.campaign import report_types
 
     try:
         yield
     except (BenchlabError, AirflowTaskTimeout) as error:
         language = REFERENCE
-        with contextlib.suppress(SpecError):  # then it is the file that is told of
+        with contextlib.suppress(SpecError):  # then the file is at fault
             language = report_types.load(report_file).languages[0]
         _tell(_ended(error), language)
         raise
 
 
 def _tell(error: BaseException, code: str) -> None:
-    """Leave why the task failed as an XCom, for the note of the run and its tab."""
+    """Push why the task failed as an XCom, for the note and the tab of the run."""
     language, ti = language_of(code), get_current_context()["ti"]
     value = {"said": "\n".join(language.texts(sayings(error))), "link": _link(ti, language)}
     ti.xcom_push(key=FAILURE, value=value)
@@ -546,7 +547,7 @@ def _link(ti: Any, language: Language) -> str:
 
 @contextlib.contextmanager
 def _skipped_without_campaign(context: Context) -> Iterator[None]:
-    """Skip the whole run if it has nothing to measure."""
+    """Skip the whole run if it turns out to have nothing to measure."""
     from benchlab_airflow.calendar.calendar_runs import NoCampaignError
 
     try:
@@ -561,10 +562,10 @@ def _skipped_without_campaign(context: Context) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _final_errors(*kinds: type[BenchlabError]) -> Iterator[None]:
-    """Fail the task at once for errors that a retry would meet again, and log what they say.
+    """Fail the task at once for errors that a retry would not cure, and log them in short lines.
 
-    A lost link may come back, and a mirror may answer the next time. Airflow's UI shows an
-    exception in one line, which the window cuts off, above the calls that led to it.
+    Retries remain for lost links and mirrors that do not answer. The lines are for Airflow's UI,
+    which shows an exception in one line, cut off, above its traceback.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""The trigger form: makes its fields from a report type, and reads a form that was filled in.
+"""The trigger form: builds it from a report type, and reads one that was filled in.
 
 >>> form(report_type)["rounds"].value
 3
@@ -32,9 +32,9 @@ from benchlab.plan.report_type import SIDES, ReportSpec, Side
 OWN_PLAN = "none"
 ANY_CLIENT = "auto"
 
-# Lists that the form shows as a text area, one item per line. It does so if the items have no
-# `type` of their own; otherwise it would show a JSON editor. What was typed arrives as strings; the
-# REST API may also send numbers and an object.
+# Lists for which the form shows a text area, one item per line: it does so if the items have no
+# `type` of their own, and otherwise shows a JSON editor. Typed items arrive as strings; the REST
+# API may also send numbers and an object.
 _THREADS = {
     "anyOf": [
         {"type": "integer", "minimum": 1, "maximum": 10_000},
@@ -45,9 +45,10 @@ _MOST_ITEMS = 200
 
 
 def _list(items: Mapping[str, Any]) -> dict[str, Any]:
-    """A list whose items Airflow looks at only if there are not too many: a request waits for it.
+    """The schema of a list that Airflow validates item by item only if it is not too long.
 
-    `uniqueItems` would compare each with each, which takes minutes; :func:`_fault` does without.
+    Validation delays the request. `uniqueItems` would compare all pairs of items, which can take
+    minutes, so :func:`_fault` checks that instead.
     """
     few = {"maxItems": _MOST_ITEMS}
     return {"type": "array", **few, "if": few, "then": {"items": items}}
@@ -58,15 +59,15 @@ _ASSIGNMENTS = [
     {"type": "object", "maxProperties": _MOST_ITEMS},
     {"type": "null"},
 ]
-# So many faults are named at once.
+# At most this many faults are named.
 _MOST_FAULTS = 20
-# Airflow's form puts a number beyond `minimum` or `maximum` right without a word. Below `allOf` it
-# does not see them, and what was typed is refused.
+# Airflow's form silently changes a number beyond `minimum` or `maximum`. Under `allOf` it does not
+# see these limits, so that such a number is refused instead.
 _LIMITS = ("minimum", "exclusiveMinimum", "maximum", "multipleOf")
-# Series of which the newest release is suggested as a version.
+# How many series to suggest the newest release of.
 _SUGGESTED_SERIES = 15
 
-# Fields of the form that a report type has elsewhere, and those that do not change the plan.
+# Fields whose place in a report type has another name, and fields that are not part of one.
 _NESTED = {
     **{name: f"dataset.{name}" for kind in dataset.kinds() for name in kind.model_fields},
     **{f"{side}_connection": f"connections.{side}" for side in SIDES},
@@ -77,8 +78,8 @@ _NO_OVERRIDE = ("campaign", "overrides", "published")
 
 _IN_THE_FILE = "cannot be changed in the form; change it in the report type's file"
 
-# What may be sent beside the form's own fields. The rest is for those who write the report type's
-# file: where it runs and who sees it, which must not depend on who may start it.
+# Further fields that may be sent. All others are reserved to the authors of the report type's file,
+# as they decide where it runs and who sees it, which must not depend on who starts a run.
 _OTHERS = re.compile(
     r"(title|sides|engine|target|repeat_limit|seed|placement|interleave|workloads|threads|rounds"
     r"|deployments|seconds|warmup_seconds|restore|threshold_pct|slowdown_pct|languages|baseline|candidate"
@@ -87,22 +88,23 @@ _OTHERS = re.compile(
     r"|(baseline|candidate)\.(version|parameters|components))(\..*)?)"
 )
 
-# Of ``client``; the rest decides which program runs.
+# Fields of ``client`` that may be changed; the others decide which program runs.
 _OF_CLIENT = ("program", "version", "report_interval", "auto_inc", "rand_type", "options")
-# Some options are pasted into statements (`mysql-storage-engine`) or name files (`mysql-ssl-ca`).
+# Options have to be plain words, because some become part of SQL (`mysql-storage-engine`) or name
+# files (`mysql-ssl-ca`).
 _WORD = re.compile(r"[A-Za-z0-9_.,:+-]*")
 _NO_WORD = f"other values than numbers, true, false and a plain word {_IN_THE_FILE[:-1]}"
 
 
 def form(spec: ReportSpec, before: str = "") -> dict[str, Param]:
-    """The trigger form of a report type; its defaults are the report type's own values.
+    """Build the trigger form of a report type; its defaults are the report type's own values.
 
-    The fields that most campaigns change come first; the rest is folded into sections. A field with
-    nothing to choose is left out.
+    The fields that most campaigns change come first; the rest is in collapsed sections. Fields that
+    leave no choice are omitted.
 
     Args:
-        before: Markdown that the form begins with, at its first field: Airflow's form has no other
-            place for it.
+        before: Markdown for the top of the form. It becomes part of the first field's description,
+            as Airflow has no other place for it.
     """
     compares = spec.sides != "single"
     fields: dict[str, Param | None] = {
@@ -158,18 +160,18 @@ def form(spec: ReportSpec, before: str = "") -> dict[str, Param]:
 def chosen(
     report_type: ReportSpec, params: Mapping[str, Any], *, own_command: bool = False
 ) -> ReportSpec:
-    """What a filled-in form asks for: the report type or a published plan, with the changed fields.
+    """Read a filled-in form: the report type or a published plan, with the changed fields.
 
-    What Airflow has checked is checked again: the API, a backfill or a command may send anything.
+    Everything is checked again, as API, backfill or command may send anything.
 
     Args:
-        own_command: whether the form is the command line of a person on this machine, who could
-            write the report type's file as well, so that every field can be changed.
+        own_command: whether the form comes from a command line on this machine. Such a user could
+            edit the report type's file as well, so every field can be changed.
 
     Raises:
-        SpecError: values are invalid, each named by its field, or do not fit each other; a field
-            cannot be changed here; the budget is more than that of the report type's or the plan's
-            file; or what is asked for is of another DAG. At most twenty faults are named.
+        SpecError: values are invalid or do not fit each other; a field cannot be changed here; the
+            budget is higher than in the file of the report type or plan; or another DAG would have
+            to run it. Names at most twenty faults, with their fields.
     """
     try:
         return _chosen(report_type, params, own_command=own_command)
@@ -199,7 +201,7 @@ def _chosen(report_type: ReportSpec, params: Mapping[str, Any], *, own_command: 
 
 
 def most_sides(report_type: ReportSpec) -> int:
-    """How many versions a run of its DAG may measure: its own, or those of a published plan."""
+    """The most versions that a run of the DAG may measure, including runs of published plans."""
     own = len(report_type.measured_sides)
     if own == len(SIDES):
         return own
@@ -208,7 +210,11 @@ def most_sides(report_type: ReportSpec) -> int:
 
 
 def allowed(schema: Mapping[str, Any]) -> str:
-    """The values that a field takes, for people: ``a whole number from 1 to 1,000``."""
+    """The values that a field's schema allows, for people.
+
+    >>> allowed({"type": "integer", "minimum": 1, "maximum": 1000})
+    'a whole number from 1 to 1,000'
+    """
     if "allowed" in schema:
         return str(schema["allowed"])
     if "enum" in schema:
@@ -234,7 +240,7 @@ def _limits(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _faults(spec: ReportSpec, params: Mapping[str, Any], *, own_command: bool) -> Iterator[str]:
-    """What is wrong with a form, a sentence for each field, with its title as the form has it."""
+    """The faults of a form, one per field, each with the field's title."""
     offered = form(spec)
     right = dict(params)
     for name, param in offered.items():
@@ -258,7 +264,7 @@ def _faults(spec: ReportSpec, params: Mapping[str, Any], *, own_command: bool) -
 
 
 def _fault(schema: Mapping[str, Any], value: Any) -> str | None:
-    """Why a field does not take a value, in the form's own words; None: it does."""
+    """Why a field does not accept a value, in the form's own words; None if it does."""
     is_list = schema.get("type") == "array" and isinstance(value, list)
     if is_list and not any(str(item).strip() for item in value):
         return "nothing is chosen; at least one is needed"
@@ -308,9 +314,9 @@ def _refuse_raised(own: Budget | None, asked: Budget | None) -> None:
 
 
 def _refuse_reaching_elsewhere(own: ReportSpec, plan: ReportSpec, asked: ReportSpec) -> None:
-    """Refuse another program, file, account or data: those who write the file choose them.
+    """Refuse another program, file, account or dataset: only the report type's file may name them.
 
-    However it was sent: by its dotted name, or within an object as its field's value.
+    This applies whether it was sent by its dotted name or inside an object.
     """
     for name in type(asked.client).model_fields:
         if name not in _OF_CLIENT and getattr(asked.client, name) != getattr(plan.client, name):
@@ -330,13 +336,13 @@ def _refuse_reaching_elsewhere(own: ReportSpec, plan: ReportSpec, asked: ReportS
 
 
 def overrides(spec: ReportSpec, params: Mapping[str, Any]) -> dict[str, Any]:
-    """What a filled-in form changes, by field of the report type; unchanged fields are left out.
+    """The fields of the report type that a form changes; unchanged ones are left out.
 
-    The REST API may also send fields that the form does not have. *Other fields* are typed one per
-    line, as after `--set`, or sent as an object.
+    The REST API may send fields that the form does not have. *Other fields* are typed one per line,
+    as after `--set`, or sent as an object.
 
     Raises:
-        SpecError: one of the other fields is given twice, or its value is not YAML.
+        SpecError: one of the *Other fields* is given twice, or its value is not YAML.
 
     >>> overrides(report_type, {"rounds": 5, "overrides": ["ports.entry=23390"]})
     {'rounds': 5, 'ports.entry': 23390}
@@ -367,7 +373,7 @@ def overrides(spec: ReportSpec, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _folded(section: str, fields: Mapping[str, Param | None]) -> Mapping[str, Param | None]:
-    """Put fields into a section, which is folded until it is opened."""
+    """Put fields into a section, which is collapsed at first."""
     for param in filter(None, fields.values()):
         param.schema["section"] = section
     return fields
@@ -376,7 +382,7 @@ def _folded(section: str, fields: Mapping[str, Param | None]) -> Mapping[str, Pa
 def _own(
     model: BaseModel, name: str, title: str, description: str | None = None, **schema: Any
 ) -> Param:
-    """A field of the model, with the model's own limits."""
+    """A form field for a field of a model, with the model's limits."""
     known = _properties(type(model))[name]
     limits = {key: known[key] for key in _LIMITS if key in known}
     kinds = {key: known[key] for key in ("type", "enum") if key in known}
@@ -394,7 +400,7 @@ def _properties(model: type[BaseModel]) -> Any:
 def _choice(
     value: str | None, shown: Mapping[str, str], title: str, description: str | None
 ) -> Param:
-    """A field that takes one of the keys of ``shown``, which says what the form shows for each."""
+    """A field for one of the keys of ``shown``, whose values are what the form shows."""
     return Param(
         value,
         title=title,
@@ -406,7 +412,7 @@ def _choice(
 
 
 def _several(value: Sequence[str], known: Sequence[str], title: str, description: str) -> Param:
-    """A field that takes one or more of the known names."""
+    """A field for one or more of the known names."""
     return Param(
         list(value),
         title=title,
@@ -418,13 +424,13 @@ def _several(value: Sequence[str], known: Sequence[str], title: str, description
 
 
 def _workloads(spec: ReportSpec) -> list[str]:
-    """The workloads of the same client as the report type's, because a campaign has one client."""
+    """The workloads with the same client as the report type's: a campaign has only one."""
     known = workloads.by_name()
     return [name for name, client in known.items() if client is known[spec.workloads[0]]]
 
 
 def _version(spec: ReportSpec, side: Side) -> Param:
-    """The report type's own version; none where it depends on the machine which engine it is."""
+    """The field for a side's version; its default is empty if the engine depends on the machine."""
     sides = {name: getattr(spec.engines[name], side) for name in spec.deployable_engines}
     own = ", ".join(f"{found.label} ({name})" for name, found in sides.items() if found)
     value = next(iter(sides.values())) if len(sides) == 1 else None
@@ -441,7 +447,7 @@ def _version(spec: ReportSpec, side: Side) -> Param:
 
 
 def _connections(spec: ReportSpec) -> dict[str, Param | None]:
-    """Where the servers are that exist; a target that deploys its own has no such fields."""
+    """The fields for Connections to existing servers; empty if the target deploys its own."""
     offered = {name: name for name in spec.choosable_connections}
     fields: dict[str, Param | None] = {}
     for side, name in spec.connections.items():
@@ -455,12 +461,12 @@ def _connections(spec: ReportSpec) -> dict[str, Param | None]:
 
 
 def _suggested(spec: ReportSpec, side: Side) -> list[str]:
-    """Versions and version rules, for the form's drop-down; any other text can be typed as well.
+    """Versions and version rules for the form's drop-down; other text can be typed as well.
 
-    The newest release of a series of long-term support is its newest patch.
+    Versions are the newest release of each series, for an LTS series its newest patch.
     """
     rules = [rule for rule in versions.RULES if side == "baseline" or rule not in versions.RELATIVE]
-    with contextlib.suppress(SpecError):  # a faulty calendar must not take the form away
+    with contextlib.suppress(SpecError):  # with a faulty calendar there is still a form
         newest = versions.newest_of_series(report_types.releases_of(home.find(), spec))
         released = [release.version.text for release in newest[:_SUGGESTED_SERIES]]
         return [*released, *(rules if len(spec.deployable_engines) == 1 else ())]
@@ -468,7 +474,7 @@ def _suggested(spec: ReportSpec, side: Side) -> list[str]:
 
 
 def _published(spec: ReportSpec) -> Param | None:
-    """The published plans of this report type, if it has any."""
+    """The field for choosing a published plan; None if the report type has none."""
     found = report_types.published_plans(home.find(), spec.report)
     plans = {path.stem: plan for path, plan in found.items() if plan.published is not None}
     if not plans:
@@ -489,7 +495,7 @@ def _published(spec: ReportSpec) -> Param | None:
 
 
 def _values(plan: ReportSpec) -> str:
-    """What a published plan would fill in: ``v5.1.1 against v5.2.0; threads 150, 300; ...``"""
+    """The values of a published plan, for people: ``v5.1.1 against v5.2.0: tpcc; threads ...``."""
     entry = plan.engines[plan.deployable_engines[0]]
     sides = " against ".join(side.label for side in (entry.baseline, entry.candidate) if side)
     threads = ", ".join(map(str, plan.thread_counts))
@@ -531,7 +537,7 @@ def _dataset(spec: ReportSpec) -> dict[str, Param]:
 
 
 def _fleet(spec: ReportSpec) -> dict[str, Param | None]:
-    """The fields that only a fleet has, as far as its target can do what they ask for."""
+    """The fields for fleets, as far as the target supports them."""
     target = targets.by_name()[spec.target]
     if target.can.topology is None:
         return {}
@@ -579,7 +585,7 @@ def _fleet(spec: ReportSpec) -> dict[str, Param | None]:
 
 
 def _method(spec: ReportSpec) -> dict[str, Param | None]:
-    """How to measure, as far as this report type leaves a choice."""
+    """The fields on how to measure, as far as there is a choice."""
     fields: dict[str, Param | None] = {
         "warmup_seconds": _own(
             spec,

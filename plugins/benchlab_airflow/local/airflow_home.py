@@ -1,9 +1,9 @@
-"""The project-local Airflow home: configuration, secrets and metadata database.
+"""The Airflow home in Benchlab's own home: configuration, secrets and metadata database.
 
-Benchlab's Airflow keeps everything in its own folder, and is not affected by another Airflow that
-the user may run. ``make up`` and ``make demo`` share it, so that the former shows the runs of the
-latter. But ``airflow dags test`` (``make demo``) must never write to the database of a live
-scheduler, so there is a second one while the services are running::
+Benchlab's Airflow keeps everything in its own folder and is not affected by another Airflow of the
+user. ``make up`` and ``make demo`` share it, so that the former shows the runs of the latter. But
+``airflow dags test`` (``make demo``) must never write to the database of a live scheduler, so there
+is a second home for it while the services are running::
 
     AirflowHome(root)                  <home>/airflow
     AirflowHome(root, "airflow-demo")  <home>/airflow-demo
@@ -42,7 +42,7 @@ LOOPBACK = "127.0.0.1"
 PORT_VARIABLE = "AIRFLOW__API__PORT"
 BASE_URL = "AIRFLOW__API__BASE_URL"
 
-# Why each value differs from Airflow's default. Paths and secrets are added by `_write_config`.
+# Each value that differs from Airflow's default, and why. `_write_config` adds paths and secrets.
 SETTINGS: dict[str, dict[str, str]] = {
     "core": {
         "executor": "LocalExecutor",
@@ -53,11 +53,11 @@ SETTINGS: dict[str, dict[str, str]] = {
         "dags_are_paused_at_creation": "False",
         # A long plan is mapped over its trials; the default of 1,024 would refuse it.
         "max_map_length": "4096",
-        # Longer than dag_file_processor_timeout: an import that times out is an import error, which
-        # removes all DAGs of its file at once, whatever stale_dag_threshold says
+        # Longer than dag_file_processor_timeout: a timeout here is an import error, which removes
+        # all DAGs of the file at once, whatever stale_dag_threshold says
         # (dag_processing/collection.py, _update_import_errors). Tasks import their DAG file too.
         "dagbag_import_timeout": "240",
-        # No DNS lookup: it can stall, and a laptop that changes networks keeps its tasks.
+        # No DNS lookup, which can stall, and whose answer changes when a laptop changes networks.
         "hostname_callable": "socket.gethostname",
         # Seconds for notifications after a task has ended; the default of 20 is too short for a
         # slow mail server, and for the change points of a hundred campaigns.
@@ -70,7 +70,7 @@ SETTINGS: dict[str, dict[str, str]] = {
     },
     "logging": {
         "colored_console_log": "False",
-        # While trials wait for their turn, the scheduler logs that several times a second.
+        # While trials wait for their turn, the scheduler logs it several times a second.
         "namespace_levels": "airflow.jobs.scheduler_job_runner.SchedulerJobRunner=WARNING",
         "file_task_handler_new_folder_permissions": "0o700",
         "file_task_handler_new_file_permissions": "0o600",
@@ -89,7 +89,7 @@ SETTINGS: dict[str, dict[str, str]] = {
     "workers": {
         # The default of 5 s holds the slot of a finished task.
         "min_heartbeat_interval": "1",
-        # With these retries a task survives a restart of the API server of up to a minute; the
+        # With these retries, a task survives an API server that is down for up to a minute; the
         # defaults give up after about ten seconds.
         "execution_api_retries": "20",
         "execution_api_retry_wait_max": "5",
@@ -103,9 +103,9 @@ SETTINGS: dict[str, dict[str, str]] = {
         "min_file_process_interval": "60",
         # Seconds of wall time for a parse that takes a few seconds of CPU: trials take the rest.
         "dag_file_processor_timeout": "180",
-        # A killed parse counts as finished (dag_processing/manager.py), and a DAG is removed that
-        # was last parsed so long before. Two killed parses in a row, each after its interval and
-        # the other file's killed parse, take 2 x (60 + 2 x 180) s.
+        # A DAG is removed if it was last parsed this long before the latest parse, and a killed
+        # parse counts as one (dag_processing/manager.py). Two killed parses in a row, each after
+        # its interval and the other file's killed parse, take 2 x (60 + 2 x 180) s.
         "stale_dag_threshold": "900",
         "parsing_processes": "1",
         "print_stats_interval": "600",
@@ -114,7 +114,7 @@ SETTINGS: dict[str, dict[str, str]] = {
 
 
 class AirflowHomeError(BenchlabError):
-    """The Airflow home could not be made ready; the message says what to do."""
+    """The Airflow home could not be prepared; the message says what to do."""
 
 
 def refuse_unmappable(spec: ReportSpec, limit: int) -> None:
@@ -131,12 +131,12 @@ def refuse_unmappable(spec: ReportSpec, limit: int) -> None:
 
 
 class AirflowHome:
-    """One Airflow home under ``home``; see the module's docstring for the two in use.
+    """An Airflow home below Benchlab's; the module's docstring names the two in use.
 
     Attributes:
         root: the value of ``AIRFLOW_HOME``.
-        config_file: the settings and, readable by the owner only, the secrets.
-        database: SQLite, with Airflow's metadata.
+        config_file: settings and secrets, readable by the owner only.
+        database: Airflow's metadata, in SQLite.
         password_file: the login of the Airflow UI, as ``{user: password}``.
     """
 
@@ -157,8 +157,9 @@ class AirflowHome:
             port: where the API server listens; None for commands that need no server.
         """
         environment = {
-            # Settings of another Airflow would override ours: `db migrate` could reach a production
-            # database. Its Connections and variables (AIRFLOW_CONN_*, AIRFLOW_VAR_*) are kept.
+            # Settings of another Airflow would override ours, and `db migrate` could reach a
+            # production database. Its Connections and variables (AIRFLOW_CONN_*, AIRFLOW_VAR_*)
+            # are kept.
             **{key: value for key, value in os.environ.items() if not key.startswith("AIRFLOW__")},
             "AIRFLOW_HOME": str(self.root),
             "AIRFLOW_CONFIG": str(self.config_file),
@@ -201,15 +202,15 @@ class AirflowHome:
             self._migrate()
 
     def fail_killed_runs(self) -> None:
-        """Mark runs of ``airflow dags test`` that were killed as failed.
+        """Mark killed runs of ``airflow dags test`` as failed.
 
-        A scheduler would go on with them. Call it only while neither it nor such a run is at work.
+        A scheduler would resume them. Call it only while neither it nor such a run is at work.
         """
         with closing(sqlite3.connect(self.database, timeout=60)) as database:
             database.executescript(FAIL_KILLED_RUNS)
 
     def _write_config(self) -> None:
-        """Write ``airflow.cfg`` if the settings changed, keeping the secrets in it."""
+        """Write ``airflow.cfg`` if its settings changed; its secrets are kept."""
         project = benchlab_home.find().project
         paths = {
             ("core", "dags_folder"): project / "dags",
@@ -233,7 +234,7 @@ class AirflowHome:
             _write_private(self.config_file, text.getvalue())
 
     def _secrets(self) -> dict[tuple[str, str], str]:
-        """The secrets of ``airflow.cfg``, made where it has none."""
+        """The secrets in ``airflow.cfg``; new ones where it has none."""
         known = configparser.ConfigParser(interpolation=None)
         known.read(self.config_file)
         made = {
@@ -260,8 +261,8 @@ class AirflowHome:
             if is_new and not empty.exists():
                 part = empty.with_name(f"{secrets.token_hex(8)}.part")
                 connection.execute("VACUUM INTO ?", [str(part)])
-                part.replace(empty)  # whole or not at all, whoever else does the same
-            # Then readers do not block the writer; the mode is stored in the file.
+                part.replace(empty)  # atomic, as others may do the same
+            # So that readers do not block the writer; the mode is stored in the file.
             connection.execute("PRAGMA journal_mode=WAL")
         _write_private(stamp, wanted + "\n")
 
@@ -287,9 +288,10 @@ class AirflowHome:
 
 
 def _empty_database() -> Path:
-    """Where the installation keeps a new metadata database, to be copied by its Airflow homes.
+    """The path of an empty metadata database that the installation's Airflow homes copy.
 
-    Airflow takes ten seconds to make one. Its tables depend on the packages of Airflow.
+    Airflow takes ten seconds to create one. Its tables depend on the installed Airflow packages,
+    and so does the name.
     """
     packages = sorted(
         f"{package.name} {package.version}"
@@ -302,7 +304,7 @@ def _empty_database() -> Path:
 
 
 def _write_private(path: Path, text: str) -> None:
-    """Replace ``path`` in one step; only its owner can read it, at any moment."""
+    """Write a file atomically; at no moment can others than its owner read it."""
     fresh = path.with_name(path.name + ".new")
     fresh.unlink(missing_ok=True)
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -311,7 +313,7 @@ def _write_private(path: Path, text: str) -> None:
 
 
 def main() -> NoReturn:
-    """Replace this process by Airflow's command line, with the services' Airflow home."""
+    """Replace this process with Airflow's command line, in the services' Airflow home."""
     airflow = AirflowHome(benchlab_home.find().root)
     try:
         airflow.ensure()

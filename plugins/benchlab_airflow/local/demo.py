@@ -56,12 +56,12 @@ POLL_S = 0.1
 
 @dataclass(frozen=True)
 class Demo:
-    """One campaign to be run by Airflow.
+    """A campaign to be run by Airflow.
 
     Attributes:
         here: the installation.
-        resolved: the report type with overrides applied, and all that its plan follows from.
-        overrides: what the command line changes, by field.
+        resolved: the report type with overrides applied, and everything its plan depends on.
+        overrides: the fields that the command line changes.
         started: the run's logical date, without microseconds.
     """
 
@@ -72,14 +72,14 @@ class Demo:
 
     @cached_property
     def campaign(self) -> str:
-        """The campaign's id, which the DAG is given so that this process can follow it."""
+        """The campaign's id; the DAG is given it, so that this process can follow the campaign."""
         return new_id(self.resolved.spec.report, self.started)
 
     @cached_property
     def ui(self) -> str | None:
-        """The address of the services of `make up`; None where they are not running.
+        """The address of the services of ``make up``; None if they are not running.
 
-        They have the same store, so the campaign has a page there, although they lack its run.
+        They share the store, so the campaign has a page there, although its run does not.
         """
         return Services(self.here.root).address()
 
@@ -90,7 +90,7 @@ class Demo:
 
     @property
     def progress(self) -> ProgressLog:
-        """What the campaign's tasks report."""
+        """The progress that the campaign's tasks report."""
         return ProgressLog(self.here.campaign(self.campaign) / "progress.jsonl")
 
 
@@ -114,7 +114,7 @@ def main() -> int:
 
 
 def _prepare(report: str, assignments: list[str]) -> Demo:
-    """Check everything before Airflow is started, and return the campaign.
+    """Check everything before Airflow is started; return the campaign to run.
 
     Raises:
         SpecError: the report type is unknown, invalid, not in Airflow, or not for this machine.
@@ -173,12 +173,12 @@ def _run(demo: Demo) -> int:
 def _airflow(
     demo: Demo, airflow: AirflowHome, locks: tuple[int, ...]
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Airflow running the DAG; if this process is interrupted, everything it started is ended."""
+    """Run the DAG in Airflow; if this process is interrupted, end everything it started."""
     demo.log.parent.mkdir(parents=True, exist_ok=True)
     conf = json.dumps({"campaign": demo.campaign, "overrides": dict(demo.overrides)})
     with demo.log.open("wb") as log:
         process = subprocess.Popen(
-            # Airflow's process is the campaign's driver: when it is gone, the machine is free.
+            # Airflow's process drives the campaign: when it is gone, the machine's lock is free.
             [
                 *("sh", "-c", 'BENCHLAB_DRIVER=$$ exec "$@"', "demo"),
                 *(sys.executable, "-m", "airflow", "dags", "test"),
@@ -212,7 +212,7 @@ def _say(text: str) -> None:
 
 
 def _report(demo: Demo, exit_code: int) -> int:
-    """Print what was found, where the report is, and what failed; return the exit code."""
+    """Print the outcome, where the report is, and what failed; return the exit code."""
     with open_store(demo.here) as store:
         if demo.campaign not in store.campaign_ids():
             why = f"{_reason(demo.log)}; its log: {demo.log}"
@@ -238,7 +238,7 @@ def _report(demo: Demo, exit_code: int) -> int:
 
 
 def _show_outcome(demo: Demo, store: Store) -> bool:
-    """Print the comparison; if it fails, say why, so that the caller can go on to what failed."""
+    """Print the comparison, or why there is none; return whether it could be made."""
     try:
         made = Comparer(demo.here, store).outcome(store.campaign(demo.campaign))
     except BenchlabError as error:

@@ -1,11 +1,11 @@
-"""Lets Airflow's API server handle one writing request at a time if its database is SQLite.
+"""Makes Airflow's API server handle one writing request at a time if its database is SQLite.
 
-The API server writes its audit log from its event loop, and commits a request's own transaction
-only when the event loop continues. SQLite has one writer. If two writing requests meet, the audit
-log of one waits for the transaction of the other, which waits for the event loop, until SQLite
-gives up. For a minute neither people nor tasks are answered, then comes an error 500, ``database is
-locked``. It is enough that a person triggers a DAG while a task reports (Airflow 3.3.2). Other
-databases have many writers, so nothing is held back there. See docs/adr/0018.
+The API server writes its audit log on the event loop, and commits a request's own transaction only
+when the event loop continues. SQLite allows one writer. If two writing requests overlap, the audit
+log of one waits for the transaction of the other, which waits for the event loop. For a minute
+nobody gets a response, then SQLite gives up: error 500, ``database is locked``. It is enough that a
+person triggers a DAG while a task reports (Airflow 3.3.2). Other databases allow many writers, so
+nothing is held back there. See docs/adr/0018.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class OneWriteAtATime:
         self._turn = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
+        """Handle one request."""
         if scope["type"] != "http" or scope["method"] in _READS:
             await self._app(scope, receive, send)
             return

@@ -1,8 +1,8 @@
-"""The scheduler of `make up`, with the arguments of Airflow's command.
+"""The scheduler of ``make up``; it takes the arguments of Airflow's command.
 
-It imports what tasks need before Airflow forks its workers: each task is a process forked from one
-of them, and would spend half a second of CPU on the imports, beside a trial of another campaign.
-What only one task of a campaign needs is not worth the memory: scipy, Great Expectations.
+It imports what tasks need before Airflow forks its workers. Each task is a process forked from a
+worker, and would otherwise spend half a second of CPU on imports, perhaps during a trial. What only
+one task of a campaign needs, scipy and Great Expectations, is not worth the memory.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ OF_TASKS = (
 
 
 def main() -> None:
-    """Run Airflow's command; it ends the process."""
+    """Run Airflow's command, which ends the process."""
     import_for_tasks()
     runpy.run_module("airflow", run_name="__main__", alter_sys=True)
 
 
 def import_for_tasks() -> None:
-    """Import :data:`OF_TASKS` and the members of the families that tasks look through."""
+    """Import :data:`OF_TASKS`, and all engines, targets and workloads."""
     for module in OF_TASKS:
         importlib.import_module(module)
     for family in (engines, targets, workloads):

@@ -45,14 +45,15 @@ DEFAULT_PORT = 8080
 # Twenty seconds on an idle machine with two cores, well over a minute on a busy one.
 START_TIMEOUT_S = 300.0
 
-# What Python runs for each. Without --skip-serve-logs a log server would listen on every address.
+# What `python -m` runs for each. Without --skip-serve-logs, a log server would listen on all
+# addresses.
 COMMANDS = {
     "api-server": "airflow api-server",
     "scheduler": "benchlab_airflow.local.scheduler scheduler --skip-serve-logs",
     "dag-processor": "airflow dag-processor",
     "triggerer": "airflow triggerer --skip-serve-logs",
 }
-# It stops its own child, and hangs if the child is already gone.
+# Services that stop their own children, and hang if these are already gone.
 STOPS_ITS_CHILDREN = {"triggerer"}
 
 
@@ -61,7 +62,7 @@ class ServicesError(BenchlabError):
 
 
 class Services:
-    """The group of processes that belongs to one Benchlab home.
+    """The group of service processes of one Benchlab home.
 
     >>> Services(Path(".benchlab")).up(port=8080)
 
@@ -78,7 +79,7 @@ class Services:
         self.airflow = AirflowHome(home)
 
     def up(self, port: int | None = None, timeout_s: float = START_TIMEOUT_S) -> None:
-        """Start the group and wait until it is healthy; if it is up already, show its address.
+        """Start the group and wait until it is healthy; if it is up already, print its address.
 
         On an error or Ctrl-C, what was started is stopped again.
 
@@ -114,7 +115,7 @@ class Services:
             self._announce(port)
 
     def down(self) -> None:
-        """End every process of the group, and give back the machine; harmless if none is running.
+        """End all processes of the group, if any, and release the machine's lock.
 
         Raises:
             ServicesError: `make demo` is at work, or SIGKILL does not end a process.
@@ -146,23 +147,23 @@ class Services:
         return ready == set(COMMANDS)
 
     def address(self) -> str | None:
-        """Where the UI is; None where the services are not running."""
+        """The address of the UI; None if the services are not running."""
         supervisor = self._supervisor()
         return f"http://{LOOPBACK}:{supervisor.environ()[PORT_VARIABLE]}" if supervisor else None
 
     @contextmanager
     def for_one_run(self, campaign: str) -> Iterator[tuple[AirflowHome, tuple[int, ...]]]:
-        """An Airflow home in which a campaign runs without a scheduler (``airflow dags test``).
+        """Reserve an Airflow home for a campaign without a scheduler (``airflow dags test``).
 
-        It is that of the services, which then show the run. They cannot be started meanwhile, since
-        their scheduler would go on with it. Where they are running, it is another one.
+        It is the services' home, so that they show the run later. They cannot be started meanwhile,
+        as their scheduler would take over the run. If they are running, it is another home.
 
         Yields:
-            The home, and descriptors for the process that runs the campaign: as long as it has
-            them, the services cannot be started, even if the caller is killed.
+            The home, and file descriptors for the process that runs the campaign to inherit: while
+            it has them, the services cannot be started, even if the caller is killed.
 
         Raises:
-            ServicesError: another campaign is at work there; names it.
+            ServicesError: another campaign is using the home; names it.
             AirflowHomeError: as :meth:`up`.
         """
         with self._locked(campaign) as lock:
@@ -220,7 +221,7 @@ class Services:
                 )
 
     def _announce(self, port: int) -> None:
-        """Print address and login: on the terminal only, never into a log."""
+        """Print address and login, to the terminal only, never to a log."""
         self.say(f"\nAirflow:   http://{LOOPBACK}:{port}")
         self.say(f"User:      {USER}\nPassword:  {self.airflow.password()}")
         self.say("Stop it with: make down")
@@ -262,7 +263,7 @@ class Services:
     def _end_all(self) -> tuple[int, int]:
         """End the group; return how many processes ended and how many of them had to be killed.
 
-        supervisord goes first, because it would restart the others. The rest is ended repeatedly,
+        supervisord goes first, because it would restart the others. These are ended repeatedly,
         because a dying process may still start another.
         """
         ended = self._processes()
@@ -287,7 +288,7 @@ class Services:
             self._end_all()
 
     def _free_machine(self) -> None:
-        """Release the machine's lock if a campaign of these services has it."""
+        """Release the machine's lock if a campaign of these services holds it."""
         lock = MachineLock()
         holder = lock.holder()
         if holder is None or holder.driver is not None or holder.home != str(self.home):
@@ -296,20 +297,20 @@ class Services:
             self.say(f"Campaign {holder.campaign} was interrupted; it goes on after `make up`.")
 
     def _control_socket(self) -> Path | None:
-        """Where supervisord listens, according to its configuration."""
+        """The socket of supervisord, by its configuration; None if there is none."""
         parser = configparser.ConfigParser(interpolation=None)
         parser.read(self.config)
         path = parser.get("unix_http_server", "file", fallback=None)
         return Path(path) if path else None
 
     def _remove_socket(self) -> None:
-        """Remove the private folder of the control socket of a group that is gone."""
+        """Remove the control socket's private folder, once the group is gone."""
         if (path := self._control_socket()) and path.parent.name.startswith("benchlab-"):
             shutil.rmtree(path.parent, ignore_errors=True)
 
     @contextmanager
     def _locked(self, campaign: str = "") -> Iterator[int]:
-        """Let only one `up`, `down` or run without them be at work in this home at a time."""
+        """Allow only one of ``up``, ``down`` and demo runs at a time in this home."""
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (self.directory / ".lock").open("a+") as file:
             try:
@@ -376,8 +377,8 @@ def _healthy(port: int, since: datetime | None) -> set[str]:
     """The services that are healthy now.
 
     Args:
-        since: ignores earlier heartbeats, because for half a minute those of a previous group would
-            look like those of a group that is only starting.
+        since: heartbeats before this time are ignored: for half a minute, those of a previous group
+            would make one that is still starting look healthy.
     """
     try:
         with closing(http.client.HTTPConnection(LOOPBACK, port, timeout=5)) as connection:

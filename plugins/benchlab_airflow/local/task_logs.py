@@ -1,7 +1,7 @@
-"""Keeps what each task of `make demo` writes where Airflow's UI looks for its log.
+"""Copies the output of each task of ``make demo`` to where Airflow's UI looks for its log.
 
-`airflow dags test` has it on its standard output only, which has to be a file here. Airflow calls
-these functions when a task begins and ends, in the process that runs it.
+``airflow dags test`` writes it to standard output only, which has to be a file here. Airflow calls
+these listeners when a task begins and ends, in the process that runs it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from airflow.sdk import conf
 if TYPE_CHECKING:
     from airflow.sdk.types import RuntimeTaskInstanceProtocol
 
-# Where in the standard output each task began; one that was deferred begins several times.
+# The position in standard output at which each task first began; a deferred one begins repeatedly.
 _begun: dict[str, int] = {}
 
 
 @hookimpl
 def on_task_instance_running(task_instance: RuntimeTaskInstanceProtocol) -> None:
-    """Note where its log begins."""
+    """Note where the task's log begins."""
     sys.stdout.flush()
     _begun.setdefault(str(task_instance.id), os.lseek(1, 0, os.SEEK_CUR))
 
@@ -49,7 +49,7 @@ def on_task_instance_skipped(task_instance: RuntimeTaskInstanceProtocol) -> None
 
 def _keep(task: RuntimeTaskInstanceProtocol) -> None:
     if (begun := _begun.pop(str(task.id), None)) is None:
-        return  # it failed before it began, and wrote nothing of its own
+        return  # it failed before it began, so it has no output
     place = [f"{name}={getattr(task, name)}" for name in ("dag_id", "run_id", "task_id")]
     if task.map_index is not None and task.map_index >= 0:
         place.append(f"map_index={task.map_index}")
@@ -63,5 +63,5 @@ def _keep(task: RuntimeTaskInstanceProtocol) -> None:
 
 
 def listeners() -> list[ModuleType]:
-    """For a plugin's ``listeners``: this module where a person's own command drives the run."""
+    """The value of a plugin's ``listeners``: this module if a person's command drives the run."""
     return [sys.modules[__name__]] if os.environ.get("BENCHLAB_DRIVER") else []

@@ -1,14 +1,14 @@
-"""What tells of events by Airflow's notifiers: task callbacks, and a task.
+"""Sends events with Airflow's notifiers, from task callbacks and from the task ``long_view``.
 
 Pass :func:`of_verdict`, :func:`of_failure` or :func:`of_reaper` to tasks, as keyword arguments::
 
     task(stages.verdict, **notify.of_verdict())
 
-They run after the task's state is decided and do not change it. A message that cannot be sent is an
-error in the task's log and a note in the campaign's progress.
+Callbacks run after the task's state is decided and do not change it. A message that cannot be sent
+is an error in the task's log and a note in the campaign's progress.
 
-Airflow ends callbacks after ``[core] task_success_overtime`` seconds. What may take longer is the
-task :func:`long_view`.
+Airflow ends callbacks after ``[core] task_success_overtime`` seconds, so what may take longer is a
+task of its own, :func:`long_view`.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 MOST_EARLIER_FAILURES = 3
-# The texts of these are written for people; those of other errors may contain anything.
+# Texts of these errors are written for people; those of others may contain anything.
 _FORESEEN = (BenchlabError, AirflowException)
 
 
 def of_verdict() -> dict[str, Any]:
-    """Callbacks of the task `verdict`: they report the verdicts, and that the task failed."""
+    """Callbacks for the task ``verdict``: they report verdicts, and its failure."""
     return {
         "on_success_callback": CampaignNotifier(judged=True, failed=False),
         "on_failure_callback": CampaignNotifier(judged=True, failed=True),
@@ -64,21 +64,21 @@ def of_verdict() -> dict[str, Any]:
 
 
 def of_failure() -> dict[str, Any]:
-    """Callback of other tasks, which may fail before `verdict` or beside it."""
+    """Callback for other tasks that may fail before ``verdict`` or beside it."""
     return {"on_failure_callback": CampaignNotifier(judged=False, failed=True)}
 
 
 def of_reaper() -> dict[str, Any]:
-    """Callbacks of the reaper's task: they report what each of its tries has ended."""
+    """Callbacks for a reaper's task: after each try they report what it ended."""
     return {f"on_{when}_callback": ReaperNotifier() for when in ("success", "retry", "failure")}
 
 
 class CampaignNotifier(BaseNotifier):
-    """Reports a campaign.
+    """Reports on a campaign.
 
     Args:
-        judged: report its verdicts, as far as it has been measured.
-        failed: report that this task failed, and why.
+        judged: whether to report its verdicts, as far as it was measured.
+        failed: whether to report that this task failed, and why.
     """
 
     def __init__(self, *, judged: bool, failed: bool) -> None:
@@ -93,7 +93,7 @@ class CampaignNotifier(BaseNotifier):
         say, task = _noting(here.campaign(campaign)), context["ti"].task_id
 
         def find(store: Store | None) -> Iterator[Event]:
-            # A failure is reported even if nothing can be added to it.
+            # A failure is reported even if no links or other failures can be found.
             work = _made(say, lambda: _stored(here, store, campaign))
             links = [*(_made(say, lambda: _report(work)) or ()), _run(context)]
             if self.failed:
@@ -108,7 +108,7 @@ class CampaignNotifier(BaseNotifier):
 
 
 class ReaperNotifier(BaseNotifier):
-    """Reports what the reaper ended, and that it failed."""
+    """Reports what the reaper ended, and its failure."""
 
     def notify(self, context: Context) -> None:
         """Send both events, if there are any."""
@@ -161,7 +161,7 @@ def long_view() -> str:
 
 
 def _noting(directory: Path) -> Say:
-    """Says it in the task's log and in the campaign's progress."""
+    """A function that notes things in the task's log and the campaign's progress."""
     from benchlab.campaign.progress import ProgressLog
 
     def say(phase: str, note: str) -> None:
@@ -177,7 +177,7 @@ def _noting(directory: Path) -> Say:
 
 
 def _send_all(here: Home, find: Callable[[Store | None], Iterator[Event]], say: Say) -> None:
-    """Send each event, in one message per notifier that wants it and has not sent it yet."""
+    """Send each event with every configured notifier that wants it and has not sent it yet."""
     from benchlab.campaign import report_types
     from benchlab.report.notifications import notifiers
     from benchlab_airflow.connections import open_store
@@ -186,7 +186,7 @@ def _send_all(here: Home, find: Callable[[Store | None], Iterator[Event]], say: 
         reports = {path.stem for path in report_types.report_files(here)}
         if configured := notifiers.load(here.notifications, reports):
             with contextlib.ExitStack() as stack:
-                # None if it cannot be reached, which may be the failure to report.
+                # None if the store cannot be reached, which may be the failure to report.
                 store = _made(say, lambda: stack.enter_context(open_store(here)))
                 for event in find(store):
                     notifiers.tell(store, configured, event, _send, say)
@@ -198,7 +198,7 @@ def _made(say: Say, make: Callable[[], T]) -> T | None:
     """Return what ``make`` returns; if it fails, say why and return None."""
     try:
         return make()
-    except Exception as error:  # it is said, and changes nothing of the task
+    except Exception as error:  # it is noted, and does not affect the task
         if not isinstance(error, _FORESEEN):
             log.error("an error that nobody foresaw", exc_info=error)
         say("failed", _words(error))
@@ -209,14 +209,14 @@ def _send(notifier: Notifier, event: Event) -> None:
     """Send one message with Airflow's notifier.
 
     Raises:
-        NotificationError: it was not sent; the text contains no secret of the Connection.
+        NotificationError: it was not sent; the text contains no secrets of the Connection.
     """
     from benchlab.language.names import plain
     from benchlab.report.notifications.notifiers import NotificationError
 
     try:
         made = pkgutil.resolve_name(notifier.notifier)(**notifier.saying(event.subject, event.text))
-        made.notify({})  # not called itself: that would render the text as a template
+        made.notify({})  # calling `made` itself would render the text as a template
     except Exception as error:
         why = plain(str(redact(str(error))))
         raise NotificationError(f"{type(error).__name__}: {why}") from error
@@ -231,7 +231,7 @@ def _stored(here: Home, store: Store | None, campaign: str) -> StoredCampaign | 
 
 
 def _built(work: StoredCampaign) -> Report:
-    """What its report says, in the language of its main page."""
+    """The campaign's report, in its first language."""
     from benchlab.report.model import report as model
 
     made = work.outcome()
@@ -240,7 +240,7 @@ def _built(work: StoredCampaign) -> Report:
 
 
 def _words(error: object) -> str:
-    """Why a task failed, without secrets; of an unforeseen error only the type."""
+    """Why a task failed, without secrets; only the type of an unforeseen error."""
     if error is None:
         return "its process was ended from outside; the log of the task may say more"
     if isinstance(error, _FORESEEN):
@@ -249,7 +249,7 @@ def _words(error: object) -> str:
 
 
 def _earlier(work: StoredCampaign | None, task: str) -> list[str]:
-    """Why other tasks failed, the latest first: usually that is why this one failed."""
+    """Why other tasks failed, the latest first; that is often the cause of this failure."""
     steps = work.progress.read()[0] if work else ()
     failed = [step for step in steps if step.stage == "failed" and step.phase != task]
     latest = {step.phase: step for step in failed}.values()
@@ -258,9 +258,9 @@ def _earlier(work: StoredCampaign | None, task: str) -> list[str]:
 
 
 def _report(work: StoredCampaign | None) -> Links:
-    """Links to the campaign's page, where Airflow knows its own address, and to the report.
+    """Links to the campaign's page, if Airflow knows its own address, and to the report.
 
-    The report is where it is published elsewhere, or else its file.
+    The report's links are those outside this home or, if there are none, its file.
     """
     at = work.published() if work else {}
     elsewhere = [address for place, address in at.items() if place != FILES]
@@ -271,7 +271,7 @@ def _report(work: StoredCampaign | None) -> Links:
 
 
 def _run(context: Context) -> tuple[str, str]:
-    """Link to the Airflow run, or its name if Airflow does not know its own address."""
+    """The link to the Airflow run, or its name if Airflow does not know its own address."""
     dag, run = context["dag"].dag_id, context["run_id"]
     base = conf.get("api", "base_url", fallback="")
     address = f"{base.rstrip('/')}/dags/{quote(dag)}/runs/{quote(run)}" if base else f"{dag} {run}"

@@ -1,11 +1,10 @@
 """Writes a campaign's answer, or why it failed, into the note of its DAG run in Airflow's UI.
 
-A task cannot write a note: Airflow 3.3 gives it no way. This listener can: the scheduler calls it
-when a run ends, with the run as it is about to store it. A note that a person wrote stays; one that
-was written here gives way to what the run says when it has ended again.
+In Airflow 3.3, tasks cannot write a note. This listener can: the scheduler calls it when a run
+ends, just before it stores the run. A person's note is kept; one written here is replaced when the
+run ends again.
 
-Every process of Airflow loads this module with its plugin, so what it needs is imported where it is
-used.
+Every process of Airflow loads this module with the plugin, so imports are where they are needed.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ if TYPE_CHECKING:
 
 @hookimpl
 def on_dag_run_success(dag_run: DagRun) -> None:
-    """Write what was found, or why there was nothing to measure."""
+    """Write the campaign's answer, or why there was nothing to measure."""
     _note(dag_run, failed=False)
 
 
 @hookimpl
 def on_dag_run_failed(dag_run: DagRun) -> None:
-    """Write why it failed; then the answer of what was measured, if there is one."""
+    """Write why the run failed, then the answer, if there is one and it fits."""
     _note(dag_run, failed=True)
 
 
@@ -42,7 +41,7 @@ def _note(dag_run: DagRun, *, failed: bool) -> None:
 
     session = object_session(dag_run)
     if session is None:
-        # `airflow dags test` closes its session after each task, and goes on to use it.
+        # `airflow dags test` closes its session after each task, but goes on using it.
         session = private_names.Session()
         dag_run = session.merge(dag_run)
     is_ours = campaign_tab(dag_run.dag_id, dag_run.run_id) in str(dag_run.note)
@@ -55,7 +54,7 @@ def _note(dag_run: DagRun, *, failed: bool) -> None:
 
 
 def _with_failure(dag_run: DagRun, session: Session, answer: str | None) -> str | None:
-    """What failed last, before the answer if both have room, and a link to the campaign."""
+    """Why the run failed, followed by the answer if it fits, else by a link to the campaign."""
     from benchlab_airflow.dags.stages import LONGEST_NOTE
     from benchlab_airflow.page import airflow_runs
 
@@ -70,7 +69,7 @@ def _with_failure(dag_run: DagRun, session: Session, answer: str | None) -> str 
 
 
 def _answer(dag_run: DagRun, session: Session) -> str | None:
-    """What the campaign found, or why a run by the calendar has none; None if nothing is said."""
+    """The note that ``compare`` left or, without a campaign, ``plan``; None if there is neither."""
     from benchlab_airflow.dags.stages import NO_CAMPAIGN, NOTE
     from benchlab_airflow.page import airflow_runs
 

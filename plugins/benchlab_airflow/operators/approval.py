@@ -1,4 +1,4 @@
-"""Asks a person to approve the cost of a campaign above its report type's ``approve_above``."""
+"""Asks a person to approve a campaign's cost, if it is above ``budget.approve_above``."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from benchlab.plan.fields.budget import APPROVAL_DAYS
 
 
 class CampaignApproval(ApprovalOperator):
-    """Waits for a person's approval above ``budget.approve_above``; below, it succeeds at once.
+    """Waits for approval if the cost is above ``budget.approve_above``; else succeeds at once.
 
-    If it is rejected or not answered within three days, the task and the campaign fail, and nothing
-    is rented. While it waits, it holds no worker slot.
+    If the request is rejected, or not answered within ``APPROVAL_DAYS``, task and campaign fail and
+    nothing is rented. While it waits, it uses no worker slot.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -30,7 +30,7 @@ class CampaignApproval(ApprovalOperator):
         )
 
     def execute(self, context: Context) -> Any:
-        """Ask, showing the plan's estimate."""
+        """Ask for approval, showing the plan's estimate."""
         from benchlab_airflow.dags import stages
 
         question = stages.question()
@@ -43,10 +43,10 @@ class CampaignApproval(ApprovalOperator):
         return super().execute(context)
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> Any:
-        """Succeed if it was approved.
+        """Succeed if the request was approved.
 
         Raises:
-            AirflowFailException: it was rejected or nobody answered; the campaign is failed.
+            AirflowFailException: it was rejected or nobody answered; the campaign has failed.
         """
         from benchlab_airflow.dags import stages
 

@@ -1,8 +1,8 @@
-"""Fleets and clusters whose DAG runs were deleted: no task is left that would give them back.
+"""Gives back fleets and clusters whose DAG runs were deleted, so that no task is left to do it.
 
-A campaign's directory names every run that planned it. Only what Airflow's database, asked about
-each of them, does not have any more is ended, and only if nothing has been at work since: tasks of
-a deleted run end at their next heartbeat.
+A campaign's directory lists every run that planned it. Its resources are given back only if
+Airflow's database has none of these runs any more and nothing has been at work since: tasks of a
+deleted run end at their next heartbeat.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from benchlab.results.store import Store
 
 RUNS, DELETED = "airflow-runs.json", "run-deleted"
-# Longer than a task whose run was deleted can go on, and shorter than between two looks.
+# Longer than a task can outlive its deleted run, and shorter than the interval between checks.
 QUIET_S = 600.0
 
 
 def note(state: Path, dag: str, run: str) -> None:
-    """Note a run that plans or resumes the campaign whose directory ``state`` is."""
+    """Add a run to those that planned or resumed the campaign with directory ``state``."""
     runs = _runs(state)
     if (dag, run) not in runs:
         fleet_files.write(state / RUNS, json.dumps([*runs, (dag, run)]))
@@ -44,19 +44,20 @@ def end(
     exists: Callable[[str, str], bool],
     say: Callable[[str], None],
 ) -> list[str]:
-    """Give back what campaigns of this home rent whose runs were all deleted.
+    """Give back the rented resources of this home's campaigns whose runs were all deleted.
 
     Args:
-        exists: whether Airflow's database has a run of a DAG; raises where it does not answer, and
-            then nothing is ended.
+        exists: whether Airflow's database has a run, given as DAG and run id; has to raise if the
+            database does not answer, so that nothing is ended.
+        say: is called with a sentence for each campaign, as soon as it is given back.
 
     Returns:
-        A sentence for each campaign.
+        These sentences.
 
     Raises:
-        ReaperError: names every campaign of which not everything could be given back.
+        ReaperError: not everything could be given back; names every such campaign.
     """
-    # The last, so that what was given back is recorded, too, if that was interrupted.
+    # DELETED as well: it is left if recording what was given back was interrupted.
     files = (fleet_files.RENTAL_FILE, fleet_files.CLUSTER_FILE, DELETED)
     folder = home.campaign("*").parent
     states = {file.parent for name in files for file in folder.glob(f"*/{name}")}
@@ -77,7 +78,7 @@ def end(
 
 
 def _is_left(state: Path, exists: Callable[[str, str], bool]) -> bool:
-    """Whether nobody can be at work on a campaign: found deleted by an earlier look, and quiet."""
+    """Whether nothing can be at work on a campaign: all its runs were deleted, and it is quiet."""
     runs, deleted = _runs(state), state / DELETED
     if not runs or any(exists(*run) for run in runs):
         deleted.unlink(missing_ok=True)
@@ -100,7 +101,7 @@ def _record(home: Home, open_store: Callable[[Home], Store], campaign: str, done
 
 
 def _runs(state: Path) -> list[tuple[str, str]]:
-    """The runs that a campaign's directory names; none where the file is missing or damaged."""
+    """The runs listed in a campaign's directory; empty if the file is missing or damaged."""
     try:
         return [(str(dag), str(run)) for dag, run in json.loads((state / RUNS).read_text("utf-8"))]
     except (OSError, ValueError, TypeError):

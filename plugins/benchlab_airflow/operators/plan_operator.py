@@ -15,14 +15,14 @@ AT_WORK = ["queued", "running"]
 
 
 class PlanOperator(BaseOperator):
-    """Plans the campaign; a run by the calendar first waits until other runs of its DAG have ended.
+    """Plans the campaign; a run by the calendar first waits until earlier runs have ended.
 
     Airflow would run ten campaigns of a backfill at a time, whatever the DAG's `max_active_runs`.
-    Here they are measured one after the other, in the order of their logical dates, so that each
-    run knows which pairs have been measured. While it waits, it holds no worker slot.
+    Here they are measured one after the other, by logical date, so that each run knows which pairs
+    have been measured. While it waits, it uses no worker slot.
 
     Args:
-        report_file: path of the report type's file.
+        report_file: the path of the report type's file.
     """
 
     def __init__(self, *, report_file: str, **kwargs: Any) -> None:
@@ -30,7 +30,7 @@ class PlanOperator(BaseOperator):
         self.report_file = report_file
 
     def execute(self, context: Context, event: dict[str, Any] | None = None) -> list[str]:
-        """Wait, or plan and return what ``stages.plan`` returns; ``event`` is not used."""
+        """Defer, or plan and return what ``stages.plan`` returns; ``event`` is not used."""
         from benchlab_airflow.calendar import calendar_runs
         from benchlab_airflow.dags import stages
 
@@ -41,11 +41,10 @@ class PlanOperator(BaseOperator):
         return stages.plan(self.report_file)
 
     def _before(self, context: Context) -> str | None:
-        """The id of a run of this DAG that has to end first; None: it is this run's turn.
+        """The id of a run of this DAG that has to end first; None if it is this run's turn.
 
-        That is a run with an earlier logical date, or any run with an active campaign, such as a
-        scheduled one when a backfill begins, or one that was started by hand. A run whose own
-        campaign is active does not wait: others wait for it.
+        That is a running one with an earlier logical date, or any with an active campaign, such as
+        one started by hand. A run whose own campaign is active does not wait: others wait for it.
         """
         measuring = self._at_work()
         if context["dag_run"].run_id in measuring:
@@ -65,7 +64,7 @@ class PlanOperator(BaseOperator):
 
 
 class RunEndedTrigger(BaseTrigger):
-    """Fires when a DAG run has ended, in whatever state, or does not exist any more."""
+    """Fires when a DAG run has ended, in whatever state, or no longer exists."""
 
     def __init__(self, dag_id: str, run_id: str) -> None:
         super().__init__()
@@ -79,7 +78,7 @@ class RunEndedTrigger(BaseTrigger):
         )
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Poll until it has ended."""
+        """Poll until the run has ended."""
         while await asyncio.to_thread(_is_at_work, self.dag_id, self.run_id):
             await asyncio.sleep(POLL_S)
         yield TriggerEvent({"ended": self.run_id})

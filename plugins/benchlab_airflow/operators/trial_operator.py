@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 
 POLL_S = 2.0
-# The client may end long before its host can be reached again; its output is kept meanwhile.
+# How long a client's host may be unreachable; the client's output is kept there meanwhile.
 UNREACHABLE_LIMIT_S = 900.0
 
 
 class ClientTrigger(BaseTrigger):
     """Fires when a client has ended, or when its host could not be reached for too long.
 
-    It needs no Connection and no database: what leads to the host is in the campaign's directory
+    It needs neither Connection nor database: how to reach the host is in the campaign's directory
     (see :mod:`benchlab.targets.fleet_files`).
 
     Args:
         campaign: the campaign's id.
-        begun: the client's trial, from :meth:`benchlab.campaign.trial.Begun.to_json`. The event
-            passes it on, because `airflow dags test` gives the resumed task nothing but the event.
+        begun: the client's trial, from :meth:`benchlab.campaign.state.Begun.to_json`. The event
+            repeats it, because `airflow dags test` gives the resumed task nothing but the event.
     """
 
     def __init__(self, campaign: str, begun: dict[str, Any]) -> None:
@@ -45,7 +45,7 @@ class ClientTrigger(BaseTrigger):
         )
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Poll until the client has ended; a host that does not answer is asked again."""
+        """Poll until the client has ended; retry if its host does not answer."""
         from benchlab.errors import BenchlabError
 
         job, until = self.begun["job"], self.begun["until"]
@@ -72,7 +72,7 @@ class ClientTrigger(BaseTrigger):
 
 
 def open_client(campaign: str) -> SSHExecutor:
-    """Connect to the client's host; run it in a thread: even its imports block other triggers."""
+    """Connect to the client's host; call it in a thread: its imports alone block other triggers."""
     from benchlab import home
     from benchlab.targets import fleet_files
 
@@ -80,16 +80,16 @@ def open_client(campaign: str) -> SSHExecutor:
 
 
 class TrialOperator(BaseOperator):
-    """Executes the campaign's next trial.
+    """Measures the campaign's next trial.
 
-    A retried task waits for a process of an earlier try that is still running, adopts the client
-    that it left, or finds the trial measured and takes the next one; see
+    A retried task waits if a process of an earlier try is still running, adopts the client that it
+    left, or takes the next trial if this one is measured; see
     :meth:`benchlab.campaign.sequence.TrialSequence.measure_next`.
 
     Args:
-        planned: title of the trial that the plan has in this place.
-        attempt: 1 for the first measurement of its pair of blocks, 2 for the next, ...
-        deferrable: whether to give up the worker slot while the client runs on its host.
+        planned: the title of the trial that the plan has in this place.
+        attempt: 1 for the first measurement of its block, 2 for the next, ...
+        deferrable: whether to free the worker slot while the client runs on its host.
     """
 
     ui_color: ClassVar[str] = "#e8f0fe"
@@ -99,12 +99,12 @@ class TrialOperator(BaseOperator):
     ) -> None:
         super().__init__(**kwargs)
         self.planned, self.attempt, self.deferrable = planned, attempt, deferrable
-        # Before each trial Airflow makes it from the mapped task, with a copy of the whole form
-        # (flow.py); the task's context has the form in any case.
+        # Airflow would copy the whole form into it before each trial (see flow.py); the task's
+        # context has the form anyway.
         self.params = ParamsDict()
 
     def execute(self, context: Context) -> dict[str, Any] | None:
-        """Measure, or begin to and defer; return what ``stages.measure`` returns."""
+        """Measure the trial, or begin it and defer; return what ``stages.measure`` returns."""
         from benchlab_airflow.dags import stages
 
         if self.deferrable:
@@ -119,8 +119,8 @@ class TrialOperator(BaseOperator):
         self.log.info("the client: %s", event["state"])
         measured = stages.collect(Begun(**event["begun"]))
         if measured is None:
-            # Before Airflow resumed this task, a retried one has adopted its client and stored the
-            # trial: this task takes the next one.
+            # A retried task adopted the client and stored the trial before Airflow resumed this
+            # one, which therefore takes the next trial.
             return self._begin(context)
         return self._named(context, measured)
 

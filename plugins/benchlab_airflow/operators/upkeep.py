@@ -1,7 +1,7 @@
-"""The tasks that run beside campaigns: end what is past its expiry, add new releases.
+"""Tasks outside of campaigns: they end what is past its expiry, and add new releases.
 
-A reaper for each provider, so that a fault in one does not stop the other, and one for what deleted
-runs have left. Heavy imports are inside the functions, so that parsing the DAG files stays fast.
+Each provider has its own reaper, so that a fault in one does not stop the other; a third one is for
+deleted runs. Heavy imports are inside the functions, so that parsing the DAG files stays fast.
 """
 
 from __future__ import annotations

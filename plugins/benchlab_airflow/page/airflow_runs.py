@@ -1,4 +1,4 @@
-"""Which run of Airflow belongs to which campaign, and where Airflow's UI has it."""
+"""Finds the Airflow run of a campaign and the campaign of a run, and why a run failed."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from benchlab_airflow.private_names import DagModel, DagRun, XComModel, create_s
 
 
 def address_of(campaign: Campaign) -> str:
-    """The place of the run that began a campaign, from the site's first page; empty without one.
+    """The address of the run that began a campaign, from the site's root; empty if there is none.
 
-    A run of `make demo` beside the services, or a deleted one, is not among those of this Airflow.
+    Runs of ``make demo`` beside the services, and deleted ones, are not in this Airflow.
     """
     if not campaign.origin.startswith(ORIGIN):
         return ""
@@ -30,14 +30,14 @@ def address_of(campaign: Campaign) -> str:
 
 
 def paused_dag(report: str) -> str:
-    """The place of a report type's DAG, likewise, where it is paused; empty where it is not."""
+    """The address of a report type's DAG, from the site's root, if it is paused; else empty."""
     with create_session() as session:
         is_paused = session.scalar(select(DagModel.is_paused).filter_by(dag_id=report))
     return f"../dags/{report}" if is_paused else ""
 
 
 def xcoms(run: DagRun, key: str, session: Session) -> dict[str, Any]:
-    """What the tasks of a run have left under a key, by task, what was left last first."""
+    """The XComs of a run with this key, by task, the latest first."""
     asked = XComModel.get_many(run_id=run.run_id, dag_ids=run.dag_id, key=key)
     found: dict[str, Any] = {}
     for one in session.scalars(asked):
@@ -46,10 +46,10 @@ def xcoms(run: DagRun, key: str, session: Session) -> dict[str, Any]:
 
 
 def failure(run: DagRun, session: Session) -> dict[str, str] | None:
-    """Why a run failed, ``said``, and a ``link`` to its campaign, in Markdown; None: nothing has.
+    """Why a run failed: ``said``, and a ``link`` to its campaign in Markdown; None if no task has.
 
-    What `verdict` says follows from what failed before it. A task that was killed says nothing, and
-    is named.
+    The reason of ``verdict`` counts only if no other task left one, as it follows from theirs. If
+    none did, because tasks were killed, they are named.
     """
     from benchlab_airflow.dags.stages import FAILURE
 
@@ -65,7 +65,7 @@ def failure(run: DagRun, session: Session) -> dict[str, str] | None:
 
 
 def form_and_failure(report: str, run: str) -> tuple[str | None, str | None]:
-    """The campaign that a run's form names, and why the run failed; None where it does not."""
+    """The campaign named in a run's form, and why the run failed; None for what is missing."""
     with create_session() as session:
         found = session.scalar(select(DagRun).filter_by(dag_id=report, run_id=run))
         if found is None:

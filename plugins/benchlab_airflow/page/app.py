@@ -1,8 +1,8 @@
-"""The benchmark site inside Airflow's API server, for those whom Airflow's auth manager lets in.
+"""The benchmark site in Airflow's API server, for users that Airflow's auth manager admits.
 
-A FastAPI app of a plugin gets no authentication from Airflow. Here the app itself depends on
-:func:`~benchlab_airflow.page.rights.person`, so that no route can be added without it, and
-what reads the store on :func:`~benchlab_airflow.page.rights.reader`.
+Airflow does not authenticate requests to a plugin's FastAPI app. So the app as a whole depends on
+:func:`~benchlab_airflow.page.rights.person`, and no route can be added without it. Whatever reads
+the store depends on :func:`~benchlab_airflow.page.rights.reader`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from benchlab_airflow.page import assets, pages
 from benchlab_airflow.page.navigation import PREFIX
 from benchlab_airflow.page.rights import LANGUAGE, NotAllowed, person, reader, store_failed
 
-# Pages load their own style and script, nothing else, and are shown inside Airflow only.
+# Pages load only their own styles and scripts, and are framed only by Airflow.
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; "
@@ -37,7 +37,7 @@ _A_YEAR_S = 365 * 24 * 3600
 
 
 def make() -> FastAPI:
-    """The app, with every page as a route."""
+    """Build the app with all its routes."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, dependencies=[Depends(person)])
     app.include_router(assets.router)
     app.include_router(pages.router, dependencies=[Depends(reader)])
@@ -53,7 +53,7 @@ async def _with_headers(
 ) -> Response:
     response = await answer(request)
     if (language := request.query_params.get("language")) in codes():
-        # Airflow's menu, which has no language in its addresses, leads to pages in the same one.
+        # Links in Airflow's menu have no language, so the cookie keeps it.
         path = request.scope["root_path"]
         response.set_cookie(LANGUAGE, language, _A_YEAR_S, path=path, httponly=True)
     for name, value in _HEADERS.items():
@@ -62,7 +62,7 @@ async def _with_headers(
 
 
 async def _refused(request: Request, error: HTTPException) -> Response:
-    """A person without a login is sent to it and comes back; a program gets the status."""
+    """Redirect a user who is not logged in to the login and back; a program gets the status."""
     if error.status_code == 401 and _is_navigation(request):
         base = str(request.scope["root_path"]).removesuffix(PREFIX)
         return RedirectResponse(f"{base}{_LOGIN}?next={quote(str(request.url), safe='')}", 302)
@@ -70,7 +70,7 @@ async def _refused(request: Request, error: HTTPException) -> Response:
 
 
 def _is_navigation(request: Request) -> bool:
-    """Whether a person's browser asks for a page; only over HTTPS or on loopback it says so."""
+    """Whether a browser navigates to a page; it says so itself only over HTTPS or on loopback."""
     if mode := request.headers.get("sec-fetch-mode"):
         return mode == "navigate"
     return request.method == "GET" and "text/html" in request.headers.get("accept", "")
@@ -92,7 +92,7 @@ async def _failed(request: Request, error: BenchlabError) -> Response:
 
 
 def _problem(request: Request, status: int, said: Said) -> Response:
-    """A page that says what is wrong; plain text where it is not known who asks."""
+    """A page that says what is wrong; plain text if the user is not known."""
     site: Site | None = getattr(request.state, "site", None)
     if site is None:
         return PlainTextResponse(str(said), status)

@@ -1,4 +1,4 @@
-"""Style and script of the pages, for everyone with a login: they say nothing of any campaign."""
+"""Styles and scripts of pages, for every user with a login: they contain no data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _A_YEAR = "private, max-age=31536000, immutable"
 
 @router.get("/assets/{name}")
 def asset(name: str) -> Response:
-    """Style or script; its address changes with its content."""
+    """A style sheet or script; pages change its address when its content changes."""
     content = assets().get(name)
     if content is None:
         return Response(status_code=404)

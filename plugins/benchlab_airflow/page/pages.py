@@ -1,6 +1,6 @@
-"""The routes of the site: pages and files of the core, and what a person can change.
+"""The routes of the site: its pages and files, and the one action, looking into a change.
 
-A campaign is started by the browser, which asks Airflow's own API as the person.
+Campaigns are started by the browser through Airflow's own API, with the user's rights.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ NamePath = Annotated[str, Path(max_length=160)]
 RunPath = Annotated[str, Path(max_length=250)]  # as long as Airflow allows
 VersionQuery = Annotated[str, Query(max_length=200)]
 _LONGEST_NOTE = 500
-# So many plans are made at once, for all readers: the others' requests take no thread of Airflow's.
+# At most this many plans are made at once; requests that wait use no thread of Airflow.
 _PLANNING = CapacityLimiter(2)
-# Shown in the browser, where a reader wants to read; all others are downloaded. A file is never
-# trusted: it has an origin of its own, runs nothing, and loads nothing but its own pictures.
+# Files that the browser shows; all others are downloaded. Files are never trusted: the sandbox
+# gives each an origin of its own, without scripts, and lets it load only the site's images.
 _READ = {".html", ".md", ".txt", ".csv", ".json", ".svg"}
 _SANDBOX = (
     "sandbox allow-popups; default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; "
@@ -45,7 +45,7 @@ _SANDBOX = (
 
 
 def shown(site: Site, page: Page, *, fragment: bool = False) -> HTMLResponse:
-    """A page as an answer."""
+    """Render a page as a response."""
     return HTMLResponse(render(site, page, fragment=fragment))
 
 
@@ -58,13 +58,13 @@ def show_overview(reader: ReaderDep) -> HTMLResponse:
 
 @router.get(f"/{overview.AT_WORK}")
 def show_at_work(reader: ReaderDep) -> HTMLResponse:
-    """The part of the first page that is asked for again while campaigns are measured."""
+    """The part of the first page that is requested again while campaigns are measured."""
     return shown(reader.site, overview.at_work(reader.site), fragment=True)
 
 
 @router.get("/campaigns/")
 def show_campaigns(request: Request, reader: ReaderDep) -> HTMLResponse:
-    """The list of campaigns; the filter's fields are the query."""
+    """The list of campaigns, filtered by the query."""
     asked = campaigns.Filter.asked(request.query_params)
     return shown(reader.site, campaigns.campaigns(reader.site, asked))
 
@@ -77,7 +77,7 @@ def show_campaign(reader: ReaderDep, campaign: CampaignPath) -> HTMLResponse:
 
 @router.get("/campaigns/{campaign}/progress")
 def show_progress(reader: ReaderDep, campaign: CampaignPath) -> HTMLResponse:
-    """The part of a campaign's page that is asked for again while it is measured."""
+    """The part of a campaign's page that is requested again while it is measured."""
     return shown(reader.site, campaign_page.progress(reader.site, campaign), fragment=True)
 
 
@@ -111,14 +111,14 @@ def show_history(
     first: VersionQuery = "",
     second: VersionQuery = "",
 ) -> HTMLResponse:
-    """One workload over the versions."""
+    """The history of one workload."""
     site = reader.of(report)
     return shown(site, history.history(site, report, workload, first, second))
 
 
 @router.get("/plan/")
 async def show_plan(request: Request, reader: ReaderDep) -> HTMLResponse:
-    """What a campaign would take; the form's fields are the query."""
+    """The page for planning a campaign; the query has the form's fields."""
     return await to_thread.run_sync(_planned, request, reader, plan.plan, limiter=_PLANNING)
 
 
@@ -137,7 +137,7 @@ def show_report_type(request: Request, reader: ReaderDep, report: NamePath) -> R
 
 @router.get("/runs/{report}/{run}/")
 def show_run(request: Request, reader: ReaderDep, report: NamePath, run: RunPath) -> Response:
-    """The tab of a run: its campaign, or that it has none yet, until it has one."""
+    """The tab of a run: its campaign; until it has one, a page that says so."""
     site = reader.site
     campaign, failure = _campaign_of(site, report, run)
     if campaign is None:
@@ -189,7 +189,7 @@ def look(
 
 @router.get("/{place:path}")
 def show_nothing(request: Request, reader: ReaderDep, place: str) -> Response:
-    """Any other place: a page lies at one that ends in a slash, all others are no pages."""
+    """Any other address: add a missing slash, as all pages have one, else respond 404."""
     if place.endswith("/"):
         raise NoSuchPage(message("site-no-page", place=place))
     query = f"?{request.url.query}" if request.url.query else ""
@@ -197,7 +197,7 @@ def show_nothing(request: Request, reader: ReaderDep, place: str) -> Response:
 
 
 def _campaign_of(site: Site, report: str, run: str) -> tuple[str | None, str | None]:
-    """The campaign that a run began or resumed, once it is recorded; else why the run failed."""
+    """The campaign that a run began or resumed, or else why the run failed, if known."""
     if not site.shows(report):
         return None, None
     if began := site.store.started_by(report, f"{ORIGIN}{run}"):

@@ -1,4 +1,4 @@
-"""Who may see and do what on the site: asks Airflow's auth manager, with the request's own user."""
+"""Decides who may see and do what on the site, by asking Airflow's auth manager."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ from benchlab_airflow.private_names import (
 )
 
 log = logging.getLogger(__name__)
-# A page that was open over night still works; an older one has to be opened again.
+# A page left open overnight still works; an older one has to be reloaded.
 GUARD_LASTS_S = 24 * 3600
 # The cookie with the language that a person chose last.
 LANGUAGE = "benchlab_language"
 _SAME_SITE = ("same-origin", "none")
-# Airflow's own API beside the site, which starts a run as the person whose browser asks.
+# Airflow's own API, which starts a run with the rights of the user whose browser calls it.
 _API = "../api/v2/dags/{report}/dagRuns"
 
 
 class NotAllowed(PageError):
-    """The person may not change that, or not by this form."""
+    """The user may not change this, or not with this form."""
 
 
 class _Shared:
-    """The store of all requests: it has a pool of connections. Opened again after it failed."""
+    """The store, with its pool of connections, shared by all requests; reopened after a failure."""
 
     def __init__(self) -> None:
         self._store: Store | None = None
@@ -66,7 +66,7 @@ class _Shared:
             return self._store
 
     def forget(self) -> None:
-        """Open the store anew for the next request: its Connection may have changed."""
+        """Close the store; the next request reopens it, perhaps by a changed Connection."""
         with self._turn:
             if self._store is not None:
                 self._store.close()
@@ -79,7 +79,7 @@ asking = Asking()
 
 @dataclass(frozen=True)
 class Reader:
-    """The person who asks, and the site as they see it: only report types whose runs they may read.
+    """The user, and the site as they may see it: only report types whose runs they may read.
 
     Attributes:
         site: without the right to change anything; :meth:`of` adds it for one report type.
@@ -89,8 +89,9 @@ class Reader:
     site: Site
 
     def of(self, report: str) -> Site:
-        """The site for a page about one report type: who may trigger its DAG may change things,
-        and mirrors and servers are asked for them.
+        """The site for a page about one report type.
+
+        For users who may trigger its DAG, it allows changes and asks mirrors and servers.
         """
         if not may_trigger(self.user, report):
             return self.site
@@ -101,15 +102,15 @@ class Reader:
         return dataclasses.replace(here, may_change=True, ask=ask)
 
     def of_all(self) -> Site:
-        """The site for a page about every report type, for who may trigger all of them."""
+        """The site for a page about all report types; allows changes to who may trigger all."""
         may = all(may_trigger(self.user, report) for report in self.site.reports or ())
         return dataclasses.replace(self.site, may_change=may)
 
 
 class _Readable(Collection[str]):
-    """The report types whose runs a person may read.
+    """The report types whose runs a user may read.
 
-    An open page asks again and again about one of them, so which there are is read only for a list.
+    The list of all report types is read only if needed: an open page keeps asking about one.
     """
 
     def __init__(self, user: BaseUser, known: Callable[[], Collection[str]]) -> None:
@@ -129,10 +130,10 @@ class _Readable(Collection[str]):
 def person(
     user: GetUserDep, _allowed: Annotated[None, Depends(requires_access_view(AccessView.WEBSITE))]
 ) -> BaseUser:
-    """Who asks, of those who may see Airflow's website. Every route depends on it.
+    """The user of a request, who may see Airflow's website. Every route depends on it.
 
     Raises:
-        HTTPException: 401 without a login, 403 where the person may not see the website.
+        HTTPException: 401 without a login, 403 if the user may not see the website.
     """
     return user
 
@@ -142,7 +143,7 @@ def reader(
     user: Annotated[BaseUser, Depends(person)],
     language: Annotated[str | None, Query(max_length=20)] = None,
 ) -> Reader:
-    """Who asks, and what they may see. Every route with something from the store depends on it.
+    """The user and what they may see. Every route that shows data of the store depends on it.
 
     Raises:
         HTTPException: as :func:`person`.
@@ -169,16 +170,16 @@ ReaderDep = Annotated[Reader, Depends(reader)]
 
 
 def may_trigger(user: BaseUser, report: str) -> bool:
-    """Whether a person may start runs of a report type's DAG."""
+    """Whether a user may trigger a report type's DAG."""
     return _may(user, "POST", report)
 
 
 def changer(request: Request, reader: ReaderDep, guard: str, report: str) -> None:
-    """Refuse to change anything for a report type, unless the person did it on a page of the site.
+    """Refuse a form that changes something, unless a page of the site sent it for this user.
 
     Raises:
-        NotAllowed: another site sent the form, its page is too old, or the person may not trigger
-            the DAG.
+        NotAllowed: another site sent the form, its page is too old, or the user may not trigger the
+            DAG of ``report``.
     """
     origin, fetched = request.headers.get("origin"), request.headers.get("sec-fetch-site")
     elsewhere = fetched is not None and fetched not in _SAME_SITE
@@ -195,16 +196,16 @@ def changer(request: Request, reader: ReaderDep, guard: str, report: str) -> Non
 
 
 def _own_hosts(request: Request) -> set[str]:
-    """Under which hosts this server is known: the one that was asked, and Airflow's own address.
+    """The hosts that this server is known by: that of the request, and Airflow's own address.
 
-    Without the scheme, which a proxy in front of Airflow may have changed.
+    Schemes are not compared, as a proxy in front of Airflow may change them.
     """
     known = str(request.base_url), conf.get("api", "base_url", fallback="")
     return {urlsplit(address).netloc for address in known} - {""}
 
 
 def _may(user: BaseUser, method: Literal["GET", "POST"], report: str) -> bool:
-    """Whether a person may do that with the runs of a report type."""
+    """Whether a user may read (GET) or start (POST) runs of a report type."""
     has_teams = conf.getboolean("core", "multi_team", fallback=False)
     team = DagModel.get_team_name(report) if has_teams else None  # asks Airflow's database
     return get_auth_manager().is_authorized_dag(
@@ -216,7 +217,7 @@ def _may(user: BaseUser, method: Literal["GET", "POST"], report: str) -> bool:
 
 
 def _known(here: Home, store: Store) -> set[str]:
-    """The report types that there are, or of which there are campaigns."""
+    """The names of report types that have a file or campaigns."""
     return {path.stem for path in report_types.report_files(here)} | set(store.report_names())
 
 
@@ -226,9 +227,9 @@ def _signer() -> URLSafeTimedSerializer:
 
 
 def store_failed(error: StoreError) -> Message:
-    """What a person is told; the store is opened anew for the next request.
+    """The message for users; the store is reopened for the next request.
 
-    Where the store is, and what it answers, is for those who can read the API server's log.
+    Details, such as the store's address, go to the API server's log only.
     """
     log.error("%s", error)
     shared.forget()

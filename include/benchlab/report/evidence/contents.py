@@ -1,14 +1,14 @@
-"""What a bundle holds about a campaign, as files, and how it is read back.
+"""The files of an evidence bundle: writes and reads them.
 
-| file | holds |
+| file | contents |
 |---|---|
 | ``report/...`` | the report as published |
 | ``campaign.json`` | the campaign's row: plan, report type as run, environment, sides' facts |
-| ``trials.json`` | its trials' rows with samples, gates and host figures |
+| ``trials.json`` | the trials' rows with samples, gates and host figures |
 | ``raw/...`` | raw output, series, host samples and counts, named as in the object store |
 | ``gates/*.yaml`` | the definitions of the gates |
 | ``calibration/<id>.json`` | an A/A campaign that calibrates the verdicts, with its trials |
-| ``manifest.json`` | the SHA-256 of all others, and what made them |
+| ``manifest.json`` | the SHA-256 of all other files, and what made them |
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ from benchlab.results.store import Store
 
 CAMPAIGN, TRIALS, MANIFEST = "campaign.json", "trials.json", "manifest.json"
 REPORT, RAW, GATES, CALIBRATION = "report/", "raw/", "gates/", "calibration/"
-# The most that is read of a file. A client may print 256 MiB; what is parsed as a whole takes up to
-# thirty times its size, and YAML a thousand times.
+# The largest files that are read, in bytes. A client may print 256 MiB; parsing takes up to thirty
+# times a file's size in memory, and a thousand times for YAML.
 LIMITS = {"raw/*.txt": 512 * 1024**2, "gates/*": 64 * 1024, "*": 64 * 1024**2}
-# What zipfile raises for archives that are broken or were made to break their reader.
+# What zipfile raises for archives that are damaged or made to crash their reader.
 UNREADABLE = (
     *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError),
     *(RuntimeError, OverflowError, MemoryError),
@@ -62,7 +62,8 @@ class Manifest:
     """What a bundle says about itself.
 
     Attributes:
-        made_with: versions of Benchlab and its libraries; ``source_sha256`` is of Benchlab's files.
+        campaign: its id.
+        made_with: versions of Benchlab and its libraries; ``source_sha256``: of Benchlab's files.
         redacted: where a secret was replaced, as ``campaign.json: facts.baseline...``.
         files: the SHA-256 of every other file, by name.
     """
@@ -91,23 +92,23 @@ def make(
     calibration: Sequence[str] = (),
     secrets: Iterable[str] = (),
 ) -> bytes:
-    """The evidence bundle of a campaign, as a ZIP archive. The same arguments give the same bytes.
+    """Make the evidence bundle of a campaign, a ZIP archive; the same arguments, the same bytes.
 
-    What the object store has lost is not in it, and is not verified.
+    Objects that the store has lost are left out, and are later reported as not verified.
 
     Args:
         report_files: the report as it is published, by relative path.
         gates: the directory of the gates' definitions.
         calibration: ids of the A/A campaigns that the report's verdicts rest on
             (``Comparison.calibration.campaigns``).
-        secrets: texts that must not be in any file, such as the campaign's password.
+        secrets: texts that must not occur in any file, such as the campaign's password.
 
     Example:
         ``make(store, "c1", report_files, gates=home.configs / "quality")``
 
     Raises:
         StoreError: the store has no such campaign.
-        EvidenceError: a secret is in one of the files, or a file is larger than what is read.
+        EvidenceError: a file contains a secret, or is larger than what is read back.
     """
     redacted = Redacted()
     trials = store.trials(campaign)
@@ -130,14 +131,16 @@ def make(
 
 
 class Bundle:
-    """The files of a bundle. Nothing is unpacked, and no name in it is used as a path.
+    """Reads the files of a bundle; nothing is unpacked to disk, and no name is used as a path.
 
     Attributes:
-        names: how often each file is in the archive, which should be once.
-        manifest: what it says about itself.
+        names: how often each file occurs in the archive; it should be once.
 
     Raises:
-        FaultyFileError: it has no manifest, or one that cannot be read.
+        FaultyFileError: the manifest is missing or cannot be read.
+
+    Example:
+        ``Bundle(zipfile.ZipFile("evidence.zip")).measured().campaign.id``
     """
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
@@ -150,8 +153,7 @@ class Bundle:
         """A file's content.
 
         Raises:
-            FaultyFileError: it is not there, is larger than any that Benchlab writes, or cannot be
-                unpacked.
+            FaultyFileError: it is missing, larger than any that Benchlab writes, or damaged.
         """
         if (entry := self._entries.get(name)) is None:
             raise FaultyFileError(name, "it is missing")
@@ -163,15 +165,15 @@ class Bundle:
             raise FaultyFileError(name, "damaged: it cannot be unpacked") from error
 
     def within(self, folder: str) -> list[str]:
-        """The names of the files of a folder."""
+        """The names of the files of a folder, such as ``gates/``, by the manifest."""
         return [name for name in self.manifest.files if name.startswith(folder)]
 
     def measured(self, file: str = "") -> Measured:
-        """The campaign with its trials; or an A/A campaign, from its file.
+        """Read the campaign with its trials; with ``file``, an A/A campaign.
 
         Raises:
-            FaultyFileError: a document cannot be read, is not what it should be, or has more rounds
-                than trials: each takes memory, and a forger can write any number.
+            FaultyFileError: a document cannot be read or is invalid, or the plan has more rounds
+                than trials: each round takes memory, and a forger can write any number.
         """
         if file:
             found: Measured = self._instance(file, Measured)
@@ -188,7 +190,7 @@ class Bundle:
         """The definitions of the gates.
 
         Raises:
-            FaultyFileError: they cannot be read, or two files have a gate of one id.
+            FaultyFileError: they cannot be read, or two files define the same id.
         """
         name = GATES
         try:
@@ -201,7 +203,7 @@ class Bundle:
             raise FaultyFileError(name, str(error).removeprefix(f"{name}: ")) from error
 
     def validation(self) -> Validation | None:
-        """What the report says of its validation, which is not repeated."""
+        """The outcome of the report's validation, which is not repeated; None if it has none."""
         name = f"{REPORT}{VALIDATION}"
         return self._instance(name, Validation) if name in self.manifest.files else None
 
@@ -217,14 +219,18 @@ def objects(trials: Iterable[TrialResult]) -> Iterator[str]:
 
 
 def packed(campaign: str, files: Mapping[str, bytes], redacted: Iterable[str] = ()) -> bytes:
-    """The archive of these files and their manifest; always the same bytes, with the same zlib."""
+    """Pack files and their manifest into an archive; the same zlib gives the same bytes."""
     digests = {name: hashlib.sha256(files[name]).hexdigest() for name in sorted(files)}
     said = Manifest(campaign, made_with(), sorted(redacted), digests)
     return zipped({**files, MANIFEST: _json(asdict(said))})
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:
-    """An archive of these files."""
+    """Pack files into a ZIP archive.
+
+    Raises:
+        EvidenceError: a file is larger than what is read back.
+    """
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name in sorted(files):
@@ -236,7 +242,7 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 
 @cache
 def made_with() -> dict[str, str]:
-    """What makes a report here: Benchlab, by its version and its files, and its libraries."""
+    """The versions of Benchlab and its libraries here, with a hash of Benchlab's files."""
     root, digest = Path(benchlab.__file__).parent, hashlib.sha256()
     for file in sorted(root.rglob("*")):
         if file.suffix in _SOURCE:

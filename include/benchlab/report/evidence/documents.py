@@ -1,8 +1,7 @@
-"""The files of a bundle as documents, and where two documents differ.
+"""Parses the files of a bundle as documents, and compares two documents.
 
-A hostile text takes no more memory than an honest one of its size: pydantic notes every fault of a
-document, with a kilobyte for each, and a text of three bytes can have ten. Here a list or a mapping
-ends at its first fault.
+Validation stops at the first fault of a list or mapping. Otherwise a hostile file could exhaust
+memory: pydantic keeps about a kilobyte per fault, and three bytes of text can have ten faults.
 """
 
 from __future__ import annotations
@@ -24,19 +23,19 @@ from benchlab.errors import EvidenceError
 from benchlab.plan.documents import worded
 from benchlab.report.formats import csv_text
 
-# How far a recomputed figure may be off: processors and libraries round differently.
+# Relative tolerance of recomputed figures: processors and libraries round differently.
 RELATIVE = 1e-9
 ABSENT = object()
-"""What one of two documents does not have."""
-# Unknown keys of one mapping are all noted; from here on they are counted only.
+"""Stands for a value that one of two documents lacks."""
+# All unknown keys of a mapping are noted; above this number they are only counted.
 _MOST_FAULTS = 1000
 _COLLECTIONS = ("list", "tuple", "dict", "set", "frozenset")
-# By which an item of a list is named, where it has one of them.
+# The first of these keys that an item of a list has names it.
 _NAMES = ("name", "metric", "gate", "host", "threads")
 
 
 class FaultyFileError(EvidenceError):
-    """A ``file`` of a bundle cannot be read, or is not what it should be: its ``fault``."""
+    """A ``file`` of a bundle cannot be read or is invalid, because of ``fault``."""
 
     def __init__(self, file: str, fault: str) -> None:
         super().__init__(f"{file}: {fault}")
@@ -44,7 +43,7 @@ class FaultyFileError(EvidenceError):
 
 
 def text_of(name: str, content: bytes) -> str:
-    """A file as text; raises :class:`FaultyFileError` if it is not UTF-8."""
+    """Decode a file; raises :class:`FaultyFileError` if it is not UTF-8."""
     try:
         return content.decode()
     except UnicodeDecodeError as error:
@@ -52,10 +51,10 @@ def text_of(name: str, content: bytes) -> str:
 
 
 def parsed(name: str, content: bytes) -> Any:
-    """A file as JSON.
+    """Parse a file as JSON.
 
     Raises:
-        FaultyFileError: it is none, or an object has a key twice, of which readers take either.
+        FaultyFileError: it is not JSON, or an object has a key twice: readers may use either.
     """
     text = text_of(name, content)
     try:
@@ -65,10 +64,10 @@ def parsed(name: str, content: bytes) -> Any:
 
 
 def validated(name: str, kind: Any, content: bytes) -> Any:
-    """A file as JSON, as an instance of a type.
+    """Parse a file as JSON into an instance of the type ``kind``.
 
     Raises:
-        FaultyFileError: it is none; has the first field that is wrong, without its value.
+        FaultyFileError: it is invalid; the text names the first wrong field, without its value.
     """
     try:
         return _validator(kind).validate_python(parsed(name, content))
@@ -83,15 +82,15 @@ def validated(name: str, kind: Any, content: bytes) -> Any:
 
 
 def dumped(kind: Any, value: object) -> Any:
-    """An instance of a type as JSON has it."""
+    """An instance of the type ``kind`` as JSON values."""
     return _adapter(kind).dump_python(value, mode="json", by_alias=True)
 
 
 def read(name: str, content: bytes) -> Any:
-    """A file of a report as a document: JSON, the rows of a table, or a text.
+    """Parse a file of a report by its name: ``.json``, ``.csv`` (rows by number), else text.
 
     Raises:
-        FaultyFileError: it is not what its name says.
+        FaultyFileError: its contents do not match its name.
     """
     if name.endswith(".json"):
         return parsed(name, content)
@@ -104,9 +103,10 @@ def read(name: str, content: bytes) -> Any:
 
 
 def differences(found: Any, again: Any, where: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Where two documents differ, and what each has there, which may be :data:`ABSENT`.
+    """Yield where two documents differ, and each one's value there, perhaps :data:`ABSENT`.
 
-    Of a text of several lines it is the first line; those after it may only be shifted.
+    Texts of several lines are compared up to the first different line, as later ones may only have
+    shifted. Numbers are compared with the tolerance :data:`RELATIVE` if one is a float.
 
     >>> list(differences({"a": [1, 2.0], "b": 0}, {"a": [1, 2.5], "b": 1e-300 * 1e-300}))
     [('a[1]', 2.0, 2.5)]
@@ -136,7 +136,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def written(value: Any, other: Any) -> str:
-    """A value for people: of a long one the part around where it differs from the other one.
+    """A value for people; a long one is cut to the part where it differs from the other.
 
     >>> written(1.5, None), written(ABSENT, 2), written(2, ABSENT)
     ('1.5', 'not there', 'there')
@@ -150,7 +150,7 @@ def written(value: Any, other: Any) -> str:
     return f"{'…' if start else ''}{part}{'…' if end < len(texts[0]) else ''}" or "empty"
 
 
-@cache  # made where it is first needed, because that takes a while
+@cache  # built when first needed, because that is slow
 def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
@@ -161,7 +161,7 @@ def _validator(kind: Any) -> SchemaValidator:
 
 
 def _ending_early(schema: Any) -> Any:
-    """A schema of pydantic-core whose collections end at their first fault."""
+    """A pydantic-core schema that stops each collection at its first fault (``fail_fast``)."""
     if isinstance(schema, dict):
         made = {key: _ending_early(value) for key, value in schema.items()}
         return {**made, "fail_fast": True} if made.get("type") in _COLLECTIONS else made

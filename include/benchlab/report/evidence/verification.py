@@ -1,4 +1,4 @@
-"""What the verification of a bundle has found."""
+"""The outcome of verifying a bundle, collected while it is verified."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from benchlab.report.evidence import documents
 from benchlab.report.evidence.documents import FaultyFileError
 
 VerificationOutcome = Literal["holds", "differs", "not verified"]
-"""``holds``: everything was compared, and nothing differs. ``differs``: something does. ``not
-verified``: nothing differs, but something that can be forged could not be compared."""
+"""``holds``: everything was compared and nothing differs. ``differs``: something differs. ``not
+verified``: nothing differs, but something that could be forged was not compared."""
 
 _LINE = 2000
-# What the comparison and the templates raise on rows that have the right types but make no sense
-# together, which only a forged bundle has.
+# What comparison and templates raise on rows that have the right types but contradict each other,
+# which only a forged bundle has.
 _SENSELESS = (
     *(ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError),
     *(RecursionError, jinja2.TemplateError, BenchlabError),
@@ -33,8 +33,9 @@ class Difference:
 
     Attributes:
         file: a file of the bundle, or the bundle itself.
-        found, recomputed: what it says, and what it should say; None where that is not known.
-        where: in the file: a trial and its metric, a line, a place in a document; empty: the file.
+        found: what the file says, or what is wrong with it.
+        where: the place in the file: a trial and metric, a line, a key; empty: the whole file.
+        recomputed: what it should say; None if not known.
     """
 
     file: str
@@ -50,17 +51,15 @@ class Difference:
 
 @dataclass
 class Verification:
-    """The outcome of verifying a bundle, or what was found so far.
+    """The outcome of verifying a bundle, so far.
 
     Attributes:
-        bundle: what was verified.
-        campaign: its id; None where that could not be read.
-        made_with: the version of Benchlab that made it; None where that could not be read.
-        checked: by kind, such as ``files`` or ``samples``, how many were checked.
-        differences: all that were found.
-        unverified: what could not be verified in this bundle, though it can be in others, and why,
-            as sentences.
-        not_recomputed: what is never recomputed, or does not change the outcome, and why.
+        bundle: its path.
+        campaign: its id; None if it could not be read.
+        made_with: the version of Benchlab that made the bundle; None if it could not be read.
+        checked: how many ``files``, ``samples`` and so on were checked.
+        unverified: what could not be verified in this bundle, though it can be in others, and why.
+        not_recomputed: what is not recomputed but does not affect the outcome, and why.
     """
 
     bundle: str
@@ -73,33 +72,33 @@ class Verification:
 
     @property
     def outcome(self) -> VerificationOutcome:
-        """Whether it holds; a difference weighs more than what could not be verified."""
+        """Whether it holds; differences take precedence over what could not be verified."""
         if self.differences:
             return "differs"
         return "not verified" if self.unverified else "holds"
 
     def differs(self, file: str, found: str, where: str = "") -> None:
-        """Note that something is not as it should be."""
+        """Add a difference without a recomputed value."""
         self.differences.append(Difference(file, found, where))
 
     def compare(self, file: str, found: Any, again: Any, where: str = "") -> None:
-        """Note where a document differs from the one that was made again."""
+        """Add the places where a document differs from the recomputed one."""
         for place, one, other in documents.differences(found, again, where):
             self.unlike(file, one, other, place)
 
     def unlike(self, file: str, found: Any, again: Any, where: str) -> None:
-        """Note a value that is another one where it was made again."""
+        """Add one value that differs from the recomputed one."""
         said = documents.written(found, again), documents.written(again, found)
         self.differences.append(Difference(file, said[0], where, said[1]))
 
     def cannot_verify(self, why: str) -> None:
-        """Note what could not be verified, once."""
+        """Add what could not be verified, unless it was added before."""
         if why not in self.unverified:
             self.unverified.append(why)
 
     @contextlib.contextmanager
     def reading(self, file: str, where: str = "") -> Iterator[None]:
-        """Note a file that cannot be read or makes no sense, and go on after it."""
+        """A context in which a faulty or inconsistent file becomes a difference, not an error."""
         try:
             yield
         except FaultyFileError as error:
@@ -108,12 +107,12 @@ class Verification:
             self.differs(file, f"it is inconsistent: {type(error).__name__}: {error}", where)
 
     def to_json(self) -> dict[str, Any]:
-        """The outcome for machines."""
+        """The outcome as a JSON document."""
         own = {"outcome": self.outcome, "relative_tolerance": documents.RELATIVE}
         return {**own, **asdict(self), "checked": dict(self.checked)}
 
     def lines(self) -> list[str]:
-        """The outcome for people, line by line; what the bundle says is escaped."""
+        """The outcome for people, line by line; unprintable characters are escaped."""
         counts = ", ".join(f"{number:,} {what}" for what, number in self.checked.items() if number)
         again = "" if self.campaign is None else f" of {self.campaign}"
         end = {

@@ -1,7 +1,7 @@
-"""Verify a bundle: is it as it was made, and does all of it follow from the raw outputs?
+"""Verifies a bundle: that its files are unchanged, and that its figures follow from raw outputs.
 
-Nothing is read but the bundle: no store, no configuration, no network. Nothing is recomputed from
-a bundle that was changed.
+Only the bundle is read: no store, configuration or network. If a file does not match the manifest,
+nothing is recomputed.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ from benchlab.workloads.output import Output, client_reasons, samples_of, series
 
 
 def verify(path: Path) -> Verification:
-    """Verify a bundle.
+    """Verify a bundle; faults in it are part of the outcome, not exceptions.
 
     >>> verify(Path("reports/c1/evidence.zip")).outcome
     'holds'
 
     Raises:
-        EvidenceError: there is no such file, or it cannot be opened.
+        EvidenceError: the file does not exist or cannot be read.
     """
     found = Verification(str(path))
     try:
@@ -103,7 +103,7 @@ def _verify(bundle: Bundle, found: Verification) -> None:
 
 
 def _compare_hashes(bundle: Bundle, found: Verification) -> None:
-    """Note files that are missing, were added or do not have their hash."""
+    """Add files that are missing, were added, or do not match their hash."""
     files = bundle.manifest.files
     expected = files.keys() | {MANIFEST}
     for name, count in bundle.names.items():
@@ -122,7 +122,7 @@ def _compare_hashes(bundle: Bundle, found: Verification) -> None:
 def _trials(
     bundle: Bundle, own: Measured, gates: Sequence[Gate], found: Verification
 ) -> list[TrialResult]:
-    """The trials, computed again."""
+    """Recompute the trials."""
     work = Recomputation(bundle, own.campaign, gates, found)
     again: dict[str, TrialResult | None] = {}
     for stored in own.trials:
@@ -143,7 +143,7 @@ def _comparison(
     gates: Sequence[Gate],
     found: Verification,
 ) -> Comparison:
-    """The comparison of the sides, with the A/A campaigns of the bundle that may count."""
+    """Recompute the comparison, calibrated by those A/A campaigns of the bundle that qualify."""
     counted: list[tuple[Measured, list[Rounds]]] = []
     for file in bundle.within(CALIBRATION):
         with found.reading(file):
@@ -172,7 +172,7 @@ def _comparison(
 
 
 def _calibration_fault(file: str, own: Measured, other: Measured) -> str | None:
-    """Why an A/A campaign must not count; None: it may."""
+    """Why an A/A campaign does not qualify; None if it does."""
     name = other.campaign.id
     if file != f"{CALIBRATION}{name}.json" or name == own.campaign.id:
         return f"it is of {name}"
@@ -184,11 +184,11 @@ def _calibration_fault(file: str, own: Measured, other: Measured) -> str | None:
 
 
 def _compare_report(bundle: Bundle, again: Mapping[str, bytes], found: Verification) -> None:
-    """Note where the published files differ from those that were made again.
+    """Add where the published files differ from the recomputed ones.
 
-    Another Benchlab may word or draw pages otherwise, and write other figures: what is unlike is
-    then not verified, except a figure that both wrote. Which Benchlab it was is in the manifest,
-    where a forger can write anything.
+    Another version of Benchlab may word or draw pages differently and write other figures, so what
+    differs is then not verified, except figures that both wrote: the manifest, which names the
+    version, could be forged.
     """
     same = bundle.manifest.made_with == contents.made_with()
     for file in sorted({*bundle.within(REPORT), *(f"{REPORT}{name}" for name in again)}):
@@ -213,13 +213,13 @@ def _unlike(file: str, kept: bytes | None, made: bytes | None) -> list[tuple[str
     return list(documents.differences(one, other))
 
 
-# The figures of hosts are made of samples that are rounded only as they are stored: bytes to whole
-# ones, shares to four digits.
+# The figures of hosts were computed before samples were rounded for storage: bytes to integers,
+# shares to four digits.
 _HALF_A_BYTE, _HALF_A_SHARE = 0.5 * (1 + 1e-6), 0.5e-4 * (1 + 1e-6)
 
 
 class Recomputation:
-    """Computes the trials of a campaign again from the objects of a bundle; notes what differs."""
+    """Recomputes the trials of a campaign from a bundle's objects, and adds what differs."""
 
     def __init__(
         self, bundle: Bundle, campaign: Campaign, gates: Sequence[Gate], found: Verification
@@ -230,7 +230,7 @@ class Recomputation:
         self._planned = {planned.id: planned for planned in campaign.plan.trials}
 
     def trial(self, stored: TrialResult) -> TrialResult | None:
-        """A stored trial, recomputed from what the bundle has of it; None if it was not planned."""
+        """Recompute a trial from its objects; None if it is not as planned."""
         if self._planned.get(stored.trial.id) != stored.trial:
             self.found.differs(TRIALS, "it is not as the plan has it", named(stored))
             return None
@@ -246,7 +246,7 @@ class Recomputation:
         return again
 
     def _has(self, name: str | None, stored: TrialResult, what: str) -> bool:
-        """Whether the bundle has an object of the store; that it has not is noted."""
+        """Whether the bundle has an object of a trial; if not, the trial is not verified."""
         if name is not None and f"{RAW}{name}" in self.bundle.manifest.files:
             return True
         where = "" if name is None else f" ({RAW}{name})"
@@ -302,7 +302,7 @@ class Recomputation:
         return counts.samples(kept, metrics, output.queries_per_transaction)
 
     def _series_of_hosts(self, stored: TrialResult) -> dict[str, HostSeries]:
-        """What hosts did, by host, from the stored samples; empty if they are not in the bundle."""
+        """The series of hosts by name, from their samples; empty if these are not in the bundle."""
         claims = stored.hosts or any(host.figures for host in stored.host_figures)
         if not claims or not self._has(stored.hosts, stored, "host samples"):
             return {}
@@ -320,7 +320,7 @@ class Recomputation:
     def _judged(
         self, stored: TrialResult, gates: Sequence[Gate], columns: Mapping[str, float | None]
     ) -> tuple[GateResult, ...]:
-        """The stored gates, judged again by the definitions."""
+        """Evaluate the stored gates again, by the bundle's definitions."""
         defined = {gate.id: gate for gate in gates}
         kept = {result.gate: result for result in stored.gates}
         again = dict(kept)
@@ -332,18 +332,18 @@ class Recomputation:
             self.found.checked["gates"] += 1
             if gate.column in columns:
                 again[name] = gate.evaluate(columns)
-            elif result.observed is not None:  # what only the target knew
+            elif result.observed is not None:  # a column that only the target could provide
                 again[name] = gate.evaluate({gate.column: result.observed})
         return tuple(again.values())
 
     def _validated(self, again: TrialResult, reasons: tuple[Said, ...]) -> TrialResult:
-        """A trial, its gates judged again, with its validity and the reasons."""
+        """The trial with validity and reasons that follow from its gates, evaluated again."""
         if gates_module.is_valid(again.gates):
             if not again.valid:  # its pair was interrupted, or a host was lost
                 why = "; ".join(map(str, again.reasons)) or "no reason is given"
                 self.found.cannot_verify(f"{named(again)}: invalid, though its gates pass: {why}")
             return again
-        # How a server ended was known to its host alone.
+        # Why a server ended cannot be recomputed: only its host knew.
         if tuple(one for one in again.reasons if not ended_servers.is_one(one)) == reasons:
             reasons = again.reasons
         return dataclasses.replace(again, valid=False, reasons=reasons)
@@ -355,7 +355,7 @@ def named(stored: TrialResult) -> str:
 
 
 def _host_figures(stored: TrialResult, series: Mapping[str, HostSeries]) -> tuple[HostFigures, ...]:
-    """The figures of hosts, computed again; as stored where they differ by rounding alone."""
+    """Recompute the figures of hosts; the stored ones where only rounding differs."""
     kept = {host.host: host for host in stored.host_figures}
     again = []
     for name in dict.fromkeys((*kept, *series)) if series else ():
@@ -379,9 +379,9 @@ def _alike(metric: str, one: Figure, other: Figure) -> bool:
 
 
 def _campaign_columns(campaign: Campaign) -> dict[str, float | None]:
-    """The columns that the campaign gives the gates of all its trials alike.
+    """The columns of gates that are the same for all trials of the campaign.
 
-    Clocks are not among them: they are measured again when a campaign is resumed. Variables are
+    Clocks are left out, because they are measured again when a campaign is resumed. Variables are
     compared only if the facts of every side are known.
     """
     columns = columns_module.fleet_columns(campaign.environment)
@@ -395,6 +395,6 @@ def _campaign_columns(campaign: Campaign) -> dict[str, float | None]:
 
 
 def _defines(gate: Gate, result: GateResult) -> bool:
-    """Whether a gate is defined as it was when it judged a trial."""
+    """Whether a gate is still defined as when it was evaluated for a trial."""
     again = dataclasses.replace(gate.evaluate({}), status=result.status, observed=result.observed)
     return again == result

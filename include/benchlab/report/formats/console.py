@@ -1,4 +1,10 @@
-"""What every text for a terminal shares: plain words, and colours only on request."""
+"""Consoles and tables of Rich for terminal output: no markup, and colours only on request.
+
+>>> console = console_for(80, colour=False)
+>>> print_table(console, table_of("campaign", "verdict"))
+>>> text_of(console).splitlines()[0]
+'campaign   verdict'
+"""
 
 from __future__ import annotations
 
@@ -14,9 +20,9 @@ _UNBOUNDED = 10_000  # columns
 
 
 def console_for(width: int, colour: bool) -> Console:
-    """A console that keeps what is printed, for :func:`text_of`; ``colour``: with ANSI codes.
+    """A console that collects output for :func:`text_of`; ``colour``: with ANSI codes.
 
-    Nothing in a text is taken for markup, an emoji or something to highlight.
+    Text is printed literally: no markup, emoji codes or highlighting.
     """
     return Console(
         file=io.StringIO(),
@@ -31,9 +37,9 @@ def console_for(width: int, colour: bool) -> Console:
 
 
 def table_of(*headings: str) -> Table:
-    """An empty table for :func:`print_table`; cells that do not fit are folded, never cut.
+    """An empty table for :func:`print_table`; cells that do not fit are wrapped, never cut.
 
-    Columns that people copy into a command, such as ids, are not folded either.
+    Columns that people copy into a command, such as ids, are not wrapped either.
     """
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for heading in headings:
@@ -42,10 +48,10 @@ def table_of(*headings: str) -> Table:
 
 
 def print_table(console: Console, table: Table) -> None:
-    """Print a table: wider than the console if not even its single words fit."""
+    """Print a table; it is wider than the console if even its longest words do not fit."""
     unbounded = console.options.update(max_width=_UNBOUNDED)
     sizes = [_size(console, unbounded, column) for column in table.columns]
-    # Of a table without rows: measuring all of a long one again takes as long as printing it.
+    # Measured without rows: measuring a long table again takes as long as printing it.
     bare = table_of(*(str(column.header) for column in table.columns))
     headings = sum(_size(console, unbounded, column)[1] for column in bare.columns)
     between = console.measure(bare, options=unbounded).maximum - headings
@@ -60,7 +66,7 @@ def print_table(console: Console, table: Table) -> None:
 
 
 def _size(console: Console, unbounded: ConsoleOptions, column: Column) -> tuple[int, int]:
-    """The width of a column in characters: folded at its words, and not folded."""
+    """The width of a column in characters: wrapped between words, and not wrapped."""
     cells = (column.header, *column.cells)
     sizes = [Measurement.get(console, unbounded, cell) for cell in cells]
     most = max(size.maximum for size in sizes)
@@ -68,7 +74,7 @@ def _size(console: Console, unbounded: ConsoleOptions, column: Column) -> tuple[
 
 
 def text_of(printed: Console) -> str:
-    """What was printed, without blanks at the ends of lines."""
+    """The collected output, without trailing blanks on its lines."""
     assert isinstance(printed.file, io.StringIO)  # noqa: S101 - as made above
     lines = printed.file.getvalue().splitlines()
     return "\n".join(line.rstrip() for line in lines) + "\n"

@@ -1,4 +1,4 @@
-"""The figures as CSV, and read back. A missing value is an empty field."""
+"""Figures as CSV, written and read; a missing value is an empty field."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ Field = str | int | float | bool | None
 
 
 def trials_csv(plan: Plan, results: Sequence[TrialResult], comparison: Comparison) -> str:
-    """One row per executed trial of a plan, including invalid and excluded ones.
+    """Write one row per executed trial, including invalid and excluded ones.
 
-    ``used`` says whether its figures are in the comparison: the trials behind one cell's
-    figures are the rows of its workload, threads and side with ``used``. ``restored`` says
-    whether its data were restored from the snapshot just before it. ``raw``, ``series``,
-    ``hosts`` and ``counts`` are relative to the root of the object store.
+    ``used``: whether its figures are in the comparison. ``restored``: whether the snapshot was
+    restored just before it; empty if not known. ``raw``, ``series``, ``hosts`` and
+    ``counts`` are relative to the root of the object store.
     """
     reasons = {(e.trial, e.attempt): e.reasons for e in comparison.excluded}
     phases = list(dict.fromkeys(phase for result in results for phase in result.phases))
@@ -54,7 +53,7 @@ def trials_csv(plan: Plan, results: Sequence[TrialResult], comparison: Compariso
 
 
 def comparison_csv(comparison: Comparison) -> str:
-    """One row per cell: the sides' figures and, of two, the improvement and the verdicts."""
+    """Write one row per cell: each side's figures; with two sides, changes and verdicts as well."""
     workloads = comparison.workloads
     metrics = figures.metrics(workloads)
     beside = document_tables.beside_throughput(workloads[0].metrics) if workloads else []
@@ -84,10 +83,13 @@ def comparison_csv(comparison: Comparison) -> str:
 
 
 def read(content: bytes) -> list[dict[str, Any]]:
-    """The rows of a table, by column: numbers, true and false, texts; None where it is missing.
+    r"""Read a table's rows, by column, as numbers, booleans, text or None (missing).
+
+    >>> read(b"threads,valid,raw\n8,true,\n")
+    [{'threads': 8, 'valid': True, 'raw': None}]
 
     Raises:
-        ValueError, csv.Error: it is no table with as many fields in each row as in the first.
+        ValueError, csv.Error: it is not CSV, a column occurs twice, or a row has another length.
     """
     table = csv.reader(io.StringIO(content.decode(), newline=""), strict=True)
     header, *rows = table
@@ -103,7 +105,7 @@ def _cell(text: str) -> object:
 
 
 def _restored(result: TrialResult) -> bool | None:
-    """Whether its data were restored; None if its phases were lost with the task that ran them."""
+    """Whether the data were restored; None if the phases were lost with the task that ran them."""
     if result.adopted or not result.phases:
         return None
     return "restore" in result.phases

@@ -1,6 +1,6 @@
-"""The comparison for machines, as ``benchlab compare --json`` and ``report.json`` have it.
+"""Comparisons as JSON, for ``benchlab compare --json`` and ``report.json``.
 
-Its keys are a contract: ``to_json(...)["workloads"][0]["estimate_pct"]`` is ``-4.2``.
+The keys are a contract: ``to_json(...)["workloads"][0]["estimate_pct"]`` is ``-4.2``.
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ from benchlab.results.records import Campaign, GateResult, InstanceFacts, SideFa
 def to_json(
     campaign: Campaign, comparison: Comparison, results: Sequence[TrialResult]
 ) -> dict[str, Any]:
-    """The comparison for machines; what is missing is None.
+    """The comparison as a JSON document, without secrets; missing values are None.
 
-    ``client`` and ``consistency`` are there if the campaign has recorded them.
-    ``results`` are all executed trials, including invalid ones.
+    ``client`` and ``consistency`` are present only if the campaign recorded them.
+
+    Args:
+        results: all executed trials, including invalid ones.
     """
     campaign = redaction.of_campaign(campaign)
     fleet = hardware.fleet_hardware(campaign)
@@ -84,17 +86,17 @@ def to_json(
 
 
 def trials_to_json(outcome: ComparedFile) -> Any:
-    """What ``benchlab compare --trials FILE --json`` prints.
+    """The document that ``benchlab compare --trials FILE --json`` prints.
 
     Returns:
-        A document; a list of them if the file has a column ``campaign``.
+        One document; a list of them if the file has a column ``campaign``.
     """
     documents = [_compared_json(compared, outcome) for compared in outcome.campaigns]
     return documents if outcome.several else documents[0]
 
 
 def _compared_json(compared: ComparedFileCampaign, outcome: ComparedFile) -> dict[str, Any]:
-    """One campaign that was measured elsewhere: what its file says of it."""
+    """One campaign measured elsewhere, compared from its file of trials."""
     measured, workloads, cells = compared.measured, compared.workloads, compared.cells
     return {
         "campaign": measured.campaign,
@@ -116,7 +118,7 @@ def _gates_json(gates: Iterable[GateResult]) -> list[dict[str, Any]]:
 
 
 def _calibration_json(calibration: Calibration) -> dict[str, Any] | None:
-    """The A/A campaigns and what they show; None if there are none."""
+    """The A/A campaigns and the deployment variance they show; None if there are none."""
     if not calibration.found:
         return None
     return {
@@ -135,7 +137,7 @@ def _calibration_json(calibration: Calibration) -> dict[str, Any] | None:
 
 
 def _recorded(campaign: Campaign) -> dict[str, Any]:
-    """What only some campaigns have: the client, checks of datasets."""
+    """The keys that only some campaigns have: ``client`` and ``consistency``."""
     program = campaign.environment.get("client_program")
     version = campaign.environment.get("client_version")
     checked = {
@@ -181,7 +183,7 @@ def _workload_json(workload: WorkloadComparison) -> dict[str, Any]:
 
 
 def _alone_json(workload: WorkloadComparison) -> dict[str, Any]:
-    """A workload of one version: its figures, and nothing that was decided."""
+    """A workload of one version: its figures, without a decision."""
     return {
         "name": workload.name,
         "metric": workload.metric,
@@ -195,13 +197,13 @@ def _means(cell: CellComparison) -> dict[str, Any]:
 
 def _server_json(server: InstanceFacts) -> dict[str, Any]:
     found = asdict(server)
-    if server.built_at is None:  # as before servers were asked for it
+    if server.built_at is None:  # the same document as before this was recorded
         del found["built_at"]
     return found
 
 
 def _build_json(side: SideSpec, facts: SideFacts | None) -> dict[str, Any]:
-    """The builds of a side, and what its server says of its own; neither where there is none."""
+    """A side's builds and what its server reports about its own build, as far as there are any."""
     builds = {name: build.model_dump(mode="json") for name, build in side.builds.items()}
     about = facts.about if facts else {}
     return {**({"builds": builds} if builds else {}), **({"about": about} if about else {})}

@@ -1,6 +1,6 @@
-"""The report's pages: Markdown, in the layout of the published ones, and self-contained HTML.
+"""A report's pages: Markdown, in the layout of the published ones, and self-contained HTML.
 
-Also its answer as Markdown for places that hold less: a comment on GitHub, the note of a run.
+Also its answer alone as Markdown, for a comment on GitHub or the note of a run.
 
 >>> comment(build(campaign, comparison, results)).splitlines()[0]
 '### TiDB Sysbench Performance Test Report – v6.5.0 vs. v6.1.0'
@@ -32,12 +32,12 @@ from benchlab.report.sentences import answer, method, wording
 
 @dataclass(frozen=True)
 class Page:
-    """Where a page is.
+    """The location of a page in one language, for its links.
 
     Attributes:
-        folder: relative to the report's root: empty in the first language, else such as ``zh/``.
-        root: the report's root relative to the page: empty, or ``../``.
-        others: the other languages, each with its page's folder relative to this page.
+        folder: the page's, from the report's root: empty in the first language, else as ``zh/``.
+        root: the way back to the report's root: empty or ``../``.
+        others: the other languages, each with its folder relative to this page.
     """
 
     folder: str = ""
@@ -46,11 +46,14 @@ class Page:
 
 
 TOP = Page()
-"""The page of a report in a single language."""
+"""The page of a report in one language."""
 
 
 def of_languages(codes: Iterable[str]) -> dict[str, Page]:
     """The pages of a report in these languages, by code.
+
+    >>> of_languages(["en", "zh"])["zh"].root
+    '../'
 
     Raises:
         LanguageError: there is no locale file for one of them.
@@ -73,17 +76,17 @@ _LONGEST_VALUE = 60
 
 
 def markdown(report: Report, page: Page = TOP) -> str:
-    """The whole page as Markdown; images are referred to as ``charts/<workload>.svg``."""
+    """Render the page as Markdown; it refers to images as ``charts/<workload>.svg``."""
     return environment("md").get_template("report.md.j2").render(values(report, page))
 
 
 def html(report: Report, page: Page = TOP) -> str:
-    """The whole page as HTML, with its style and charts, without scripts."""
+    """Render the page as HTML with its style and charts in it, without scripts."""
     return environment("html").get_template("report.html.j2").render(values(report, page))
 
 
 def values(report: Report, page: Page) -> dict[str, Any]:
-    """What the templates of all formats get."""
+    """The variables of the templates of all formats."""
     say = report.language.say
     return {
         "report": report,
@@ -96,21 +99,25 @@ def values(report: Report, page: Page) -> dict[str, Any]:
 
 
 def escape(value: object) -> str:
-    """Text of which nothing is taken for Markdown or HTML."""
+    r"""Escape a text on one line, so that no part of it is read as Markdown or HTML.
+
+    >>> escape("a *b* <c>")
+    'a \\*b\\* &lt;c&gt;'
+    """
     text = " ".join(str(value).split())
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return _SPECIAL.sub(lambda match: "\\" + match.group(), text)
 
 
 def _markdown(value: object) -> Markup:
-    """A value in a template of Markdown; what is of a template itself stays."""
+    """Escape a value in a Markdown template, unless it is markup already."""
     return value if isinstance(value, Markup) else Markup(escape(value))
 
 
 def answer_table(report: Report) -> list[str]:
-    """The lines of the answer's table, two of them its head; verdicts have their sign.
+    """The lines of the answer's table in Markdown, its two header lines first.
 
-    Of one version it has the highest figures.
+    It has verdicts with their signs or, for one version, each workload's highest throughput.
     """
     columns: Sequence[str] = answer.COLUMNS
     rows: list[Sequence[str]] = [
@@ -124,9 +131,9 @@ def answer_table(report: Report) -> list[str]:
 
 
 def _in_front_matter(text: str) -> str:
-    r"""Text in quotes in YAML, by its numbers where it could be a tag, an entity or a link.
+    r"""Quote a text for YAML, with escapes for characters that HTML or Markdown would interpret.
 
-    Many a renderer takes front matter for a heading; one that reads it gets the text as it was.
+    Many renderers show front matter as a heading. A YAML parser restores the original text.
 
     >>> _in_front_matter("a <b>")
     '"a \\u003cb\\u003e"'
@@ -136,7 +143,7 @@ def _in_front_matter(text: str) -> str:
 
 
 def _shown(value: object, language: Language, short: bool) -> str:
-    """A cell of a table; if it has to be short, it says how much was left out."""
+    """A table cell; if ``short``, a long value is cut, with a note of its length."""
     text = MISSING if value is None else str(value)
     if not short or len(text) <= _LONGEST_VALUE:
         return text
@@ -144,7 +151,7 @@ def _shown(value: object, language: Language, short: bool) -> str:
 
 
 def comment(report: Report) -> str:
-    """Sentence and table of the answer for GitHub; the reasons are folded below them."""
+    """The answer as a comment for GitHub: sentence and table, with the reasons collapsed below."""
     say = report.language.say
     judged = report.sections if report.has_verdicts else ()
     reasons = [
@@ -174,10 +181,12 @@ def comment(report: Report) -> str:
 
 
 def note(report: Report, room: int) -> str:
-    """The sentence, then as many rows of the table as there is room for; the others are counted.
+    """The answer for the note of a run: its sentence, then as many rows as fit.
+
+    Rows that do not fit are counted.
 
     Args:
-        room: how many characters it may have; a sentence that has more is cut.
+        room: the maximum number of characters; a longer sentence is cut.
     """
     said, table = escape(answer.sentence(report)), answer_table(report)
     for end in range(len(table), 2, -1):  # two lines are its head
@@ -190,7 +199,7 @@ def note(report: Report, room: int) -> str:
 
 @cache
 def style(*more: str) -> Markup:
-    """The style sheet of a page: charts, what all pages have in common, and ``more`` sheets."""
+    """The style sheet of a page: charts, rules for all pages, and the sheets named in ``more``."""
     folder = resources.files("benchlab.report.formats")
     own = (folder.joinpath(f"{name}.css").read_text("utf-8") for name in ("page", *more))
     return picture.style() + Markup("".join(own))
@@ -198,7 +207,7 @@ def style(*more: str) -> Markup:
 
 @cache
 def environment(form: Literal["md", "html"], *packages: str) -> jinja2.Environment:
-    """The templates of a format; with those of other packages, which have parts of these."""
+    """The Jinja environment of a format; ``packages``: others whose templates include these."""
     is_markdown, ours = form == "md", "benchlab.report.formats"
     escaped = _markdown if is_markdown else markupsafe.escape
     made = templates.environment(

@@ -1,4 +1,4 @@
-"""A plan as text for people: what is done, how long it takes, what it needs and costs."""
+"""A plan as text for people: its steps, how long it takes, what it needs and costs."""
 
 from __future__ import annotations
 
@@ -28,18 +28,19 @@ def render(
     not_runnable: str = "",
     sensitivity: Sequence[str] = (),
 ) -> str:
-    """The whole plan.
+    """The plan as ``benchlab plan`` prints it.
 
     Args:
-        client: which of several clients is used, and why; None: there is no choice here.
-        arrangements: how hosts let this machine in and get TiUP, a line each.
-        not_runnable: why a campaign by this plan would be refused; empty: it would not.
-        sensitivity: lines on how small a slowdown it finds.
+        reason: why the plan's engine was chosen.
+        client: which client is used, and why; None where there is no choice.
+        arrangements: lines on how hosts are reached and get TiUP.
+        not_runnable: why a campaign would be refused; empty: it would not.
+        sensitivity: lines on the smallest slowdown that it detects.
     """
     parts = [
         _head(plan, reason, client),
         _trials(spec, plan),
-        # What a reader looks for comes last, where a long list of trials ends.
+        # What readers look for comes last, after the long list of trials.
         _published(spec.published, plan) if spec.published else iter(()),
         _steps(plan),
         _needs(spec, plan),
@@ -53,7 +54,7 @@ def render(
 
 
 def question(spec: ReportSpec, plan: Plan) -> str:
-    """What a person is asked to approve, in Markdown; for a plan whose hosts are rented."""
+    """The text of an approval request in Markdown, for a plan that rents hosts."""
     return "\n".join(_question(spec, plan))
 
 
@@ -101,7 +102,7 @@ def duration(minutes: float) -> str:
 
 
 def rounds(plan: Plan) -> str:
-    """How many, and of how many deployments: ``2 deployments of each side, 2 or 3 rounds each``."""
+    """Rounds per deployment: ``6 rounds``, ``2 deployments of each side, 2 or 3 rounds each``."""
     if plan.deployments == 1:
         return f"{plan.rounds} round{'s' * (plan.rounds != 1)}"
     least, more = divmod(plan.rounds, plan.deployments)
@@ -180,7 +181,7 @@ def _kept_on_disk(plan: Plan) -> str:
 
 
 def _repeats(spec: ReportSpec, plan: Plan) -> Iterator[str]:
-    """What invalid pairs of blocks may take on top of the plan, and what it then costs at most."""
+    """How much time and money repeats may add to the plan, and the cost at worst."""
     if not plan.repeat_minutes:
         return
     more = duration(plan.repeat_minutes)
@@ -209,7 +210,7 @@ def _repeats(spec: ReportSpec, plan: Plan) -> Iterator[str]:
 
 
 def _dataset(plan: Plan) -> Iterator[str]:
-    """Whether the dataset is on S3, and what the plan would take if it were."""
+    """Whether the dataset is on S3, and what the plan would take and cost if it were."""
     if plan.dataset == "kept":
         yield "dataset: it is on S3, and BR restores it into both sides"
     if plan.seeded_minutes is None or plan.seeded_dollars is None:
@@ -233,7 +234,7 @@ def _learned(plan: Plan) -> Iterator[str]:
 
 
 def _priced(plan: Plan) -> str:
-    """Of which day the prices are, and that they are old if they are."""
+    """The day of the prices, with a hint if they are old."""
     text = f"at list prices of {plan.prices_as_of}"
     if plan.prices_as_of is None:
         return text
@@ -244,7 +245,7 @@ def _priced(plan: Plan) -> str:
 
 
 def _beside(spec: ReportSpec, plan: Plan) -> Iterator[str]:
-    """What is in the dollars of rented hosts beside the hosts, and what is not."""
+    """What the estimated dollars include and do not include."""
     yield "included: hosts and their volumes; all are in one zone, so zones exchange no traffic"
     if spec.snapshots is None:
         return
@@ -258,7 +259,7 @@ def _beside(spec: ReportSpec, plan: Plan) -> Iterator[str]:
 
 
 def _dearest(plan: Plan) -> Iterator[str]:
-    """What it costs where the preferred hosts are not to be had."""
+    """What it costs at most, if the preferred hosts are not available."""
     if plan.most_dollars is not None:
         yield (
             f"at most {plan.most_dollars:.2f} dollars, for the dearest hosts that the topology "

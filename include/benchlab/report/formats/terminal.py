@@ -20,14 +20,18 @@ from benchlab.report.model import figures as tables_of
 from benchlab.report.model.report import Report, Section
 from benchlab.report.sentences import answer, method, wording
 
-# So many sentences are printed about a campaign that was measured elsewhere.
+# At most this many sentences are printed about a campaign that was measured elsewhere.
 MOST_SENTENCES = 20
 
 _COLOUR = {"regression": "red", "improvement": "green", "unstable": "yellow"}
 
 
 def render(report: Report, width: int, colour: bool) -> str:
-    """One block of rows per workload, then the answer; ``colour`` asks for ANSI codes."""
+    """The report as text: a table per workload, then the answer; ``colour``: with ANSI codes.
+
+    Example:
+        ``render(report, 120, colour=False)``
+    """
     console = console_for(width, colour)
     console.print(Text(wording.title(report), style="bold"))
     console.print(Text(wording.subject(report)))
@@ -52,7 +56,7 @@ def render(report: Report, width: int, colour: bool) -> str:
 
 
 def render_outcome(outcome: ComparedFile, width: int, colour: bool) -> str:
-    """All campaigns of a file of trials; see :mod:`benchlab.analysis.elsewhere.file`."""
+    """The campaigns of a file of trials as text; see :mod:`benchlab.analysis.elsewhere.file`."""
     return "".join(
         _elsewhere(compared, outcome.threshold_pct, console_for(width, colour))
         for compared in outcome.campaigns
@@ -60,7 +64,7 @@ def render_outcome(outcome: ComparedFile, width: int, colour: bool) -> str:
 
 
 def _elsewhere(compared: ComparedFileCampaign, threshold_pct: float, console: Console) -> str:
-    """One campaign that was measured elsewhere: two rows per workload, then sentences."""
+    """One campaign measured elsewhere: a row per workload and metric, then sentences."""
     measured, workloads = compared.measured, compared.workloads
     table = _answers(
         answer.line(plain(workload.name), english(), threshold_pct, one.name, found, found.verdict)
@@ -95,7 +99,7 @@ def _elsewhere(compared: ComparedFileCampaign, threshold_pct: float, console: Co
 
 
 def _answers(lines: Iterable[answer.Line], is_aa: bool = False) -> Table:
-    """What came out, a row for each metric of a workload."""
+    """The answer's table: a row for each metric of a workload."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for name in answer.COLUMNS:
         table.add_column(english().say(f"column-{name}").lower())
@@ -148,6 +152,6 @@ def _table(report: Report, section: Section) -> Group:
 
 
 def _said_first(report: Report, section: Section) -> Iterable[str]:
-    """What could have been seen where nothing was, before the figures."""
+    """What goes beside the verdict: the reach of an inconclusive one, then the figures."""
     reach = wording.reach(report, section.figures)
     return filter(None, (reach, wording.figures(report, section)))

@@ -1,4 +1,8 @@
-"""Tables of results as a document lays them out: of a campaign, or of an imported page again."""
+"""Tables of results in the layout of a published document, of a campaign or an imported page.
+
+Example:
+    ``tables(report, report.sections[0])[0].header`` begins with ``Threads``.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +22,12 @@ from benchlab.report.model.report import Report, Section
 NAMES: Mapping[Metric, str] = {"qps": "QPS", "tps": "TPS", "tpmc": "tpmC", "qpm": "QPM"}
 
 Cells = Mapping[str, Mapping[Metric, str]]
-"""The figures at one thread count as text, by version; what is missing is left out."""
+"""The figures at one thread count as text, by version and metric; missing ones are left out."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """One table as text; ``title`` is empty unless a workload has several tables."""
+    """A table as text; ``title`` is empty unless the workload has several tables."""
 
     title: str
     header: tuple[str, ...]
@@ -32,14 +36,15 @@ class Table:
 
 @dataclass(frozen=True)
 class Layout:
-    """What the tables of one workload have, and where.
+    """The contents of one workload's tables, and the shape in which a document has them.
 
     Attributes:
-        figures: of each version, in the order of their columns.
-        named: whether a heading of one version's figures names it.
+        figures: the metrics shown for each version, in the order of their columns.
+        versions: their labels, the candidate's last.
+        named: whether column headings include the version.
         rows: the figures by thread count.
-        headings: of the improvements, behind the figures; empty: there are none.
-        improvements: their cells by thread count.
+        headings: those of the improvement columns, which come last; empty if there are none.
+        improvements: the cells of these columns, by thread count.
     """
 
     shape: Shape
@@ -51,7 +56,7 @@ class Layout:
     improvements: Mapping[int, tuple[str, ...]]
 
     def tables(self, language: Language) -> Iterator[Table]:
-        """The tables, with headings in a language."""
+        """Yield the tables, with headings in ``language``."""
         names = {f: NAMES.get(f) or language.say("published-latency") for f in self.figures}
         header = (language.say("published-threads"), *names.values())
         match self.shape:
@@ -93,9 +98,9 @@ class Layout:
         return Table("", (*header, *self.headings), tuple(rows))
 
     def _of_version(self, version: str) -> Iterator[tuple[str, ...]]:
-        """The rows of one version, those of the candidate with the improvements.
+        """The rows of one version; the last version's include the improvements.
 
-        A thread count without any figure is kept for every version.
+        A thread count without any figure has a row for every version.
         """
         columns = [(version, figure) for figure in self.figures]
         for count, cells in self.rows.items():
@@ -112,7 +117,7 @@ def _cells(count: int, cells: Cells, columns: Sequence[tuple[str, Metric]]) -> I
 
 
 def heading_of_improvement(figure: Metric, language: Language, *, percent: bool) -> str:
-    """The heading of an improvement, which may have the percent sign for its cells."""
+    """The heading of an improvement column; ``percent`` adds ``(%)``, so its cells need no sign."""
     said = language.say("published-improvement", metric=NAMES[figure])
     return f"{said} (%)" if percent else said
 
@@ -121,7 +126,7 @@ def heading_of_improvement(figure: Metric, language: Language, *, percent: bool)
 
 
 def tables(report: Report, section: Section) -> tuple[Table, ...]:
-    """A workload's tables as the document has them; empty in the layout ``own``."""
+    """A workload's tables in the layout of its document; empty in the layout ``own``."""
     if (chosen := _chosen(report, section)) is None:
         return ()
     labels = [side.label for side in report.sides.values()]
@@ -150,7 +155,7 @@ def tables(report: Report, section: Section) -> tuple[Table, ...]:
 
 
 def means(report: Report, section: Section) -> tuple[str, ...]:
-    """The mean of each improvement that the document has and that does not decide."""
+    """A sentence with the mean of each improvement shown, except that of the verdict's metric."""
     if (chosen := _chosen(report, section)) is None:
         return ()
     return tuple(
@@ -163,12 +168,12 @@ def means(report: Report, section: Section) -> tuple[str, ...]:
 
 
 def beside_throughput(metrics: Iterable[metric.Metric]) -> list[str]:
-    """The other rates of the table that the verdict rests on, such as QPS beside TPS."""
+    """The names of rates that are shown beside the throughput, such as ``qps`` beside TPS."""
     return [one.name for one in metrics if one.is_rate and one.shown == "table" and not one.family]
 
 
 def improvement(cell: CellComparison, metric: str) -> float | None:
-    """By how much more of a throughput the candidate has, in percent; None if not compared.
+    """The candidate's change in a throughput, in percent; None if it cannot be compared.
 
     Example:
         ``improvement(cell, "qps")`` is 4.2 where its QPS is 1,042 and the baseline's 1,000.
@@ -186,9 +191,9 @@ def _mean(section: Section, figure: Metric) -> float | None:
 
 
 def _chosen(report: Report, section: Section) -> DocumentTables | None:
-    """The document's tables; the usual ones where it has none, or no document is named.
+    """The tables of the report type's document, or else the usual ones for the metric.
 
-    None in the layout ``own``, and of metrics that no document has.
+    None in the layout ``own``, and for a metric that no document shows.
     """
     if report.spec.layout == "own":
         return None
@@ -225,6 +230,6 @@ def _rows(report: Report, section: Section, figures: Sequence[Metric]) -> dict[i
 
 
 def _percent(value: float | None, report: Report, *, sign: bool) -> str:
-    """A change as documents print it: signed only if negative."""
+    """A change as documents print it: no plus; ``sign``: with the percent sign."""
     text = report.numbers.change(value).removeprefix("+")
     return text if sign else text.strip("%\N{NO-BREAK SPACE}")

@@ -1,4 +1,8 @@
-"""How figures are shown, by the metric of their workload: names, columns of tables, charts."""
+"""Names, table columns and cells of a workload's figures, as every format shows them.
+
+Example:
+    ``display(section, english()).columns[0].heading`` is ``TPS`` for a sysbench workload.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ from benchlab.report.model.report import Report, Section
 
 @dataclass(frozen=True)
 class Column:
-    """One figure of a side; ``heading`` comes after the side's version."""
+    """A column for one metric of a side; the side's version goes before ``heading``."""
 
     metric: Metric
     heading: str
@@ -27,11 +31,11 @@ class Display:
     """How the metrics of a workload are shown.
 
     Attributes:
-        name: of the throughput, as sentences and headings have it.
-        unit: as the chart has it.
-        columns: of each side, in the table that the verdict rests on.
-        changes: headings of that table's last columns, of the throughput and of the latency.
-        details: of each side, in a second table; empty where no trial has any of them.
+        name: the throughput's, in sentences and headings.
+        unit: the throughput's.
+        columns: for each side, in the table that the verdict rests on.
+        changes: the headings of its last columns: changes of throughput and latency.
+        details: for each side, in a second table; empty where no trial has any of them.
     """
 
     name: str
@@ -44,7 +48,7 @@ class Display:
 
 
 def display(section: Section, language: Language) -> Display:
-    """How a workload's figures are shown."""
+    """Decide how a workload's figures are shown."""
     metrics, measured = section.figures.metrics, _measured(section.figures)
     throughput, latency = (of_kind(metrics, name) for name in (THROUGHPUT, LATENCY))
 
@@ -93,14 +97,14 @@ def details(section: Section, language: Language) -> list[list[str]]:
 
 
 def metrics(workloads: Sequence[WorkloadComparison]) -> list[str]:
-    """All metrics that workloads have, in the order of their tables."""
+    """The names of all metrics that were measured, in the order of the tables."""
     measured = {name for one in workloads for name in _measured(one)}
     listed = dict.fromkeys(metric.name for one in workloads for metric in one.metrics)
     return [name for name in listed if name in measured]
 
 
 def _measured(workload: WorkloadComparison) -> dict[str, float | None]:
-    """The metrics that its sides have, at every thread count alike."""
+    """The metrics measured; they are the same on every side and at every thread count."""
     return next(iter(workload.cells[0].sides.values())).means
 
 
@@ -135,7 +139,7 @@ def headings_of_changes(report: Report, shown: Display) -> tuple[str, ...]:
 
 
 def changes(cell: CellComparison, shown: Display, numbers: Numbers) -> tuple[str, ...]:
-    """By how much a cell's throughput and its latency changed; of both more is a plus.
+    """The changes of a cell's throughput and latency; a higher latency has a plus sign.
 
     Empty where the cell has one side.
     """

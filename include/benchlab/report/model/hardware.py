@@ -1,4 +1,8 @@
-"""The hosts of a fleet as a report's hardware table has them: a row for each role."""
+"""The hosts of a fleet, as in a report's hardware table: one row per role.
+
+Example:
+    ``fleet_hardware(campaign).number("tikv")`` is 3 on three TiKV hosts.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +26,12 @@ _REPLACED = re.compile(r"([0-9]{1,6}): ([^;]+)")
 
 @dataclass(frozen=True)
 class RoleHosts:
-    """The hosts of one role. Values in which they differ stand side by side, `a / b`.
+    """The hosts of one role; where they differ, a value lists all: ``8 / 16``.
 
     Attributes:
         hosts: their names; empty where the plan names none.
-        told: their descriptions as recorded, if the other values cannot be read from them.
-        wanted: the instance type of the plan, where another one was rented.
+        told: the recorded descriptions as a whole, if they could not be parsed.
+        wanted: the plan's instance type, where another one was rented.
     """
 
     role: str
@@ -48,14 +52,14 @@ class FleetHardware:
     """The hosts of a fleet.
 
     Attributes:
-        rented: whether all of them are on EC2.
-        typed: whether the plan says of what type each is; of TiDB Cloud's nodes their size.
-        shared: hosts with several roles, with them.
-        zone: where a rented fleet is; None where it was not recorded.
+        rented: whether they are rented from EC2.
+        typed: whether the plan names instance types or, for TiDB Cloud, sizes of nodes.
+        shared: the roles of each host that has several.
+        zone: the zone of a rented fleet; None if it was not recorded.
         role_of: the role of each host by its name, ``tidb+pd`` if it has several.
-        wanted_region: the region of the plan, where another one was rented in.
-        replaced: hosts that were lost and replaced, each time with the number of trials before.
-        balanced: whether there is a load balancer, on the client's host.
+        wanted_region: the plan's region, where the fleet was rented in another one.
+        replaced: pairs: after how many trials hosts were lost and replaced, and their names.
+        balanced: whether a load balancer runs on the client's host.
     """
 
     rented: bool
@@ -125,7 +129,7 @@ def rows(found: FleetHardware, client: str | None, language: Language) -> list[l
 
 
 def shared_system(found: FleetHardware) -> str | None:
-    """The operating system and kernel of all hosts; None where they differ or are not known."""
+    """The operating system and kernel of all hosts; None where roles differ or it is not known."""
     systems = {role.system for role in found.roles}
     return systems.pop() if len(systems) == 1 else None
 

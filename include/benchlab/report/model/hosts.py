@@ -1,4 +1,4 @@
-"""What the hosts did while the clients ran, over the trials whose figures are used.
+"""Host metrics while the clients ran, over the trials whose figures are used.
 
 >>> found = host_tables(comparison, results, {"tikv-1": "tikv"})
 >>> table = [header(language), *rows(found.groups, language)]
@@ -34,7 +34,7 @@ COLUMNS = (
     ("net_rx_bytes_per_s", 1e6),
     ("net_tx_bytes_per_s", 1e6),
 )
-"""A metric, and how much of it is one in its column; None: a fraction, printed in percent."""
+"""Each metric with the divisor for its column; None: a fraction, printed in percent."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class HostGroup:
 
     Attributes:
         name: the role, ``tidb+pd`` for several; for a host without a role, its own name.
-        trials: in which any of them has figures.
-        figures: by metric, the mean over hosts and trials, all with the same weight, and the
-            largest value of any second.
+        trials: how many of them have figures of at least one host.
+        figures: by metric: the mean over hosts and trials, equally weighted, and the largest value
+            of any interval.
     """
 
     side: Side
@@ -75,14 +75,14 @@ class Gap:
 
 @dataclass(frozen=True)
 class Hosts:
-    """What is known of the hosts.
+    """What the hosts did in a campaign.
 
     Attributes:
-        groups: by role, the two sides below each other.
-        each: the same for every single host; empty where no role has several.
-        used: trials whose figures are used.
-        sampled: those of them in which at least one host has figures.
-        processes: client and load balancer; the largest is over trials.
+        groups: by role, the two sides one after the other.
+        each: the same for each host alone; empty where no role has several.
+        used: how many trials' figures are used.
+        sampled: in how many of these at least one host has figures.
+        processes: client and load balancer; ``max`` is the largest mean of a trial.
     """
 
     used: int
@@ -96,7 +96,7 @@ class Hosts:
 def host_tables(
     comparison: Comparison, results: Sequence[TrialResult], roles: Mapping[str, str] | None = None
 ) -> Hosts:
-    """What the hosts did in the trials whose figures are used; ``roles``: by host name."""
+    """Sum up the host metrics of the trials whose figures are used; ``roles``: by host name."""
     excluded = {(trial.trial, trial.attempt) for trial in comparison.excluded}
     used = [r for r in results if (r.trial.id, r.attempt) not in excluded]
     hosts = [host for result in used for host in result.host_figures]
@@ -153,7 +153,7 @@ def sentences(found: Hosts, language: Language) -> list[str]:
 
 
 def to_json(found: Hosts) -> dict[str, Any]:
-    """The same for machines, in the metrics' own units: fractions, bytes, bytes per second."""
+    """The ``hosts`` of ``report.json``, in the metrics' own units: fractions, bytes, bytes/s."""
     return {
         "used_trials": found.used,
         "sampled_trials": found.sampled,
@@ -165,7 +165,7 @@ def to_json(found: Hosts) -> dict[str, Any]:
 
 
 def _groups(used: Iterable[TrialResult], roles: Mapping[str, str] | None) -> tuple[HostGroup, ...]:
-    """The groups by role; host by host if ``roles`` is None."""
+    """The groups by role, or one per host if ``roles`` is None."""
     members: dict[str, list[tuple[PlannedTrial, HostFigures]]] = {}
     for result in used:
         for host in result.host_figures:
@@ -216,7 +216,7 @@ def _gap(gap: Gap, language: Language) -> str:
 
 
 def _role(host: str) -> str:
-    """The role in a name: ``tikv`` for ``tikv-2``. Other names are returned as they are."""
+    """The role in a host's name: ``tikv`` for ``tikv-2``; any other name unchanged."""
     match = re.fullmatch(rf"({'|'.join(ROLES)})-[0-9]+", host)
     return match[1] if match else host
 

@@ -1,4 +1,8 @@
-"""What limits the trust in the figures: what was repeated, left out, missing or failed."""
+"""What limits trust in the figures: repeats, exclusions, missing trials, failed gates.
+
+Example:
+    ``quality_of(campaign, comparison, results, english()).repeated_pairs`` is 0 on a quiet machine.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ from benchlab.results.records import Campaign, Condition, GateKind, GateResult, 
 
 @dataclass(frozen=True)
 class GateTally:
-    """One gate over all executed trials, used or not; over all cells; or over all workloads."""
+    """A gate's outcomes over all executed trials (used or not), cells or workloads."""
 
     gate: str
     kind: GateKind
@@ -28,7 +32,7 @@ class GateTally:
 
 @dataclass(frozen=True)
 class Repeat:
-    """A pair of blocks measured more than once; ``reasons`` are those of earlier attempts."""
+    """A block measured more than once; ``reasons`` say why earlier attempts did not count."""
 
     round: int
     title: str
@@ -38,12 +42,12 @@ class Repeat:
 
 @dataclass(frozen=True)
 class Tally:
-    """A count that clients report (errors, reconnects), over the trials whose figures are used.
+    """Errors or reconnects that clients count, over the trials whose figures are used.
 
     Attributes:
-        reporting: trials that report it.
-        total: None where no trial reports it.
-        trials: the trials in which it is above zero.
+        reporting: how many trials report the count.
+        total: None if no trial reports it.
+        trials: those with a count above zero, by id.
     """
 
     reporting: int
@@ -53,11 +57,11 @@ class Tally:
 
 @dataclass(frozen=True)
 class Symptom:
-    """A gate of symptom that failed.
+    """A failed gate of class symptom.
 
     Attributes:
-        places: by side, the trials or thread counts where it did.
-        workloads: those where it did, if it looks at all trials of one.
+        places: by side, the trials or cells in which it failed.
+        workloads: for a gate over all trials of a workload, the workloads in which it failed.
     """
 
     gate: str
@@ -68,7 +72,7 @@ class Symptom:
 
 @dataclass(frozen=True)
 class Quality:
-    """What limits the trust in the figures; ``reconnects`` is None if no client reports them."""
+    """What limits trust in the figures; ``reconnects`` is None if no client counts them."""
 
     planned: int
     executed: int
@@ -89,7 +93,7 @@ def quality_of(
     results: Sequence[TrialResult],
     language: Language,
 ) -> Quality:
-    """What limits the trust in a campaign's figures."""
+    """Collect what limits trust in a campaign's figures."""
     excluded = {(e.trial, e.attempt) for e in comparison.excluded}
     used = [r for r in results if (r.trial.id, r.attempt) not in excluded]
     return Quality(
@@ -113,9 +117,7 @@ def quality_of(
 def _symptoms(
     comparison: Comparison, used: Iterable[TrialResult], language: Language
 ) -> tuple[Symptom, ...]:
-    """The symptoms of the trials whose figures are used, of the cells that they make, and of the
-    campaign.
-    """
+    """Failed symptoms of the trials whose figures are used, of their cells, and of workloads."""
 
     def cell(workload: str, threads: int) -> str:
         return language.say("quality-cell", workload=title_of(workload), threads=str(threads))
@@ -146,7 +148,7 @@ def _symptoms(
 
 
 def _counts(results: Sequence[TrialResult], metric: str) -> bool:
-    """Whether the client prints a metric at all, even if no trial has a value for it."""
+    """Whether any trial has a sample of the metric, even without a value; True without trials."""
     return not results or any(s.metric == metric for r in results for s in r.samples)
 
 
@@ -180,7 +182,7 @@ def _tally(used: Iterable[TrialResult], metric: str) -> Tally:
 def tally_gates(gates: Iterable[GateResult], language: Language) -> tuple[GateTally, ...]:
     """Count each gate's outcomes.
 
-    Where a gate's sentence differs between trials, the sentence of a failure is preferred.
+    Where a gate's sentence differs between trials, that of a failure is used.
     """
     by_gate: dict[str, list[GateResult]] = {}
     for result in gates:
@@ -213,11 +215,11 @@ _MOMENTS: tuple[Moment, ...] = ("load", "last trial")
 
 @dataclass(frozen=True)
 class Consistency:
-    """What was found.
+    """Whether the datasets met their consistency conditions.
 
     Attributes:
-        sentences: one for each side, or one for both if the same was found.
-        moments: after which a side was checked.
+        sentences: one for both sides if their outcomes agree, else one for each.
+        moments: when at least one side was checked: after ``load``, after the ``last trial``.
     """
 
     sentences: tuple[str, ...]
@@ -225,7 +227,7 @@ class Consistency:
 
 
 def consistency_of(campaign: Campaign, language: Language) -> Consistency | None:
-    """What was found in a campaign; None where the dataset has no conditions."""
+    """The outcome of a campaign's consistency checks; None where the dataset has no conditions."""
     if campaign.report_type.dataset.check_s is None:
         return None
     found = {side: _found(campaign, side) for side in campaign.plan.sides}
@@ -249,7 +251,7 @@ def _found(campaign: Campaign, side: Side) -> dict[Moment, Sequence[Condition]]:
 
 
 def _text(found: Mapping[Moment, Sequence[Condition]], language: Language) -> str:
-    """What was found, said once for the moments at which it was the same."""
+    """The outcomes as text; moments with the same outcome share a clause."""
     moments: dict[str, list[Moment]] = {}
     for moment, conditions in found.items():
         moments.setdefault(_outcome(conditions, language), []).append(moment)

@@ -1,11 +1,11 @@
-"""What a report says, decided once for all formats, and not yet formatted.
+"""A report's contents, decided once for all formats and not yet formatted.
 
 :func:`build` takes a campaign, its comparison and its trials. Markdown, HTML, terminal and charts
 only format what the :class:`Report` decides::
 
     report = build(campaign, comparison, store.trials(campaign.id), language=load("zh"))
     report.sides["candidate"].label      # "v6.5.0"
-    report.plan.rounds                   # what was planned is read from the record
+    report.plan.rounds                   # 6
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Value = str | int | float | bool
 _ADDRESS = re.compile(r"https?://[^\s<>()\"'\\]+")
 _MACHINE = ("host", "hostname", "os", "kernel", "cpu", "cores", "memory", "disk", "filesystem")
 OF_A_RUN = (PAGE, SPENT, STOPPED, REPLACED, RESUMED, ended_servers.KEY, CLOCKS)
-"""What is recorded in a campaign's environment of its run, and not of its hosts and programs."""
+"""Keys of a campaign's environment that concern its run, not its hosts and programs."""
 # Recorded facts that are not among machine and software, because the report states them elsewhere.
 _ELSEWHERE = (
     *OF_A_RUN,
@@ -66,13 +66,13 @@ _ELSEWHERE = (
 
 @dataclass(frozen=True)
 class ReportSide:
-    """One side as the report names it.
+    """One side as the report shows it.
 
     Attributes:
-        label: its version, with the name of the side where both have the same version, and with
-            how much it was slowed down on purpose.
-        server: the version that the server reports; None where it was not asked.
-        parameters: those that the other side does not have with the same value.
+        label: its version; with the side's name if both sides have the same one, and with the
+            slowdown if there is one.
+        server: the version that the server reports; None if it was not asked.
+        parameters: those that the other side lacks or sets to another value.
         rows: rows loaded, over all tables.
     """
 
@@ -88,14 +88,14 @@ class ReportSide:
 
 @dataclass(frozen=True)
 class Section:
-    """One workload's part of the report; ``figures`` are the comparison as it was decided."""
+    """One workload's part of the report; ``figures`` is its comparison, with its verdicts."""
 
     title: str
     figures: WorkloadComparison
 
     @property
     def rounds_used(self) -> int:
-        """How many rounds are complete: on both sides or, of one version, on its own."""
+        """How many rounds are complete, on all sides."""
         cells = self.figures.cells
         if any(len(cell.sides) == len(SIDES) for cell in cells):
             return self.figures.rounds_used
@@ -109,13 +109,13 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that any format prints. None is missing, and is printed as n/a.
+    """Everything that any format prints; a figure that is None is missing, printed as n/a.
 
     Attributes:
         campaign: what was measured, without secrets.
         results: all executed trials, including invalid ones.
-        series: what the trials of each workload did second by second; empty if it is not shown.
-        validation: what the validation of the report found; None: it is not shown.
+        series: throughput, CPU and disk within trials, by workload; empty: not shown.
+        validation: the outcome of the report's validation; None: not shown.
     """
 
     language: Language
@@ -135,7 +135,7 @@ class Report:
 
     @cached_property
     def numbers(self) -> Numbers:
-        """Numbers as its language writes them."""
+        """Formats numbers in the report's language."""
         return Numbers(self.language)
 
     # ---------------------------------------------------------------- what was compared
@@ -146,7 +146,7 @@ class Report:
 
     @cached_property
     def client(self) -> str | None:
-        """The benchmark, as titles have it; None for other workloads, or for both."""
+        """The benchmark's name for titles, such as ``Sysbench``; None for others or a mixture."""
         names = {workload.name for workload in self.comparison.workloads}
         if all(name.startswith("oltp_") for name in names):
             return "Sysbench"
@@ -169,7 +169,7 @@ class Report:
 
     @property
     def has_verdicts(self) -> bool:
-        """Whether two sides were compared; of one version there are figures only."""
+        """Whether two sides were compared; a campaign of one version has figures only."""
         return self.comparison.has_verdicts
 
     def _side(self, side: Side) -> ReportSide:
@@ -202,18 +202,18 @@ class Report:
 
     @cached_property
     def environment(self) -> dict[str, str]:
-        """What was recorded of hosts and programs, each value on one line."""
+        """The recorded facts about run, hosts and programs, each value on one line."""
         return {plain(k): plain(v) for k, v in self.campaign.environment.items()}
 
     @cached_property
     def page(self) -> str | None:
-        """The address of the campaign's page on the benchmark site, where it was known."""
+        """The address of the campaign's page on the benchmark site; None if it was not recorded."""
         recorded = self.environment.get(PAGE, "")
         return recorded if _ADDRESS.fullmatch(recorded) else None
 
     @cached_property
     def engine_caveat(self) -> str | None:
-        """What limits an engine's figures."""
+        """What to bear in mind with this engine's figures; None if there is nothing."""
         caveat = self.environment.get("engine_caveat")
         return self.language.say(caveat) if caveat else None
 
@@ -223,7 +223,7 @@ class Report:
 
     @cached_property
     def software(self) -> dict[str, str]:
-        """The versions of the programs on the hosts; TPC-C has one row for the client it used."""
+        """The versions of programs on the hosts; for TPC-C, ``client`` replaces ``sysbench``."""
         versions = {
             k: v
             for k, v in self.environment.items()
@@ -236,12 +236,12 @@ class Report:
 
     @cached_property
     def fleet(self) -> hardware.FleetHardware | None:
-        """The hosts of its fleet; None if it ran on one machine."""
+        """The fleet's hosts; None if the campaign ran on one machine."""
         return hardware.fleet_hardware(self.campaign)
 
     @cached_property
     def servers(self) -> tuple[software_module.Row, ...]:
-        """The servers of a cluster with their versions; empty where none are recorded."""
+        """A cluster's servers with their versions; empty if none are recorded."""
         return software_module.servers(self.campaign, self.language)
 
     @cached_property
@@ -267,7 +267,7 @@ class Report:
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
-        """The workloads in the order of the plan, or of the document whose layout it has."""
+        """The workloads, in the plan's order or that of the document whose layout is used."""
         found = [Section(title_of(w.name), w) for w in self.comparison.workloads]
         document = self.spec.published if self.spec.layout == "published" else None
         order = document.tables.workloads if document and document.tables else ()
@@ -286,7 +286,7 @@ class Report:
 
     @cached_property
     def consistency(self) -> result_quality.Consistency | None:
-        """Whether the dataset met its conditions; None where the workload has none."""
+        """Whether the datasets met their consistency conditions; None where there are none."""
         return result_quality.consistency_of(self.campaign, self.language)
 
     @cached_property
@@ -296,7 +296,7 @@ class Report:
 
     @cached_property
     def calibration(self) -> tuple[str, ...]:
-        """The A/A campaigns that show the deployment variance; empty if no verdict uses it."""
+        """The ids of the A/A campaigns used for the deployment variance; empty if none are used."""
         if all(section.figures.aa_campaigns == 0 for section in self.sections):
             return ()
         return tuple(plain(campaign) for campaign in self.comparison.calibration.campaigns)
@@ -311,9 +311,9 @@ def build(
     series: Mapping[str, tuple[PairSeries, ...]] | None = None,
     validation: Validation | None = None,
 ) -> Report:
-    """The report of a campaign, without its secrets; in English if ``language`` is None.
+    """Build the report of a campaign, without secrets; in English if ``language`` is None.
 
-    Sentences on one version are the messages ``<id>-single``, where there are such.
+    For a campaign of one version, the message ``<id>-single`` replaces ``<id>`` where it exists.
     """
     said = language or english()
     if not comparison.has_verdicts:

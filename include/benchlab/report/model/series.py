@@ -1,9 +1,9 @@
-"""What each trial did second by second, from the objects that the store keeps of it.
+"""Time series of trials, read from the CSV objects that the store keeps for each.
 
 Example:
     ``table(content)["tikv-1"]["cpu_busy"]`` is ``[(1.0, 0.42), (2.0, None), ...]``; a client's
-    series is under :data:`CLIENT`. A report has pairs of trials, thinned so that a page of
-    hundreds stays small::
+    series is under :data:`CLIENT`. A report has pairs of trials, downsampled so that a page with
+    hundreds of them stays small::
 
         found = read(results, "tps", store.read_bytes)
         found["oltp_insert"][0].sides["candidate"].throughput  # (1012.5, 1020.0, None, ...)
@@ -24,16 +24,16 @@ from benchlab.results.records import TrialResult
 CLIENT = ""
 
 ReadObject = Callable[[str], bytes]
-"""An object of the store by its name; raises a :class:`BenchlabError` where it is not there."""
+"""Reads an object of the store by name; raises :class:`BenchlabError` if it is not there."""
 
 Line = Sequence[tuple[float, float | None]]
-"""Seconds since the start, and a value; None: not known then."""
+"""Pairs of seconds since the start and a value; None: not known."""
 
 Series = Mapping[str, Mapping[str, Line]]
 """By host and column."""
 
 POINTS = 40
-"""So many are drawn of a trial in a report at most, each the mean of its share of the seconds."""
+"""The most points a report draws of a trial, each a mean over an equal share of its time."""
 # Larger tables are not read: half an hour of ten hosts is a fifth of that.
 _MOST_BYTES = 8 * 2**20
 
@@ -41,17 +41,18 @@ Points = tuple[float | None, ...]
 
 
 class UnreadableSeriesError(BenchlabError):
-    """An object of a trial is no series; the message says why."""
+    """A trial's object cannot be read as a series; the message says why."""
 
 
 def table(content: bytes, columns: Collection[str] | None = None) -> Series:
-    """A client's series, or the samples of several hosts.
+    """Read the series of a client or of several hosts.
 
     Args:
-        columns: those that are wanted; None: all.
+        content: CSV with a column ``t`` in seconds and, if it is of hosts, a column ``host``.
+        columns: the columns to read; None: all.
 
     Raises:
-        UnreadableSeriesError: it is too large for a page, or no such table.
+        UnreadableSeriesError: it is larger than 8 MiB, lacks a column, or is not such a table.
     """
     if len(content) > _MOST_BYTES:
         raise UnreadableSeriesError(f"{len(content)} bytes; a page shows at most {_MOST_BYTES}")
@@ -83,10 +84,10 @@ def _table(text: str, columns: Collection[str] | None) -> Series:
 
 @dataclass(frozen=True)
 class TrialSeries:
-    """One trial in up to :data:`POINTS` equal parts of its time; None: not known there.
+    """One trial, downsampled to at most :data:`POINTS` equal parts of its time; None: not known.
 
     Attributes:
-        cpu, disk: of the host that was busiest in that part, as a fraction of its time.
+        cpu, disk: the busiest host's in each part, as a fraction of time.
     """
 
     throughput: Points
@@ -96,11 +97,11 @@ class TrialSeries:
 
 @dataclass(frozen=True)
 class PairSeries:
-    """The trials of both sides that are compared with each other.
+    """Both sides' trials of one cell, round and attempt.
 
     Attributes:
         seconds: the length of a trial.
-        sides: those of which anything is kept.
+        sides: those with a stored series.
     """
 
     threads: int
@@ -113,10 +114,10 @@ class PairSeries:
 def read(
     results: Iterable[TrialResult], metric: str, read_object: ReadObject
 ) -> dict[str, tuple[PairSeries, ...]]:
-    """The series of all trials by workload, by thread count, round and attempt.
+    """Read all trials' series by workload, sorted by thread count, round and attempt.
 
     Args:
-        metric: of the throughput, such as ``tpmc``.
+        metric: the throughput's name, such as ``tpmc``.
     """
     pairs: dict[tuple[str, int, int, int], PairSeries] = {}
     for result in results:
@@ -147,7 +148,7 @@ def _of_trial(result: TrialResult, metric: str, read_object: ReadObject) -> Tria
 def _lines(
     name: str | None, columns: Sequence[str], read_object: ReadObject
 ) -> list[Mapping[str, Line]]:
-    """An object's columns by host; a report is written without one that cannot be had."""
+    """The columns of an object, an item per host; empty if it cannot be read."""
     if name is None:
         return []
     try:
@@ -157,7 +158,7 @@ def _lines(
 
 
 def _thinned(lines: Iterable[Line], seconds: int) -> Points:
-    """Means of equal parts of the time; of several hosts each part has the largest."""
+    """The mean of each equal part of the time; with several hosts, the largest of their means."""
     parts = min(POINTS, seconds)
     largest: list[float | None] = [None] * parts
     for line in lines:

@@ -1,4 +1,4 @@
-"""The software table of a report: what ran on each side, and with which tools it was measured."""
+"""Servers, parameters and client commands of a campaign, as a report shows them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from benchlab.results.records import Campaign, InstanceFacts
 from benchlab.workloads.client import Endpoint, Session, program_of
 
 Row: TypeAlias = tuple[str, str, str | None]
-"""A component and its side, its version, its git hash."""
+"""The servers' component and side, their version, their git hash."""
 
 
 def servers(campaign: Campaign, language: Language) -> tuple[Row, ...]:
-    """The servers by component, the two sides below each other; empty where none are recorded.
+    """The servers by component, side by side within each; empty where none are recorded.
 
-    Servers that run the same version of the same source are in one row, such as
+    Servers of a side with the same version and git hash share a row, such as
     ``("TiKV (baseline, 3 servers)", "v5.1.1", "1e2d3c")``.
     """
     return tuple(
@@ -37,7 +37,7 @@ def servers(campaign: Campaign, language: Language) -> tuple[Row, ...]:
 
 
 def configured(campaign: Campaign, language: Language) -> str | None:
-    """Whether the servers of a component are configured alike, as a sentence; None: not known."""
+    """A sentence on whether each component's servers are configured alike; None: no servers."""
     odd, unknown = [], []
     by_component = _peers(campaign)
     if not by_component:
@@ -65,7 +65,7 @@ def _asked(campaign: Campaign, side: Side, component: str) -> str:
 
 
 def _peers(campaign: Campaign) -> dict[tuple[Side, str], list[InstanceFacts]]:
-    """The servers by side and component, the two sides of a component next to each other."""
+    """The servers by side and component, ordered by component."""
     known = {side: campaign.facts[side].instances for side in SIDES if side in campaign.facts}
     components = dict.fromkeys(one.component for servers in known.values() for one in servers)
     return {
@@ -104,10 +104,10 @@ _VARIABLES = ""
 
 @dataclass(frozen=True)
 class Block:
-    """Parameters of one component, or global variables, as text.
+    """Parameters of one component, or global variables, as code to show.
 
     Attributes:
-        language: of the text: ``yaml`` or ``sql``.
+        language: ``yaml`` or ``sql``.
     """
 
     heading: str
@@ -116,7 +116,7 @@ class Block:
 
 
 def blocks(campaign: Campaign, language: Language) -> tuple[Block, ...]:
-    """The parameters that both sides share, then those of one side, then of one workload."""
+    """The parameters common to all sides, then each side's own, then each workload's."""
     sides = {side: grouped(planned) for side, planned in campaign.plan.sides.items()}
     alike = reduce(_shared, sides.values())
     made = list(_blocks(alike, language))
@@ -132,7 +132,7 @@ def blocks(campaign: Campaign, language: Language) -> tuple[Block, ...]:
 
 
 def same(campaign: Campaign) -> bool:
-    """Whether the sides are asked for the same parameters."""
+    """Whether all sides were asked for the same parameters."""
     first, *others = map(grouped, campaign.plan.sides.values())
     return all(other == first for other in others)
 
@@ -168,7 +168,7 @@ def _without(items: Components, common: Components) -> Components:
 def _blocks(
     components: Components, language: Language, which: str = "", **of: Value
 ) -> Iterator[Block]:
-    """A block for each component; ``which`` and ``of`` put its side or workload in the heading."""
+    """A block per component; message ``which`` adds the side or workload to its heading."""
     for name, own in components.items():
         if name == _VARIABLES:
             heading, form = language.say("parameters-variables"), "sql"
@@ -201,14 +201,17 @@ _PLACEHOLDERS = {
 
 @dataclass(frozen=True)
 class Command:
-    """One command, as a shell would read it, and what it is for."""
+    """A shell command and what it is for."""
 
     purpose: str
     text: str
 
 
 def commands_of(campaign: Campaign, language: Language) -> tuple[Command, ...]:
-    """How the dataset was prepared and a trial was run; empty if no client has all workloads."""
+    """The commands for preparing the dataset and running a trial.
+
+    Empty if the workloads belong to several modules, or to one that no longer exists.
+    """
     names = {trial.workload for trial in campaign.plan.trials}
     modules = [module for name, module in workloads.by_name().items() if name in names]
     if len(modules) < len(names) or len(set(modules)) != 1:
@@ -233,7 +236,7 @@ def commands_of(campaign: Campaign, language: Language) -> tuple[Command, ...]:
 
 
 def _of_runs(runs: Mapping[str, Sequence[str]], language: Language) -> list[Command]:
-    """One command for all workloads if they differ in their name or query only, else one each."""
+    """One command for all workloads if they differ only in name or query, else one each."""
     shown = {
         name: _shell(
             ["$workload" if word == name and _is_one_of_many(name) else word for word in run]
@@ -253,7 +256,7 @@ def _is_one_of_many(workload: str) -> bool:
 
 
 def _ignored_errors(campaign: Campaign) -> dict[str, tuple[int, ...]]:
-    """The errors that the engine's client ignores; where none are recorded, its own default."""
+    """The recorded error numbers that the client ignored, as an argument; empty if not recorded."""
     recorded = campaign.environment.get("ignored_errors")
     if recorded is None:
         return {}
@@ -261,7 +264,7 @@ def _ignored_errors(campaign: Campaign) -> dict[str, tuple[int, ...]]:
 
 
 def _shell(words: Sequence[str]) -> str:
-    """The command over several lines: program and workload, then one option a line."""
+    """The command on several lines: program and workload first, then one option per line."""
     first = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
     shown = []
     for word in words[first:]:

@@ -1,7 +1,7 @@
-"""What the validation of a report found, as it is kept beside the report and shown in it.
+"""The outcome of a report's validation, as kept beside the report and shown in it.
 
 Example:
-    ``read(home.campaign("c1") / NAME)`` is None until the campaign was validated.
+    ``read(home.campaign("c1") / NAME)`` is None until the campaign is validated.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ NAME = "validation.json"
 
 @dataclass(frozen=True)
 class Failure:
-    """What a table says in one row and column, and what is expected there: ``≥ 0``.
+    """A value that is not as expected: ``found`` is ``-3``, ``expected`` is ``≥ 0``.
 
-    ``*``: what is wrong is the table as a whole.
+    Where a table as a whole is wrong, ``row`` and ``column`` are ``*``.
     """
 
     table: str
@@ -40,7 +40,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class TableResult:
-    """How many rows a table has, how much is expected of it, and how much of that fails."""
+    """How many rows a table has, and how many expectations were checked and failed."""
 
     table: str
     rows: int
@@ -50,11 +50,11 @@ class TableResult:
 
 @dataclass(frozen=True)
 class Validation:
-    """What was expected of a report, and what of that does not hold.
+    """The outcome of a report's validation.
 
     Attributes:
         key: a hash of the tables.
-        made_with: Great Expectations, with its version.
+        made_with: Great Expectations and its version.
     """
 
     key: str
@@ -71,12 +71,12 @@ class Validation:
         return message(which, count=count, failed=failed, tables=len(self.tables))
 
     def to_json(self) -> bytes:
-        """The file beside the report."""
+        """The contents of ``validation.json``."""
         return f"{json.dumps(asdict(self), indent=1, ensure_ascii=False)}\n".encode()
 
 
 def read(path: Path) -> Validation | None:
-    """What a campaign's last validation found; None if there was none, or it cannot be read."""
+    """Read the outcome of a campaign's last validation; None if there is none that can be read."""
     try:
         return _adapter().validate_json(path.read_bytes())
     except (OSError, pydantic.ValidationError):

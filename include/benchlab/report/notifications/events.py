@@ -1,14 +1,13 @@
-"""What happened that somebody may want to know: data, and the text of the message about it.
+"""Events that people may want to be notified of, and the text of the message about each.
 
-An event is of one kind and has parts: the workloads with a verdict, the places of a change, the
-task that failed, the things that were ended. They go into one message. Each part has marks, by
-which it is recognized, so that nothing is sent twice::
+An event has a kind and parts, which share one message: workloads with a verdict, places of a
+change, the failed task, what the reaper ended. A part has marks by which it is recognized, so that
+nothing is sent twice:
 
-    of_failure("plan", ["no route to host"], datetime.now(UTC), campaign="c1").subject
-    'Failed: plan of c1'
+>>> of_failure("plan", ["no route to host"], datetime.now(UTC), campaign="c1").subject
+'Failed: plan of c1'
 
-Parts of a text come from elsewhere: names, and the words of servers and clients. None of them is
-ever taken for a template.
+Texts may contain names and output of servers and clients; they are never used as templates.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from benchlab.report.notifications.notifiers import EventKind
 from benchlab.report.sentences import answer, wording
 
 Links = Sequence[tuple[str, str]]
-"""What is where, as pairs: ``("Report", "s3://reports/c1/report.html")``."""
+"""Pairs of a name and an address: ``("Report", "s3://reports/c1/report.html")``."""
 _LONGEST = 1000
 
 
@@ -32,10 +31,10 @@ class Part:
     """One thing that an event is about.
 
     Attributes:
-        title: as the subject has it; equal ones are named once.
-        marks: the part was sent before if one of them was.
-        said: the sentences about it.
-        links: what there is to see of it.
+        title: in the subject; equal titles are named once.
+        marks: the part counts as sent if one of them was sent before.
+        said: sentences about it.
+        links: to pages about it.
     """
 
     title: str
@@ -46,11 +45,11 @@ class Part:
 
 @dataclass(frozen=True)
 class Event:
-    """What happened.
+    """Something to notify people of.
 
     Attributes:
         report: the report type; None if there is none, as for an ended fleet.
-        heading: how its subject begins.
+        heading: the beginning of the subject.
         parts: at least one.
         lead, rest: sentences before and after those of the parts.
     """
@@ -65,13 +64,13 @@ class Event:
 
     @property
     def subject(self) -> str:
-        """What happened, in one line."""
+        """The event in one line of at most 200 characters."""
         titles = ", ".join(dict.fromkeys(part.title for part in self.parts))
         return _line(f"{self.heading}: {titles}", 200)
 
     @property
     def text(self) -> str:
-        """The message: its subject, the sentences, and links."""
+        """The message: subject, sentences and links, a line each."""
         of_parts = [sentence for part in self.parts for sentence in part.said]
         said = dict.fromkeys((*self.lead, *of_parts, *self.rest))
         links = dict.fromkeys((*self.links, *(link for part in self.parts for link in part.links)))
@@ -80,16 +79,15 @@ class Event:
 
 
 def of_verdicts(report: Report, links: Links = (), *, failed: bool = False) -> tuple[Event, ...]:
-    """An event for each verdict that is worth one, with all workloads that have it.
+    """One event for each kind of verdict found except ``equivalent``, with all its workloads.
 
-    The verdict on p95 latency counts like the one on throughput, except for ``inconclusive``, which
-    it often is because clients print it in steps. A change in an A/A campaign is a false alarm,
-    which calibration counts, and a change after a slowdown on purpose is no news: neither is an
-    event.
+    Verdicts on p95 latency count like those on throughput, except ``inconclusive``, which is
+    frequent there because clients print latency in steps. Changes are no events in an A/A campaign,
+    where they are false alarms, nor with a slowdown on purpose.
 
     Args:
-        report: of a campaign of two sides.
-        failed: whether it is also reported as failed, which says more than ``inconclusive`` does.
+        report: of a campaign with two sides.
+        failed: whether a failure is reported as well, which makes ``inconclusive`` redundant.
     """
     kinds: list[EventKind] = ["regression", "improvement", "unstable", "inconclusive"]
     if report.campaign.is_aa or report.plan.slowdown_pct:
@@ -123,15 +121,15 @@ def of_failure(
     report: str | None = None,
     campaign: str | None = None,
 ) -> Event:
-    """A task failed.
+    """The event of a failed task.
 
-    Another failure of the same task for the same reason is the same event if it is in the same
-    campaign or, outside campaigns, on the same day.
+    The same task failing for the same reason is the same event within a campaign or, outside
+    campaigns, within a day (UTC).
 
     Args:
-        reasons: its own; then those of other tasks that failed before, where there are any.
-        at: when, with a time zone; days are those of UTC.
-        report, campaign: of the campaign that failed with it; None if there is none.
+        reasons: the task's own, then those of tasks that failed before it.
+        at: when it failed, with a time zone.
+        report, campaign: those of the failed campaign; None outside campaigns.
     """
     mark = f"{campaign or at.astimezone(UTC).date()}/{task}: {reasons[0]}"
     title = f"{task} of {campaign}" if campaign else task
@@ -139,17 +137,17 @@ def of_failure(
 
 
 def of_reaped(sentences: Sequence[str], links: Links = ()) -> tuple[Event, ...]:
-    """Fleets were ended past their expiry, or those of deleted runs; nothing if none was.
+    """The event that the reaper ended rented resources; empty if it ended none.
 
     Args:
-        sentences: what was ended, each with its id.
+        sentences: one for each resource, with its id.
     """
     parts = tuple(Part("rented resources", (sentence,), (sentence,)) for sentence in sentences)
     return (Event("fleet_reaped", None, "Ended by the reaper", parts, links),) if parts else ()
 
 
 def _outcome(kind: EventKind, report: Report, section: Section) -> tuple[str, ...]:
-    """What the report says of those metrics of a workload that have the verdict."""
+    """The report's sentences on the metrics of a workload that have this verdict."""
     found, said = section.figures, list[str]()
     if found.verdict == kind:
         said.append(wording.outcome(report, section))

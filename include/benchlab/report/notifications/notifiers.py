@@ -3,9 +3,9 @@
 >>> [notifier.name for notifier in load(home.notifications, reports=["sysbench_ec2"])]
 ['the performance channel']
 
-No notifier sends the same twice: what each has sent is kept in the results store. A task that is
-tried again or cleared sends what could not be sent before. The caller does the sending: under
-Airflow, with Airflow's notifiers::
+No notifier sends the same event twice: the store keeps what each has sent. A task that is retried
+or cleared sends what could not be sent before. The caller does the sending; under Airflow, it uses
+Airflow's notifiers::
 
     tell(store, notifiers, event, send=lambda notifier, event: ..., say=print)
 """
@@ -48,12 +48,14 @@ TOLD: tuple[EventKind, ...] = tuple(
 
 
 class Notifier(BaseModel):
-    """One of Airflow's notifiers, and what it is told.
+    """One of Airflow's notifiers, and the events it is used for.
 
     Attributes:
-        name: by which what it has sent is recorded.
+        name: identifies it in the record of what was sent.
         notifier: the import path of its class.
-        arguments: of its class; in texts, ``{subject}``, ``{text}`` and ``{escaped}`` are replaced.
+        arguments: those of the class; ``{subject}``, ``{text}`` and ``{escaped}`` are replaced in
+            their texts.
+        reports: report types it is used for; None: all.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -65,12 +67,12 @@ class Notifier(BaseModel):
     reports: Annotated[tuple[Name, ...], Field(min_length=1)] | None = None
 
     def wants(self, event: Event) -> bool:
-        """Whether it sends an event; one without a report type goes to all notifiers."""
+        """Whether it sends this event; events without a report type match any ``reports``."""
         ours = self.reports is None or event.report is None or event.report in self.reports
         return ours and event.kind in self.events
 
     def saying(self, subject: str, text: str) -> dict[str, Any]:
-        """Its arguments with a message; ``escaped`` is the text as HTML and Slack have it."""
+        """The arguments with a message in them; ``escaped`` is its text for HTML and Slack."""
         texts = {"subject": subject, "text": text, "escaped": html.escape(text, quote=False)}
         return {
             name: value.format_map(texts) if isinstance(value, str) else value
@@ -78,7 +80,7 @@ class Notifier(BaseModel):
         }
 
     def fault(self) -> str | None:
-        """What is wrong with its arguments; None: nothing is."""
+        """What is wrong with the arguments; None if nothing is."""
         try:
             values = self.saying("", "")
         except (LookupError, ValueError, AttributeError) as error:
@@ -89,7 +91,7 @@ class Notifier(BaseModel):
 
 
 class Notifications(BaseModel):
-    """The file as a whole."""
+    """The contents of ``configs/notifications.yaml``."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -97,14 +99,14 @@ class Notifications(BaseModel):
 
 
 def load(path: Path, reports: Collection[str]) -> tuple[Notifier, ...]:
-    """The notifiers of an installation; none if there is no such file.
+    """Read the notifiers of an installation; none if there is no such file.
 
     Args:
         reports: the names of all report types.
 
     Raises:
-        SpecError: it cannot be read, does not validate, or names a report type that is not there;
-            names the file and each field.
+        SpecError: the file cannot be read, is invalid, or names an unknown report type; the text
+            names file and field.
     """
     if not path.exists():
         return ()
@@ -126,7 +128,7 @@ def load(path: Path, reports: Collection[str]) -> tuple[Notifier, ...]:
 
 
 class NotificationError(BenchlabError):
-    """A notifier could not report an event; the text names it, and has no secret in it."""
+    """A notifier could not send an event; the text names the notifier and contains no secret."""
 
 
 def tell(
@@ -136,12 +138,14 @@ def tell(
     send: Callable[[Notifier, Event], None],
     say: Callable[[str, str], None],
 ) -> None:
-    """Send an event by every notifier that wants it and has not sent it; none affects another.
+    """Send an event with every notifier that wants it and has not sent it yet.
+
+    A notifier that fails does not affect the others.
 
     Args:
-        store: None if it cannot be reached; then an event may be sent twice.
-        send: sends one message; raises if it cannot.
-        say: called with the outcome of each message: ``told`` or ``failed``, and a note.
+        store: None if it cannot be reached; an event may then be sent twice.
+        send: sends one message, or raises.
+        say: is called for each message sent or failed, with ``told`` or ``failed`` and a note.
     """
     for notifier in notifiers:
         what = f"{event.kind} to {notifier.name}"
@@ -159,16 +163,16 @@ def tell(
 
 
 def _unsent(store: Store | None, notifier: Notifier, event: Event) -> tuple[Part, ...]:
-    """The parts that the notifier has yet to send.
+    """The parts that the notifier has not sent yet.
 
-    A part was sent if one of its marks was, unless that mark belongs to another part of the event
-    all of whose marks were sent: of two changes side by side, one may be new.
+    A part counts as sent if one of its marks was. A mark it shares with another part does not
+    count if that part was sent with all its marks: of two adjacent changes, one may be new.
     """
     keys = {part: _keys(notifier, event, part) for part in event.parts}
     sent = _sent(store, set().union(*keys.values()))
     whole = set().union(*(of_part for of_part in keys.values() if of_part <= sent))
     new = tuple(part for part, of in keys.items() if not of <= sent and not (sent - whole) & of)
-    if not new:  # a change point that has moved is recognized where it is now, too
+    if not new:  # records the new place of a change point that moved
         _keep(store, notifier, event)
     return new
 
@@ -190,7 +194,7 @@ def _sent(store: Store | None, keys: set[str]) -> set[str]:
 
 
 def _keys(notifier: Notifier, event: Event, part: Part) -> set[str]:
-    """Marks of any length, as keys that every database can index."""
+    """The marks of a part as hashes: keys short enough for an index in every database."""
     return {
         hashlib.sha256(json.dumps([notifier.name, event.kind, mark]).encode()).hexdigest()
         for mark in part.marks

@@ -1,4 +1,4 @@
-"""Where a report goes. A module of this package that has a ``Publisher`` is a publisher."""
+"""The publishers of reports: every module of this package that has a class ``Publisher``."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from benchlab.report.publish.publisher import BasePublisher, Options
 
 @cache
 def by_name() -> dict[str, type[BasePublisher]]:
-    """Publisher classes by name, such as ``files`` and ``s3``."""
+    """Publisher classes by module name, such as ``files`` and ``s3``."""
     modules = members("benchlab.report.publish", "Publisher").items()
     return {name: module.Publisher for name, module in modules}
 
 
 def publisher_of(destination: Destination, home: Home, access: Access) -> BasePublisher:
-    """The publisher of a destination whose report type has been checked."""
+    """Create the publisher of a destination; its options have to be valid."""
     return by_name()[destination.to](_options(destination), home, access)
 
 
 def place(destination: Destination) -> str:
-    """Where a destination is, for people: the ``place`` of its options, such as ``files``."""
+    """A destination's place, for people: ``files``, or ``s3://bucket/prefix``."""
     return _options(destination).place
 
 

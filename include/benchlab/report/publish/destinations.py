@@ -13,15 +13,15 @@ from benchlab.errors import BenchlabError, PublishError
 from benchlab.plan.fields.publish import Destination
 from benchlab.report.publish.publisher import BasePublisher, Publication
 
-# The evidence bundle beside the report; as a key of the faults, why there is none.
+# The evidence bundle beside the report; also the key of the fault that says why there is none.
 EVIDENCE = "evidence.zip"
 
-# Takes the phase of a step, and a note.
+# Reports progress: a phase such as "published", and a note.
 Say = Callable[[str, str], None]
 
 
 class _Recorded(BaseModel):
-    """The file of a :class:`PublicationRecord`, as JSON."""
+    """The contents of the file of a :class:`PublicationRecord`."""
 
     edition: str | None = None
     addresses: dict[str, str] = {}
@@ -30,7 +30,7 @@ class _Recorded(BaseModel):
 
 
 class PublicationRecord:
-    """Where the latest edition of a campaign's report is: a small file, rewritten each time.
+    """Records where the latest edition of a campaign's report is, in a small JSON file.
 
     >>> PublicationRecord(home.campaign("c1") / "published").addresses()
     {'files': '/reports/c1/report.html'}
@@ -40,11 +40,11 @@ class PublicationRecord:
         self.path = path
 
     def addresses(self) -> dict[str, str]:
-        """The address of its main page, by place; empty: it is nowhere."""
+        """The addresses of the main page, by place; empty if it is not published."""
         return self._read().addresses
 
     def faults(self) -> dict[str, str]:
-        """Why it could not be published, by place; and why it is without evidence."""
+        """Why publishing failed, by place; under :data:`EVIDENCE`, why there is no evidence."""
         return self._read().faults
 
     def instead(self) -> tuple[Destination, ...] | None:
@@ -54,10 +54,11 @@ class PublicationRecord:
     def begin(
         self, edition: str, places: Collection[str], instead: Sequence[Destination] | None = None
     ) -> None:
-        """Record that an edition is being published; addresses of another one are forgotten.
+        """Record that an edition is being published; another one's addresses are dropped.
 
         Args:
-            places: where it is to be; faults of other places are forgotten.
+            places: where it is to go; faults of other places are dropped.
+            instead: the destinations that replace the report type's.
         """
         known = self._read()
         if known.edition != edition:
@@ -67,20 +68,20 @@ class PublicationRecord:
         self._write(known)
 
     def add(self, place: str, address: str) -> None:
-        """Record that it is at a place, under this address."""
+        """Record that the edition is at a place, under this address."""
         known = self._read()
         known.faults.pop(place, None)
         known.addresses[place] = address
         self._write(known)
 
     def fail(self, place: str, why: str) -> None:
-        """Record that it could not be brought to a place; an address before stays."""
+        """Record why publishing to a place failed; an earlier address there is kept."""
         known = self._read()
         known.faults[place] = why
         self._write(known)
 
     def forget(self) -> None:
-        """Record that it is nowhere, as the campaign is measured again."""
+        """Delete the record, because the campaign is measured again."""
         self.path.unlink(missing_ok=True)
 
     def _read(self) -> _Recorded:
@@ -89,7 +90,7 @@ class PublicationRecord:
 
     def _write(self, known: _Recorded) -> None:
         part = self.path.with_name(f"{self.path.name}.part")
-        # Pydantic's own JSON has no form for the bytes of a path that are no text.
+        # Pydantic's own JSON fails on paths that are not UTF-8.
         part.write_text(json.dumps(known.model_dump(), indent=1), encoding="utf-8")
         part.replace(self.path)
 
@@ -102,15 +103,16 @@ def publish_everywhere(
     again: str,
     without_evidence: str | None = None,
 ) -> None:
-    """Bring a report to all its places, one after the other; all are tried even if one fails.
+    """Publish a report to all its places, one after the other; a failure does not stop the rest.
 
     Args:
-        record: where it was recorded that this edition is being published.
-        without_evidence: why the report has no evidence; None: it has.
+        record: one in which this edition was begun (:meth:`PublicationRecord.begin`).
+        say: is called with ``published`` and an address, or ``failed`` and why.
+        again: the command that repeats what failed.
+        without_evidence: why the report has no evidence; None if it has.
 
     Raises:
-        PublishError: names the places that do not have it, and why; why it is without evidence;
-            and how to repeat it.
+        PublishError: not everything was published; says what, why, and how to repeat it.
     """
     faults: dict[str, str] = {}
     if without_evidence is not None:
@@ -131,9 +133,11 @@ def publish_everywhere(
 
 
 def unpublished(addresses: Mapping[str, str], faults: Mapping[str, str], again: str) -> str:
-    """The sentences of a report that is not whole everywhere: what failed, where it is, what to do.
+    """Say what failed in publishing a report, where the report is, and what to do.
 
-    Addresses and faults are those of a :class:`PublicationRecord`; ``again`` repeats it.
+    Args:
+        addresses, faults: those of a :class:`PublicationRecord`.
+        again: the command that repeats what failed.
     """
     lines = []
     for place, why in faults.items():
@@ -158,8 +162,9 @@ def publish_command(
     >>> publish_command("c1", only="s3")
     'benchlab publish c1 --to s3'
 
-    ``only``: beside files, only the destinations of this publisher; ``instead``: others than the
-    report type's.
+    Args:
+        only: the publisher to restrict it to, beside ``files``.
+        instead: destinations that replace the report type's.
     """
     words = ["benchlab", "publish", campaign]
     if only is not None:

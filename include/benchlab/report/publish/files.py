@@ -1,6 +1,6 @@
-"""Publish a report into Benchlab's home, in a directory for each campaign.
+"""Publishes reports in Benchlab's home, in a directory per campaign.
 
-Every report comes here first, whatever else a report type names.
+Every report is published here first, whatever other destinations it has.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from benchlab.report.publish.publisher import MAIN_PAGE, BasePublisher, Options,
 
 
 class FilesOptions(Options):
-    """No options: the home says where."""
+    """No options: the home decides the place."""
 
     @property
     def place(self) -> str:
@@ -43,12 +43,11 @@ def write(bundle: Mapping[str, bytes], directory: Path) -> list[Path]:
     >>> write({"report.md": b"...", "charts/tps.svg": b"..."}, Path("/reports/c1"))
     [PosixPath('/reports/c1/report.md'), PosixPath('/reports/c1/charts/tps.svg')]
 
-    They are first written beside it. A new directory then appears as a whole; in an existing one,
-    files are replaced one by one, and no reader ever finds half a file. Other files in it are left
-    alone, and publishing again changes nothing.
+    A new directory appears as a whole. In an existing one, files are replaced one by one, so that
+    nobody reads half a file; other files in it are left alone.
 
     Raises:
-        StoreError: it cannot be written, or a name in the bundle leads out of the directory.
+        StoreError: it cannot be written, or a name leads out of the directory.
     """
     for name in bundle:
         path = PurePosixPath(name)
@@ -75,10 +74,10 @@ def write(bundle: Mapping[str, bytes], directory: Path) -> list[Path]:
 
 
 def read(directory: Path) -> dict[str, bytes]:
-    """What was published into a directory, by relative path; empty where there is none.
+    """Read the files below a directory, by relative path; empty if it does not exist.
 
     Raises:
-        StoreError: it cannot be read.
+        StoreError: a file cannot be read.
     """
     try:
         return {
@@ -91,7 +90,7 @@ def read(directory: Path) -> dict[str, bytes]:
 
 
 def _remove(path: Path) -> None:
-    """Remove a file or a directory that an earlier report left, if it is there."""
+    """Remove a file or directory that an earlier report left, if it exists."""
     try:
         if path.is_dir():
             shutil.rmtree(path)
@@ -104,7 +103,7 @@ def _remove(path: Path) -> None:
 
 
 def _appear(beside: Path, directory: Path) -> bool:
-    """Give ``beside`` its name; False if there is a directory of that name, to be filled."""
+    """Rename ``beside`` to ``directory``; False if that exists already."""
     try:
         if not directory.is_dir():
             beside.rename(directory)

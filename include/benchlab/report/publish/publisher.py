@@ -1,7 +1,7 @@
-"""The publisher port: brings a campaign's report to a place where it is read.
+"""The contract of publishers, which bring a report to where people read it.
 
-A module or package beside this one whose ``Publisher`` derives from :class:`BasePublisher` is a
-publisher; report types name it by its module's name::
+A module or package beside this one is a publisher if it has a class ``Publisher`` derived from
+:class:`BasePublisher`; report types name it by its module's name::
 
     class PrinterOptions(Options):
         queue: str
@@ -33,7 +33,7 @@ from benchlab.hosts.access import Access
 from benchlab.plan.documents import Frozen
 
 MAIN_PAGE = "report.html"
-"""The page of a report to begin with, in its first language."""
+"""A report's first page, in its first language."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,10 @@ class Publication:
     """A campaign's report.
 
     Attributes:
-        lacks: files or directories that other reports have and this one does not; a publisher
-            removes those that an earlier report left.
+        report: the report type.
+        files: by relative path.
+        lacks: files or directories that this report does not have; a publisher removes those that
+            an earlier one left.
     """
 
     campaign: str
@@ -52,7 +54,11 @@ class Publication:
 
     @functools.cached_property
     def edition(self) -> str:
-        """Identifies these files: twelve hexadecimal digits of a hash of names and contents."""
+        """Identifies the files: twelve hexadecimal digits of a SHA-256 of names and contents.
+
+        >>> Publication("c1", "sysbench_local", {"report.html": b"<p>"}).edition
+        '0652d32d5be0'
+        """
         digest = hashlib.sha256()
         for name in sorted(self.files):
             digest.update(hashlib.sha256(name.encode()).digest())
@@ -61,20 +67,24 @@ class Publication:
 
 
 class Options(Frozen, ABC):
-    """What a report type may say of one place beside ``to``; derived models add their fields.
+    """The options of a destination, beside ``to``, in a report type; subclasses add fields.
 
-    A field without a default has to have an example, which the conformance tests use. Options are
-    stored with the campaign, so none of them may be a secret.
+    A field without a default needs an example, which the conformance tests use. Options are stored
+    with the campaign, so none of them may be a secret.
     """
 
     @property
     @abstractmethod
     def place(self) -> str:
-        """Where it is, for people; two destinations of a campaign never have the same."""
+        """The place, for people; no two destinations of a campaign have the same."""
 
 
 class BasePublisher(ABC):
-    """Brings reports to one place, which its options name: an :attr:`options_model`."""
+    """Publishes reports to one place, given by its options.
+
+    Attributes:
+        options_model: the class of the options.
+    """
 
     options_model: ClassVar[type[Options]]
 
@@ -83,18 +93,18 @@ class BasePublisher(ABC):
 
     @property
     def place(self) -> str:
-        """Where it brings them: :attr:`Options.place`."""
+        """The place of its options."""
         place: str = self.options.place
         return place
 
     @abstractmethod
     def publish(self, publication: Publication) -> str:
-        """Bring the report there; repeatable, and the same report twice changes nothing.
+        """Publish the report; publishing the same one again changes nothing.
 
         Returns:
-            The address of its main page.
+            The address of the main page.
 
         Raises:
-            PublishError, StoreError: not all of it is there; nothing that was there before is
-                lost, and nothing leads to a file that is missing.
+            PublishError, StoreError: not all files were published; earlier reports must be intact
+                and no link may lead to a missing file.
         """

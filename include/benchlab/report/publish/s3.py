@@ -1,12 +1,12 @@
-"""Publish a report into a bucket of S3::
+"""Publishes reports in an S3 bucket::
 
     <prefix>/<report type>/<campaign>/<edition>/report.html, ...   one edition, never changed
 
-An edition is named by its content, so that a report that is rendered differently later, as after
-more calibration, is put beside the earlier one. Its main page is written last: if it is there, the
-whole edition is. Pages over all campaigns are those of `benchlab site --to s3://bucket/prefix`.
+An edition is named by its content, so a report that is rendered differently later (such as after
+more calibration) goes beside the earlier one. The main page is written last: if it exists, the
+edition is complete. Pages over all campaigns come from ``benchlab site --to s3://bucket/prefix``.
 
-boto3's client retries (throttling, lost connections, 5xx); what still fails is raised as
+boto3's client retries throttling, lost connections and 5xx; what still fails is raised as
 :class:`PublishError`.
 """
 
@@ -69,13 +69,16 @@ class Bucket:
     """One bucket; every call raises :class:`PublishError` if S3 refuses or does not answer.
 
     Args:
-        client: boto3's, for S3.
-        correct: what to do where the bucket or its region is named wrongly.
+        client: boto3's client for S3.
+        correct: advice for a wrong bucket or region, with ``{}`` for the name of the option.
+
+    Example:
+        ``Bucket.at("s3://b/p", "b", "us-west-2", access).read("p/site.json")``
     """
 
     @classmethod
     def at(cls, address: str, name: str, region: str, access: Access, **correct: str) -> Bucket:
-        """The bucket of an address, reached by whoever calls."""
+        """The bucket ``name``, reached with the caller's access; ``address`` is for messages."""
         from botocore.exceptions import BotoCoreError
 
         try:
@@ -87,7 +90,7 @@ class Bucket:
         self._client, self.name, self._correct = client, name, correct
 
     def listing(self, prefix: str) -> dict[str, int]:
-        """All objects whose keys begin with ``prefix``, with their sizes in bytes."""
+        """The keys of all objects under a prefix, with their sizes in bytes."""
         with self._errors("listing", prefix):
             pages = self._client.get_paginator("list_objects_v2").paginate(
                 Bucket=self.name, Prefix=prefix
@@ -97,7 +100,7 @@ class Bucket:
             }
 
     def read(self, key: str) -> bytes | None:
-        """An object's content; None where there is none."""
+        """An object's content; None if it does not exist."""
         from botocore.exceptions import ClientError
 
         with self._errors("reading", key):
@@ -111,11 +114,11 @@ class Bucket:
             return content
 
     def put(self, key: str, content: bytes, *, changes: bool) -> None:
-        """Write an object, in one piece or not at all.
+        """Write an object, as a whole or not at all.
 
         Args:
-            changes: whether the content under this key may change, so that caches have to ask
-                again; otherwise they may keep it.
+            changes: whether the content of this key may change later; if not, caches may keep it
+                for a year, else they have to ask again.
         """
         with self._errors("writing", key):
             self._client.put_object(
@@ -127,7 +130,7 @@ class Bucket:
             )
 
     def remove(self, key: str) -> None:
-        """Remove an object; harmless where there is none."""
+        """Remove an object, if it exists."""
         with self._errors("removing", key):
             self._client.delete_object(Bucket=self.name, Key=key)
 
@@ -146,7 +149,7 @@ class Bucket:
             raise PublishError(self._advised(f"{where}: {error}", type(error).__name__)) from error
 
     def _advised(self, sentence: str, code: str) -> str:
-        """A sentence with what to do about it, where that is known."""
+        """The sentence with advice, where there is any for this error code."""
         advice = ""
         if "Credential" in code or code in _NO_CREDENTIALS:  # NoCredentialsError, ...
             advice = _WRONG_CREDENTIALS
@@ -163,7 +166,7 @@ def _code(error: Any) -> str:
     return str(error.response.get("Error", {}).get("Code", "no code"))
 
 
-# Calls at the same time; boto3's clients may be shared by threads.
+# Concurrent calls; boto3's clients are thread-safe.
 AT_ONCE = 8
 SETTINGS = (
     "see the settings of AWS: in Airflow the Connection benchlab_aws, elsewhere environment or "
@@ -172,11 +175,11 @@ SETTINGS = (
 
 
 class S3Options(Options):
-    """Where in S3.
+    """The place in S3.
 
     Attributes:
-        bucket: it must exist; its owner decides who may read it.
-        prefix: what all keys begin with; empty: the reports have the bucket to themselves.
+        bucket: has to exist; its owner decides who may read it.
+        prefix: the beginning of all keys, without a slash at its end; empty: none.
     """
 
     bucket: Annotated[
@@ -193,7 +196,7 @@ class S3Options(Options):
 
 
 class Publisher(BasePublisher):
-    """One prefix of a bucket."""
+    """Publishes under one prefix of a bucket."""
 
     options_model = S3Options
 

@@ -1,4 +1,4 @@
-"""The answer of a campaign: one sentence and one table, the same wherever they are shown.
+"""The answer of a campaign: a sentence and a table, the same wherever they are shown.
 
 ``sentence(report)`` is ``"2 workloads: 1 regression (Update Index -12.00%), 1 equivalent. p95
 latency: 2 equivalent. Deployment-to-deployment variation was measured in 6 A/A campaigns."``
@@ -33,18 +33,18 @@ SIGNS = {
     "inconclusive": "?",
     "unstable": "!",
 }
-"""A sign beside each verdict's colour, for those who print or cannot tell the colours apart."""
+"""A sign for each verdict, for print and for readers who cannot tell the colours apart."""
 CHANGES = ("regression", "improvement")
 # What more work is, and less: slower it need not be.
 _TAKEN = {"regression": "dearer", "improvement": "cheaper"}
-# What a reader looks for first, first.
+# In the order of what readers look for.
 ORDER: tuple[str, ...] = (*CHANGES, "unstable", "inconclusive", "equivalent")
-# The weakest first: it is the one to know of.
+# The weakest first: that one is named.
 _BASES: tuple[Basis, ...] = ("prior", "deployments", "A/A campaigns")
 
 
 class Highest(NamedTuple):
-    """Where a workload's throughput is highest, as text; n/a where nothing is measured."""
+    """A workload's highest throughput and where it was, as text; n/a if nothing was measured."""
 
     workload: str
     metric: str
@@ -54,11 +54,11 @@ class Highest(NamedTuple):
 
 
 HIGHEST = Highest("workload", "metric", "highest", "at-threads", "p95")
-"""The columns of that table."""
+"""The ids of the columns of a table of :class:`Highest`."""
 
 
 class Line(NamedTuple):
-    """One row of the table: a metric of a workload, as text; ``found`` is the verdict itself."""
+    """A row of the answer's table, a metric of a workload; ``found`` is the verdict's id."""
 
     workload: str
     metric: str
@@ -70,7 +70,7 @@ class Line(NamedTuple):
 
 
 def sentence(report: Report) -> str:
-    """How many workloads have which verdict, what changed by how much, and what that rests on."""
+    """The verdicts counted, the changes with their sizes, and the basis of the intervals."""
     say, sections = report.language.say, report.sections
     if not sections:
         return say("answer-nothing")
@@ -90,7 +90,7 @@ def sentence(report: Report) -> str:
 
 
 def later(report: Report, comparison: Comparison | None) -> str:
-    """The answer with the A/A campaigns that ended after it, where it is another; else empty."""
+    """The answer with A/A campaigns that ended later; empty if ``comparison`` is None."""
     if comparison is None:
         return ""
     since = len(comparison.calibration.campaigns) - len(report.comparison.calibration.campaigns)
@@ -99,7 +99,7 @@ def later(report: Report, comparison: Comparison | None) -> str:
 
 
 def highest(report: Report) -> list[Highest]:
-    """Of one version: a row for each workload."""
+    """The table of a campaign of one version: a row for each workload."""
     return [_highest(report, section) for section in report.sections]
 
 
@@ -121,7 +121,7 @@ def _highest(report: Report, section: Section) -> Highest:
 
 
 def _of_one_version(report: Report) -> str:
-    """The highest throughput of each workload, and that there is no verdict."""
+    """The answer for one version: each workload's highest throughput, and no verdict."""
     say = report.language.say
     each = (
         say("answer-highest", **row._asdict()) for row in highest(report) if row.highest != MISSING
@@ -132,7 +132,7 @@ def _of_one_version(report: Report) -> str:
 
 
 def summary(report: Report) -> str:
-    """The sentence, after what a reader has to know of the campaign, for a page's description."""
+    """The answer's sentence, after a note on an A/A campaign or a slowdown."""
     say, lead = report.language.say, []
     if report.plan.slowdown_pct:
         lead = [say("summary-slowdown", limit=report.numbers.limit(report.plan.slowdown_pct))]
@@ -142,7 +142,7 @@ def summary(report: Report) -> str:
 
 
 def lines(report: Report) -> list[Line]:
-    """The table: of each workload its throughput and its latency; empty without verdicts."""
+    """The answer's table: throughput and latency of each workload; empty without verdicts."""
     made = []
     for section in report.sections if report.has_verdicts else ():
         of = (section.title, report.language, report.spec.threshold_pct)
@@ -228,7 +228,7 @@ def line(
     found: Decision,
     verdict: str,
 ) -> Line:
-    """One row of the table."""
+    """Format a row of the answer's table; ``verdict`` is its word, in the language."""
     numbers = Numbers(language)
     return Line(
         workload=workload,
@@ -260,7 +260,7 @@ def _group(
     language: Language,
     threshold_pct: float,
 ) -> str:
-    """How many there are, and each change with its size, the largest first; empty of none."""
+    """The count, and each change with its size, the largest first; empty if there is none."""
     if not decided:
         return ""
     said = language.say(f"answer-{name}", count=len(decided))
@@ -287,11 +287,11 @@ def _basis(report: Report) -> str:
     )
 
 
-# The answer as a list has it, of the verdicts that were kept when the report was published
+# The answer in lists of campaigns, from the verdicts stored when the report was published
 
 
 class Counted(NamedTuple):
-    """One verdict and what is said of it: ``1 regression (Update Index -8.20%)``."""
+    """A verdict and its count as text: ``1 regression (Update Index -8.20%)``."""
 
     verdict: str
     text: str
@@ -317,7 +317,7 @@ def _by_workload(one: CampaignSummary) -> Sequence[Sequence[StoredVerdict]]:
 def counted(
     campaign: CampaignSummary, verdicts: Sequence[StoredVerdict], language: Language
 ) -> list[Counted]:
-    """The verdicts of a campaign on one metric, counted; in an A/A campaign changes are alarms.
+    """Count a campaign's verdicts on one metric; in an A/A campaign, changes are false alarms.
 
     Example:
         ``counted(one, throughput(one), english())[0].text`` is ``"4 equivalent"``.

@@ -1,4 +1,4 @@
-"""The sentences on the setting, how it was measured and how to read the outcome, as plain text.
+"""Sentences on the setting, on how it was measured and how to read the outcome, as plain text.
 
 Each function makes one part of the report; ``steps(report)`` begins with
 ``"Deploy TiDB v6.1.0 (baseline) and v6.5.0 (candidate) with TiUP on the same hosts, ..."``.
@@ -23,7 +23,7 @@ from benchlab.results.records import HASH_OF, SCRIPT, SCRIPT_BEFORE, SPENT, rows
 
 
 def notes(report: Report) -> tuple[str, ...]:
-    """What limits the conclusions because of where, and on which engine, it was measured."""
+    """What limits the conclusions because of the target and the engine."""
     say, found = report.language.say, []
     if report.plan.can.shares_machine:
         cores = report.machine.get("cores", MISSING)
@@ -37,14 +37,14 @@ def notes(report: Report) -> tuple[str, ...]:
         found.append(report.engine_caveat)
     if report.fleet is not None:
         found += _fleet_notes(report, report.fleet)
-    # As it was said on a terminal, where a command stands in backquotes.
+    # The reason was worded for a terminal, with commands in backquotes.
     why = plain(report.language.text(report.campaign.engine_reason or MISSING))
     reason = why.removesuffix(".").replace("`", "")
     return (*found, say("engine-chosen", engine=plain(report.plan.engine), reason=reason))
 
 
 def steps(report: Report) -> tuple[str, ...]:
-    """The test plan, as it was carried out."""
+    """The steps of the test plan as carried out, a sentence or two each."""
     say = report.language.say
     return (
         _deploy(report),
@@ -63,13 +63,13 @@ def steps(report: Report) -> tuple[str, ...]:
 
 
 def contents(report: Report) -> str:
-    """A sentence if the two sides hold different rows; empty if they do not, or it is not known."""
+    """A sentence if the sides' datasets differ; empty if they are equal, or it is not known."""
     checksums = [side.dataset_checksum for side in report.sides.values()]
     if None in checksums or len(set(checksums)) == 1:
         return ""
     baseline, candidate = map(str, checksums)
-    # A cluster's own part differs even if both sides were restored from one dataset snapshot, which
-    # BR has compared with each of them.
+    # A cluster's part of the checksum differs even if both sides were restored from one dataset
+    # snapshot, which BR verifies on each side.
     if report.restored_dataset and rows_of(baseline) == rows_of(candidate):
         return ""
     return report.language.say(report.spec.dataset.WHY_UNLIKE)
@@ -179,7 +179,7 @@ def _trial(report: Report) -> str:
 
 
 def how_to_read(report: Report) -> tuple[str, ...]:
-    """The decision rule in six lines; of one version, what its figures are."""
+    """The decision rule in six sentences; for one version, what its figures mean."""
     if not report.has_verdicts:
         return (report.language.say("read-one-version"), report.language.say("read-one-alone"))
     say, limit = report.language.say, report.numbers.limit(report.spec.threshold_pct)
@@ -202,7 +202,7 @@ def how_to_read(report: Report) -> tuple[str, ...]:
 
 
 def about(report: Report) -> str:
-    """Which campaign it is, when and where it was measured, and how long that took: one line."""
+    """The campaign in one line: id, start, duration, hosts."""
     say, fleet, took = report.language.say, report.fleet, report.campaign.took
     machine = [report.machine[name] for name in ("memory",) if name in report.machine]
     cores = report.machine.get("cores")
@@ -217,7 +217,7 @@ def about(report: Report) -> str:
 
 
 def provenance(report: Report) -> tuple[tuple[str, str], ...]:
-    """Where the report comes from, as names and values."""
+    """The report's provenance, as names and values."""
     say, plan = report.language.say, report.plan
     sequential = plan.placement == "sequential" and report.has_verdicts
     values = {
@@ -255,7 +255,7 @@ def _when(moment: datetime, report: Report) -> str:
 
 
 def _estimate(report: Report) -> str | None:
-    """What the plan said it would take and cost; None where nothing is rented."""
+    """The plan's estimate of time and cost; None where nothing is rented."""
     if report.plan.dollars is None:
         return None
     return report.language.say(
@@ -267,7 +267,7 @@ def _estimate(report: Report) -> str | None:
 
 
 def spent(report: Report) -> str | None:
-    """What the hosts have cost; None where that was not counted."""
+    """What the hosts cost; None if it was not recorded."""
     dollars, budget = report.environment.get(SPENT), report.spec.budget
     if dollars is None or budget is None:
         return None
@@ -280,13 +280,13 @@ def spent(report: Report) -> str | None:
 
 
 def sources(report: Report) -> str:
-    """Where the data behind a figure are kept."""
+    """Where to find the data behind a figure."""
     kept = sum(result.raw is not None for result in report.results)
     return report.language.say("sources", kept=kept, executed=len(report.results))
 
 
 def _by_side(report: Report, value: Callable[[ReportSide], str]) -> str:
-    """A value of both sides; said once where they agree."""
+    """A value for each side; stated once where they agree."""
     values = {side.side: value(side) for side in report.sides.values()}
     if len(set(values.values())) > 1:
         return report.language.say("of-each-side", **values)
@@ -298,7 +298,7 @@ def _by_side(report: Report, value: Callable[[ReportSide], str]) -> str:
 
 
 def _fleet_notes(report: Report, fleet: FleetHardware) -> tuple[str, ...]:
-    """What limits or helps the conclusions because of how the fleet was used."""
+    """What affects the conclusions because of how the fleet was used."""
     say = report.language.say
     same = [say("fleet-same-hosts")] if report.has_verdicts else []
     found = [*same, _entry(report, fleet)]
@@ -310,7 +310,7 @@ def _fleet_notes(report: Report, fleet: FleetHardware) -> tuple[str, ...]:
 
 
 def _entry(report: Report, fleet: FleetHardware) -> str:
-    """How the client's connections come to the servers."""
+    """How the client connects to the servers."""
     client = next((role for role in fleet.roles if role.role == "client"), None)
     host = client.hosts[0] if client and client.hosts else None
     others = [role for role in fleet.shared.get(host or "", ()) if role != "client"]
@@ -326,7 +326,7 @@ def _entry(report: Report, fleet: FleetHardware) -> str:
 
 
 def published(report: Report) -> str:
-    """How the plan relates to the published document; its differences are listed after it."""
+    """Which document the plan follows, and a lead-in to the list of differences; empty if none."""
     found, language = report.spec.published, report.language
     if found is None:
         return ""
@@ -349,7 +349,7 @@ def parameters(report: Report) -> str:
 
 
 def variables(report: Report) -> str:
-    """How many effective variables differ though nobody asked for it, in one sentence."""
+    """How many effective variables differ without having been set to differ, in one sentence."""
     found, say = report.variables, report.language.say
     if not found.known:
         return say("variables-unknown", missing=MISSING)
@@ -363,7 +363,7 @@ def variables(report: Report) -> str:
 
 
 def asked_alike(report: Report) -> str | None:
-    """The variables that were set alike but differ, in one sentence; None if there are none."""
+    """The variables that were set to the same value but differ; None if there are none."""
     names = [change.name for change in report.variables.changed if change.asked]
     if not names:
         return None
@@ -371,13 +371,13 @@ def asked_alike(report: Report) -> str | None:
 
 
 def machine(report: Report) -> list[tuple[str, str]]:
-    """What is recorded of the machine, as names and values."""
+    """The recorded facts about the machine, as names and values."""
     facts = report.machine.items()
     return [(_name(report, f"machine-{name}", name), value) for name, value in facts]
 
 
 def software(report: Report) -> list[Row]:
-    """The rows of the software table."""
+    """The rows of the software table: servers, then tools with their versions and hashes."""
     tools, hashes = report.software.items(), report.environment
     return [
         *(report.servers or [_server(report, side) for side in report.sides.values()]),
@@ -393,7 +393,7 @@ def software(report: Report) -> list[Row]:
 
 
 def script(report: Report) -> str | None:
-    """What the hash of TiUP's install script covers, and if it has changed; None: no script."""
+    """What the hash of TiUP's install script covers, and whether it changed; None: no script."""
     if SCRIPT not in report.environment:
         return None
     day, _, sha256 = report.environment.get(SCRIPT_BEFORE, "").partition(" ")
@@ -404,7 +404,7 @@ def script(report: Report) -> str | None:
 
 
 def _server(report: Report, side: ReportSide) -> Row:
-    """What runs on a side: the version, and what the server says of itself."""
+    """A side's row: its version, and the one its server reports if that differs."""
     say, name = report.language.say, side_name(side.side)
     version = side.version
     if side.server is not None and side.server != version:
@@ -413,11 +413,11 @@ def _server(report: Report, side: ReportSide) -> Row:
 
 
 def tool(report: Report, name: str, value: str) -> str:
-    """A tool's version; the client's beside the one that a published document names."""
+    """A tool's version; for the client, with the one that the published document names."""
     theirs = report.spec.published.client if report.spec.published else None
     if theirs is None:
         return value
-    # TPC-C's client has a row of its own: the row ``tiup`` is what deploys the clusters.
+    # TPC-C's client has its own row: the row ``tiup`` is the tool that deploys clusters.
     row = "client" if report.client == "TPC-C" else theirs.split()[0]
     if name != row:
         return value
@@ -425,6 +425,6 @@ def tool(report: Report, name: str, value: str) -> str:
 
 
 def _name(report: Report, known: str, name: str) -> str:
-    """A recorded name in the report's language, where it has a message for it."""
+    """A recorded name in the report's language; unchanged if there is no message ``known``."""
     known = known.replace("_", "-")
     return report.language.say(known) if report.language.has(known) else name

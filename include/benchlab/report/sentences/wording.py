@@ -1,7 +1,7 @@
-"""The sentences of a report, as plain text; each format escapes them its own way.
+"""The sentences of a report on its outcome, as plain text; each format escapes them.
 
-Every sentence is made from data, in the report's language; what it claims comes from the verdict
-alone. ``verdict(report, section)`` is ``"equivalent"``.
+Sentences are in the report's language. What they claim follows from the verdict alone.
+``verdict(report, section)`` is ``"equivalent"``.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from benchlab.results import ended_servers
 from benchlab.results.records import STOPPED, TWO_CAMPAIGNS, Campaign, GateKind, Stop
 
 PLACE = "\N{OBJECT REPLACEMENT CHARACTER}"
-"""The place in a sentence where a format puts more than text: a link, words in bold."""
+"""Placeholder in a sentence for what is more than text, such as a link or words in bold."""
 MOST_REPEATS = 6
-"""So many pairs that were measured again are named with their reasons; of more, only how many."""
+"""Up to this many repeated blocks are named with reasons; more are counted by workload."""
 
 
 def title(report: Report) -> str:
@@ -42,7 +42,7 @@ def title(report: Report) -> str:
 
 
 def subject(report: Report) -> str:
-    """What was compared, and with which tool."""
+    """What was compared, with which benchmark, and where."""
     fleet, say = report.fleet, report.language.say
     said = {
         "engine": report.engine_title,
@@ -64,12 +64,12 @@ def _labels(report: Report) -> dict[str, str]:
 
 
 def verdict(report: Report, section: Section) -> str:
-    """The verdict in one or two words; in an A/A campaign, a change is a false alarm."""
+    """The verdict on a workload's throughput, as :func:`verdict_word`."""
     return verdict_word(report, section.figures.verdict)
 
 
 def verdict_word(report: Report, found: str) -> str:
-    """A verdict's word; in an A/A campaign, a change is a false alarm."""
+    """A verdict in a few words; in an A/A campaign, a change is called a false alarm."""
     word = report.language.say(f"verdict-{found}")
     if not report.campaign.is_aa or found not in ("regression", "improvement"):
         return word
@@ -89,16 +89,16 @@ def figures(report: Report, section: Section) -> str:
 
 
 def estimate(report: Report, found: Decision) -> str:
-    """The estimate alone, with as many digits as its interval leaves a meaning."""
+    """The estimate, with as many digits as its interval justifies."""
     return report.numbers.estimate(found.estimate_pct, report.spec.threshold_pct, found.ci95_pct)
 
 
 def reach(report: Report, found: Decision) -> str | None:
-    """What an inconclusive metric could not have shown; None for another, or without an interval.
+    """The changes that an inconclusive metric could not show; None for other verdicts.
 
-    A change is told from chance where the interval around it leaves zero out, so what is smaller
-    than half of the interval, as a ratio, cannot be. An estimate beyond that is inconclusive where
-    its p value does not outlast the adjustment for several workloads.
+    Also None without an interval. A change is significant if its interval excludes zero, so changes
+    up to half its width, on the log scale, are within the noise. A larger estimate is inconclusive
+    if it is not significant after Holm's adjustment for several workloads.
     """
     if found.verdict != "inconclusive" or found.ci95_pct is None:
         return None
@@ -120,7 +120,7 @@ def _mean(report: Report, section: Section) -> str:
 
 
 def outcome_with_mean(report: Report, section: Section) -> str:
-    """:func:`outcome`, and the mean that published reports print."""
+    """:func:`outcome`, and the arithmetic mean that published reports print."""
     said = report.language.say("arithmetic-sentence", mean=_mean(report, section))
     return sentences((outcome(report, section), said), report)
 
@@ -147,7 +147,7 @@ def outcome(report: Report, section: Section) -> str:
 def change(
     report: Report, which: str, found: Decision | WorkloadComparison, **values: Value
 ) -> tuple[str, ...]:
-    """A regression or improvement by a message, and in an A/A campaign that it is a false alarm."""
+    """A sentence on a change, from message ``which``; in an A/A campaign also the false alarm."""
     say, threshold = report.language.say, report.spec.threshold_pct
     assert found.estimate_pct is not None  # noqa: S101 - a change has an estimate
     size, told = (
@@ -159,7 +159,7 @@ def change(
 
 
 def interval(report: Report, found: Decision | WorkloadComparison) -> str:
-    """The interval with its p value, as a sentence has it in brackets."""
+    """The interval and p value, for the brackets in a sentence."""
     return report.language.say(
         "interval-told",
         interval=report.numbers.interval(found.ci95_pct, report.spec.threshold_pct),
@@ -176,7 +176,7 @@ def why(report: Report, section: Section) -> str:
 
 
 def rounds(report: Report, section: Section) -> str | None:
-    """Which rounds the figures are from, where not all of them are complete."""
+    """How many rounds the figures rest on; None if all rounds are complete."""
     used = section.rounds_used
     if used == report.plan.rounds:
         return None
@@ -184,7 +184,7 @@ def rounds(report: Report, section: Section) -> str | None:
 
 
 def client(report: Report, section: Section) -> tuple[str, ...]:
-    """Which client made the figures, and what their throughput is, where its name does not say."""
+    """The client and what its throughput means; empty if the metric needs no explanation."""
     if not (note := of_kind(section.figures.metrics, THROUGHPUT).note):
         return ()
     say = report.language.say
@@ -193,7 +193,7 @@ def client(report: Report, section: Section) -> tuple[str, ...]:
 
 
 def details(report: Report) -> str:
-    """How far the figures of a section's second table can be trusted."""
+    """What to bear in mind with the figures of a section's second table."""
     say = report.language.say
     kept = say("details")
     if report.environment.get("client_program") not in ("tiup", "go-tpc"):
@@ -202,7 +202,7 @@ def details(report: Report) -> str:
 
 
 def quality(report: Report) -> tuple[str, ...]:
-    """What was measured, repeated, left out and reported by the clients."""
+    """Sentences on trials, repeats, missing trials, client errors and consistency."""
     found = report.quality
     return (
         report.language.say(
@@ -218,13 +218,13 @@ def quality(report: Report) -> tuple[str, ...]:
 
 
 def rounds_used(report: Report) -> str:
-    """How many rounds each workload's figures are from."""
+    """How many rounds each workload's figures rest on."""
     each = items((f"{s.title} {s.rounds_used}" for s in report.sections), report.language)
     return report.language.say("rounds-used-each", rounds=report.plan.rounds, each=each)
 
 
 def gates(report: Report, kind: GateKind) -> str:
-    """How the gates of a class came out, counted by gate."""
+    """How many gates of a class passed, failed and were not evaluated."""
     found = report.gates(kind)
     failed = sum(gate.failed > 0 for gate in found)
     unseen = sum(gate.passed + gate.failed == 0 for gate in found)
@@ -233,7 +233,7 @@ def gates(report: Report, kind: GateKind) -> str:
 
 
 def unseen_work(report: Report) -> list[str]:
-    """Why nobody knows of background work, where the servers are somebody else's."""
+    """Why the gate ``background_work`` was never evaluated on existing servers; empty if it was."""
     if not report.spec.connections or not any(
         gate.gate == "background_work" and gate.passed + gate.failed == 0
         for gate in report.gates("validity")
@@ -252,7 +252,7 @@ def excluded(report: Report) -> list[tuple[str, int, str]]:
 
 
 def sentences(said: Iterable[str], report: Report) -> str:
-    """Whole sentences, one after the other."""
+    """Join whole sentences, spaced as in the report's language."""
     return report.language.say("between-sentences").join(said)
 
 
@@ -260,7 +260,7 @@ def _repeats(report: Report, found: Quality) -> str:
     language = report.language
     if not found.repeats:
         return language.say("repeats-none")
-    if len(found.repeats) > MOST_REPEATS:  # a busy machine can have hundreds
+    if len(found.repeats) > MOST_REPEATS:  # there can be hundreds on a busy machine
         pairs = Counter(pair.title for pair in found.repeats)
         each = [language.say("repeats-of", workload=of, count=pairs[of]) for of in pairs]
         return language.say(
@@ -286,7 +286,7 @@ def _missing(report: Report, found: Quality) -> str:
 
 
 def _servers_ended(report: Report) -> tuple[str, ...]:
-    """The servers that ended while the sides were prepared; empty if none did."""
+    """The servers that ended unexpectedly during preparation; empty if none did."""
     if not (noted := ended_servers.noted(report.campaign.environment)):
         return ()
     language = report.language
@@ -296,7 +296,7 @@ def _servers_ended(report: Report) -> tuple[str, ...]:
 
 
 def stopped(campaign: Campaign) -> list[Message]:
-    """Why measuring ended before the plan did; empty if it did not."""
+    """Why measuring stopped early; empty if it did not."""
     if (by := campaign.environment.get(STOPPED)) not in get_args(Stop):
         return []
     budget = campaign.report_type.budget
@@ -320,11 +320,11 @@ _MOST_PLACES = 4
 
 
 def deployments(report: Report) -> str:
-    """What the intervals know of deployments, and what the rounds alone say; once in a report."""
+    """How intervals account for deployments, and the intervals of rounds alone."""
     say, sections = report.language.say, report.sections
     if not report.has_verdicts:
         return say("scope-one-version")
-    # Of a campaign that was resumed, or whose hosts were replaced, both sides are deployed anew.
+    # Resuming a campaign or replacing hosts deploys both sides again.
     more = len(report.campaign.resumed_after) + len(report.fleet.replaced if report.fleet else ())
     prepared = "again" if more else "yes"
     said = []
@@ -369,7 +369,7 @@ def deployments(report: Report) -> str:
 
 
 def latency(report: Report, section: Section) -> str:
-    """What the campaign shows of a workload's p95 latency."""
+    """What the campaign shows about a workload's latency, and why."""
     found, say = section.figures.latency, report.language.say
     reasons = report.language.texts(found.reasons)
     of = {"workload": section.title, "latency": display(section, report.language).latency_name}
@@ -417,7 +417,7 @@ def moved(workload: WorkloadComparison, language: Language) -> tuple[str, ...]:
 
 
 def symptoms(report: Report) -> list[str]:
-    """Where symptoms were seen, by gate: trials and thread counts by side, or workloads."""
+    """A sentence for each failed symptom, with its trials and cells by side, or its workloads."""
     say, said = report.language.say, []
     for symptom in report.quality.symptoms:
         places = [

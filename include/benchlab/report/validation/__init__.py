@@ -1,5 +1,5 @@
-"""Validates what is about to be published: tables of it, against plan and store.
+"""Validates a report before it is published, against plan and store.
 
-A wrong sign, unit or join of Benchlab's own is seen by no gate. Here every figure is computed a
-second time from the trials' rows, and Great Expectations compares the tables.
+No gate detects a wrong sign, unit or join in Benchlab's own code. Here every figure is computed a
+second time from the trials' rows, and Great Expectations compares the results.
 """

@@ -1,7 +1,7 @@
 """The figures of a campaign, computed a second time from the rows of its trials.
 
-Nothing here calls the analysis, with whose results it is compared: docs/statistics.md says what
-both compute.
+Nothing here calls the analysis, so that a mistake there shows as a difference. Both compute what
+docs/statistics.md says.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ _NORMAL_95 = 1.959963984540054
 
 @dataclass(frozen=True)
 class Change:
-    """One metric of one workload: ln(candidate / baseline) of its complete rounds.
+    """The change in one metric of one workload, as ln(candidate / baseline).
 
     Attributes:
-        mean: of the deployments' means; None without a complete round.
-        of_rounds, of_deployments: the least half width of a 95 % interval, by how rounds within
-            deployments, and deployments, scatter; a t quantile and the prior make it wider.
+        rounds: how many are complete.
+        mean: the mean of the deployments' means; None without a complete round.
+        of_rounds, of_deployments: lower bounds for the half width of a 95 % interval: 1.96 standard
+            errors, from the variance of rounds within deployments and from that of deployments. A t
+            quantile and the prior make it wider.
     """
 
     rounds: int = 0
@@ -36,7 +38,15 @@ class Change:
 
 
 class Recomputed:
-    """What a campaign's trials show: ``Recomputed(plan, trials).mean("oltp_insert", 8, ...)``."""
+    """A campaign's figures, from its trials alone.
+
+    Example:
+        ``Recomputed(plan, trials).mean("oltp_insert", 8, "baseline", "tps")`` is the mean TPS.
+
+    Attributes:
+        used: keys of the trials whose figures count.
+        sides: those of the plan, the baseline first.
+    """
 
     def __init__(self, plan: Plan, trials: Sequence[TrialResult]) -> None:
         self.plan, self.used = plan, _used(plan, trials)
@@ -56,7 +66,7 @@ class Recomputed:
         return found if found is not None and 0 < found < math.inf else None
 
     def mean(self, workload: str, threads: int, side: str, metric: str) -> float | None:
-        """The geometric mean over the rounds that have a throughput on every side, if any has.
+        """A cell's geometric mean over rounds with a throughput on every side, or else over all.
 
         Of a count that is zero in one of them, the arithmetic mean.
         """
@@ -73,12 +83,15 @@ class Recomputed:
         return math.exp(fmean(map(math.log, known))) if known else None
 
     def change_pct(self, workload: str, threads: int, metric: str) -> float | None:
-        """By how much more the candidate's mean of a cell is, in percent."""
+        """The candidate's change against the baseline in a cell, in percent."""
         before, after = (self.mean(workload, threads, side, metric) for side in SIDES)
         return None if not before or after is None else 100 * (after / before - 1)
 
     def change(self, workload: str, metric: str) -> Change:
-        """What a workload's decision on a metric rests on."""
+        """The change that a workload's verdict on a metric rests on.
+
+        Thread counts with a ratio in at most half of the rounds are left out, unless all are.
+        """
         threads, ratios = self.plan.threads_in_order(workload), {}
         for at in self._rounds:
             for count in threads:
@@ -108,7 +121,7 @@ def _change(deployments: Sequence[Sequence[float]]) -> Change:
 
 
 def _used(plan: Plan, trials: Sequence[TrialResult]) -> set[TrialKey]:
-    """Of each pair of blocks the first attempt that is whole, or what is valid of the last."""
+    """The trials that count: each block's first valid attempt, else the valid ones of its last."""
     planned: dict[tuple[int, str], set[str]] = {}
     measured: dict[tuple[int, str], dict[int, set[str]]] = {}
     for trial in plan.trials:

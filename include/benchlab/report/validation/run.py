@@ -1,6 +1,6 @@
-"""Has Great Expectations judge tables: in memory, with nothing written, sent or shown.
+"""Checks tables with Great Expectations, in memory: nothing is written, sent or shown.
 
-Importing it takes seconds, so it is imported where it is used, once for a process.
+Importing Great Expectations takes seconds, so it is imported where it is used.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _COLUMNS = (_PLACE, "row", "column", "number", "least", "most", "apart", "text",
 _AT_LEAST = "expect_column_pair_values_a_to_be_greater_than_b"
 _LIMIT = {"or_equal": True, "ignore_row_if": "either_value_is_missing"}
 _TEXTS = {"column_A": "text", "column_B": "expected text"}
-# Its expectations, and what a fact that does not meet one should have been.
+# The expectations: name, arguments, and the wording of what was expected.
 _EXPECTED: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("expect_table_row_count_to_equal", {}, ""),
     ("expect_compound_columns_to_be_unique", {"column_list": ["row", "column"]}, "× 1"),
@@ -45,7 +45,7 @@ _EXPECTED: tuple[tuple[str, dict[str, Any], str], ...] = (
 
 
 def check(tables: Sequence[Table]) -> Validation:
-    """What does not hold of tables; what cannot be evaluated does not hold either.
+    """Check tables; an expectation that cannot be evaluated counts as failed.
 
     Example:
         ``check(of_report(report, files)).failures`` is empty.
@@ -66,7 +66,7 @@ def check(tables: Sequence[Table]) -> Validation:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Suppress the warnings of its imports, and its log except for errors."""
+    """Suppress all warnings, and Great Expectations' log except for errors."""
     logger = logging.getLogger(_ENGINE)
     level = logger.level
     logger.setLevel(logging.ERROR)
@@ -79,7 +79,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _context() -> Any:
-    """In memory alone: without a directory, usage statistics and progress bars."""
+    """A context in memory: without a directory, usage statistics or progress bars."""
     import great_expectations as gx
     import great_expectations.expectations.core
     from great_expectations.data_context.types import base
@@ -93,7 +93,7 @@ def _context() -> Any:
 
 
 def _failures(context: Any, table: Table) -> list[list[Failure]]:
-    """What does not hold of a table, by expectation."""
+    """The failures of a table, a list for each expectation."""
     import great_expectations as gx
     from great_expectations.expectations.expectation_configuration import ExpectationConfiguration
 
@@ -117,7 +117,7 @@ def _failures(context: Any, table: Table) -> list[list[Failure]]:
 
 
 def _of_result(table: Table, result: Any, name: str, meant: str) -> Iterator[Failure]:
-    """The facts that do not meet an expectation, or that the table as a whole does not."""
+    """The facts that fail an expectation; ``*`` where it concerns the table as a whole."""
     places = result.result.get("unexpected_index_list")
     if places is None:
         counted = result.result.get("observed_value")
@@ -133,7 +133,7 @@ def _of_result(table: Table, result: Any, name: str, meant: str) -> Iterator[Fai
 
 
 def _frame(table: Table) -> pd.DataFrame:
-    """The facts, numbered: numbers, with how far they are apart, and what is none as texts."""
+    """The facts as a data frame; values that are not numbers are compared as text."""
     import pandas as pd
 
     rows = [(place, *fact[:2], *_compared(fact)) for place, fact in enumerate(table.facts)]
@@ -142,7 +142,7 @@ def _frame(table: Table) -> pd.DataFrame:
 
 
 def _compared(fact: Fact) -> tuple[Any, ...]:
-    """Its number and limits; how far it is apart from the expected number; texts of others."""
+    """A fact's number and limits, its relative error, and the texts to compare instead."""
     number = fact.found if _is_number(fact.found) else None
     limits = (number, fact.least, fact.most)
     if fact.expected == ANY:

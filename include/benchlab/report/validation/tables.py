@@ -1,7 +1,7 @@
-"""What is about to be published, as tables of facts: what is said, and what has to be said.
+"""A report as tables of facts: what its files say, and what they are expected to say.
 
-The first is read from the files of the report, the second from plan and store, or recomputed from
-the trials. :mod:`benchlab.report.validation.run` has the tables judged.
+The former is read from the report's files, the latter from plan and store, or recomputed from the
+trials. :mod:`benchlab.report.validation.run` checks the tables.
 """
 
 from __future__ import annotations
@@ -26,18 +26,22 @@ from benchlab.results.records import TrialResult
 Row = Mapping[str, Any]
 Limits = tuple[float | None, float | None]
 ANY = "any value within its limits"
-# Of figures at full precision that were computed in another order.
+# The tolerance for figures at full precision, which were computed in another order.
 NEAR = 1e-9
-# A percentile is of buckets 1.8 % apart; figures are printed with two decimals.
+# Percentiles come from histogram buckets 1.8 % apart; figures are printed with two decimals.
 _BUCKET, _PRINTED = 0.02, 0.01
-# In percent: from here on the last digits of an end are not those of its logarithm.
+# In percent: below this, the end of an interval has too few digits to recover its logarithm.
 _HARDLY_ANY_LEFT = -99.0
-# Of Little's law: far more than what it leaves out, far less than seconds for milliseconds.
+# The factor allowed around Little's law: catches a mean in seconds instead of milliseconds.
 _OTHER_UNIT = 30.0
 
 
 class Fact(NamedTuple):
-    """What is said in one place, what is expected there, and between what it has to be."""
+    """A value found in one place, the value expected there, and its limits.
+
+    Example:
+        ``Fact("oltp_insert, tps", "p_adjusted", 0.03, ANY, 0.0, 1.0)``
+    """
 
     row: str
     column: str
@@ -49,7 +53,7 @@ class Fact(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """Facts of one kind, each in a place of its own; ``count``: how many there have to be."""
+    """Facts of one kind, at most one per row and column; ``count``: how many are expected."""
 
     name: str
     count: int
@@ -57,12 +61,12 @@ class Table:
 
 
 def key_of(tables: Iterable[Table]) -> str:
-    """A hash of all facts."""
+    """The SHA-256 of all facts, in hexadecimal."""
     return hashlib.sha256(json.dumps([*map(astuple, tables)]).encode()).hexdigest()
 
 
 def of_report(report: Report, files: Mapping[str, bytes]) -> tuple[Table, ...]:
-    """The tables of a report.
+    """Collect the facts of a report, table by table; tables that have and need none are left out.
 
     Args:
         report: in English.
@@ -83,7 +87,7 @@ def of_report(report: Report, files: Mapping[str, bytes]) -> tuple[Table, ...]:
         "gates": _gates(report.results, document),
     }
     found = {name: tuple(facts) for name, facts in made.items()}
-    # Of these the rows are those of a file; of others, what plan and store have.
+    # The rows of this table come from a file; those of others from plan and store.
     of_trial = len(_PLANNED) + len(_STORED) + len(report.plan.metrics)
     counts = {"trials": len(report.results) * of_trial}
     return tuple(
@@ -94,7 +98,7 @@ def of_report(report: Report, files: Mapping[str, bytes]) -> tuple[Table, ...]:
 
 
 def _planned(own: Recomputed, trials: Sequence[Row], document: Row) -> Iterator[Fact]:
-    """Every planned trial counts once, or is said to be missing."""
+    """Every planned trial is used once, or listed as missing."""
     used = Counter(row["trial"] for row in trials if row["used"] is True)
     missing: Counter[str] = Counter(document["missing"])
     for trial in own.plan.trials:
@@ -108,7 +112,7 @@ _STORED = ("attempt", "deployment", "valid", "used", "reasons")
 def _trials(
     report: Report, own: Recomputed, trials: Sequence[Row], document: Row
 ) -> Iterator[Fact]:
-    """What is said of every trial is what the store has and the plan asked for."""
+    """Every row of ``trials.csv`` agrees with plan and store."""
     stored = {(one.trial.id, one.attempt): one for one in report.results}
     planned = {one.id: one for one in own.plan.trials}
     reasons = {(one["trial"], one["attempt"]): one["reasons"] for one in document["excluded"]}
@@ -127,7 +131,7 @@ def _trials(
         yield Fact(name, "deployment", row["deployment"], own.plan.deployment_of(trial.round))
         yield Fact(name, "valid", row["valid"], result.valid)
         yield Fact(name, "used", row["used"], used)
-        # One that is valid and does not count was measured again, which is a reason.
+        # A valid trial that does not count was measured again, which is a reason.
         why = 0 if used else max(len(result.reasons), 1)
         yield Fact(name, "reasons", len(reasons.get(key, ())), why, failed)
         for metric in own.plan.metrics:
@@ -136,11 +140,11 @@ def _trials(
 
 
 def _limits(report: Report, result: TrialResult) -> dict[str, Limits]:
-    """Between what a trial's figures are, as far as others of the same trial say it.
+    """Limits on a trial's figures that follow from its other figures.
 
-    Of a percentile its least and largest latency; of QPS what a transaction of a known workload
-    sends, each error ending one of them somewhere; of a mean latency, roughly, Little's law where
-    no thread ever waits, which tells units apart.
+    A percentile lies between the lowest and the highest latency. QPS is the number of queries of a
+    transaction times TPS, plus what transactions that failed may have sent. A mean latency roughly
+    follows Little's law where clients do not pause, which is enough to detect a wrong unit.
     """
     throughput, latency, found = report.plan.throughput, report.plan.latency, result.figures
     queries = workloads.queries_of(result.trial.workload, report.spec.client)
@@ -165,7 +169,7 @@ def _limits(report: Report, result: TrialResult) -> dict[str, Limits]:
 
 
 def _samples(report: Report) -> Iterator[Fact]:
-    """The store's samples are of metrics that the plan has, in their units, and in range."""
+    """Stored samples belong to metrics of the plan, have their units, and are in range."""
     metrics = {metric.name: metric for metric in report.plan.metrics}
     for result in report.results:
         name = _trial(result.trial.id, result.attempt)
@@ -179,7 +183,7 @@ def _samples(report: Report) -> Iterator[Fact]:
 
 
 def _figures(own: Recomputed, compared: Sequence[Row], document: Row) -> Iterator[Fact]:
-    """Every figure of a cell, in the CSV and in the JSON, is the one of the cell's own trials."""
+    """Every figure of a cell, in CSV and JSON, is what its trials give."""
     said = {
         (workload["name"], cell["threads"]): cell
         for workload in document["workloads"]
@@ -205,7 +209,7 @@ def _figures(own: Recomputed, compared: Sequence[Row], document: Row) -> Iterato
 
 
 def _decisions(report: Report, own: Recomputed, document: Row) -> Iterator[Fact]:
-    """Changes, their signs and intervals follow from the trials, and verdicts from the changes."""
+    """Changes and intervals follow from the trials, and verdicts from the changes."""
     if not report.has_verdicts:
         return
     said = {workload["name"]: workload for workload in document["workloads"]}
@@ -233,7 +237,7 @@ def _decisions(report: Report, own: Recomputed, document: Row) -> Iterator[Fact]
             gain = -gain if gain and metric.less_is_better else gain
             threshold = metric.threshold_pct or report.spec.threshold_pct
             yield _verdict(name, found.get("verdict"), gain, threshold)
-            # What A/A campaigns show may make an interval narrower than the campaign's own does.
+            # Calibration may make an interval narrower than the campaign's own variance does.
             own_least = max(change.of_rounds, change.of_deployments)
             least = 0.0 if document["calibration"] else own_least
             yield from _interval(name, "ci95_pct", found, change, least)
@@ -253,9 +257,9 @@ def _verdict(name: str, verdict: object, gain: float | None, threshold: float) -
 
 
 def _interval(name: str, column: str, found: Row, change: Change, least: float) -> Iterator[Fact]:
-    """It reaches as far up as down from the change, as logarithms, and is not too narrow.
+    """An interval is symmetric around the change on the log scale, and not too narrow.
 
-    An end near -100 % does not say what its logarithm is: then the end is compared itself.
+    Near -100 % the lower end lacks the digits for a logarithm, so the end itself is compared.
     """
     if not (ends := found.get(column)):
         return
@@ -270,7 +274,7 @@ def _interval(name: str, column: str, found: Row, change: Change, least: float) 
 
 
 def _shown(report: Report, own: Recomputed) -> Iterator[Fact]:
-    """What the tables on the pages show is what was recomputed, rounded as it is shown."""
+    """The tables on the pages show what was recomputed, rounded."""
     for section in report.sections:
         display, workload = figures.display(section, report.language), section.figures.name
         changed = (own.plan.throughput.name, display.latency.name) if report.has_verdicts else ()
@@ -293,7 +297,7 @@ def _shown(report: Report, own: Recomputed) -> Iterator[Fact]:
 
 
 def _gates(results: Sequence[TrialResult], document: Row) -> Iterator[Fact]:
-    """How often each gate of trials passed and failed is what the trials' rows say."""
+    """The outcomes counted for each gate of trials agree with the trials' rows."""
     stored = Counter((gate.gate, gate.status) for one in results for gate in one.gates)
     said = {tally["gate"]: tally for tally in document["gates"]}
     for (gate, status), count in sorted(stored.items()):
@@ -302,7 +306,7 @@ def _gates(results: Sequence[TrialResult], document: Row) -> Iterator[Fact]:
 
 
 def _cells(own: Recomputed, workload: str = "") -> Iterator[tuple[tuple[str, int], str]]:
-    """Workload and thread count of each planned cell, and its name; of one workload or of all."""
+    """Each planned cell, of ``workload`` or of all: workload and thread count, and its name."""
     for one in [workload] if workload else own.plan.workloads_in_order:
         for threads in own.plan.threads_in_order(one):
             yield (one, threads), f"{one} at {threads}"
@@ -317,7 +321,7 @@ def _percent(log_ratio: float | None) -> float | None:
 
 
 def _number(text: str) -> tuple[float | None, float]:
-    """A number as a table in English has it, and half a step of its last decimal."""
+    """The number in a table cell in English, and half a unit of its last decimal place."""
     digits = "".join(one for one in text if one in "0123456789.-")
     try:
         return float(digits), 0.5000001 * 10.0 ** -len(digits.partition(".")[2])
