@@ -43,6 +43,10 @@ class Numbers:
         """A count."""
         return self.rate(value, 0)
 
+    def digits(self, value: float | None, count: int) -> str:
+        """A figure of any size, with so many significant digits."""
+        return MISSING if value is None else self.general(float(f"{value:.{count}g}"))
+
     def general(self, value: float) -> str:
         """A figure with no more decimals than it needs, as for the ticks of an axis."""
         return self._decimal(Decimal(f"{value:.10g}"))

@@ -21,7 +21,7 @@ from benchlab.site.page import NoSuchPage, Site
 # A site of files leaves out larger files, such as the evidence of long campaigns.
 MOST_BYTES = 10_000_000
 # The folders of the site for objects of trials, with the suffix of their files.
-_OF_TRIAL = {"raw": ".txt", "series": ".csv", "hosts": ".csv"}
+_OF_TRIAL = {"raw": ".txt", "series": ".csv", "hosts": ".csv", "counts": ".csv"}
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def of_report(site: Site, campaign: str) -> list[FileOnSite]:
 
 
 def of_trial(result: TrialResult) -> dict[str, str]:
-    """The names of a trial's files by kind: ``raw``, ``series``, ``hosts``."""
+    """The names of a trial's files by kind: ``raw``, ``series``, ``hosts``, ``counts``."""
     return {
         kind: f"{kind}/{result.trial.id}.{result.attempt}{suffix}"
         for kind, suffix in _OF_TRIAL.items()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from benchlab.analysis.verdict.usable_trials import usable_trials
 from benchlab.charts.charts import Strip, strips
 from benchlab.charts.picture import Picture
+from benchlab.engines.counts import Row as CountRow
 from benchlab.errors import BenchlabError, StoreError
 from benchlab.hosts.samples import METRICS
 from benchlab.language import FORM_OF_ONE, Language, load, message, side_name
@@ -16,7 +18,7 @@ from benchlab.language.numbers import MISSING, Numbers
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import Side
-from benchlab.report.model import hosts, software
+from benchlab.report.model import counts, hosts, software
 from benchlab.report.model.series import CLIENT, Series, table
 from benchlab.results import redaction
 from benchlab.results.listing import Chosen
@@ -24,6 +26,7 @@ from benchlab.results.records import Campaign, TrialResult
 from benchlab.site import files
 from benchlab.site.page import NoSuchPage, Page, Row, Site
 
+Found = TypeVar("Found")
 # Metrics of hosts that are fractions: drawn on an axis up to 100 %.
 _SHARES = {metric for metric, unit in hosts.COLUMNS if unit is None}
 
@@ -175,15 +178,17 @@ def _details(
     )
     sides = {result.trial.side: result for result in (ours, partner) if result is not None}
     ordered = {side: sides[side] for side in campaign.plan.sides if side in sides}
-    client, client_gaps = _series(site, ordered, "series")
-    of_hosts, host_gaps = _series(site, ordered, "hosts")
+    client, client_gaps = _read(site, ordered, "series", table)
+    of_hosts, host_gaps = _read(site, ordered, "hosts", table)
+    counted, count_gaps = _read(site, ordered, "counts", counts.read)
     return {
         "partner": partner,
         "sides": [(side, _label(campaign, side, language_of(site, campaign))) for side in ordered],
         "figures": _figures(campaign.plan, ordered, Numbers(site.language)),
         "client": _of_client(campaign.plan, client, ours.trial.seconds, site.language),
         "hosts_of_trial": _of_hosts(of_hosts, ours.trial.seconds, site.language),
-        "gaps": [*client_gaps, *host_gaps],
+        "counts": _counts(counted, Numbers(site.language)),
+        "gaps": [*client_gaps, *host_gaps, *count_gaps],
         "gates": _gates(site, ours),
         "commands_of_trial": software.commands_of(campaign, site.language)[1:],
         "downloads": files.of_trial(ours),
@@ -195,18 +200,18 @@ def _details(
     }
 
 
-def _series(
-    site: Site, sides: Mapping[Side, TrialResult], kind: str
-) -> tuple[dict[Side, Series], list[str]]:
+def _read(
+    site: Site, sides: Mapping[Side, TrialResult], kind: str, read: Callable[[bytes], Found]
+) -> tuple[dict[Side, Found], list[str]]:
     """The series of both sides, and sentences on those that are recorded but cannot be read."""
-    found: dict[Side, Series] = {}
+    found: dict[Side, Found] = {}
     gaps = []
     for side, result in sides.items():
         name = getattr(result, kind)
         if name is None:
             continue
         try:
-            found[side] = table(site.store.read_bytes(name))
+            found[side] = read(site.store.read_bytes(name))
         except BenchlabError as fault:
             gaps.append(
                 site.language.say(
@@ -288,6 +293,22 @@ def _figures(
         )
         for metric in plan.metrics
         if metric.name in printed
+    ]
+
+
+def _counts(
+    found: Mapping[Side, Sequence[CountRow]], numbers: Numbers
+) -> list[tuple[str, list[str]]]:
+    """Each count with its role and unit, and what a query took of it on each side."""
+    of_sides = [
+        {(row.role, row.count, row.unit): row.per_query for row in rows} for rows in found.values()
+    ]
+    return [
+        (
+            f"{role}: {count}" if unit == "1" else f"{role}: {count} ({unit})",
+            [numbers.digits(one.get((role, count, unit)), 4) for one in of_sides],
+        )
+        for role, count, unit in dict.fromkeys(key for one in of_sides for key in one)
     ]
 
 

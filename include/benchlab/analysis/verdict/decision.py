@@ -36,7 +36,7 @@ from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from benchlab.analysis.verdict.exact import Exact
+from benchlab.analysis.verdict.exact import FINEST, Exact
 from benchlab.analysis.verdict.variances import LEAST_SD, Estimate, holm, percent, percents
 from benchlab.arrays import Array, np, special
 from benchlab.language import Message, Said, message
@@ -167,14 +167,15 @@ def _exactly(
     measured: Measurement, found: Exact, p_adjusted: float | None, threshold_pct: float
 ) -> Decision:
     """A count without any noise is equal, or differs by construction."""
-    change = percent(found.change) if math.isfinite(found.change) else None
+    mean = found.change if measured.mean is None else measured.mean
+    change = percent(mean) if math.isfinite(mean) else None
     is_change = found.differs and (change is None or abs(change) >= threshold_pct)
     better = is_better(measured.metric, found.change)
     values = {"before": f"{found.before:.4g}", "after": f"{found.after:.4g}"}
     return Decision(
         rounds_used=measured.rounds,
         estimate_pct=change,
-        ci95_pct=None if change is None else percents(found.interval),
+        ci95_pct=None if change is None else percents((mean - FINEST, mean + FINEST)),
         rounds_ci95_pct=None,
         p_adjusted=p_adjusted,
         verdict=("improvement" if better else "regression") if is_change else "equivalent",

@@ -16,6 +16,8 @@ from benchlab.arrays import Array, np
 RESOLUTION = 5e-4
 """Half of the range, as a share, within which all values of a side are one: some queries under way
 of the ten thousand between two readings."""
+FINEST = 2 * RESOLUTION
+"""The smallest change, as a logarithm, that two such values show."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,7 @@ class Exact:
     @property
     def differs(self) -> bool:
         """Whether the sides differ by more than the counters can be read."""
-        return abs(self.change) > 2 * RESOLUTION
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Within which the change is, as logarithms: as finely as the counters can be read."""
-        return self.change - 2 * RESOLUTION, self.change + 2 * RESOLUTION
+        return abs(self.change) > FINEST
 
 
 def exact(values: Array) -> Exact | None:

@@ -6,17 +6,25 @@ Example:
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from statistics import fmean
 from typing import NamedTuple
 
+from pydantic import TypeAdapter
+
 from benchlab.analysis.verdict.compare import WorkloadComparison
 from benchlab.analysis.verdict.decision import Decision
 from benchlab.engines.counts import THRESHOLD_PCT as THRESHOLD_PCT
+from benchlab.engines.counts import Row
 from benchlab.language.numbers import MISSING
 from benchlab.plan.metric import COUNT, Metric
 from benchlab.plan.report_type import Side
+from benchlab.report.formats import csv_text
 from benchlab.report.model.report import Report
+from benchlab.report.model.series import UnreadableSeriesError
+
+_ROW = TypeAdapter(Row)
 
 
 class Counted(NamedTuple):
@@ -43,8 +51,20 @@ def value(report: Report, workload: WorkloadComparison, metric: Metric, side: Si
     known = [mean for mean in means if mean is not None]
     if not known:
         return MISSING
-    unit = "" if metric.unit == "1" else f" {report.language.say(f'unit-{metric.unit}')}"
-    return f"{report.numbers.general(float(f'{fmean(known):.3g}'))}{unit}"
+    unit = "" if metric.unit == "1" else f" {report.language.say(f'unit-{metric.unit.lower()}')}"
+    return f"{report.numbers.digits(fmean(known), 3)}{unit}"
+
+
+def read(content: bytes) -> list[Row]:
+    """What a query took in one trial, as it is kept.
+
+    Raises:
+        UnreadableSeriesError: it is not such a table.
+    """
+    try:
+        return [_ROW.validate_python(row) for row in csv_text.read(content)]
+    except (ValueError, csv.Error) as error:
+        raise UnreadableSeriesError("it is not the table that Benchlab writes") from error
 
 
 def columns(report: Report) -> Sequence[str]:
