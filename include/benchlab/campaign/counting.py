@@ -14,12 +14,14 @@ import time
 from collections.abc import Mapping, Sequence
 
 from benchlab.campaign.deployment import TrialSetup
-from benchlab.engines.counts import Counted, Row, rows
+from benchlab.engines.counts import Counted, Row, idle_rates, rows
 from benchlab.engines.database import Database
 from benchlab.errors import CommandError
 from benchlab.hosts import counters
 from benchlab.hosts.counters import counters_job
+from benchlab.hosts.executor import Executor
 from benchlab.plan.order import PlannedTrial
+from benchlab.plan.report_type import Side
 
 # Of the run, what is not counted.
 UNSTEADY = 0.2
@@ -40,20 +42,43 @@ def collect(setup: TrialSetup, trial: PlannedTrial, job: str) -> list[Row]:
     The first row is of the queries themselves.
     """
     engine = setup.engine(trial)
-    sources = engine.counter_sources()
-    if not sources or engine.queries is None:
+    read = _read(engine, setup.deployment.executor, counters_job(job), counters.ANSWER_LIMIT_S)
+    if read is None or engine.queries is None:
         return []
-    executor, name = setup.deployment.executor, counters_job(job)
-    deadline = time.monotonic() + counters.ANSWER_LIMIT_S
+    facts = setup.campaign.facts.get(trial.side)
+    return rows(engine.counts, engine.queries, *read, idle=facts.idle if facts else {})
+
+
+def idle(engine: Database, executor: Executor, side: Side) -> dict[str, float]:
+    """What the servers of a side count in a second without any query, by count.
+
+    Takes :attr:`Database.idle_s`; nothing where that is zero, or the servers cannot be read.
+    """
+    sources, job = engine.counter_sources(), f"counters-idle-{side}"
+    if not (sources and engine.idle_s):
+        return {}
     with contextlib.suppress(CommandError):
-        while executor.job_status(name).state == "running" and time.monotonic() < deadline:
+        counters.start(executor, job, sources, (0.0, engine.idle_s))
+        if read := _read(engine, executor, job, engine.idle_s + counters.ANSWER_LIMIT_S):
+            return idle_rates(engine.counts, *read)
+    return {}
+
+
+def _read(
+    engine: Database, executor: Executor, job: str, limit_s: float
+) -> tuple[Counted, Counted] | None:
+    """The first two readings of a job, once it has ended; None where it has not so many."""
+    sources = engine.counter_sources()
+    deadline = time.monotonic() + limit_s
+    with contextlib.suppress(CommandError):
+        while executor.job_status(job).state == "running" and time.monotonic() < deadline:
             time.sleep(POLL_S)
-        executor.stop_job(name, timeout_s=counters.STOP_LIMIT_S)
-        readings = counters.collect(executor, name, sources)
+        executor.stop_job(job, timeout_s=counters.STOP_LIMIT_S)
+        readings = counters.collect(executor, job, sources)
         if len(readings) > 1:
             first, last = (_counted(engine, sources, one) for one in readings[:2])
-            return rows(engine.counts, engine.queries, first, last)
-    return []
+            return first, last
+    return None
 
 
 def _counted(

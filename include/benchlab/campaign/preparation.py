@@ -7,7 +7,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
-from benchlab.campaign import resuming
+from benchlab.campaign import counting, resuming
 from benchlab.campaign.deployment import client_config, endpoint
 from benchlab.campaign.remaining import Remaining
 from benchlab.campaign.state import StateFile
@@ -288,6 +288,8 @@ class Deployments:
     def back_up(self, side: Side) -> None:
         """Keep the dataset for later campaigns, if the report type says so; take the snapshot.
 
+        Before that, idle servers that count something are watched for a while.
+
         Raises:
             EngineError: the server did not stop cleanly.
             TargetError: a restored dataset has other rows than the one that was kept.
@@ -300,6 +302,9 @@ class Deployments:
             datasets = self.target.datasets
             if datasets and (kept := datasets.keep(side, facts.dataset_checksum or "")):
                 self.note("prepare", f"back up {side}", note=kept)
+            if idle := counting.idle(engine, self.target.executor, side):
+                facts = dataclasses.replace(facts, idle=idle)
+                self.store.set_facts(self.campaign.id, side, facts)
         engine.backup()
         self._ended("back up", side)
 

@@ -201,21 +201,40 @@ class Row:
     unevenness: float | None
 
 
-def rows(counts: Iterable[Count], of_queries: Count, first: Counted, last: Counted) -> list[Row]:
+def rows(
+    counts: Iterable[Count],
+    of_queries: Count,
+    first: Counted,
+    last: Counted,
+    *,
+    idle: Mapping[str, float],
+) -> list[Row]:
     """What a query took of the servers between two readings; first of all the queries themselves.
 
     Args:
         of_queries: the count of the queries.
+        idle: what :func:`idle_rates` found.
     """
     growth, seconds = grown(first, last), last.at - first.at
     queries = added_up(of_queries, growth)
     made = []
     for count in (of_queries, *counts):
-        known = per_query(count, growth, queries, idle_per_s=0.0, seconds=seconds)
+        rest = idle.get(count.name, 0.0)
+        known = per_query(count, growth, queries, idle_per_s=rest, seconds=seconds)
         per_s = None if known is None or not queries else known * queries / seconds
         figures = map(_rounded, (known, per_s, unevenness(count, growth)))
         made.append(Row(count.name, count.role, count.unit, *figures))
     return made
+
+
+def idle_rates(counts: Iterable[Count], first: Counted, last: Counted) -> dict[str, float]:
+    """What idle servers count in a second, by count, in the counters' unit.
+
+    Not of the work that servers do for themselves after others: it is not there all the time.
+    """
+    growth, seconds = grown(first, last), last.at - first.at
+    totals = {one.name: added_up(one, growth) for one in counts if not one.background}
+    return {name: total / seconds for name, total in totals.items() if total is not None}
 
 
 def _rounded(value: float | None) -> float | None:

@@ -244,6 +244,8 @@ class SideFacts:
             dataset has none.
         about: what else the server reports about its build, under its own names: ``Edition``,
             ``Git Branch``, ``UTC Build Time``.
+        idle: what its servers count in a second without any query, by count; empty if that was not
+            measured.
     """
 
     version: str
@@ -254,6 +256,7 @@ class SideFacts:
     instances: tuple[InstanceFacts, ...] = ()
     consistency: dict[Moment, tuple[Condition, ...]] = field(default_factory=dict)
     about: dict[str, str] = field(default_factory=dict)
+    idle: dict[str, float] = field(default_factory=dict)
 
 
 def rows_of(checksum: str) -> str:
