@@ -466,6 +466,10 @@ class GivenServer(Given):
 class GivenTiDB(Given, TiDB):
     """TiDB, as far as it can be asked by SQL; its hosts are out of reach."""
 
+    counts = ()
+    queries = None
+    idle_s = 0.0
+
     def limits(self) -> str | None:
         """See :class:`Given`; figures from embedded storage have a caveat."""
         try:

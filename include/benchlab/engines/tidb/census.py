@@ -14,11 +14,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from benchlab.engines.database import Regions
-from benchlab.engines.tidb import leaders, stalls, status
+from benchlab.engines.tidb import counts, leaders, stalls, status
 from benchlab.engines.tidb.facts import InstanceFacts, without_places
 from benchlab.engines.tidb.status import Answers, Server, Store
 from benchlab.engines.tidb.topology import COMPONENTS, Component, Places, Ports
 from benchlab.errors import EngineError
+from benchlab.hosts.counters import Source
 from benchlab.hosts.executor import Executor
 from benchlab.hosts.fleet import Fleet, FleetHost
 
@@ -191,6 +192,18 @@ class Census:
         }
         found = stalls.ask(self.executor, [*urls.values()])
         return {name: found[url] for name, url in urls.items()}
+
+    def counter_sources(self) -> list[Source]:
+        """Every server, and how its counters are read."""
+        return [
+            Source(
+                # An owned host may have several servers.
+                server_name(component, host.name),
+                component,
+                counts.command(component, self._url(component, host.address, "/metrics")),
+            )
+            for component, host in self.servers()
+        ]
 
     def tidb(self, address: str) -> Server:
         """One TiDB server.

@@ -39,6 +39,7 @@ from benchlab.errors import (
     TargetError,
     UnavailableError,
 )
+from benchlab.hosts.counters import Source
 from benchlab.hosts.fleet import Fleet
 from benchlab.language import Message
 from benchlab.plan import quantities
@@ -417,6 +418,9 @@ class Cluster(TiDB, BaseCluster):
     def stall_lag_s(self) -> float:
         on = str(self._configs["tikv"].get("storage.flow-control.enable", True)).lower()
         return 0.0 if rules.flows(self.instance.version) and on != "false" else stalls.LAG_S
+
+    def counter_sources(self) -> Sequence[Source]:
+        return self._census.counter_sources()
 
     def least_free(self, host: str, capacity: float) -> float:
         """See :class:`Database`: with less than its reserve free, TiKV refuses to write."""

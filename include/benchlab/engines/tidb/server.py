@@ -16,7 +16,7 @@ import re
 import shutil
 import tarfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
@@ -26,10 +26,12 @@ from benchlab.engines.database import is_version
 from benchlab.engines.server import Availability, BaseEngine
 from benchlab.engines.tidb import mirror, rules
 from benchlab.engines.tidb.cluster import Cluster
+from benchlab.engines.tidb.counts import COUNTS, command
 from benchlab.engines.tidb.mirror import Mirror
 from benchlab.engines.tidb.tidb import TiDB
 from benchlab.engines.tidb.topology import is_config
 from benchlab.errors import CommandError, CommandTimeout, SpecError, UnavailableError, meaning_of
+from benchlab.hosts.counters import Source
 from benchlab.hosts.executor import Executor, LocalExecutor
 from benchlab.language import Said, message
 from benchlab.plan import versions
@@ -64,6 +66,8 @@ class Engine(TiDB, BaseEngine):
         {"max-server-connections", "instance.max_connections", "max_connections"}
     )
     caveat = "caveat-tidb"
+    # Its storage answers no requests and counts nothing.
+    counts = tuple(count for count in COUNTS if count.role == "tidb")
 
     @classmethod
     def owns(cls, version: str) -> bool:
@@ -210,6 +214,11 @@ class Engine(TiDB, BaseEngine):
         """Global variables, and this server's configuration items under their dotted names."""
         items = self.sql("SHOW CONFIG WHERE type = 'tidb'")
         return super().variables() | {row[2]: row[3] for row in items if len(row) >= 4}
+
+    def counter_sources(self) -> Sequence[Source]:
+        """See :class:`Database`."""
+        url = f"http://{self.instance.host}:{self.instance.status_port}/metrics"
+        return [Source("server", "tidb", command("tidb", url))]
 
     def _options(self) -> str:
         options: Parameters = {

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import ClassVar
 
+from benchlab.engines.counts import Count, Counters
 from benchlab.engines.database import USER, BackgroundJobs, Database, sql_value
+from benchlab.engines.tidb.counts import COUNTS, IDLE_S, QUERIES, read
 from benchlab.engines.tidb.topology import is_config
 from benchlab.errors import CommandError
 from benchlab.plan import versions
@@ -34,6 +37,9 @@ class TiDB(Database):
     title = "TiDB"
     # MySQL's and TiDB's: write conflicts, schema changes and failed commits.
     retryable_errors = (1213, 1020, 1205, 9007, 8002, 8005, 8028, 8022)
+    counts: ClassVar[tuple[Count, ...]] = COUNTS
+    queries: ClassVar[Count | None] = QUERIES
+    idle_s = IDLE_S
 
     def secure(self) -> None:
         """Create the client's account, give root a password, and set the requested variables."""
@@ -90,3 +96,8 @@ class TiDB(Database):
             begun += self.whole(statement, row[0])
             running += self.whole(statement, row[1])
         return BackgroundJobs(begun, begun - running)
+
+    @classmethod
+    def read_counters(cls, role: str, answer: str) -> Counters:
+        """See :class:`Database`; from the lines of a server's ``/metrics``."""
+        return read(role, answer)
