@@ -7,6 +7,7 @@ Example:
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
 from statistics import fmean
 from typing import NamedTuple
@@ -20,7 +21,6 @@ from benchlab.engines.counts import Row
 from benchlab.language.numbers import MISSING
 from benchlab.plan.metric import COUNT, Metric
 from benchlab.plan.report_type import Side
-from benchlab.report.formats import csv_text
 from benchlab.report.model.report import Report
 from benchlab.report.model.series import UnreadableSeriesError
 
@@ -62,7 +62,8 @@ def read(content: bytes) -> list[Row]:
         UnreadableSeriesError: it is not such a table.
     """
     try:
-        return [_ROW.validate_python(row) for row in csv_text.read(content)]
+        rows = csv.DictReader(io.StringIO(content.decode(), newline=""), strict=True)
+        return [_ROW.validate_python({k: v or None for k, v in row.items()}) for row in rows]
     except (ValueError, csv.Error) as error:
         raise UnreadableSeriesError("it is not the table that Benchlab writes") from error
 
