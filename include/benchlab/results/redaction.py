@@ -37,8 +37,8 @@ class Redacted:
     """Replaces secrets in documents with numbers, the same secret with the same number.
 
     Example:
-        ``Redacted().document("a.json", {"url": "mysql://bench:pw@db/b"})`` is
-        ``{"url": "mysql://bench:(redacted 1)@db/b"}``.
+        ``Redacted().document("a.json", document)`` has ``(redacted 1)`` for the password in the
+        URL of a store.
 
     Attributes:
         places: of each replacement: ``campaign.json: facts.baseline.variables.wsrep_sst_auth``.
