@@ -1,7 +1,9 @@
 """What a transaction takes: the counters of a trial's servers, read while its client runs.
 
 They are read when a fifth of the run is over, and at its end: what happens before is not steady
-yet. Both readings have the queries as well, so that neither has to be at an exact moment.
+yet. Both readings have the queries as well, so that neither has to be at an exact moment. Counters
+that follow the work by seconds are read before the warm-up and after a rest, where there is one:
+after trials that write.
 
 A trial whose counters could not be read, or whose servers were started again meanwhile, has no
 counts; nothing else of it is lost.
@@ -25,28 +27,44 @@ from benchlab.plan.report_type import Side
 
 # Of the run, what is not counted.
 UNSTEADY = 0.2
+# After a run, until counters that follow the work have all of it: TiKV's threads flush theirs after
+# up to 10 s.
+REST_S = 12.0
 POLL_S = 0.05
+
+
+def before(setup: TrialSetup, trial: PlannedTrial, job: str) -> None:
+    """Read the rested servers, before the warm-up, if the trial ends with a rest; see `collect`."""
+    if _rests(setup, trial):
+        _start(setup, trial, _before_job(job), (0.0,))
 
 
 def start(setup: TrialSetup, trial: PlannedTrial, job: str) -> None:
     """Begin to read the counters, just after a trial's client was started; see :func:`collect`."""
-    if sources := setup.engine(trial).counter_sources():
-        moments = (UNSTEADY * trial.seconds, float(trial.seconds))
-        with contextlib.suppress(CommandError):
-            counters.start(setup.deployment.executor, counters_job(job), sources, moments)
+    moments = (UNSTEADY * trial.seconds, float(trial.seconds))
+    rested = (trial.seconds + REST_S,) if _rests(setup, trial) else ()
+    _start(setup, trial, counters_job(job), (*moments, *rested))
 
 
 def collect(setup: TrialSetup, trial: PlannedTrial, job: str) -> list[Row]:
-    """What the trial's servers counted, once its client has ended; empty where that is not known.
+    """What the trial's servers counted, once its client has ended; empty if that is not known.
 
-    The first row is of the queries themselves.
+    Of a trial after which its storage servers rest, it takes until then. The first row is of the
+    queries themselves.
     """
-    engine = setup.engine(trial)
-    read = _read(engine, setup.deployment.executor, counters_job(job), counters.ANSWER_LIMIT_S)
-    if read is None or engine.queries is None:
+    engine, executor = setup.engine(trial), setup.deployment.executor
+    read = _read(engine, executor, counters_job(job), REST_S + counters.ANSWER_LIMIT_S)
+    if len(read) < 2 or engine.queries is None:
         return []
+    whole = [*_read(engine, executor, _before_job(job), counters.ANSWER_LIMIT_S), *read[2:]]
     facts = setup.campaign.facts.get(trial.side)
-    return rows(engine.counts, engine.queries, *read, idle=facts.idle if facts else {})
+    return rows(
+        engine.counts,
+        engine.queries,
+        (read[0], read[1]),
+        rested=(whole[0], whole[1]) if len(whole) == 2 else None,
+        idle=facts.idle if facts else {},
+    )
 
 
 def idle(engine: Database, executor: Executor, side: Side) -> dict[str, float]:
@@ -59,26 +77,38 @@ def idle(engine: Database, executor: Executor, side: Side) -> dict[str, float]:
         return {}
     with contextlib.suppress(CommandError):
         counters.start(executor, job, sources, (0.0, engine.idle_s))
-        if read := _read(engine, executor, job, engine.idle_s + counters.ANSWER_LIMIT_S):
-            return idle_rates(engine.counts, *read)
-    return {}
+    read = _read(engine, executor, job, engine.idle_s + counters.ANSWER_LIMIT_S)
+    return idle_rates(engine.counts, read[0], read[1]) if len(read) == 2 else {}
 
 
-def _read(
-    engine: Database, executor: Executor, job: str, limit_s: float
-) -> tuple[Counted, Counted] | None:
-    """The first two readings of a job, once it has ended; None where it has not so many."""
+def _rests(setup: TrialSetup, trial: PlannedTrial) -> bool:
+    """Whether servers rest after the trial, so that counters that follow the work are complete."""
+    engine = setup.engine(trial)
+    late = any(count.late for count in engine.counts)
+    return late and engine.stall_lag_s() > 0 and trial.workload not in setup.workload.READ_ONLY
+
+
+def _before_job(job: str) -> str:
+    return f"before-{counters_job(job)}"
+
+
+def _start(setup: TrialSetup, trial: PlannedTrial, job: str, moments: Sequence[float]) -> None:
+    if sources := setup.engine(trial).counter_sources():
+        with contextlib.suppress(CommandError):  # then there are no counts
+            counters.start(setup.deployment.executor, job, sources, moments)
+
+
+def _read(engine: Database, executor: Executor, job: str, limit_s: float) -> list[Counted]:
+    """The readings of a job, once it has ended; none if it was never started."""
     sources = engine.counter_sources()
     deadline = time.monotonic() + limit_s
     with contextlib.suppress(CommandError):
         while executor.job_status(job).state == "running" and time.monotonic() < deadline:
             time.sleep(POLL_S)
         executor.stop_job(job, timeout_s=counters.STOP_LIMIT_S)
-        readings = counters.collect(executor, job, sources)
-        if len(readings) > 1:
-            first, last = (_counted(engine, sources, one) for one in readings[:2])
-            return first, last
-    return None
+        found = counters.collect(executor, job, sources)
+        return [_counted(engine, sources, one) for one in found]
+    return []
 
 
 def _counted(

@@ -157,7 +157,6 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
     with clock.phase("collect"):
         raw = executor.job_output(begun.job)
         output = setup.workload.parse(raw)
-        counts = counting.collect(setup, trial, begun.job)
         columns = begun.columns | trial_columns.of_client(setup, trial, output, status)
         columns |= trial_columns.of_servers(setup, trial, begun.columns)
         hosts = _watched_hosts(setup, trial, begun)
@@ -172,6 +171,7 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
             columns["ended_servers"] = max(counted, float(len(ended)))
         # Last, because it may have to wait.
         columns |= trial_columns.of_storage(setup, trial, begun.columns, client_ended)
+        counts = counting.collect(setup, trial, begun.job)
         gates = quality.of_campaign(
             setup.gates,
             setup.campaign.plan.throughput.name,
@@ -249,6 +249,7 @@ def _start_client(
         Columns for the gates, and why a host is not sampled, by host.
     """
     deployment, executor = setup.deployment, setup.deployment.executor
+    counting.before(setup, trial, job)
     if warm_up_s:
         with clock.phase("warm-up"):
             warm_up = [*UNHEARD, *run_command(setup, trial, warm_up_s)]

@@ -204,27 +204,32 @@ class Row:
 def rows(
     counts: Iterable[Count],
     of_queries: Count,
-    first: Counted,
-    last: Counted,
+    steady: tuple[Counted, Counted],
     *,
+    rested: tuple[Counted, Counted] | None,
     idle: Mapping[str, float],
 ) -> list[Row]:
     """What a query took of the servers between two readings; first of all the queries themselves.
 
     Args:
         of_queries: the count of the queries.
+        steady: the readings while the client ran.
+        rested: those before and after all work, for late counts; None: these are missing.
         idle: what :func:`idle_rates` found.
     """
-    growth, seconds = grown(first, last), last.at - first.at
-    queries = added_up(of_queries, growth)
-    made = []
-    for count in (of_queries, *counts):
-        rest = idle.get(count.name, 0.0)
-        known = per_query(count, growth, queries, idle_per_s=rest, seconds=seconds)
+
+    def row(count: Count) -> Row:
+        readings = rested if count.late else steady
+        if readings is None:
+            return Row(count.name, count.role, count.unit, None, None, None)
+        growth, seconds = grown(*readings), readings[1].at - readings[0].at
+        queries, idle_per_s = added_up(of_queries, growth), idle.get(count.name, 0.0)
+        known = per_query(count, growth, queries, idle_per_s=idle_per_s, seconds=seconds)
         per_s = None if known is None or not queries else known * queries / seconds
         figures = map(_rounded, (known, per_s, unevenness(count, growth)))
-        made.append(Row(count.name, count.role, count.unit, *figures))
-    return made
+        return Row(count.name, count.role, count.unit, *figures)
+
+    return [row(count) for count in (of_queries, *counts)]
 
 
 def idle_rates(counts: Iterable[Count], first: Counted, last: Counted) -> dict[str, float]:

@@ -27,7 +27,10 @@ def gets(value: float, *, store: str = "1") -> Counters:
 
 def per_query(first: Counted, last: Counted) -> dict[str, float | None]:
     """What a query took, by count."""
-    return {row.count: row.per_query for row in counts.rows([GETS], QUERIES, first, last, idle={})}
+    return {
+        row.count: row.per_query
+        for row in counts.rows([GETS], QUERIES, (first, last), rested=None, idle={})
+    }
 
 
 def test_growth_of_all_servers_is_divided_by_the_queries_of_the_same_readings() -> None:
@@ -36,7 +39,7 @@ def test_growth_of_all_servers_is_divided_by_the_queries_of_the_same_readings() 
     last = counted(
         14, {"tidb-1": {"queries_total": 105}}, {"tikv-1": gets(57), "tikv-2": gets(150)}
     )
-    queries, found = counts.rows([GETS], QUERIES, first, last, idle={})
+    queries, found = counts.rows([GETS], QUERIES, (first, last), rested=None, idle={})
     assert (queries.per_query, queries.per_second) == (1.0, 25.0)
     assert (found.per_query, found.per_second) == (2.0, 50.0)
     assert found.unevenness == 1.5  # 150 of 200, where an even share is 100

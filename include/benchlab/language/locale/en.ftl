@@ -593,10 +593,21 @@ head-taken = What a transaction takes
 taken-about = Counted by the servers themselves while the client ran, per transaction. A count says dearer or cheaper, not slower or faster; a change of { $limit } or more is called one.
 unit-b = bytes
 unit-us = µs
-count-handler-reads = rows read
-count-handler-writes = rows written
-count-handler-commits = commits
+count-rows-read = rows read
+count-rows-written = rows written
 count-redo-bytes = redo log
+count-tidb-allocated-bytes = TiDB: memory allocated
+count-tidb-allocated-objects = TiDB: objects allocated
+count-kv-get = KV requests: Get
+count-kv-cop = KV requests: coprocessor
+count-kv-pessimistic-lock = KV requests: pessimistic lock
+count-kv-prewrite = KV requests: Prewrite
+count-kv-commit = KV requests: Commit
+count-written-keys = keys written
+count-applied-bytes = TiKV: bytes applied
+count-raft-log-bytes = TiKV: Raft log
+count-tidb-cpu = TiDB CPU
+count-tikv-cpu = TiKV CPU
 count-server-cpu = server CPU
 
 ## Gates: what holds when one passes; $least and $most are its bounds

@@ -542,10 +542,21 @@ head-taken = 每个事务的消耗
 taken-about = 由服务器自身在客户端运行期间计数，按每个事务折算。计数只说明更费或更省，不说明更慢或更快；变化达到 { $limit } 才算变化。
 unit-b = 字节
 unit-us = µs
-count-handler-reads = 读取的行数
-count-handler-writes = 写入的行数
-count-handler-commits = 提交次数
+count-rows-read = 读取的行数
+count-rows-written = 写入的行数
 count-redo-bytes = redo 日志
+count-tidb-allocated-bytes = TiDB：分配的内存
+count-tidb-allocated-objects = TiDB：分配的对象数
+count-kv-get = KV 请求：Get
+count-kv-cop = KV 请求：coprocessor
+count-kv-pessimistic-lock = KV 请求：悲观锁
+count-kv-prewrite = KV 请求：Prewrite
+count-kv-commit = KV 请求：Commit
+count-written-keys = 写入的键数
+count-applied-bytes = TiKV：应用的字节数
+count-raft-log-bytes = TiKV：Raft 日志
+count-tidb-cpu = TiDB CPU
+count-tikv-cpu = TiKV CPU
 count-server-cpu = 服务器 CPU
 
 ## 检查项：通过时成立的内容；$least 和 $most 是其界限
