@@ -429,3 +429,25 @@ def test_a_server_that_cannot_start_ends_the_campaign_with_its_own_words(machine
     assert machine.left_running("refused") == []
     assert machine.holder() is None
     assert machine.outcome("refused")[0].state == "failed"
+
+
+def test_what_a_transaction_takes_is_counted_and_decided(machine: Machine) -> None:
+    """Each query of a point select reads one row in both releases, however busy the machine is."""
+    settings = machine.settings(
+        rounds=3, seconds=2, workloads="oltp_point_select,oltp_update_index"
+    )
+    output = machine.run(
+        "benchlab.cli.main", "run", "sysbench_local", "--campaign", "counted", *settings
+    )
+    _, trials = machine.outcome("counted")
+    reads = [one.value("rows_read") for one in trials if one.trial.workload == "oltp_point_select"]
+    assert reads == pytest.approx([1.0] * 6, rel=0.01)
+    assert all(one.value("server_cpu") for one in trials)
+    compared = machine.comparison("counted")["workloads"]
+    decided = {workload["name"]: workload for workload in compared}
+    for found in decided.values():
+        assert found["rows_read"]["verdict"] == "equivalent"
+    assert "redo_bytes" not in decided["oltp_point_select"], "a read writes hardly any log"
+    assert decided["oltp_update_index"]["redo_bytes"]["estimate_pct"] < -30
+    assert "What a transaction takes" in " ".join(output.split())
+    assert machine.verified("counted").outcome == "holds"

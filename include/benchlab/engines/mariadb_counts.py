@@ -17,7 +17,18 @@ from collections.abc import Sequence
 from benchlab.engines.counts import Count, Counters
 
 ROLE = "mariadb"
-QUERIES = Count("queries", ROLE, ("Questions",))
+# Not ``Questions``, which has the readings themselves, too many beside a slow workload.
+QUERIES = Count(
+    "queries",
+    ROLE,
+    tuple(
+        f"Com_{what}"
+        for what in (
+            *("select", "insert", "update", "delete", "replace"),
+            *("begin", "commit", "rollback"),
+        )
+    ),
+)
 COUNTS = (
     # Also of the status table itself, some hundred rows each time that it is read.
     Count(
