@@ -42,6 +42,7 @@ _NOT_MEASURED = {
     *("seeded_minutes", "seeded_dollars", "repeat_minutes", "repeat_dollars", "most_dollars"),
     *("dataset", "learned", "warnings", "trials", "workloads", "threads", "s3_usd_a_month"),
     *("first_prepared", "first_ports", "interleave_minutes", "can", "metrics"),
+    "serving_usd_per_hour",
 }
 
 
@@ -100,6 +101,8 @@ class Plan:
             allows; None where it allows none dearer.
         interleave_minutes: how many of ``minutes`` are due to ``interleave: trials``; None with
             ``interleave: blocks``.
+        serving_usd_per_hour: of all hosts but the client's, without their root volumes; of TiDB
+            Cloud its cluster's. None where ``dollars`` is.
     """
 
     report: str
@@ -138,6 +141,7 @@ class Plan:
     first_prepared: tuple[Side, ...] = ()
     first_ports: tuple[Side, ...] = ()
     interleave_minutes: float | None = None
+    serving_usd_per_hour: float | None = None
 
     @property
     def workloads_in_order(self) -> tuple[str, ...]:
@@ -329,6 +333,7 @@ def _priced(
         dollars=dollars,
         vcpus=rent.vcpus,
         prices_as_of=min(rent.as_of, dearest.as_of).isoformat(),
+        serving_usd_per_hour=float(rent.serving_usd_per_hour),
         region=fleet.region,
         repeat_dollars=round(rent.dollars(plan.minutes + plan.repeat_minutes) - dollars, 2),
         most_dollars=most if most > dollars else None,
@@ -351,7 +356,7 @@ def _priced_cloud(
         return plan
     hourly = Decimal(str(cluster.usd_per_hour))
     said = (f"the cluster at ${hourly}, as its topology says",)
-    rent = Rent(hourly, 0, cluster.priced_on, said)
+    rent = Rent(hourly, hourly, 0, cluster.priced_on, said)
     if cluster.fleet is not None and prices is not None:
         rent = rent.with_hosts(prices.rent(cluster.fleet))
         plan = replace(plan, region=cluster.region, vcpus=rent.vcpus)
@@ -361,6 +366,7 @@ def _priced_cloud(
         plan,
         dollars=dollars,
         prices_as_of=rent.as_of.isoformat(),
+        serving_usd_per_hour=float(rent.serving_usd_per_hour),
         repeat_dollars=round(rent.dollars(plan.minutes + plan.repeat_minutes) - dollars, 2),
     )
 

@@ -56,12 +56,14 @@ class Rent:
 
     Attributes:
         usd_per_hour: of all hosts with their root volumes.
+        serving_usd_per_hour: of all hosts but the client's, without root volumes.
         vcpus: of all hosts, which the account's quota must allow.
         as_of: day of the oldest price in it.
         arithmetic: the terms of the sum, such as ``3 x m5.xlarge at $0.192``.
     """
 
     usd_per_hour: Decimal
+    serving_usd_per_hour: Decimal
     vcpus: int
     as_of: date
     arithmetic: tuple[str, ...]
@@ -75,6 +77,7 @@ class Rent:
         """The rent of both together."""
         return Rent(
             usd_per_hour=self.usd_per_hour + others.usd_per_hour,
+            serving_usd_per_hour=self.serving_usd_per_hour + others.serving_usd_per_hour,
             vcpus=self.vcpus + others.vcpus,
             as_of=min(self.as_of, others.as_of),
             arithmetic=(*self.arithmetic, *others.arithmetic),
@@ -151,11 +154,12 @@ class PriceList:
             SpecError: a price is missing.
         """
         volume = self.price(ROOT_VOLUME, topology.region)
-        hourly, vcpus, gib = Decimal(0), 0, 0
+        hourly, serving, vcpus, gib = Decimal(0), Decimal(0), 0, 0
         used, arithmetic = [volume], []
-        for machines in topology.roles.values():
+        for role, machines in topology.roles.items():
             price = self.price(machines.instance_type, topology.region)
             hourly += machines.count * price.usd_per_hour
+            serving += machines.count * price.usd_per_hour * (role != "client")
             vcpus += machines.count * self.vcpu(machines.instance_type, topology.region)
             gib += machines.count * machines.root_gib
             used.append(price)
@@ -165,6 +169,7 @@ class PriceList:
         arithmetic.append(f"{gib} GiB of root volumes at ${volume.usd_per_hour}")
         return Rent(
             usd_per_hour=hourly + gib * volume.usd_per_hour,
+            serving_usd_per_hour=serving,
             vcpus=vcpus,
             as_of=min(price.as_of for price in used),
             arithmetic=tuple(arithmetic),

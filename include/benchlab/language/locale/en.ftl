@@ -609,6 +609,13 @@ count-raft-log-bytes = TiKV: Raft log
 count-tidb-cpu = TiDB CPU
 count-tikv-cpu = TiKV CPU
 count-server-cpu = server CPU
+head-cost = Dollars per million { $metric ->
+    [tpmc] New Orders
+    [qpm] queries
+   *[other] transactions
+}
+cost-about = The servers' hosts cost ${ $hourly } an hour (list prices of { $day }), and each version had all of them to itself. The client's host, storage billed separately, and traffic are not included. Each row prices both versions at one thread count: the one with the highest combined throughput. Intervals need three rounds; they reflect how throughput varies between deployments or, with only one deployment, between its rounds. The change is the inverse of the throughput change at that thread count; the throughput verdict says whether it exceeds the noise.
+cost-at-most = At most these prices: { $workloads }. Throughput was highest at the largest thread count measured; more threads may lower the price.
 
 ## Gates: what holds when one passes; $least and $most are its bounds
 
@@ -1404,6 +1411,7 @@ read-one-alone = Nothing is compared: there is no interval of a change, no p val
 rounds-used-single = { $used } of { $rounds } rounds are complete; each row of the table uses the rounds in which it has a valid trial.
 client-qpm-single = QPM is the number of queries per minute that these threads complete at the mean latency. go-tpc counts latencies in steps of 67 ms. A single query without an audit is not a TPC result.
 client-tpmc-single = tpmC is the number of New Order transactions per minute, measured without TPC-C's keying and think times and without an audit: it is not a TPC result.
+cost-about-single = The servers' hosts cost ${ $hourly } an hour (list prices of { $day }). The client's host, storage billed separately, and traffic are not included. Each price is at the thread count with the highest throughput. Intervals need three rounds; they reflect how throughput varies between deployments or, with only one deployment, between its rounds.
 gates-symptom-single = Symptom gates, over all executed trials or over all thread counts ({ $counted }); the measured version may be the cause, so nothing is excluded.
 parameters-none-single = No parameters are set for { $baseline }: its defaults apply.
 parameters-same-single = These parameters are set for { $baseline }.

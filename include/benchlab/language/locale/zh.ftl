@@ -558,6 +558,13 @@ count-raft-log-bytes = TiKV：Raft 日志
 count-tidb-cpu = TiDB CPU
 count-tikv-cpu = TiKV CPU
 count-server-cpu = 服务器 CPU
+head-cost = 每百万{ $metric ->
+    [tpmc] 笔 New Order
+    [qpm] 次查询
+   *[other] 个事务
+}的费用（美元）
+cost-about = 服务器所在主机每小时共 ${ $hourly }（{ $day } 的标价），每个版本测试时独占全部主机。不包括客户端主机、单独计费的存储和流量。每一行中两个版本按同一线程数计价：合计吞吐量最高的线程数。区间至少需要三轮，反映各次部署之间吞吐量的差异；只部署一次时，反映各轮之间的差异。变化是该线程数下吞吐量变化的倒数；是否超出噪声，见吞吐量的结论。
+cost-at-most = 以下负载的费用至多为表中数值：{ $workloads }。吞吐量在所测的最大线程数下最高，增加线程数可能降低费用。
 
 ## 检查项：通过时成立的内容；$least 和 $most 是其界限
 
@@ -1308,6 +1315,7 @@ read-one-alone = 没有进行比较：没有变化的置信区间，没有 p 值
 rounds-used-single = { $rounds } 个轮次中有 { $used } 个完整；表中每一行只采用其中有有效试验的轮次。
 client-qpm-single = QPM 为这些线程按平均延迟每分钟完成的查询数。go-tpc 以 67 ms 为步长统计延迟。单条查询且未经审计，并非 TPC 意义上的测试结果。
 client-tpmc-single = tpmC 为每分钟完成的 New Order 事务数，不含 TPC-C 规定的键入时间与思考时间，也未经审计：并非 TPC 意义上的测试结果。
+cost-about-single = 服务器所在主机每小时共 ${ $hourly }（{ $day } 的标价）。不包括客户端主机、单独计费的存储和流量。费用按吞吐量最高的线程数计算；区间至少需要三轮，反映各次部署之间吞吐量的差异；只部署一次时，反映各轮之间的差异。
 gates-symptom-single = 症状检查项，覆盖所有已执行的试验，或所有线程数（{ $counted }）；这些现象可能由被测版本自身引起，因此予以保留。
 parameters-none-single = { $baseline } 未指定任何参数，使用默认值。
 parameters-same-single = 对 { $baseline } 指定了以下参数。

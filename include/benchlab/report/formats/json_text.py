@@ -18,7 +18,7 @@ from benchlab.analysis.verdict.variances import deployment_variance, percent, to
 from benchlab.language import english
 from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.report_type import SIDES
-from benchlab.report.model import document_tables, hardware, hosts, quality
+from benchlab.report.model import cost, document_tables, hardware, hosts, quality
 from benchlab.results import redaction
 from benchlab.results.records import Campaign, GateResult, InstanceFacts, SideFacts, TrialResult
 
@@ -81,6 +81,7 @@ def to_json(
         "hosts": hosts.to_json(
             hosts.host_tables(comparison, results, fleet.role_of if fleet else {})
         ),
+        **cost.to_json(campaign, comparison),
         **_recorded(campaign),
     }
 

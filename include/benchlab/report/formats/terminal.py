@@ -15,7 +15,7 @@ from benchlab.language import english
 from benchlab.language.names import plain
 from benchlab.language.numbers import Numbers, rate_decimals
 from benchlab.report.formats.console import console_for, table_of, text_of
-from benchlab.report.model import counts
+from benchlab.report.model import cost, counts
 from benchlab.report.model import figures as tables_of
 from benchlab.report.model.report import Report, Section
 from benchlab.report.sentences import answer, method, wording
@@ -50,6 +50,13 @@ def render(report: Report, width: int, colour: bool) -> str:
         for row in taken:
             table.add_row(*map(Text, row))
         console.print(table)
+    if prices := cost.rows(report):
+        heading = report.language.say("head-cost", metric=report.plan.throughput.name)
+        table = table_of(*cost.columns(report))
+        for row in prices:
+            table.add_row(*map(Text, row))
+        console.print(Text(heading, style="bold"), table, sep="\n")
+        console.print(Text("\n".join(cost.sentences(report)), style="dim"))
     console.print(Text(answer.sentence(report), style="bold"))
     console.print(Text(method.about(report), style="dim"))
     return text_of(console)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from benchlab import workloads
 from benchlab.plan.metric import COUNT
 from benchlab.report.formats.csv_text import read
-from benchlab.report.model import figures
+from benchlab.report.model import cost, figures
 from benchlab.report.model.report import Report
 from benchlab.report.validation.recomputed import Change, Recomputed
 from benchlab.results.records import TrialResult
@@ -85,6 +85,7 @@ def of_report(report: Report, files: Mapping[str, bytes]) -> tuple[Table, ...]:
         "decisions": _decisions(report, own, document),
         "shown": _shown(report, own),
         "gates": _gates(report.results, document),
+        "prices": _prices(report, own, document),
     }
     found = {name: tuple(facts) for name, facts in made.items()}
     # The rows of this table come from a file; those of others from plan and store.
@@ -294,6 +295,31 @@ def _shown(report: Report, own: Recomputed) -> Iterator[Fact]:
                 if shown is not None and value is not None:
                     fact = fact._replace(expected=ANY, least=value - step, most=value + step)
                 yield fact
+
+
+def _prices(report: Report, own: Recomputed, document: Row) -> Iterator[Fact]:
+    """What a million transactions cost follows from the plan's price and the trials."""
+    hourly, said = cost.usd_per_hour(report.campaign), document.get("usd_per_million", {})
+    names = own.plan.workloads_in_order if hourly else ()
+    totals = {name: found for name in names if (found := own.totals(name))}
+    of = {one["name"]: one for one in said.get("workloads", ())}
+    if said or totals:
+        day = own.plan.prices_as_of if totals else None
+        yield Fact("all", "usd_per_hour", said.get("usd_per_hour"), hourly if totals else None)
+        yield Fact("all", "prices_as_of", said.get("prices_as_of"), day)
+        yield Fact("all", "workloads", len(of), len(totals))
+    for name, total in totals.items():
+        found, threads = of.get(name, {}), max(total, key=total.__getitem__)
+        yield Fact(name, "threads", found.get("threads"), threads)
+        yield Fact(name, "at_most", found.get("at_most"), threads == max(total))
+        usd = {side: own.usd(name, threads, side, hourly or math.nan) for side in own.sides}
+        for side, expected in usd.items():
+            price = found.get("prices", {}).get(side, {})
+            for end, value in zip(("usd", "low", "high"), expected, strict=True):
+                yield Fact(name, f"{side}_{end}", price.get(end), value)
+        before, *after = (one[0] or math.nan for one in usd.values())
+        change = 100 * (after[0] / before - 1) if after else None
+        yield Fact(name, "change_pct", found.get("change_pct"), change)
 
 
 def _gates(results: Sequence[TrialResult], document: Row) -> Iterator[Fact]:
