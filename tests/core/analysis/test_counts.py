@@ -223,7 +223,7 @@ def test_missing_figures_are_said() -> None:
 def test_a_count_that_is_sometimes_none_is_not_equal_where_it_is_some() -> None:
     """Three rounds without any have no ratio: they are said, and forbid `equivalent`."""
 
-    def value(number: int, threads: int, side: Side) -> float:
+    def value(number: int, threads: int, side: Side) -> float | None:
         return (
             0.0 if side == "candidate" and number % 2 else ratios([0.01] * 6)(number, threads, side)
         )

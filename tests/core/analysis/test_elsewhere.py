@@ -469,7 +469,7 @@ def test_a_certain_change_below_the_threshold_is_said_where_it_is_equivalent(
     compared: Callable[..., Any],
 ) -> None:
     """Slower for certain: too little to matter, and no chance."""
-    many = {"rounds": range(1, 13), "threads": [2**n for n in range(2, 8)]}
+    many: dict[str, Any] = {"rounds": range(1, 13), "threads": [2**n for n in range(2, 8)]}
     trials = rows(-0.012, noise=0.001, workloads=[READ], **many)
     for row in trials:
         row["deployment"] = row["round"]
