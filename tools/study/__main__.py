@@ -1,8 +1,8 @@
 """Simulates what the decision rule and the long view promise: ``make study``.
 
-``python -m tools.study promises`` or ``long-view`` simulates one of the two. The tables go to
-``build/study``. The seed is fixed: the same rule gives the same bytes. It fails, naming them, where
-promises of the rule do not hold.
+``python -m tools.study promises``, ``shares`` or ``long-view`` simulates one of them. The tables go
+to ``build/study``. The seed is fixed: the same rule gives the same bytes. It fails, naming them,
+where promises of the rule do not hold.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import time
 from collections.abc import Sequence
 
 from benchlab import home
-from tools.study import long_view, promises
+from tools.study import families, long_view, promises
 from tools.study.promises import Kept
 
-PARTS = ("promises", "long-view")
+PARTS = ("promises", "shares", "long-view")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -34,6 +34,8 @@ def main(arguments: Sequence[str]) -> int:
             kept = promises.study()
             broken = promises.broken(kept)
             text = promises.page(kept)
+        elif part == "shares":
+            text = families.page(families.study())
         else:
             text = long_view.page(long_view.study())
         page = folder / f"{part}.md"

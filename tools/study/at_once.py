@@ -6,24 +6,31 @@ of campaigns; what is made of them is written down here once more. A test holds 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from benchlab.analysis.verdict.decision import SHARES
 from benchlab.analysis.verdict.variances import Squares, estimated
+from benchlab.plan.metric import THROUGHPUT
 from tools.study.rules import ALPHA, THRESHOLD_PCT, adjusted
 from tools.study.worlds import Array, World, draw
 
 
 @dataclass(frozen=True)
 class Estimates:
-    """Of the log ratios, each of shape (campaigns, workloads): means, their variances, and df."""
+    """Of the log ratios, each of shape (campaigns, workloads): means, their variances, and df.
+
+    Attributes:
+        share: of the 5 %, what their family may err; throughput's in a report with all families.
+    """
 
     mean: Array
     variance: Array
     df: Array
+    share: float = SHARES[THROUGHPUT]
 
     @property
     def p_values(self) -> Array:
@@ -33,7 +40,9 @@ class Estimates:
     @property
     def called(self) -> NDArray[np.int8]:
         """1 for an improvement, -1 for a regression, 0 for no change."""
-        change = (adjusted(self.p_values) < ALPHA) & (abs(self._percent) >= THRESHOLD_PCT)
+        change = (adjusted(self.p_values) < self.share * ALPHA) & (
+            abs(self._percent) >= THRESHOLD_PCT
+        )
         return np.where(change, np.sign(self.mean), 0).astype(np.int8)
 
     @property
@@ -51,7 +60,7 @@ class Estimates:
 
     def moved(self, change: Array | float) -> Estimates:
         """The same with other means: what is truly changed adds to them."""
-        return Estimates(self.mean + change, self.variance, self.df)
+        return replace(self, mean=self.mean + change)
 
     @property
     def _percent(self) -> Array:

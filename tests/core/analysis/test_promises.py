@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
+from benchlab.analysis.verdict.decision import shares
 from benchlab.analysis.verdict.estimates import calibrate
+from benchlab.plan.metric import LATENCY, THROUGHPUT
 from tools.study import at_once, promises, rules
 from tools.study.bounds import Row, Share
 from tools.study.worlds import DEPLOYMENT, Array, as_aa_campaigns, draw, in_one_column
@@ -54,7 +58,10 @@ def test_campaigns_are_judged_at_once_as_the_rule_judges_each(
         return np.asarray(found.reshape(*found.shape[:2], each, -1))
 
     shown = np.repeat(ratios(aa, 1).swapaxes(0, 2), campaigns, axis=0)
-    together = at_once.judged(ratios(own, deployments), shown if aa_campaigns else None)
+    together = replace(
+        at_once.judged(ratios(own, deployments), shown if aa_campaigns else None),
+        share=shares((THROUGHPUT, LATENCY))[THROUGHPUT],
+    )
     assert (together.called == one_by_one.called).all()
     assert (together.equivalent == one_by_one.equivalent).all()
     assert (together.covered == ((one_by_one.low <= 0) & (one_by_one.high >= 0))).all()

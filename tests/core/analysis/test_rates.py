@@ -185,12 +185,14 @@ def test_each_resampled_campaign_is_a_deployment_of_its_own() -> None:
 
 
 def test_the_family_wise_rate_is_what_the_rule_promises() -> None:
-    """With noise far above the threshold, 5 % of campaigns have a false alarm, and no more."""
-    found = outcome(noise_of(aa(count=40, noise=0.2), "throughput", NO_CALIBRATION), 6, THRESHOLD)
-    assert found is not None
-    assert found.any_false_alarm / found.campaigns < 0.06
-    for alarms in found.false_alarms.values():
-        assert alarms <= found.any_false_alarm
+    """With noise far above the threshold: throughput's 8/9 of 5 %, latency's 1/9, and no more."""
+    campaigns = aa(count=40, noise=0.2)
+    for kind, most in ((THROUGHPUT, 0.055), (LATENCY, 0.01)):
+        found = outcome(noise_of(campaigns, kind, NO_CALIBRATION), 6, THRESHOLD)
+        assert found is not None
+        assert found.any_false_alarm / found.campaigns < most
+        for alarms in found.false_alarms.values():
+            assert alarms <= found.any_false_alarm
 
 
 def test_the_smallest_change_is_the_one_that_four_of_five_campaigns_find() -> None:
@@ -285,10 +287,10 @@ def test_a_share_has_its_exact_interval() -> None:
 
 
 def test_a_p95_that_is_longer_and_a_throughput_that_is_less_are_found_alike() -> None:
-    """In logarithms the two limits differ by the threshold's asymmetry alone."""
+    """In logarithms the two limits differ by the threshold's asymmetry alone, at one level."""
     campaigns = aa(noise=0.05)
     rate, latency = (
-        outcome(noise_of(campaigns, kind, NO_CALIBRATION), 6, THRESHOLD)
+        outcome(dataclasses.replace(noise_of(campaigns, kind, NO_CALIBRATION), level=0.05), 6, 2.0)
         for kind in (THROUGHPUT, LATENCY)
     )
     assert rate is not None

@@ -3,9 +3,10 @@
 Of D deployments with n rounds each, a workload's estimate has the variance (tau^2 + s^2 / n) / D. A
 change is found where the estimate is at least the threshold and
 
-    t(1 - 0.05 / (2 W), df) * standard error
+    t(1 - a / (2 W), df) * standard error
 
-away from zero: the t test at the first of Holm's steps for W workloads (Cohen 1988). The rule's
+away from zero: the t test at the first of Holm's steps for W workloads (Cohen 1988), a being what
+their family may err (:func:`benchlab.analysis.verdict.decision.level`). The rule's
 standard error and degrees of freedom are those of :mod:`benchlab.analysis.verdict.variances`. The
 variances that a campaign shows are random, more so the fewer deployments it has: they are drawn a
 few hundred times, from chi-square distributions, and the share found is the mean over these draws.
@@ -70,11 +71,13 @@ class Noise:
         rounds: variance of a round's log ratio within a deployment, by workload.
         shown: what earlier campaigns show about deployments; zeros where there are none.
         known: the part of that which its verdicts will use: that of A/A campaigns.
+        level: what its throughput may err, in a report of all its families.
     """
 
     rounds: Sequence[float]
     shown: Squares
     known: Squares
+    level: float = ALPHA
 
     @property
     def deployments(self) -> list[float]:
@@ -120,7 +123,8 @@ def detectable_pct(noise: Noise, deployments: int, rounds: int, threshold_pct: f
         inverse_rounds=nothing + 1 / each,
     )
     found = estimated(own, noise.known, nothing + deployments)
-    test = special.stdtrit(found.versions_df, 1 - ALPHA / (2 * len(s2))) * np.sqrt(found.versions)
+    test = special.stdtrit(found.versions_df, 1 - noise.level / (2 * len(s2)))
+    test = test * np.sqrt(found.versions)
     needed = np.maximum(test, -math.log1p(-threshold_pct / 100))
     error = np.sqrt((tau2 + s2 / each) / deployments)
     least, most = nothing, needed.max(0) + 5 * error

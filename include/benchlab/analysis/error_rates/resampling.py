@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from benchlab.analysis.verdict.decision import ALPHA
+from benchlab.analysis.verdict.decision import level
 from benchlab.analysis.verdict.estimates import LEAST_ROUNDS, Calibration
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.analysis.verdict.variances import Squares, by_workload, deployment_variance, estimated
@@ -53,6 +53,7 @@ class NoiseModel:
         deployments: the campaigns' estimates, of shape (campaigns, workloads).
         known: what calibrating A/A campaigns show about deployments, over the workloads.
         coarseness: variance that coarsely printed latencies add to an estimate, by workload.
+        level: what the metric's family may err, in a report of all its families.
     """
 
     less_is_better: bool
@@ -62,6 +63,7 @@ class NoiseModel:
     deployments: Array
     known: Squares
     coarseness: Array
+    level: float
 
     @property
     def round_variances(self) -> Array:
@@ -112,19 +114,17 @@ def noise_of(
             pooled.append((d[whole] - mean) * (n / (n - 1)) ** 0.5)
             estimates.append(mean)
     empty = np.empty((0, len(first)))
+    metrics = [metric for rounds in first.values() for metric in rounds.metrics]
     shown = list(first.values()) if pooled else []
     return NoiseModel(
-        less_is_better=any(
-            metric.less_is_better and metric.family == kind
-            for rounds in first.values()
-            for metric in rounds.metrics
-        ),
+        less_is_better=any(one.less_is_better and one.family == kind for one in metrics),
         workloads=tuple(first) if pooled else (),
         residuals=np.concatenate(pooled) if pooled else empty[:, :0],
         left_out=left_out,
         deployments=np.array(estimates) if estimates else empty[:, :0],
         known=by_workload([calibration.squares(rounds, kind) for rounds in shown]),
         coarseness=np.array([rounds.coarseness(kind) for rounds in shown]),
+        level=level(metrics, kind) if metrics else 0.0,
     )
 
 
@@ -229,7 +229,7 @@ def changed(made: Resampled, noise: NoiseModel, threshold_pct: float) -> Array:
     steps = np.arange(p.shape[1], 0, -1)
     adjusted = np.maximum.accumulate(np.take_along_axis(p, order, axis=1) * steps, axis=1)
     significant = np.empty(p.shape, dtype=bool)
-    np.put_along_axis(significant, order, adjusted < ALPHA, axis=1)
+    np.put_along_axis(significant, order, adjusted < noise.level, axis=1)
     return np.asarray(significant & (abs(100 * np.expm1(means)) >= threshold_pct))
 
 
@@ -238,7 +238,7 @@ def found_from(made: Resampled, noise: NoiseModel, threshold_pct: float) -> Arra
 
     A workload is slowed down as if it alone had changed: less throughput, or a longer p95 latency.
     The p values of the others decide Holm's step for it: if the n smallest of them are significant
-    without it, its own has to be below alpha / (workloads - n).
+    without it, its own has to be below the family's level / (workloads - n).
 
     Returns:
         Of shape (campaigns, workloads).
@@ -250,12 +250,12 @@ def found_from(made: Resampled, noise: NoiseModel, threshold_pct: float) -> Arra
     width = p.shape[1]
     # By Holm over the others: how many of them come before any workload that is left.
     steps = np.arange(width, 1, -1)
-    level = np.empty(p.shape)
+    limit = np.empty(p.shape)
     for column in range(width):
         others = np.sort(np.delete(p, column, axis=1), axis=1)
-        before = np.logical_and.accumulate(others * steps < ALPHA, axis=1).sum(axis=1)
-        level[:, column] = ALPHA / (width - before)
-    significant = special.stdtrit(df, 1 - level / 2) * np.sqrt(variances)
+        before = np.logical_and.accumulate(others * steps < noise.level, axis=1).sum(axis=1)
+        limit[:, column] = noise.level / (width - before)
+    significant = special.stdtrit(df, 1 - limit / 2) * np.sqrt(variances)
     needed = np.maximum(significant, abs(np.log1p(direction * threshold_pct / 100)))
     return np.asarray(100 * abs(np.expm1(direction * np.maximum(needed - direction * means, 0))))
 

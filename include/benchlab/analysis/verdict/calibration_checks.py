@@ -22,6 +22,7 @@ from datetime import datetime, timedelta
 
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.arrays import special
+from benchlab.plan.metric import COUNT, kinds
 
 DAY = timedelta(days=1)
 LEAST_CAMPAIGNS = 3
@@ -36,7 +37,7 @@ def round_means(workloads: Sequence[Rounds]) -> RoundMeans:
     """The mean log ratio of each complete round; a workload with a single one is left out."""
     found = {}
     for rounds in workloads:
-        for kind in rounds.kinds:
+        for kind in _kinds(rounds):
             ratios = rounds.log_ratios(kind)
             if len(ratios) > 1:
                 found[_key(rounds, kind)] = ratios.mean(axis=1).tolist()
@@ -50,6 +51,8 @@ def calibration_checks(
 ) -> Iterator[Row]:
     """One row for each workload and kind of metric that at least one A/A campaign measured.
 
+    Counts have none.
+
     Args:
         workloads: the figures of the campaign that is calibrated, and ``started_at``: its start.
         aa_campaigns: the :func:`round_means` of those that calibrate it, by their start.
@@ -58,7 +61,7 @@ def calibration_checks(
         ``list(calibration_checks(rounds, start, {}))`` is empty: nothing calibrates it.
     """
     for rounds in workloads:
-        for kind in rounds.kinds:
+        for kind in _kinds(rounds):
             key = _key(rounds, kind)
             theirs = {began: means[key] for began, means in aa_campaigns.items() if key in means}
             if theirs:
@@ -73,6 +76,11 @@ def calibration_checks(
                         "newest_age_days": abs(started_at - max(theirs)) / DAY,
                     },
                 )
+
+
+def _kinds(rounds: Rounds) -> tuple[str, ...]:
+    """What is looked at: counts are too many for a row each, and vary little with the period."""
+    return kinds(metric for metric in rounds.metrics if metric.family != COUNT)
 
 
 def _key(rounds: Rounds, kind: str) -> tuple[str, str, frozenset[int], str]:

@@ -374,7 +374,11 @@ def judge(
             by_family.setdefault(measured.metric.family, {})[kind, r.workload] = replace(
                 measured,
                 deploys=deploys,
-                not_equivalent=(*barred.get(r.workload, ()), *_apart(apart[r.workload], kind)),
+                not_equivalent=(
+                    *measured.not_equivalent,
+                    *barred.get(r.workload, ()),
+                    *_apart(apart[r.workload], kind),
+                ),
             )
     shares = decision.shares(by_family)
     decided = {
@@ -421,9 +425,11 @@ def _measured(
     one_sided: bool,
 ) -> Measurement:
     deployments = rounds.by_deployment(kind)
-    missing = rounds.missing(kind)
     metric = of_kind(rounds.metrics, kind)
-    lost = _lost(missing, metric)
+    same = exact(rounds.values[metric.name]) if metric.family == COUNT else None
+    # A count that is sometimes none has no ratio there, and is not equal where it has one.
+    sometimes = metric.family == COUNT and not same and not rounds.values[metric.name].all()
+    lost = _lost(rounds.missing(kind, zeros=sometimes), metric)
     return Measurement(
         metric=metric,
         mean=statistics.fmean(float(d.mean()) for d in deployments) if deployments else None,
@@ -432,9 +438,10 @@ def _measured(
         rounds=sum(map(len, deployments)),
         deployments=len(deployments),
         coarseness=rounds.coarseness(kind),
-        exact=exact(rounds.values[metric.name]) if metric.family == COUNT else None,
+        exact=same,
         notes=(*([lost] if lost and not one_sided else []), *_notes(rounds, kind, found)),
         doubts=(*([lost] if lost and one_sided else ()), *doubts),
+        not_equivalent=(lost,) if lost and sometimes else (),
     )
 
 

@@ -32,7 +32,7 @@ without any such cell names one in 5 % of cases at most.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -69,7 +69,8 @@ class Decision:
         ci95_pct: the interval about the versions, which covers rounds and deployments.
         rounds_ci95_pct: the narrower interval about the rounds of these deployments alone; None
             where each deployment has one round.
-        p_adjusted: two-sided p value, adjusted by Holm over the campaign's workloads.
+        p_adjusted: two-sided p value, adjusted by Holm within its family and for the family's
+            share of the 5 %.
     """
 
     rounds_used: int
@@ -139,6 +140,11 @@ def shares(families: Collection[str]) -> dict[str, float]:
     return {family: share / sum(own.values()) for family, share in own.items()}
 
 
+def level(metrics: Iterable[Metric], family: str = THROUGHPUT) -> float:
+    """Below which a p value, adjusted within its family, is significant in a report of these."""
+    return ALPHA * shares({metric.family for metric in metrics if metric.family})[family]
+
+
 def _p_value(measured: Measurement) -> float | None:
     if measured.exact is not None:
         return 0.0 if measured.exact.differs else 1.0
@@ -159,7 +165,7 @@ def _decide(measured: Measurement, p_adjusted: float | None, threshold_pct: floa
         ),
         p_adjusted=p_adjusted,
         verdict=verdict,
-        reasons=(*measured.notes, *reasons),
+        reasons=tuple(dict.fromkeys((*measured.notes, *reasons))),
     )
 
 
@@ -173,7 +179,7 @@ def _exactly(
     better = is_better(measured.metric, found.change)
     values = {"before": f"{found.before:.4g}", "after": f"{found.after:.4g}"}
     return Decision(
-        rounds_used=measured.rounds,
+        rounds_used=found.rounds,
         estimate_pct=change,
         ci95_pct=None if change is None else percents((mean - FINEST, mean + FINEST)),
         rounds_ci95_pct=None,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from benchlab.analysis.verdict.estimates import LEAST_ROUNDS
 from benchlab.arrays import Array, np
 
 RESOLUTION = 5e-4
@@ -25,11 +26,13 @@ class Exact:
     """A count that is one value on each side.
 
     Attributes:
+        rounds: in how many every thread count has a figure on both sides.
         before, after: the values of baseline and candidate, means over thread counts.
         change: mean over thread counts of ln(candidate / baseline); infinite where the baseline
             has none, or the candidate.
     """
 
+    rounds: int
     before: float
     after: float
     change: float
@@ -41,16 +44,19 @@ class Exact:
 
 
 def exact(values: Array) -> Exact | None:
-    """What a count that does not vary differs by; None where it varies on a side, or one is absent.
+    """What a count that does not vary differs by; None where it varies on a side.
+
+    Fewer than :data:`LEAST_ROUNDS` complete rounds do not show that it does not.
 
     Args:
         values: of shape (rounds, threads, 2), NaN where missing.
 
     Example:
-        ``exact(np.array([[[1.0, 3.0]], [[1.0, 3.0]]])).after`` is 3.0.
+        ``exact(np.array(3 * [[[1.0, 3.0]]])).after`` is 3.0.
     """
     finite = np.isfinite(values)
-    if not finite.any(axis=0).all():
+    rounds = int(finite.all(axis=(1, 2)).sum())
+    if rounds < LEAST_ROUNDS:
         return None
     low = np.where(finite, values, np.inf).min(axis=0)
     high = np.where(finite, values, -np.inf).max(axis=0)
@@ -63,5 +69,6 @@ def exact(values: Array) -> Exact | None:
         none = (middle == 0).all(axis=0).tolist()
         if not any(none) or (middle[:, [side for side in (0, 1) if not none[side]]] == 0).any():
             return None
-        return Exact(before, after, 0.0 if all(none) else math.inf if none[0] else -math.inf)
-    return Exact(before, after, float(np.log(middle[:, 1] / middle[:, 0]).mean()))
+        change = 0.0 if all(none) else math.inf if none[0] else -math.inf
+        return Exact(rounds, before, after, change)
+    return Exact(rounds, before, after, float(np.log(middle[:, 1] / middle[:, 0]).mean()))

@@ -130,12 +130,17 @@ class Rounds:
         logs = np.log(np.where(values > 0, values, np.nan))  # a count may be zero
         return np.asarray(logs[:, :, 1] - logs[:, :, 0])
 
-    def missing(self, kind: str) -> dict[Side, int]:
-        """Planned trials without a figure, by side; sides that lack none are left out."""
+    def missing(self, kind: str, *, zeros: bool = False) -> dict[Side, int]:
+        """Planned trials without a figure, by side; sides that lack none are left out.
+
+        Args:
+            zeros: whether a count of zero is none: it has no ratio.
+        """
         size = len(self.rounds) * len(self.threads)
         values = self.values.get(self.metric_of(kind))
+        there = None if values is None else values > 0 if zeros else np.isfinite(values)
         counts = {
-            side: size if values is None else int(np.isnan(values[:, :, SIDES.index(side)]).sum())
+            side: size - (0 if there is None else int(there[:, :, SIDES.index(side)].sum()))
             for side in self.sides
         }
         return {side: count for side, count in counts.items() if count}

@@ -22,7 +22,7 @@ reason-certain = the candidate is { $how ->
 } for certain (adjusted p { $p }), by less than { $limit }%
 reason-the-same = both sides take the same in every trial: { $after }
 reason-by-construction = the sides differ by construction: { $before } in every trial of one side, { $after } of the other
-reason-holm = taken alone the interval excludes zero, but not after correcting for the number of workloads tested (adjusted p { $p })
+reason-holm = taken alone the interval excludes zero, but not after correcting for all that the report tests (adjusted p { $p })
 reason-coarse = the figures are printed too coarsely to show or rule out a change of { $limit }%
 reason-noise = the rounds vary too much to show or rule out a change of { $limit }%
 reason-undecidable = this plan cannot decide: the figures vary too much to show or rule out a change of { $limit }%; { $unit ->
@@ -221,7 +221,7 @@ note = Note: { $because }.
 note-label = Note:
 reach = any change between { $low } and { $high } is within the noise
 reach-none = even half or twice as much would be within the noise
-reach-of-several = taken alone, this workload's estimate is outside the noise ({ $low } to { $high }), but not after correcting for the number of workloads tested
+reach-of-several = taken alone, this workload's estimate is outside the noise ({ $low } to { $high }), but not after correcting for all that the report tests
 why-sequential = the sides were measured one after the other, so drift of the hosts cannot be distinguished from a change of the version
 rounds-used = The estimate uses the { $used } of { $rounds } rounds that are complete; each row of the table uses the rounds in which both sides have a valid trial for it.
 latency-unknown = { $reasons ->
@@ -498,7 +498,7 @@ read-estimate = { $deployments ->
     [known] The estimate is the geometric mean of these values. The 95% interval (Student's t) shows how much they scatter and how much deployments differ: the wider, the less is known.
    *[unknown] The estimate is the geometric mean of these values. The 95% interval (Student's t) shows how much they scatter: the wider, the less is known.
 }
-read-change = Regression or improvement: the estimate is { $limit } or more, and p is below { $alpha } after Holm's adjustment (workloads: { $workloads }), which keeps the chance of even one false alarm from scatter between rounds at { $level }. Throughput and p95 latency are decided separately, each by this rule.
+read-change = Regression or improvement: the estimate is { $limit } or more, and p is below { $alpha } after adjustment, which keeps the chance of even one false alarm from scatter between rounds at { $level } for the whole report: by Holm's method within throughput, p95 latency and counts (workloads: { $workloads }), each of which has a share of it. Counts have a limit of their own.
 read-equivalent = Equivalent: the 90% interval lies within ±{ $limit }.
 read-unstable = { $dataset ->
     [checked] Unstable: symptoms appear on one side only; its trials are missing, were rejected or had errors more often than chance explains; the client was near its limit; or a side's dataset no longer met a consistency condition after the last trial. The figures cannot be taken at face value.

@@ -17,7 +17,7 @@ reason-certain = 候选一方确实{ $how ->
     [better] 更好
    *[worse] 更差
 }（校正后的 p 值为 { $p }），但幅度小于 { $limit }%
-reason-holm = 单独看，置信区间不包含零；但计入所检验的负载数量后则不然（校正后的 p 值为 { $p }）
+reason-holm = 单独看，置信区间不包含零；但计入报告的全部检验后则不然（校正后的 p 值为 { $p }）
 reason-coarse = 数据的有效位数太少，既不能证明也不能排除 { $limit }% 的变化
 reason-noise = 各轮次之间差异过大，既不能证明也不能排除 { $limit }% 的变化
 reason-the-same = 双方每次试验的消耗都相同：{ $after }
@@ -176,7 +176,7 @@ note = 注意：{ $because }。
 note-label = 注意：
 reach = { $low } 与 { $high } 之间的任何变化都在噪声范围之内
 reach-none = 即使减半或加倍也在噪声范围之内
-reach-of-several = 单看该负载，估计值超出了噪声范围（{ $low } 至 { $high }），但计入所检验的负载数量后则不然
+reach-of-several = 单看该负载，估计值超出了噪声范围（{ $low } 至 { $high }），但计入报告的全部检验后则不然
 why-sequential = 两方先后测试，因此无法区分主机状态的漂移与版本带来的差异
 rounds-used = 估计值来自 { $rounds } 个轮次中完整的 { $used } 个；表中每一行来自该行两方均有有效试验的轮次。
 latency-unknown = { $reasons ->
@@ -447,7 +447,7 @@ read-estimate = { $deployments ->
     [known] 估计值是这些数值的几何平均值。95% 置信区间（学生 t 分布）表示这些数值的离散程度以及不同部署之间的差异：区间越宽，所知越少。
    *[unknown] 估计值是这些数值的几何平均值。95% 置信区间（学生 t 分布）表示这些数值的离散程度：区间越宽，所知越少。
 }
-read-change = 性能退化或性能提升：估计值达到 { $limit } 或以上，且针对 { $workloads } 个负载经 Holm 校正后的 p 值小于 { $alpha }，从而将因轮次间波动而出现任何一次误报的概率控制在 { $level }。吞吐与 p95 延迟分别按此规则判定。
+read-change = 性能退化或性能提升：估计值达到 { $limit } 或以上，且校正后的 p 值小于 { $alpha }，从而将整份报告因轮次间波动而出现任何一次误报的概率控制在 { $level }：吞吐、p95 延迟与计数各占其中一份，各自在 { $workloads } 个负载内按 Holm 方法校正。计数另有自己的限值。
 read-equivalent = 持平：90% 置信区间在 ±{ $limit } 之内。
 read-unstable = { $dataset ->
     [checked] 结果不稳定：症状只出现在其中一方；或一方缺失、被剔除或遇到错误的试验多于随机波动所能解释的数量；或客户端接近极限；或一方的数据集在最后一次试验之后不再满足某项一致性条件，因此不能直接采信其数据。

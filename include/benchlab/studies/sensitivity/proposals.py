@@ -23,6 +23,7 @@ from benchlab.analysis.error_rates.deployments import (
 )
 from benchlab.analysis.error_rates.resampling import MOST_CHANGE_PCT, NoiseModel
 from benchlab.analysis.verdict.aa_campaigns import can_calibrate, is_alike
+from benchlab.analysis.verdict.decision import level
 from benchlab.analysis.verdict.estimates import LEAST_ROUNDS
 from benchlab.analysis.verdict.usable_trials import usable_trials
 from benchlab.analysis.verdict.variances import Squares, by_workload, squares, together
@@ -130,7 +131,8 @@ def propose(
     found = []
     for seconds in lengths(variances):
         other = spec.with_overrides({"seconds": seconds})
-        known = Noise([one.at(seconds) for one in variances], noise.known, noise.known)
+        of_rounds = [one.at(seconds) for one in variances]
+        known = Noise(of_rounds, noise.known, noise.known, noise.level)
         # The budget's limit applies to the proposed setting, not to this plan of the length alone.
         budget = {"approve_above": _NO_LIMIT, "limit": _NO_LIMIT} if spec.budget else None
         planned = make(
@@ -180,6 +182,7 @@ def plan_sensitivity(
         return None
     wanted = wanted_pct(spec, detect_pct)
     campaigns, deployments, noise = _noise(home, spec, planned, store)
+    noise = replace(noise, level=level(planned.metrics))
     cheapest = _cheapest(resolved, planned, noise, wanted)
     return PlanSensitivity(
         campaigns=campaigns,
