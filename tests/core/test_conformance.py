@@ -29,7 +29,7 @@ from benchlab.language import english
 from benchlab.plan import report_type, steps, topology
 from benchlab.plan.fields.client import Client
 from benchlab.plan.fields.dataset import Dataset
-from benchlab.plan.metric import LATENCY, THROUGHPUT, families
+from benchlab.plan.metric import LATENCY, THROUGHPUT, kinds
 from benchlab.report import publish
 from benchlab.report.publish.publisher import BasePublisher, Options
 from benchlab.targets.target import (
