@@ -434,7 +434,7 @@ def test_an_inconclusive_card_leads_with_what_could_have_been_seen() -> None:
 
 OF_SEVERAL = (
     "taken alone, this workload's estimate is outside the noise (-24% to +31%), but not after "
-    "correcting for the number of workloads tested"
+    "correcting for all that the report tests"
 )
 
 

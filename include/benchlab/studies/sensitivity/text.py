@@ -173,7 +173,8 @@ def _below(findings: Findings) -> Iterator[str]:
     if family["throughput"] is not None and family["latency"] is not None:
         yield (
             f"false alarms: share of campaigns that call it a change; in any workload: throughput "
-            f"{family['throughput']:.1%}, latency {family['latency']:.1%} (promised: at most 5%)"
+            f"{family['throughput']:.1%}, latency {family['latency']:.1%} "
+            "(promised together: at most 5%)"
         )
     yield "deployments: standard deviation of the difference between two deployments of one version"
     yield "smallest slowdown: found in 4 of 5 campaigns; so much less throughput or more latency"
