@@ -313,11 +313,23 @@ def test_a_report_is_rebuilt_from_the_store(stored: Here, form: str, begins: str
     assert stored.run("render", "c1", "--format", form) == done
 
 
-def test_an_unknown_format_is_refused_with_the_known_ones(stored: Here) -> None:
-    """As wrong usage, with exit code 2."""
-    done = stored.run("render", "c1", "--format", "pdf")
+@pytest.mark.parametrize(
+    ("command", "known"),
+    [
+        ("render c1 --format", "'md', 'html', 'csv', 'json'"),
+        ("compare c1 --format", "'github'"),
+        ("releases update --from", "'tiup'"),
+    ],
+)
+def test_an_unknown_word_is_refused_with_the_known_ones(
+    here: Here, command: str, known: str
+) -> None:
+    """As wrong usage, with exit code 2, and in no words of the library that checks it."""
+    done = here.run(*command.split(), "markdown")
     assert done.returncode == 2
-    assert all(form in done.stderr for form in ("md", "html", "csv", "json"))
+    said = " ".join(done.stderr.replace("│", " ").split())
+    option = command.rpartition(" ")[2]
+    assert f"Invalid value for '{option}': 'markdown' is not one of {known}." in said
 
 
 def test_a_pipe_that_closes_early_is_not_an_error(here: Here) -> None:
