@@ -828,6 +828,7 @@ failure-side = { $side }: { $why }
 failure-unchecked = { $side }: its consistency after the last trial is not known
 failure-interrupted = it was interrupted
 failure-given-back = ended by a person with "benchlab give-back"
+failure-run-deleted = its run was deleted in Airflow
 failure-rejected = rejected by { $who }; nothing was rented
 failure-not-approved = nobody approved it within { $days } days; nothing was rented
 failure-unforeseen = an unexpected error ({ $kind }); see the log

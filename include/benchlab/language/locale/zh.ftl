@@ -759,6 +759,7 @@ failure-side = { $side }：{ $why }
 failure-unchecked = { $side }：最后一次试验之后的一致性未知
 failure-interrupted = 已被中断
 failure-given-back = 已由人工通过“benchlab give-back”结束
+failure-run-deleted = 它的运行已在 Airflow 中被删除
 failure-rejected = 被 { $who } 拒绝；没有租用任何主机
 failure-not-approved = { $days } 天内无人批准；没有租用任何主机
 failure-unforeseen = 意外错误（{ $kind }）；见日志
