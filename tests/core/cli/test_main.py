@@ -639,6 +639,21 @@ def test_whatever_fails_with_one_provider_the_other_is_reaped(
     assert "ValueError: Invalid endpoint" in caplog.text
 
 
+def test_running_a_complete_campaign_again_says_where_its_report_is(stored: Here) -> None:
+    """Nothing is measured, and nothing failed; --fail-on finds its verdicts."""
+    with Store(stored.home.store_url, stored.home.objects) as store:
+        spec = store.campaign("c1").report_type
+    file = stored.path / f"{spec.report}.yaml"
+    file.write_text(yaml.safe_dump(spec.model_dump(mode="json", exclude_defaults=True)))
+    (page := stored.home.reports / "c1" / "report.html").parent.mkdir(parents=True)
+    page.write_text("")
+    done = stored.run("run", file, "--campaign", "c1")
+    assert done.returncode == 0, done.stderr
+    assert "nothing to measure: campaign c1 is complete" in done.stderr
+    assert str(page) in done.stdout.splitlines()
+    assert stored.run("run", file, "--campaign", "c1", "--fail-on", "regression").returncode == 3
+
+
 def test_no_advice_ends_the_campaign_of_somebody_else(here: Here) -> None:
     """A machine that is taken is waited for; to end what is at work there is for its owner."""
     lock = MachineLock(here.path / "lock")
