@@ -206,7 +206,7 @@ def run(
     """Run a campaign, here or on the hosts of its topology, and print the comparison.
 
     Exit code 0 whatever the verdicts are; 3 with --fail-on if one of them is asked for; 1 if not
-    everything could be measured. Of a complete campaign it only says where the report is.
+    everything could be measured. Of a complete campaign it says where the report is.
 
     Example: benchlab run sysbench_local --set rounds=6 --fail-on regression
     """
@@ -221,6 +221,7 @@ def run(
             done = StoredCampaign(home, store, store.campaign(error.campaign))
             print(error, file=sys.stderr)
             _say_where_the_report_is(done)
+            done.verdict()
             fail_on(done.outcome(), failing)
             return
         say_notes(found)

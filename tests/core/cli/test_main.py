@@ -645,12 +645,14 @@ def test_running_a_complete_campaign_again_says_where_its_report_is(stored: Here
         spec = store.campaign("c1").report_type
     file = stored.path / f"{spec.report}.yaml"
     file.write_text(yaml.safe_dump(spec.model_dump(mode="json", exclude_defaults=True)))
-    (page := stored.home.reports / "c1" / "report.html").parent.mkdir(parents=True)
-    page.write_text("")
+    unpublished = stored.run("run", file, "--campaign", "c1")
+    assert unpublished.returncode == 1
+    assert "`benchlab publish c1` publishes it" in unpublished.stderr
+    assert stored.run("publish", "c1").returncode == 0
     done = stored.run("run", file, "--campaign", "c1")
     assert done.returncode == 0, done.stderr
     assert "nothing to measure: campaign c1 is complete" in done.stderr
-    assert str(page) in done.stdout.splitlines()
+    assert str(stored.home.reports / "c1" / "report.html") in done.stdout.splitlines()
     assert stored.run("run", file, "--campaign", "c1", "--fail-on", "regression").returncode == 3
 
 

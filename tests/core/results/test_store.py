@@ -400,11 +400,12 @@ def test_a_failure_is_not_lost_to_a_stage_that_succeeds_at_the_same_time(
 
 def test_what_is_added_to_an_unknown_campaign_is_refused(store: Store) -> None:
     """With those that there are."""
-    for change in (
+    changes: list[Callable[[], None]] = [
         lambda: store.set_facts("other", "baseline", campaigns.side_facts("10.1.0")),
         lambda: store.add_to_environment("other", "cores", "64"),
         lambda: store.overcome("other", "deploy"),
-    ):
+    ]
+    for change in changes:
         with pytest.raises(StoreError, match=r"no campaign 'other' .* latest ones are: c1"):
             change()
 
