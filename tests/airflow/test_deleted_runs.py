@@ -68,7 +68,9 @@ with fake.serving() as cloud:
         store.add_campaign(made)
     STEPS
     with Store(here.store_url, here.objects) as store:
-        say(json.dumps([store.campaign("c1").state, [one for one in cloud.living()]]))
+        failure = store.failure("c1")
+        why = str(failure.said[0]) if failure else ""
+        say(json.dumps([f'{store.campaign("c1").state} {why}'.strip(), cloud.living()]))
 """
 NOTED = 'deleted_runs.note(state, "sysbench_cloud", "manual__1")\n'
 RESUMED = f"""{NOTED}look()
@@ -101,7 +103,7 @@ def test_what_a_deleted_run_has_left_is_given_back(
     assert "1 cluster deleted" in later[0][0]
     assert later[1] == 0
     assert again == ([], 0)
-    assert state == "failed"
+    assert state == "failed its run was deleted in Airflow"
 
 
 @pytest.mark.parametrize(
@@ -160,7 +162,7 @@ look(20)"""
     (_, lost, done, again), state = looks(airflow_env, tmp_path, steps)
     assert "no route to host" in lost[0][0]
     assert (lost[1], len(done[0]), again) == (0, 1, ([], 0))
-    assert state == "failed"
+    assert state == "failed its run was deleted in Airflow"
 
 
 def test_what_cannot_be_given_back_is_named_and_tried_again(
@@ -173,4 +175,4 @@ def test_what_cannot_be_given_back_is_named_and_tried_again(
     assert "campaign c1, whose DAG run was deleted: " in refused[0][0]
     assert refused[1] == 1
     assert done[1] == 0
-    assert state == "failed"
+    assert state == "failed its run was deleted in Airflow"

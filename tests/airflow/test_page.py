@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +16,14 @@ from upath import UPath
 
 from benchlab.analysis.verdict.compare import verdicts_of
 from benchlab.campaign.outcome import Comparer
+from benchlab.results.records import Failure
 from benchlab.results.rows import CAMPAIGNS
 from benchlab.results.store import Store
 from tests import postgresql
 from tests.airflow.conftest import told
 from tests.builders import campaigns, weekly
 from tests.builders.weekly import POINT, REPORT
+from tests.machine import PROJECT
 
 CAMPAIGN, RUNNING = "week-007", "now"
 TRIAL = f"r1-candidate-{POINT}-t4"
@@ -452,3 +455,82 @@ def test_many_plans_of_a_viewer_hold_up_nobody_and_start_nothing(
     path = f"{tmp_path}:{airflow_env['PATH']}"
     assert told(PLANS, airflow_env, PATH=path) == ["{200} 200", "True", "True"]
     assert not begun.exists()
+
+
+# Follows every link of the site as a viewer, and says where it finds what a viewer must not see.
+WALK = """
+import html, re
+from urllib.parse import urljoin
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
+from airflow.api_fastapi.main import app
+from fastapi.testclient import TestClient
+
+token = get_auth_manager().generate_jwt(SimpleAuthManagerUser(username="vic", role="VIEWER"))
+client = TestClient(app, base_url="http://testserver", follow_redirects=False)
+site = "http://testserver/air/benchmarks/"
+left, seen, kinds = [site + place for place in PLACES], set(), {}
+while left:
+    page = left.pop(0)
+    # A few of each kind of page: all trials of all campaigns would take minutes.
+    kind = re.sub(r"week-[0-9]+|r[0-9]+-[a-z]+-|=[^&]*", "*", page)
+    if page in seen or kinds.setdefault(kind, 0) == 4:
+        continue
+    seen.add(page)
+    kinds[kind] += 1
+    answer = client.get(page, headers={"Authorization": "Bearer " + token})
+    text = html.unescape(answer.text) + str(answer.headers)
+    for secret in SECRETS:
+        if (at := text.find(secret)) >= 0:
+            say("leak", page, repr(text[max(0, at - 90):at + 90]))
+    say(answer.status_code, page.removeprefix(site))
+    links = re.findall('(?:href|src|action|data-(?:refresh|figures))="([^"#]+)', answer.text)
+    for link in [*links, answer.headers.get("location", "")]:
+        found = urljoin(page, html.unescape(link)).partition("#")[0]
+        if found.startswith(site) and "/assets/" not in found:
+            left.append(found)
+"""
+
+
+@pytest.mark.parametrize("reached", [True, False])
+def test_a_viewer_sees_no_url_of_the_store_and_no_path_of_the_server(
+    airflow_env: dict[str, str], tmp_path: Path, reached: bool
+) -> None:
+    """On no page; also where store, campaigns and files are faulty, and where errors name them."""
+    home, project = tmp_path / "state", tmp_path / "project"
+    home.mkdir()
+    shutil.copytree(PROJECT / "configs", project / "configs")
+    (project / "configs/reports/broken.yaml").write_text("rounds: [")
+    (project / "configs/topologies/ec2_small.yaml").write_text("kind: [")
+    url = "postgresql+psycopg2://127.0.0.1:1/results?user=bench&password=hunter2"
+    with weekly.installation(home) as weeks:
+        weekly.regression(weeks)
+        why = (f"results store {url}: gone", f"{home}/reports: no space left", str(project))
+        weeks.store.fail("week-002", Failure("publish", why, (f"{home}/rental.json: damaged",)))
+        weeks.store.finish("week-002", "failed")
+        running = campaigns.campaign(id=RUNNING, report=REPORT)
+        weeks.store.add_campaign(dataclasses.replace(running, state="running"))
+        with weeks.store.transaction() as connection:
+            for name, damaged in {"week-003": {"plan": "{"}, "week-004": {"facts": "["}}.items():
+                connection.execute(CAMPAIGNS.update().filter_by(id=name).values(**damaged))
+    store = f"sqlite:///{home}/results.db" if reached else url
+    places = [
+        "", "campaigns/", "history/", "compare/?first=week-001&second=week-002", "nowhere/",
+        *(f"campaigns/{name}/" for name in ("week-002", "week-003", "week-004", RUNNING, "none")),
+        f"campaigns/week-001/trials/{TRIAL}/?attempt=9", "campaigns/week-001/files/none.html",
+        *(f"plan/?report={report}" for report in ("broken", "sysbench_ec2", REPORT, "none")),
+        f"history/{REPORT}/none/", f"runs/{REPORT}/none/",
+    ]  # fmt: skip
+    secrets = ["hunter2", "postgresql", "sqlite://", "127.0.0.1:1", str(tmp_path), str(PROJECT)]
+    env = {
+        **airflow_env,
+        "BENCHLAB_HOME": str(home),
+        "BENCHLAB_PROJECT": str(project),
+        "BENCHLAB_STORE_URL": store,
+        "AIRFLOW__API__BASE_URL": "http://testserver/air",
+        "AIRFLOW_API_APPS": "core",
+    }
+    said = told(f"PLACES, SECRETS = {places!r}, {secrets!r}\n{WALK}", env)
+    assert [line for line in said if line.startswith("leak")] == []
+    assert f"{200 if reached else 503} campaigns/week-002/" in said
+    assert len(said) > (60 if reached else 15)

@@ -184,6 +184,19 @@ def test_an_instance_without_its_tags_is_ended_by_its_id(renter: Renter) -> None
     assert renter.cloud.holdings() == NOTHING
 
 
+def test_instances_ended_by_id_alone_are_counted(renter: Renter) -> None:
+    """The rental file and every tag are lost; the fleet's file has the ids."""
+    renter.rent()
+    rental_file.path(renter.state).unlink()
+    client, labels = renter.cloud.client("ec2"), [{"Key": "benchlab:campaign"}]
+    groups = client.describe_security_groups()["SecurityGroups"]
+    pairs = client.describe_key_pairs()["KeyPairs"]
+    tagged = [*living(renter.cloud).values()]
+    tagged += [one["GroupId"] for one in groups] + [one["KeyPairId"] for one in pairs]
+    client.delete_tags(Resources=tagged, Tags=labels)
+    assert renter.end() == "4 instances terminated"
+
+
 def test_permissions_by_tag_do_not_keep_a_fleet_that_ended_from_being_given_back(
     renter: Renter,
 ) -> None:

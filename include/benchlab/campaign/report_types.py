@@ -8,13 +8,13 @@ from datetime import date
 from pathlib import Path
 
 from benchlab import engines
+from benchlab.bounded import read_text
 from benchlab.campaign import fit
 from benchlab.errors import NoReleaseError, SpecError
 from benchlab.home import Home
 from benchlab.plan import releases as calendars
 from benchlab.plan import report_type, resolution
 from benchlab.plan import topology as topologies
-from benchlab.plan.documents import read_text
 from benchlab.plan.fields import schedule
 from benchlab.plan.fields.schedule import ORDINARY, OnRelease
 from benchlab.plan.releases import Calendar

@@ -62,6 +62,14 @@ class _Commands(TyperGroup):
         name, command, rest = super().resolve_command(ctx, args)
         return name, commands_of(_MODULES[name])[name] if name else command, rest
 
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            # Typer lets pydantic check values, and passes its prefix on.
+            error.message = error.message.removeprefix("Value error, ")
+            raise
+
 
 def commands_of(module: str) -> dict[str, Any]:
     """The commands that a module of this package declares, by name: ``commands_of("run")``."""

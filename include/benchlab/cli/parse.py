@@ -9,10 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from benchlab import workloads
+from benchlab.bounded import read_bytes
 from benchlab.cli.options import Json
 from benchlab.errors import BenchlabError
 from benchlab.language.numbers import MISSING
-from benchlab.plan.documents import is_utf16, read_bytes
+from benchlab.plan.documents import is_utf16
 
 app = typer.Typer()
 

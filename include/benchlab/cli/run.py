@@ -17,6 +17,7 @@ from benchlab.campaign import stages
 from benchlab.campaign.resolving import Resolver
 from benchlab.campaign.stages import CampaignRun
 from benchlab.campaign.state import StateFile
+from benchlab.campaign.stored import StoredCampaign
 from benchlab.cli.options import CampaignId, FailOn, fail_on, refuse_without_verdicts, width
 from benchlab.cli.progress_view import ProgressView
 from benchlab.cli.report_argument import (
@@ -26,7 +27,7 @@ from benchlab.cli.report_argument import (
     request_on,
     say_notes,
 )
-from benchlab.errors import SpecError, StoreError, TargetError, noting
+from benchlab.errors import NothingToMeasureError, SpecError, StoreError, TargetError, noting
 from benchlab.home import ID, Home, find
 from benchlab.hosts.access import Access
 from benchlab.hosts.executor import TAG, tagged
@@ -205,7 +206,7 @@ def run(
     """Run a campaign, here or on the hosts of its topology, and print the comparison.
 
     Exit code 0 whatever the verdicts are; 3 with --fail-on if one of them is asked for; 1 if not
-    everything could be measured.
+    everything could be measured. Of a complete campaign it says where the report is.
 
     Example: benchlab run sysbench_local --set rounds=6 --fail-on regression
     """
@@ -214,7 +215,15 @@ def run(
     with open_store(home) as store:
         resolver = Resolver(home, store, Access.for_a_person())
         begun = store.campaign(campaign) if campaign in store.campaign_ids() else None
-        found = resolver.as_begun(request.spec, begun) if begun else resolver.versions(request)
+        try:
+            found = resolver.as_begun(request.spec, begun) if begun else resolver.versions(request)
+        except NothingToMeasureError as error:
+            done = StoredCampaign(home, store, store.campaign(error.campaign))
+            print(error, file=sys.stderr)
+            _say_where_the_report_is(done)
+            done.verdict()
+            fail_on(done.outcome(), failing)
+            return
         say_notes(found)
         if failing:
             refuse_without_verdicts(found.spec)
@@ -227,14 +236,18 @@ def run(
         made = work.outcome()
         report_model = model.build(made.campaign, made.comparison, made.trials)
     print(terminal.render(report_model, width(), sys.stdout.isatty()))
+    _say_where_the_report_is(work)
+    work.verdict()
+    fail_on(made, failing)
+
+
+def _say_where_the_report_is(work: StoredCampaign) -> None:
     for name in PAGES:
-        if (page := home.reports / work.campaign.id / name).is_file():
+        if (page := work.home.reports / work.campaign.id / name).is_file():
             print(page)
     for address in work.published().values():
         if "://" in address:
             print(address)
-    work.verdict()
-    fail_on(made, failing)
 
 
 @app.command("give-back")

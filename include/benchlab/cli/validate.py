@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 
 from benchlab import targets
+from benchlab.bounded import read_text
 from benchlab.campaign import report_types
 from benchlab.engines import builds
 from benchlab.errors import BenchlabError, SpecError, noting
 from benchlab.home import find
 from benchlab.plan import topology as topologies
-from benchlab.plan.documents import from_yaml, read_text
+from benchlab.plan.documents import from_yaml
 
 app = typer.Typer()
 

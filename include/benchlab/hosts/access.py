@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchlab.errors import TargetError, meaning_of
+from benchlab.bounded import read_text
+from benchlab.errors import SpecError, TargetError, meaning_of
 from benchlab.hosts import server_login, ssh_login
 from benchlab.hosts.server_login import ServerLogin
 from benchlab.hosts.ssh_login import SshLogin
@@ -80,11 +81,10 @@ def _ssh_key_from_file(name: str) -> str:
         return _ssh_from_environment(name).key
     path = Path(os.environ.get("BENCHLAB_SSH_KEY") or Path.home() / ".ssh" / "id_ed25519")
     try:
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
+        return read_text(path)
+    except SpecError as error:
         raise TargetError(
-            f"{path}: the private SSH key for {name} cannot be read: {meaning_of(error)}; "
-            "name it in BENCHLAB_SSH_KEY"
+            f"the private SSH key for {name}: {error}; name it in BENCHLAB_SSH_KEY"
         ) from error
 
 

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchlab.errors import TargetError, meaning_of
+from benchlab.bounded import read_text
+from benchlab.errors import SpecError, TargetError
 from benchlab.hosts import server_login
 
 PORT = 22
@@ -108,8 +109,6 @@ def key_of(connection: str, extra: Mapping[str, Any]) -> str:
             "with a key, not with a password",
         )
     try:
-        return Path(str(file)).read_text(encoding="utf-8")
-    except OSError as error:
-        raise server_login.fault(
-            connection, f"its key_file {file} cannot be read: {meaning_of(error)}"
-        ) from error
+        return read_text(Path(str(file)))
+    except SpecError as error:
+        raise server_login.fault(connection, f"its key_file {error}") from error

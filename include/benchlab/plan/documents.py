@@ -24,6 +24,7 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
+from benchlab.bounded import read_bytes
 from benchlab.errors import SpecError, meaning_of
 from benchlab.language import Said, message
 
@@ -51,9 +52,6 @@ YAML_FAULTS = (yaml.YAMLError, ValueError, TypeError, LookupError, AttributeErro
 _MOST_BRACKETS = 1000
 # Python prints no number of more than 4300 digits, not even in the message that refuses it.
 _MOST_BITS = 1024
-# No file that a person wrote, and no output of a client, is larger.
-_MOST_BYTES = 64 << 20
-
 
 # Messages for people who write YAML, by pydantic's type of fault.
 _NUMBER, _WHOLE, _TRUTH = "must be a number", "must be a whole number", "must be true or false"
@@ -111,38 +109,9 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
-def read_bytes(path: Path) -> bytes:
-    """The content of a file that a person names.
-
-    Raises:
-        SpecError: it cannot be read, or is larger than 64 MB (``/dev/zero``); names the file.
-    """
-    try:
-        with path.open("rb") as file:
-            content = file.read(_MOST_BYTES + 1)
-    except OSError as error:
-        raise SpecError(f"{path}: cannot be read: {meaning_of(error)}") from error
-    if len(content) > _MOST_BYTES:
-        raise SpecError(f"{path}: cannot be read: it is larger than {_MOST_BYTES >> 20} MB")
-    return content
-
-
 def is_utf16(content: bytes) -> bool:
     """Whether content begins with UTF-16's byte order mark, as PowerShell and Excel write it."""
     return content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-
-
-def read_text(path: Path) -> str:
-    """The text of a UTF-8 file, with Unix line breaks.
-
-    Raises:
-        SpecError: it cannot be read, or is not UTF-8; names the file.
-    """
-    try:
-        text = read_bytes(path).decode()
-    except UnicodeDecodeError as error:
-        raise SpecError(f"{path}: cannot be read: {meaning_of(error)}") from error
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def write_text(path: Path, text: str) -> None:

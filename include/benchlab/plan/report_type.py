@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, Self
 import pydantic
 from pydantic import Field
 
+from benchlab.bounded import read_text
 from benchlab.errors import SpecError
 from benchlab.language import REFERENCE, message
 from benchlab.plan import topology
@@ -25,7 +26,6 @@ from benchlab.plan.documents import (
     Text,
     flat,
     from_yaml,
-    read_text,
     validated,
 )
 from benchlab.plan.fields.budget import Budget

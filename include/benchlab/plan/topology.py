@@ -20,6 +20,7 @@ from typing import Annotated, Literal, Self
 import pydantic
 from pydantic import Field, Tag
 
+from benchlab.bounded import read_text
 from benchlab.errors import SpecError
 from benchlab.hosts.fleet import MIRRORS, ROLES, Fleet, FleetHost, Role
 from benchlab.plan.documents import (
@@ -30,7 +31,6 @@ from benchlab.plan.documents import (
     as_written,
     from_yaml,
     one_of,
-    read_text,
     validated,
 )
 

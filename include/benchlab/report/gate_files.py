@@ -6,8 +6,9 @@ from pathlib import Path
 
 from benchlab.analysis.gates import gates
 from benchlab.analysis.gates.gates import Gate
+from benchlab.bounded import read_text
 from benchlab.errors import SpecError
-from benchlab.plan.documents import from_yaml, read_text
+from benchlab.plan.documents import from_yaml
 
 
 def load(path: Path) -> tuple[Gate, ...]:

@@ -87,9 +87,7 @@ class GateResult:
     @property
     def sentence(self) -> Said:
         """The sentence that holds when it passes."""
-        limits = {"least": self.least, "most": self.most}
-        figures = {name: self._figure(at) for name, at in limits.items() if at is not None}
-        return self.own or message(f"gate-{self.gate.replace('_', '-')}", **figures)
+        return self.own or message(f"gate-{self.gate.replace('_', '-')}", **self._limits)
 
     @property
     def found(self) -> Said:
@@ -98,19 +96,21 @@ class GateResult:
 
     @property
     def bounds(self) -> Message:
-        """The allowed range, with units."""
-        if self.least is None:
-            return message("bounds-most", most=self._figure(self.most or 0.0))
-        if self.most is None:
-            return message("bounds-least", least=self._figure(self.least))
-        both = {"least": self._figure(self.least), "most": self._figure(self.most)}
-        return message("bounds-both", **both)
+        """The allowed range, with units; "unknown" where the store has no bound."""
+        limits = self._limits
+        which = "both" if len(limits) == 2 else next(iter(limits), "unknown")
+        return message(f"bounds-{which}", **limits)
 
     @property
     def why(self) -> Message:
         """Why its trial is invalid: the gate with what it found and allows."""
         said = {"sentence": self.sentence, "found": self.found, "bounds": self.bounds}
         return message("reason-invalid", gate=self.gate, **said)
+
+    @property
+    def _limits(self) -> dict[str, str]:
+        limits = {"least": self.least, "most": self.most}
+        return {name: self._figure(at) for name, at in limits.items() if at is not None}
 
     def _figure(self, value: float) -> str:
         if self.unit == "share":

@@ -12,7 +12,7 @@ import contextlib
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, date, datetime
 from operator import itemgetter
@@ -176,12 +176,14 @@ class Store:
                 sa.select(CAMPAIGNS).where(CAMPAIGNS.c.id == campaign)
             ).one_or_none()
         if row is None:
-            known = ", ".join(self.campaign_ids()[:5]) or "it is empty"
-            raise StoreError(
-                f"no campaign {campaign!r} in {self.database.shown_url}; the latest ones are: "
-                f"{known}"
-            )
+            raise self._unknown(campaign)
         return row
+
+    def _unknown(self, campaign: str) -> StoreError:
+        known = ", ".join(self.campaign_ids()[:5]) or "it is empty"
+        return StoreError(
+            f"no campaign {campaign!r} in {self.database.shown_url}; the latest ones are: {known}"
+        )
 
     def campaign_ids(self) -> list[str]:
         """The ids of all campaigns, the most recently started first."""
@@ -283,12 +285,7 @@ class Store:
 
     def set_facts(self, campaign: str, side: str, facts: SideFacts) -> None:
         """Replace the facts recorded about a deployed side."""
-        with self.transaction() as connection:
-            # SQLite has no FOR UPDATE; a write locks it, so that no other side's facts are lost.
-            self._update(connection, campaign, id=campaign)
-            row = connection.execute(
-                sa.select(CAMPAIGNS.c.facts).where(CAMPAIGNS.c.id == campaign).with_for_update()
-            ).one()
+        with self._locked(campaign) as (connection, row):
             with reading(f"campaign {campaign}: its facts"):
                 merged = {**json.loads(row.facts), side: asdict(facts)}
             self._update(connection, campaign, facts=as_json(merged))
@@ -300,8 +297,10 @@ class Store:
 
     def add_to_environment(self, campaign: str, key: str, text: str) -> None:
         """Set one key of :attr:`Campaign.environment`; the others stay."""
-        found = self.campaign(campaign).environment
-        self.set_environment(campaign, {**found, key: text})
+        with self._locked(campaign) as (connection, row):
+            with reading(f"campaign {campaign}: its environment"):
+                added = {**json.loads(row.environment), key: text}
+            self._update(connection, campaign, environment=as_json(added))
 
     def finish(self, campaign: str, state: Literal["complete", "failed"]) -> None:
         """Set a campaign's final state, and now as its end."""
@@ -315,15 +314,21 @@ class Store:
 
     def fail(self, campaign: str, failure: Failure | None) -> None:
         """Record a campaign's failure in place of the earlier one; None clears it."""
-        text = None if failure is None else as_json(asdict(failure))
         with self.transaction() as connection:
-            self._update(connection, campaign, failure=text)
+            self._set_failure(connection, campaign, failure)
+
+    def _set_failure(self, connection: Connection, campaign: str, failure: Failure | None) -> None:
+        text = None if failure is None else as_json(asdict(failure))
+        self._update(connection, campaign, failure=text)
 
     def overcome(self, campaign: str, *stages: str) -> None:
         """Forget the failure of any of these stages, which have succeeded since."""
-        found = self.failure(campaign)
-        if found is not None and (left := found.overcome(stages)) != found:
-            self.fail(campaign, left)
+        if self.failure(campaign) is None:
+            return
+        with self._locked(campaign) as (connection, row):
+            found = failure_of(campaign, row.failure)
+            if found is not None and (left := found.overcome(stages)) != found:
+                self._set_failure(connection, campaign, left)
 
     def failure(self, campaign: str) -> Failure | None:
         """A campaign's last failure, if nothing has cleared it since.
@@ -433,6 +438,20 @@ class Store:
                 step = {"step": row.step, "side": row.side or None, "seconds": row.seconds}
                 found.append((row.campaign, _STEP_TIME.validate_python({**step, "size": size})))
         return found
+
+    @contextlib.contextmanager
+    def _locked(self, campaign: str) -> Iterator[tuple[Connection, Any]]:
+        """A campaign's row, which no other process changes before the transaction ends."""
+        with self.transaction() as connection:
+            # SQLite has no FOR UPDATE; a write locks it.
+            connection.execute(CAMPAIGNS.update().filter_by(id=campaign).values(id=campaign))
+            row = connection.execute(
+                sa.select(CAMPAIGNS).where(CAMPAIGNS.c.id == campaign).with_for_update()
+            ).one_or_none()
+            if row is not None:
+                yield connection, row
+                return
+        raise self._unknown(campaign)
 
     def _update(self, connection: Connection, campaign: str, **values: Any) -> None:
         connection.execute(CAMPAIGNS.update().where(CAMPAIGNS.c.id == campaign).values(**values))

@@ -35,6 +35,7 @@ from benchlab.studies.comparisons import Comparisons
 ASSETS = "assets/"
 # In a site of files, campaigns with more trials have no pages of trials.
 MOST_TRIAL_PAGES = 100
+_DATABASE = re.compile(r"\b(sqlite|mysql|mariadb|postgresql)(\+\w+)?://[^\s<]*[^\s<:;,.]")
 # The parts of the site in the order of the navigation: place, and end of the message's id.
 PARTS = {"": "overview", "campaigns/": "campaigns", "history/": "history", "plan/": "plan"}
 
@@ -179,7 +180,16 @@ def render(site: Site, page: Page, *, fragment: bool = False) -> str:
             links.to(f"{ASSETS}{name}") + ("" if site.as_files else f"?{_digest(name)}")
         ),
     }
-    return template.render(values)
+    return _without_places_here(site.home, template.render(values))
+
+
+def _without_places_here(home: Home, page: str) -> str:
+    """A page without URLs of databases and paths of the installation, which errors may name."""
+    page = _DATABASE.sub("BENCHLAB_STORE_URL", page)
+    for folder, name in ((home.root, "BENCHLAB_HOME"), (home.project, "BENCHLAB_PROJECT")):
+        path = re.escape(str(Markup.escape(folder)))
+        page = re.sub(rf"(?<![\w./-]){path}(?![\w-])", f"${name}", page)
+    return page
 
 
 def assets() -> dict[str, bytes]:

@@ -67,7 +67,6 @@ def trial(site: Site, campaign: str, trial: str, attempt: int | None = None) -> 
     results = [one for one in site.store.trials(campaign) if one.trial.pair == planned.pair]
     language = language_of(site, record)
     attempts = _attempts(record, results, trial, language)
-    no_attempt = message("site-no-attempt", campaign=campaign, trial=trial, attempt=str(attempt))
     values = {
         "campaign": record,
         "planned": planned,

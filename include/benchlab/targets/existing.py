@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from benchlab import engines, workloads
+from benchlab.bounded import read_text
 from benchlab.engines import given
 from benchlab.engines.given import Given, GivenInstance
 from benchlab.errors import CommandError, EngineError, TargetError, noting
@@ -26,7 +27,6 @@ from benchlab.hosts.access import Access
 from benchlab.hosts.executor import Executor, LocalExecutor
 from benchlab.hosts.server_login import ServerLogin, Tls
 from benchlab.plan.capabilities import Capabilities
-from benchlab.plan.documents import read_text
 from benchlab.plan.report_type import SIDES, ReportSpec, Side
 from benchlab.targets import fleet_files, local, owned
 from benchlab.targets.fleet import FleetTarget

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, cast
 
 from benchlab import targets
@@ -147,14 +148,17 @@ class Target(OnTopology, existing.Target):
     @classmethod
     def _delete_clusters(cls, taken: Taken) -> str:
         deleted, state = 0, taken.state
-        if (lease := lease_file.read(state)) is not None:
-            api = Api(calls.login_of(taken.access), cls.limits)
-            for cluster in _all_of(api, lease):
-                clusters.delete(api, cluster)
-                deleted += 1
-            if (spent := lease.rental.spending(api.now())) is not None:
-                rental_file.keep_spent(state, spent)
-            (state / lease_file.FILE).unlink()
+        if (lease := lease_file.read(state)) is None:
+            return _no_cluster(state)
+        api = Api(calls.login_of(taken.access), cls.limits)
+        for cluster in _all_of(api, lease):
+            clusters.delete(api, cluster)
+            deleted += 1
+        if (spent := lease.rental.spending(api.now())) is not None:
+            rental_file.keep_spent(state, spent)
+        (state / lease_file.FILE).unlink()
+        if not deleted:
+            return f"TiDB Cloud has no cluster {lease.name} for this API key"
         return f"{deleted} cluster{'s' * (deleted != 1)} deleted"
 
     @property
@@ -263,6 +267,18 @@ def _all_of(api: Api, lease: LeaseFile) -> list[Cluster]:
         time.sleep(api.limits.pause)
         found = clusters.named(api, lease.project, lease.name)
     return found
+
+
+def _no_cluster(state: Path) -> str:
+    """The sentence on a campaign without a file about its cluster: never made, gone, or lost."""
+    if fleet_files.rented_nothing(state):
+        return "it has made no cluster"
+    return (
+        f"no cluster was found: {state / lease_file.FILE} is not here, which alone says which one "
+        "is the campaign's: it was deleted before, or the file is lost. If a cluster is left, TiDB "
+        "Cloud's console lists it as benchlab-<expiry>-<mark>, and `benchlab reap` deletes it "
+        "after its expiry"
+    )
 
 
 def _resolves(executor: Executor, host: str) -> bool:

@@ -15,8 +15,8 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
+from benchlab.bounded import read_text
 from benchlab.errors import SpecError
-from benchlab.plan.documents import read_text
 from benchlab.plan.fields.client import Script
 from benchlab.plan.report_type import ReportSpec
 from benchlab.workloads import sysbench

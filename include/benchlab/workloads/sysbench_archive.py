@@ -13,9 +13,9 @@ import hashlib
 import tarfile
 from pathlib import Path
 
+from benchlab.bounded import read_bytes
 from benchlab.errors import CommandError, SpecError, UnavailableError, meaning_of
 from benchlab.hosts.executor import Executor
-from benchlab.plan.documents import read_bytes
 from benchlab.plan.fields.client import Client
 
 # Program -> the Debian package that has it.

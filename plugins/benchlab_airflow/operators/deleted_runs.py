@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 
 from benchlab import targets
 from benchlab.campaign.stages import CampaignRun
-from benchlab.errors import noting
+from benchlab.errors import TargetError, noting
 from benchlab.home import Home
 from benchlab.hosts.access import Access
+from benchlab.language import message
 from benchlab.results.records import GIVE_BACK
 from benchlab.targets import fleet_files
 from benchlab.targets.ec2.reaper import ReaperError
@@ -97,6 +98,7 @@ def _record(home: Home, open_store: Callable[[Home], Store], campaign: str, done
         work.note_given_back(done)
         work.overcome(*GIVE_BACK)
         if work.campaign.state == "running":
+            work.fail("", TargetError(message("failure-run-deleted")))
             store.finish(campaign, "failed")
 
 

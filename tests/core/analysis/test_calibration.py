@@ -17,7 +17,14 @@ from benchlab.analysis.verdict.compare import WorkloadComparison, judge
 from benchlab.analysis.verdict.decision import shares
 from benchlab.analysis.verdict.estimates import NO_CALIBRATION, Calibration, calibrate
 from benchlab.analysis.verdict.rounds import Rounds, collect
-from benchlab.analysis.verdict.variances import Squares, Variance, estimated, moderated
+from benchlab.analysis.verdict.variances import (
+    Squares,
+    Variance,
+    by_workload,
+    estimated,
+    moderated,
+    squares,
+)
 from benchlab.plan.metric import LATENCY, THROUGHPUT
 from benchlab.plan.report_type import SIDES
 from benchlab.workloads import sysbench, tpch
@@ -383,6 +390,23 @@ def test_no_interval_is_narrower_than_that_of_the_rounds_alone(
             (low, high), (least, most) = map(log_interval, (one.ci95_pct, one.rounds_ci95_pct))
             assert low <= least + 1e-12
             assert high >= most - 1e-12
+
+
+@pytest.mark.parametrize("seed", range(0, 40, 4))
+def test_no_interval_of_equivalence_is_narrower_than_that_of_the_rounds_alone(seed: int) -> None:
+    """Two deployments that agree by chance: wider at 95 %, and once narrower at 90 %."""
+    random, nothing = np.random.default_rng(seed), np.zeros(4)
+    own = by_workload([squares(list(random.normal(0, 0.2, (2, 4)))) for _ in range(4)])
+    found = estimated(own, Squares(nothing, nothing, nothing, nothing, nothing), nothing + 2)
+    for quantile in (0.975, 0.95):
+        half, least = (
+            scipy.stats.t.ppf(quantile, df) * np.sqrt(variance)
+            for variance, df in (
+                (found.versions, found.versions_df),
+                (found.rounds, found.rounds_df),
+            )
+        )
+        assert (half >= least * (1 - 1e-9)).all()
 
 
 def test_noisy_rounds_that_agree_by_chance_are_no_regression() -> None:

@@ -215,6 +215,13 @@ def test_a_figure_of_a_reason_has_its_unit() -> None:
     assert any("found 3.6, allowed at most 0 (no TiKV server" in reason for reason in said)
 
 
+def test_a_stored_gate_without_bounds_allows_nothing_in_particular() -> None:
+    """A file of gates has none without; a damaged store may."""
+    why = GateResult("own", "fail", 137.0, "the client succeeded").why
+    assert "found 137, allowed unknown (the client" in str(why)
+    assert "允许范围：未知（" in load("zh").text(why)
+
+
 def test_how_a_server_ended_is_said_in_chinese_too() -> None:
     """Component, host and times stand as they were recorded."""
     at, again = "2026-11-26 18:53:04 UTC", "2026-11-26 18:53:19 UTC"

@@ -20,7 +20,7 @@ HELP = {"typer"}
 VALIDATE = HELP | {"pydantic", "yaml"}
 DAG_FILE = {"airflow", "croniter", "pydantic", "yaml"}
 REPORT_TYPES = {
-    *("campaign", "discovery", "engines", "errors", "home", "hosts", "language", "plan"),
+    *("bounded", "campaign", "discovery", "engines", "errors", "home", "hosts", "language", "plan"),
     *("report", "results", "targets", "workloads"),
 }
 # Never at a start, whoever imports them.

@@ -313,11 +313,23 @@ def test_a_report_is_rebuilt_from_the_store(stored: Here, form: str, begins: str
     assert stored.run("render", "c1", "--format", form) == done
 
 
-def test_an_unknown_format_is_refused_with_the_known_ones(stored: Here) -> None:
-    """As wrong usage, with exit code 2."""
-    done = stored.run("render", "c1", "--format", "pdf")
+@pytest.mark.parametrize(
+    ("command", "known"),
+    [
+        ("render c1 --format", "'md', 'html', 'csv', 'json'"),
+        ("compare c1 --format", "'github'"),
+        ("releases update --from", "'tiup'"),
+    ],
+)
+def test_an_unknown_word_is_refused_with_the_known_ones(
+    here: Here, command: str, known: str
+) -> None:
+    """As wrong usage, with exit code 2, and in no words of the library that checks it."""
+    done = here.run(*command.split(), "markdown")
     assert done.returncode == 2
-    assert all(form in done.stderr for form in ("md", "html", "csv", "json"))
+    said = " ".join(done.stderr.replace("│", " ").split())
+    option = command.rpartition(" ")[2]
+    assert f"Invalid value for '{option}': 'markdown' is not one of {known}." in said
 
 
 def test_a_pipe_that_closes_early_is_not_an_error(here: Here) -> None:
@@ -625,6 +637,23 @@ def test_whatever_fails_with_one_provider_the_other_is_reaped(
     assert here.refused("reap") == "error: ValueError; the log has the rest\n"
     assert reaped == ["all"]
     assert "ValueError: Invalid endpoint" in caplog.text
+
+
+def test_running_a_complete_campaign_again_says_where_its_report_is(stored: Here) -> None:
+    """Nothing is measured, and nothing failed; --fail-on finds its verdicts."""
+    with Store(stored.home.store_url, stored.home.objects) as store:
+        spec = store.campaign("c1").report_type
+    file = stored.path / f"{spec.report}.yaml"
+    file.write_text(yaml.safe_dump(spec.model_dump(mode="json", exclude_defaults=True)))
+    unpublished = stored.run("run", file, "--campaign", "c1")
+    assert unpublished.returncode == 1
+    assert "`benchlab publish c1` publishes it" in unpublished.stderr
+    assert stored.run("publish", "c1").returncode == 0
+    done = stored.run("run", file, "--campaign", "c1")
+    assert done.returncode == 0, done.stderr
+    assert "nothing to measure: campaign c1 is complete" in done.stderr
+    assert str(stored.home.reports / "c1" / "report.html") in done.stdout.splitlines()
+    assert stored.run("run", file, "--campaign", "c1", "--fail-on", "regression").returncode == 3
 
 
 def test_no_advice_ends_the_campaign_of_somebody_else(here: Here) -> None:

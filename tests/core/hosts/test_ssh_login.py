@@ -32,7 +32,7 @@ def test_a_connection_is_read_as_airflow_writes_it(tmp_path: Path) -> None:
         ("ssh://bench@10.0.0.7?private_key=a", "extra.host_key: missing"),
         ("ssh://bench@10.0.0.7?private_key=a&host_key=AAAA", "extra.host_key: missing, or without"),
         (f"ssh://bench@10.0.0.7?host_key={HOST_KEY}", "has neither `private_key` nor `key_file`"),
-        (f"ssh://bench@10.0.0.7?key_file=/no&host_key={HOST_KEY}", "its key_file /no cannot"),
+        (f"ssh://bench@10.0.0.7?key_file=/no&host_key={HOST_KEY}", "its key_file /no: cannot"),
         ("{", "AIRFLOW_CONN_LOADER is neither a URI nor JSON"),
     ],
 )

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from benchlab import home
 from benchlab.errors import SpecError
-from benchlab.plan import documents, report_type, topology
+from benchlab.plan import report_type, topology
 from benchlab.plan.documents import YAML_FAULTS, from_yaml
 
 
@@ -138,13 +138,3 @@ def test_a_list_in_place_of_one_value_has_one_sentence(field: str, value: Any, s
         line for line in str(error.value).splitlines() if line.startswith(f"a.yaml: {field}")
     )
     assert f"a.yaml: {said}" in line
-
-
-def test_a_file_that_does_not_end_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Before it has filled the memory."""
-    monkeypatch.setattr(documents, "_MOST_BYTES", 1 << 20)
-    for read in (documents.read_text, documents.read_csv, documents.read_bytes):
-        with pytest.raises(SpecError, match=r"^/dev/zero: cannot be read: it is larger than 1 MB"):
-            read(Path("/dev/zero"))

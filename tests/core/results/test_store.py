@@ -9,9 +9,10 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import timedelta
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from upath import UPath
 from benchlab.errors import AnotherPlanError, StoreError
 from benchlab.hosts.samples import Figure, HostFigures
 from benchlab.plan.rates import Size, StepTime
-from benchlab.results.records import Campaign, Condition, TrialResult
+from benchlab.results.records import Campaign, Condition, Failure, TrialResult
 from benchlab.results.rows import CAMPAIGNS
 from benchlab.results.store import Store
 from tests.builders import campaigns
@@ -43,6 +44,7 @@ with Store(url, UPath("memory://x")) as store:
     store.add_campaign(made)
     for attempt in range(1, count + 1):
         store.set_facts("c1", side, campaigns.side_facts(f"10.{attempt}.0"))
+        store.add_to_environment("c1", f"{side} {attempt}", "noted")
         for trial in made.plan.trials:
             if trial.side == side:
                 store.add_trial("c1", campaigns.trial_result(trial, attempt=attempt))
@@ -373,6 +375,39 @@ def test_two_processes_write_into_a_new_store_and_nothing_is_lost(url: str) -> N
             "candidate": "10.15.0",
         }
         assert len(store.trials("c1")) == 2 * 15 + 1
+        noted = {key for key, text in store.campaign("c1").environment.items() if text == "noted"}
+        assert noted == {f"{side} {n}" for side in facts for n in range(1, 16)}
+
+
+def test_a_failure_is_not_lost_to_a_stage_that_succeeds_at_the_same_time(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It fails while another stage's success is being recorded."""
+    store.fail("c1", Failure("deploy", ("port 4000 is taken",), ("a host is not reached",)))
+    later = Failure("validate", ("no report",))
+    overcome, other = Failure.overcome, Thread(target=store.fail, args=("c1", later))
+
+    def slowly(failure: Failure, stages: Collection[str]) -> Failure | None:
+        other.start()
+        other.join(timeout=0.5)
+        return overcome(failure, stages)
+
+    monkeypatch.setattr(Failure, "overcome", slowly)
+    store.overcome("c1", "deploy")
+    other.join()
+    assert store.failure("c1") == later
+
+
+def test_what_is_added_to_an_unknown_campaign_is_refused(store: Store) -> None:
+    """With those that there are."""
+    changes: list[Callable[[], None]] = [
+        lambda: store.set_facts("other", "baseline", campaigns.side_facts("10.1.0")),
+        lambda: store.add_to_environment("other", "cores", "64"),
+        lambda: store.overcome("other", "deploy"),
+    ]
+    for change in changes:
+        with pytest.raises(StoreError, match=r"no campaign 'other' .* latest ones are: c1"):
+            change()
 
 
 def test_a_reader_does_not_block_the_campaign(store: Store, url: str) -> None:

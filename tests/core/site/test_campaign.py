@@ -180,7 +180,7 @@ def test_a_rejected_trial_says_why_with_what_was_observed_and_allowed(measured: 
     read = text(shown(site, trial.trial(site, "c1", planned.id)))
     assert read.index("Rejected: the figures of this trial are not used.") < read.index(REJECTION)
     assert read.index(REJECTION) < read.index("Second by second")
-    assert "client_exit ✗ failed makes the trial invalid 137" in read
+    assert "client_exit ✗ failed makes the trial invalid 137 unknown the client ended" in read
     assert "the client ended by itself and without an error" in read
 
 

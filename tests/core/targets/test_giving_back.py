@@ -15,10 +15,13 @@ from upath import UPath
 
 from benchlab import targets
 from benchlab.cli import run
+from benchlab.errors import TargetError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
+from benchlab.hosts.fleet import Fleet, FleetHost
 from benchlab.results.store import Store
 from benchlab.targets.ec2.calls import AwsError
+from benchlab.targets.ec2.ending import NothingFoundError
 from benchlab.targets.ec2.regions import known_regions
 from tests.builders import campaigns
 
@@ -74,6 +77,13 @@ def without_credentials(asked: list[str]) -> Access:
     return Access(aws=client)
 
 
+def fleet_of(instances: list[str]) -> list[dict[str, Any]]:
+    """What the fleet's file has of a fleet of these instances."""
+    host = FleetHost("kv-1", ("tikv",), "10.0.0.1", "", "admin", "", Path("/data"))
+    hosts = [dataclasses.replace(host, instance=instance) for instance in instances]
+    return Fleet(tuple(hosts)).to_json()
+
+
 def open_store(home: Home) -> Store:
     """The results store of the installation."""
     home.root.mkdir(parents=True, exist_ok=True)
@@ -115,3 +125,24 @@ def test_the_command_gives_back_whatever_files_are_broken(home: Home) -> None:
     assert run.end_campaign(home, "c1", Access())
     with open_store(home) as store:
         assert store.target_and_state("c1") == ("local", "failed")
+
+
+@pytest.mark.parametrize("instances", [["i-1", "i-2"], []])
+def test_hosts_of_which_no_region_is_known_are_named_with_what_to_do(
+    home: Home, instances: list[str]
+) -> None:
+    """The rental file is lost and no topology can be read, so EC2 is not asked."""
+    state = home.campaign("c1")
+    state.mkdir(parents=True)
+    (state / "target").write_text("ec2")
+    (state / "fleet.json").write_text(json.dumps(fleet_of(instances)))
+    asked: list[str] = []
+    with pytest.raises(TargetError, match="no region is known in which it rented") as raised:
+        targets.give_back(home, "c1", without_credentials(asked), by_person=True)
+    assert asked == []
+    said = str(raised.value)
+    assert all(instance in said for instance in instances)
+    assert f"write its region into a topology in {home.configs / 'topologies'}" in said
+    assert (state / "fleet.json").exists(), "which alone names them"
+    # With a name, `benchlab give-back` never takes the campaign for given back.
+    assert isinstance(raised.value, NothingFoundError) == (not instances)

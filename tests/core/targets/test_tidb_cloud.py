@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import itertools
+import json
 import logging
 import os
 import shutil
@@ -95,6 +96,31 @@ def test_a_cluster_is_made_used_and_gone(home: Home, cloud: FakeCloud) -> None:
     assert "1 cluster deleted" in give_back(home, "c1", cloud.access())
     assert cloud.living() == []
     assert "0 processes ended" in give_back(home, "c1", cloud.access()), "repeatable"
+
+
+def test_what_is_given_back_without_a_known_cluster_says_where_it_looked(
+    home: Home, cloud: FakeCloud
+) -> None:
+    """Its file is lost; the cluster is gone from TiDB Cloud; nothing was made at all."""
+    file = home.campaign("c1") / lease_file.FILE
+    provision(home, cloud)
+    kept = file.read_bytes()
+    file.unlink()
+    said = give_back(home, "c1", cloud.access(), target="tidb_cloud")
+    assert f"no cluster was found: {file} is not here" in said
+    assert "console lists it as benchlab-<expiry>-<mark>, and `benchlab reap` deletes it" in said
+    assert "0 clusters" not in said
+    assert len(cloud.living()) == 1
+    file.write_bytes(kept)
+    assert "1 cluster deleted" in give_back(home, "c1", cloud.access())
+    file.write_bytes(kept)
+    name = json.loads(kept)["name"]
+    assert f"TiDB Cloud has no cluster {name} for this API key" in give_back(
+        home, "c1", cloud.access()
+    )
+    (home.campaign("c1") / "spent").unlink()
+    (home.campaign("c1") / "target").write_text("tidb_cloud")
+    assert "it has made no cluster" in give_back(home, "c1", cloud.access())
 
 
 def test_preflight_lets_the_api_check_the_request(home: Home, cloud: FakeCloud) -> None:

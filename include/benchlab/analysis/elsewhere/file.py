@@ -31,8 +31,9 @@ from pathlib import Path
 from benchlab import workloads
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.arrays import Array, np
+from benchlab.bounded import read_bytes
 from benchlab.errors import SpecError
-from benchlab.plan.documents import is_utf16, read_bytes
+from benchlab.plan.documents import is_utf16
 from benchlab.plan.metric import LATENCY as LATENCY_FAMILY
 from benchlab.plan.metric import THROUGHPUT, Metric, of_kind
 from benchlab.plan.report_type import SIDES, Side

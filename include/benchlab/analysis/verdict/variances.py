@@ -36,8 +36,9 @@ moderated over workloads as limma does (Smyth 2004: a scaled inverse chi-square 
 of log s^2), with a prior that weighs 2 degrees of freedom at most, never makes a workload's own
 variance smaller, and counts for half its degrees of freedom, from three workloads on. Where no
 deployment has two rounds, s^2 cannot be told from tau^2, and the moderated mean squares of the
-deployments are used instead of U. Where s^2 / n alone gives a wider 95 % interval than U, it is
-used: Satterthwaite's degrees of freedom are too many where few rounds agree by chance.
+deployments are used instead of U. Where s^2 / n alone gives a wider interval than U, at 95 % or at
+the 90 % of equivalence, it is used: Satterthwaite's degrees of freedom are too many where few
+rounds agree by chance.
 docs/statistics.md says what each of these choices costs.
 """
 
@@ -188,7 +189,7 @@ def estimated(
         coarseness,
     )
     # Few rounds that agree by chance make the expected variance look better known than it is.
-    narrower = _half_width(versions, versions_df) < _half_width(least, least_df)
+    narrower = _narrower(versions, versions_df, least, least_df)
     return Estimated(
         versions=np.where(narrower, least, versions),
         versions_df=np.where(narrower, least_df, versions_df),
@@ -204,8 +205,14 @@ def _coarser(variance: Array, df: Array, coarseness: Array | float) -> tuple[Arr
     return total, df * (total / variance) ** 2
 
 
-def _half_width(variance: Array, df: Array) -> Array:
-    return np.asarray(special.stdtrit(df, 0.975) * np.sqrt(variance))
+def _narrower(variance: Array, df: Array, least: Array, least_df: Array) -> Array:
+    """Whether the interval at 95 % or the one of equivalence, at 90 %, is narrower than another."""
+    narrower = (
+        special.stdtrit(df, quantile) * np.sqrt(variance)
+        < special.stdtrit(least_df, quantile) * np.sqrt(least)
+        for quantile in (0.975, 0.95)
+    )
+    return np.logical_or(*narrower)
 
 
 def _expected(prior: float, of_rounds: Array, df: Array) -> tuple[Array, Array]:

@@ -18,11 +18,12 @@ import pydantic
 from pydantic import BaseModel, ConfigDict, Field
 
 from benchlab import home
+from benchlab.bounded import read_text
 from benchlab.engines.database import written
 from benchlab.engines.tidb.topology import COMPONENTS, is_config
 from benchlab.errors import SpecError
 from benchlab.plan import documents, versions
-from benchlab.plan.documents import from_yaml, read_text
+from benchlab.plan.documents import from_yaml
 from benchlab.plan.fields.engines import Components, Parameters, SideSpec
 
 # The oldest version on TiUP's public mirror; earlier ones were deployed with Ansible.

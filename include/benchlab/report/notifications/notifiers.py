@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 import sqlalchemy as sa
 from pydantic import BaseModel, ConfigDict, Field
 
+from benchlab.bounded import read_text
 from benchlab.errors import BenchlabError, SpecError
 from benchlab.plan import documents
 from benchlab.plan.documents import Name
@@ -110,7 +111,7 @@ def load(path: Path, reports: Collection[str]) -> tuple[Notifier, ...]:
     """
     if not path.exists():
         return ()
-    raw = documents.from_yaml(documents.read_text(path), str(path))
+    raw = documents.from_yaml(read_text(path), str(path))
     found = documents.validated(Notifications, {} if raw is None else raw, str(path)).notifiers
     names = [notifier.name for notifier in found]
     for number, notifier in enumerate(found):

@@ -55,10 +55,12 @@ def give_back(
         What was ended in which region, for people.
 
     Raises:
-        NothingFoundError: these regions have nothing of it, and its directory or file is lost.
-        TargetError: the credentials are of another account than the one that rented, EC2 does not
-            know instances that it should, several homes rent under the id of a campaign of which
-            this machine knows nothing, or something could not be ended; each is named.
+        NothingFoundError: these regions have nothing of it, or none is known, and its directory or
+            file is lost.
+        TargetError: instances are known, but no region; the credentials are of another account than
+            the one that rented, EC2 does not know instances that it should, several homes rent
+            under the id of a campaign of which this machine knows nothing, or something could not
+            be ended; each is named.
     """
     state = home.campaign(campaign)
     kept = rental_file.read(state)
@@ -86,14 +88,16 @@ def give_back(
                 said.append(f"{region}: {done}")
     if faults:
         raise _as_one(faults)
-    if looked and not said and unknown == known:
+    if not looked:
+        raise _no_region(home, campaign, known)
+    if not said and unknown == known:
         others = _others(campaign, found)
         if nothing:
             return "; ".join(filter(None, (_NOTHING, others)))
         raise NothingFoundError(others or _nothing_found(state, regions, looked[0]))
     if unknown:
         said.append(_forgotten(state, kept, looked[0], unknown, len(known)))
-    return "; ".join(said) or "no region is known in which it could have rented"
+    return "; ".join(said) or f"{inventory.counted(len(known), 'instance')} terminated"
 
 
 def _look(
@@ -209,6 +213,16 @@ def _nothing_found(state: Path, regions: Sequence[str], caller: Caller) -> str:
         f"say where it rented, is {'damaged' if file.exists() else 'not here'}. If it rented "
         "with credentials of another account, give it back with those"
     )
+
+
+def _no_region(home: Home, campaign: str, known: Collection[str]) -> TargetError:
+    may_run = f"; {', '.join(sorted(known))} may still run" if known else ""
+    why = (
+        f"campaign {campaign}: no region is known in which it rented, so EC2 was not asked"
+        f"{may_run}: write its region into a topology in {home.configs / 'topologies'}, and give "
+        "back again"
+    )
+    return TargetError(why) if known else NothingFoundError(why)
 
 
 def _as_one(faults: list[TargetError]) -> TargetError:
