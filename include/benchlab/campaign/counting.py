@@ -2,8 +2,8 @@
 
 They are read when a fifth of the run is over, and at its end: what happens before is not steady
 yet. Both readings have the queries as well, so that neither has to be at an exact moment. Counters
-that follow the work by seconds are read before the warm-up and after a rest, where there is one:
-after trials that write.
+that follow the work by seconds are read before the warm-up and after a rest, of trials that are
+long enough for one.
 
 A trial whose counters could not be read, or whose servers were started again meanwhile, has no
 counts; nothing else of it is lost.
@@ -82,10 +82,12 @@ def idle(engine: Database, executor: Executor, side: Side) -> dict[str, float]:
 
 
 def _rests(setup: TrialSetup, trial: PlannedTrial) -> bool:
-    """Whether servers rest after the trial, so that counters that follow the work are complete."""
-    engine = setup.engine(trial)
-    late = any(count.late for count in engine.counts)
-    return late and engine.stall_lag_s() > 0 and trial.workload not in setup.workload.READ_ONLY
+    """Whether servers rest after the trial, so that counters that follow the work are complete.
+
+    Only after trials so long that the rest takes a tenth of their time at most.
+    """
+    late = any(count.late for count in setup.engine(trial).counts)
+    return late and trial.seconds >= 10 * REST_S
 
 
 def _before_job(job: str) -> str:
