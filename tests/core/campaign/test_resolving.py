@@ -131,11 +131,16 @@ def test_a_campaign_is_begun_again_as_it_was(here: Here, store: Store) -> None:
 
 
 def test_a_complete_campaign_is_left_as_it_is(here: Here, store: Store) -> None:
-    """By its id in `run --campaign`: nothing is measured, and neither store nor files change."""
+    """By its id in `run --campaign`: nothing is measured, and neither store nor files change.
+
+    Its report was never published: that stays a failure.
+    """
     store.finish("c1", "complete")
     before = store.campaign("c1")
     files = {path: path.stat() for path in here.home.campaign("c1").rglob("*")}
-    said = here.refused("run", "sysbench_local", "--campaign", "c1", "--set", "threshold_pct=5")
+    done = here.run("run", "sysbench_local", "--campaign", "c1", "--set", "threshold_pct=5")
+    assert done.returncode == 1
+    said = done.stderr
     assert "nothing to measure: campaign c1 is complete" in said
     assert "it keeps threshold_pct 2.0, not 5.0" in said
     assert "benchlab publish c1" in said

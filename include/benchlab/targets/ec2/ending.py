@@ -89,7 +89,7 @@ def give_back(
     if faults:
         raise _as_one(faults)
     if not looked:
-        raise _no_region(home, campaign, known)
+        return _asked_nobody(home, campaign, known, by_person=by_person)
     if not said and unknown == known:
         others = _others(campaign, found)
         if nothing:
@@ -215,14 +215,17 @@ def _nothing_found(state: Path, regions: Sequence[str], caller: Caller) -> str:
     )
 
 
-def _no_region(home: Home, campaign: str, known: Collection[str]) -> TargetError:
+def _asked_nobody(home: Home, campaign: str, known: Collection[str], *, by_person: bool) -> str:
+    """What is said if no region is known; raises as :func:`give_back` if something may be left."""
+    if not known and not by_person:
+        return "no region is known in which it could have rented"
     may_run = f"; {', '.join(sorted(known))} may still run" if known else ""
     why = (
         f"campaign {campaign}: no region is known in which it rented, so EC2 was not asked"
         f"{may_run}: write its region into a topology in {home.configs / 'topologies'}, and give "
         "back again"
     )
-    return TargetError(why) if known else NothingFoundError(why)
+    raise TargetError(why) if known else NothingFoundError(why)
 
 
 def _as_one(faults: list[TargetError]) -> TargetError:
