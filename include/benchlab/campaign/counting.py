@@ -72,7 +72,7 @@ def idle(engine: Database, executor: Executor, side: Side) -> dict[str, float]:
 
     Takes :attr:`Database.idle_s`; nothing where that is zero, or the servers cannot be read.
     """
-    sources, job = engine.counter_sources(), f"counters-idle-{side}"
+    sources, job = engine.counter_sources(), counters_job(f"idle-{side}")
     if not (sources and engine.idle_s):
         return {}
     with contextlib.suppress(CommandError):
@@ -91,7 +91,7 @@ def _rests(setup: TrialSetup, trial: PlannedTrial) -> bool:
 
 
 def _before_job(job: str) -> str:
-    return f"before-{counters_job(job)}"
+    return counters_job(f"before-{job}")
 
 
 def _start(setup: TrialSetup, trial: PlannedTrial, job: str, moments: Sequence[float]) -> None:

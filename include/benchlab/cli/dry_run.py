@@ -35,6 +35,7 @@ from benchlab.engines.database import Database
 from benchlab.errors import EngineError, UnavailableError
 from benchlab.home import Home
 from benchlab.hosts.access import Access
+from benchlab.hosts.counters import counters_job
 from benchlab.hosts.executor import Completed, JobStatus
 from benchlab.hosts.fleet import Fleet, FleetHost
 from benchlab.hosts.metrics import sampler_job
@@ -57,7 +58,7 @@ CLOUD = FleetHost("tidb-cloud", ("tidb",), "<endpoint>", "", "", "", DATA)
 Show = Callable[[str, str, str], None]
 _LEFT_OUT = (
     "# Not listed: questions to hosts and servers, how hosts and clients are made ready, dataset\n"
-    "# snapshots, what samples the hosts, how a campaign ends."
+    "# snapshots, what samples hosts and reads counters, how a campaign ends."
 )
 
 
@@ -356,7 +357,8 @@ class Rehearsal:
     """A :class:`benchlab.hosts.executor.Executor` that records commands instead of running them.
 
     Every command succeeds without output, except probes (``check=False``), which fail and are not
-    recorded unless a shell runs them. Jobs run until they are stopped; samplers are not recorded.
+    recorded unless a shell runs them. Jobs run until they are stopped; what samples hosts or reads
+    counters ends at once and is not recorded.
 
     Args:
         host: its name in the list of commands.
@@ -403,8 +405,10 @@ class Rehearsal:
     def start_job(
         self, job: str, command: Sequence[str], *, env: Mapping[str, str] | None = None
     ) -> bool:
-        self._jobs[job] = JobStatus("running")
-        if not job.startswith(sampler_job("")):
+        if job.startswith((sampler_job(""), counters_job(""))):
+            self._jobs[job] = JobStatus("complete", 0)
+        else:
+            self._jobs[job] = JobStatus("running")
             self._keep(self.host, "start, in the background", _shown(command, env))
         return True
 
