@@ -166,7 +166,7 @@ client() { # WORKLOAD PORT THREADS OPTION...
 
 run_client() { # WORKLOAD THREADS SECONDS
     client "$1" $entry "$2" --mysql-ignore-errors=1213,1020,1205 --time="$3" --report-interval=1 \
-        --percentile=95 --histogram=off run
+        --percentile=95 --histogram=on run
 }
 
 # ---------------------------------------------------------------- dataset

@@ -27,6 +27,7 @@ class TrialSetup:
         workload: the module that implements the trial's workload.
         password: the password of the databases.
         gates: the gates of trials.
+        rate: see :attr:`benchlab.workloads.client.Session.rate`.
     """
 
     deployment: Deployment
@@ -34,6 +35,7 @@ class TrialSetup:
     workload: Workload
     password: str = field(repr=False)
     gates: Sequence[Gate]
+    rate: int | str | None = None
 
     def engine(self, trial: PlannedTrial) -> Database:
         """A trial's side, with the configuration items that apply to its workload only."""

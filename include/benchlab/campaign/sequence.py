@@ -15,7 +15,7 @@ from typing import Any
 from benchlab import workloads
 from benchlab.analysis.gates import gates
 from benchlab.analysis.gates.gates import Gate
-from benchlab.campaign import calm, recovery, trial
+from benchlab.campaign import calm, equal_load, recovery, trial
 from benchlab.campaign.deployment import TrialSetup
 from benchlab.campaign.money import Money
 from benchlab.campaign.progress import ProgressNote
@@ -32,6 +32,7 @@ from benchlab.errors import (
 )
 from benchlab.hosts.lock import fence
 from benchlab.language import message, said_by
+from benchlab.plan.open_loop import saturated
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.steps import (
     SKIPPED_TASK_S,
@@ -310,7 +311,9 @@ class TrialSequence:
         restore = planned.restore or tries > 1 or (out_of_plan and self.spec.restore != "never")
         state = self.state.read()
         begun = trial.begin(
-            self.setup(planned),
+            dataclasses.replace(
+                self.setup(planned), rate=equal_load.rate(self.plan, planned, results)
+            ),
             planned,
             attempt,
             # What an earlier try recorded when it started its client.
@@ -363,7 +366,7 @@ class TrialSequence:
         return TrialSetup(
             deployment=self.deployment,
             campaign=self.store.campaign(self.campaign.id),
-            workload=workloads.by_name()[planned.workload],
+            workload=workloads.by_name()[saturated(planned.workload)],
             password=self.home.password(self.campaign.id),
             gates=self._gates,
         )

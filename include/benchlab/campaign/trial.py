@@ -24,6 +24,7 @@ from benchlab.hosts import metrics
 from benchlab.hosts.executor import JOB_LIMIT_BYTES, Executor, JobStatus
 from benchlab.hosts.metrics import HostMetrics, Watched
 from benchlab.language import Message, Said
+from benchlab.plan.open_loop import saturated
 from benchlab.plan.order import PlannedTrial
 from benchlab.results.records import TrialResult
 from benchlab.targets import haproxy
@@ -296,9 +297,10 @@ def run_command(setup: TrialSetup, trial: PlannedTrial, seconds: int) -> list[st
         setup.campaign.report_type.dataset,
         trial.threads,
         client,
+        setup.rate,
     )
     command = setup.workload.run_command(
-        trial.workload,
+        saturated(trial.workload),
         session,
         seconds=seconds,
         ignore_errors=deployment.engine(trial.side).retryable_errors,

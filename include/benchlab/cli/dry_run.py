@@ -27,6 +27,7 @@ from upath import UPath
 
 from benchlab import targets
 from benchlab.campaign import trial
+from benchlab.campaign.deployment import TrialSetup
 from benchlab.campaign.stages import CampaignRun
 from benchlab.campaign.state import RunState
 from benchlab.engines import slowdown
@@ -43,6 +44,8 @@ from benchlab.hosts.server_login import ServerLogin, Tls
 from benchlab.language import Said
 from benchlab.plan.fields.engines import Components
 from benchlab.plan.fields.load_balancer import MAX_THREADS
+from benchlab.plan.open_loop import rate_of
+from benchlab.plan.order import PlannedTrial
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec, Side
 from benchlab.plan.topology import CloudTopology, HostsTopology, Topology
@@ -171,7 +174,15 @@ class _Rehearsed(CampaignRun):
         cells = {(t.side, t.workload, t.threads, t.restore): t for t in self.plan.trials[::-1]}
         for planned in sorted(cells.values(), key=lambda planned: planned.index):
             again = {"restore": planned.restore, "check_dataset": False, "repeated": False}
-            trial.begin(setup, planned, 1, earlier=None, on_new=_none, on_phase=_none, **again)
+            trial.begin(
+                _sent(setup, planned),
+                planned,
+                1,
+                earlier=None,
+                on_new=_none,
+                on_phase=_none,
+                **again,
+            )
         for side in self.target.sides:
             for transition in ("try", "measure"):
                 self.state.to(transition, side, trial="any", attempt=1)
@@ -206,7 +217,8 @@ class _Rehearsed(CampaignRun):
                 self._keep("TiDB Cloud's support", f"{component}, before {workload}", wanted)
         setup = self.sequence.setup(self.plan.trials[0])
         for planned in self.plan.trials:
-            self._keep(client, "", shell(trial.run_command(setup, planned, planned.seconds)))
+            command = trial.run_command(_sent(setup, planned), planned, planned.seconds)
+            self._keep(client, "", shell(command))
 
     def _host(self, name: str, client: str, backends: Iterable[str]) -> Rehearsal:
         up = [f"sql,{backend},UP,L4OK,0" for backend in backends]
@@ -330,6 +342,13 @@ def _called(host: FleetHost) -> str:
     if "client" in host.roles:
         return "client"
     return "each storage host" if {"pd", "tikv"} & set(host.roles) else "each SQL host"
+
+
+def _sent(setup: TrialSetup, planned: PlannedTrial) -> TrialSetup:
+    """The setup with a trial's rate; a share of a throughput is not known yet."""
+    if (rate := rate_of(planned.workload)) is None:
+        return setup
+    return replace(setup, rate=rate.per_s or f"<{100 * (rate.share or 0):.0f}-percent>")
 
 
 # Words that need no quoting, including placeholders in `<` and `>`.

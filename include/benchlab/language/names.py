@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from benchlab.language import Language
+from benchlab.plan.open_loop import rate_of, saturated
 
 # Names that cannot be derived from the identifier.
 _TITLES = {
@@ -22,8 +23,11 @@ _MOST_NAMED = 6
 
 
 def title_of(workload: str) -> str:
-    """A workload's name for headings: ``tpcc`` is TPC-C."""
+    """A workload's name for headings: ``tpcc`` is TPC-C, ``tpcc_at_60pct`` TPC-C at 60 %."""
     name = plain(workload)
+    if (rate := rate_of(name)) is not None:
+        at = f"{rate.per_s}/s" if rate.per_s else f"{100 * (rate.share or 0):.0f} %"
+        return f"{title_of(saturated(name))} at {at}"
     return _TITLES.get(name) or name.removeprefix("oltp_").replace("_", " ").title()
 
 

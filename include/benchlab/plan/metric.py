@@ -44,6 +44,8 @@ class Metric:
         side_sd: by how much one deployment of a side is taken to shift it (a standard deviation of
             its logarithm) where nothing is known.
         floor: of a count, the least of a transaction that is compared.
+        decided: whether there is a verdict on it, if it has a family.
+        is_one_of_several: whether its workload has several of its family, and each is decided.
     """
 
     name: str
@@ -58,11 +60,13 @@ class Metric:
     threshold_pct: float | None = None
     side_sd: float = 0.01
     floor: float = 0.0
+    decided: bool = True
+    is_one_of_several: bool = False
 
     @property
     def kind(self) -> str:
-        """As what it is decided, once for each workload: its family, but of counts each itself."""
-        return self.name if self.family == COUNT else self.family
+        """As what it is decided, once for each workload: its family, or itself of several."""
+        return self.name if self.family == COUNT or self.is_one_of_several else self.family
 
     @property
     def said(self) -> Said:
@@ -99,6 +103,6 @@ def of_kind(metrics: Iterable[Metric], kind: str) -> Metric:
 def kinds(metrics: Iterable[Metric]) -> tuple[str, ...]:
     """What is decided: throughput, then latency, then the counts."""
     order = (THROUGHPUT, LATENCY)
-    found = [metric for metric in metrics if metric.family]
+    found = [metric for metric in metrics if metric.family and metric.decided]
     found.sort(key=lambda one: order.index(one.family) if one.family in order else len(order))
     return tuple(dict.fromkeys(metric.kind for metric in found))

@@ -25,6 +25,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from benchlab.plan import open_loop
 from benchlab.plan.report_type import SIDES, ReportSpec, RestorePolicy, Side
 
 # The most orders that are drawn; with few rounds these include nearly every order there is.
@@ -107,7 +108,9 @@ def trials(
                     configure=items_of(workload) != items[side],
                 )
                 items[side] = items_of(workload)
-                dirty[side] = workload not in unchanging or (dirty[side] and not restore)
+                dirty[side] = open_loop.saturated(workload) not in unchanging or (
+                    dirty[side] and not restore
+                )
                 begun.add(side)
                 index += 1
 
@@ -185,9 +188,9 @@ def _runs(spec: ReportSpec, first: Side, thread_counts: Sequence[int]) -> _Runs:
 
 
 def _workloads_of(spec: ReportSpec, seed: int, round_number: int) -> Sequence[str]:
-    """The workloads of a round: any order, each as likely as any other."""
+    """The workloads of a round: any order, each as likely as any other, and at a rate after it."""
     rng = _drawing(seed, "workloads", round_number)
-    return rng.sample(spec.workloads, k=len(spec.workloads))
+    return open_loop.added(rng.sample(spec.as_written, k=len(spec.as_written)), spec.rate)
 
 
 def _threads_of(spec: ReportSpec, seed: int, round_number: int, workload: str) -> Sequence[int]:

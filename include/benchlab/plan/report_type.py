@@ -18,7 +18,7 @@ from pydantic import Field
 from benchlab.bounded import read_text
 from benchlab.errors import SpecError
 from benchlab.language import REFERENCE, message
-from benchlab.plan import topology
+from benchlab.plan import open_loop, topology
 from benchlab.plan.documents import (
     ConnectionName,
     Frozen,
@@ -44,6 +44,9 @@ Language = Annotated[str, Field(pattern=r"^[a-z]{2,3}([_-][A-Za-z0-9]{1,8})*$")]
 ThreadCounts = Annotated[
     tuple[Annotated[int, Field(ge=1, le=10_000)], ...], Field(min_length=1, strict=False)
 ]
+
+PerSecond = Annotated[int, Field(ge=1, le=10_000_000)]
+Share = Annotated[str, Field(pattern=open_loop.RATE)]
 
 MAX_DEPLOYMENTS = 20
 MAX_TRIALS = 100_000
@@ -75,6 +78,8 @@ class ReportSpec(Frozen):
         published: the published document whose plan this is; None where there is none.
         threads: numbers of client threads. Reports list them, and ``workloads``, in this order;
             interleaved campaigns measure them in a random order.
+        rate: adds every workload at equal load (:mod:`benchlab.plan.open_loop`): transactions a
+            second, or a share of the slower side's highest throughput, such as ``60 %``.
         threads_by_workload: in place of ``threads`` for some workloads; see :meth:`threads_of`.
         deployments: how often each side is deployed and loaded anew; the rounds are spread over
             them as evenly as possible.
@@ -107,6 +112,7 @@ class ReportSpec(Frozen):
     sides: Literal["different", "same", "single"] = "different"
     dataset: Annotated[AnyDataset, HOW]
     workloads: Annotated[tuple[Name, ...], Field(min_length=1, strict=False), HOW]
+    rate: Annotated[PerSecond | Share | None, HOW] = None
     threads: Annotated[ThreadCounts, HOW]
     threads_by_workload: Annotated[dict[Name, ThreadCounts], HOW] = Field(default={})
     rounds: Annotated[int, Field(ge=1, le=1000), HOW]
@@ -135,6 +141,17 @@ class ReportSpec(Frozen):
     languages: Annotated[tuple[Language, ...], Field(min_length=1, strict=False)] = (REFERENCE,)
     publish: Annotated[tuple[Destination, ...], Field(strict=False)] = ()
     schedule: Schedule | None = None
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _with_rate(cls, raw: Any) -> Any:
+        if isinstance(raw, dict) and isinstance(raw.get("workloads"), list | tuple):
+            return raw | {"workloads": open_loop.added(raw["workloads"], raw.get("rate"))}
+        return raw
+
+    @pydantic.field_serializer("workloads")
+    def _without_rate(self, workloads: tuple[str, ...]) -> tuple[str, ...]:
+        return self.as_written
 
     @pydantic.model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -190,6 +207,11 @@ class ReportSpec(Frozen):
             raise ValueError(message("fault-rounds", **asked))
         if self.placement == "interleaved" and self.sides != "single":
             return self
+        if self.sides != "single" and isinstance(self.rate, str):
+            raise ValueError(
+                f"rate: {self.rate}: with `placement: sequential` the candidate's throughput is "
+                "not known while the baseline is measured; write a number of transactions a second"
+            )
         if self.deployments > 1:
             raise ValueError(message("fault-pairs", deployments=str(self.deployments)))
         if self.interleave == "trials":
@@ -198,6 +220,12 @@ class ReportSpec(Frozen):
                 "and two sides; write `blocks`, or leave it out"
             )
         return self
+
+    @property
+    def as_written(self) -> tuple[str, ...]:
+        """The workloads without those that ``rate`` adds."""
+        rated = open_loop.rate_of
+        return tuple(one for one in self.workloads if self.rate is None or rated(one) is None)
 
     @property
     def trial_count(self) -> int:
@@ -215,12 +243,17 @@ class ReportSpec(Frozen):
         return self.threads if of_all == {*self.threads} else tuple(sorted(of_all))
 
     def threads_of(self, workload: str) -> tuple[int, ...]:
-        """The thread counts of a workload: its own, or else the common ones."""
-        return self.threads_by_workload.get(workload, self.threads)
+        """The thread counts of a workload: its own, or else the common ones.
+
+        At a rate it is the highest: how many are busy depends on the servers.
+        """
+        own = self.threads_by_workload.get(open_loop.saturated(workload), self.threads)
+        return own if open_loop.rate_of(workload) is None else (max(own),)
 
     def items_of(self, engine: str, workload: str | None) -> Components:
         """The configuration items of one workload alone; empty where ``workload`` is None."""
-        return self.engines[engine].by_workload.get(workload, {}) if workload else {}
+        of_workload = self.engines[engine].by_workload
+        return of_workload.get(open_loop.saturated(workload), {}) if workload else {}
 
     def measured_otherwise(self, other: ReportSpec, engine: str) -> list[str]:
         """How another report type differs in what is measured and how, with ``engine`` deployed.

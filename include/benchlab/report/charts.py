@@ -92,9 +92,9 @@ def _change(label: str, report: Report, found: Decision) -> Row:
 def of_workload(report: Report, section: Section) -> list[tuple[str, Picture]]:
     """Charts of throughput and latency by thread count, each with its caption."""
     say, shown = report.language.say, figures.display(section, report.language)
-    throughput = say("chart-throughput", metric=shown.name, unit=shown.unit)
+    throughput = say("chart-throughput", metric=shown.name, unit=shown.throughput.unit)
     return [
-        (throughput, _curves(report, section, section.figures.metric)),
+        (throughput, _curves(report, section, shown.throughput.name)),
         (
             say("chart-latency", latency=shown.latency_name),
             _curves(report, section, shown.latency.name),

@@ -10,6 +10,7 @@ from functools import cache
 
 from benchlab import home
 from benchlab.discovery import members
+from benchlab.plan import open_loop
 from benchlab.plan.fields.client import Client
 from benchlab.plan.report_type import ReportSpec
 from benchlab.workloads.output import Output
@@ -30,6 +31,15 @@ def by_name() -> dict[str, Workload]:
         for name, value in DEFAULTS.items():
             vars(workload).setdefault(name, value)
     return {name: workload for workload in found for name in workload.NAMES}
+
+
+def module_of(workload: str) -> Workload | None:
+    """The module of a workload, also of one at a rate; None if there is none.
+
+    Example:
+        ``module_of("oltp_insert_at_60pct").TOOL`` is ``"sysbench"``.
+    """
+    return by_name().get(open_loop.saturated(workload))
 
 
 def workload_of(spec: ReportSpec) -> Workload:
@@ -64,8 +74,8 @@ def queries_of(workload: str, client: Client) -> int | None:
     Example:
         ``queries_of("oltp_read_write", Client())`` is 20.
     """
-    known: dict[str, int] = getattr(by_name().get(workload), "QUERIES", {})
-    return None if client.options else known.get(workload)
+    known: dict[str, int] = getattr(module_of(workload), "QUERIES", {})
+    return None if client.options else known.get(open_loop.saturated(workload))
 
 
 def full_name(workload: str, known: Container[str]) -> str | None:

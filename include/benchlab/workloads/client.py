@@ -49,6 +49,8 @@ class Session:
         config_path: the option file on the client's host, with the text of the module's
             ``config_file_text``.
         threads: the number of connections.
+        rate: how many transactions a second are sent; None: as many as are answered. A word in
+            commands that are only shown, before it is known.
 
     Raises:
         ValueError: ``threads`` is not a number of at least 1.
@@ -59,6 +61,7 @@ class Session:
     dataset: Dataset
     threads: int
     client: Client
+    rate: int | str | None = None
 
     def __post_init__(self) -> None:
         at_least("threads", self.threads, 1)

@@ -106,6 +106,7 @@ def run_command(
         f"--table-size={size.table_size}",
         f"--threads={session.threads}",
         *chosen(session.client, None),
+        *([] if session.rate is None else [f"--rate={session.rate}"]),
         *measured(seconds, session.client, ignore_errors),
     ]
 

@@ -73,6 +73,7 @@ class Output(abc.ABC):
         PERIODIC: whether all intervals are equally long, so that their number is predictable.
         reasons: sentences for an operator that say what is wrong; empty if complete.
         transactions: how many ended without an error.
+        rate: how many transactions a second were sent; None: as many as were answered.
         errors: how many transactions failed without ending the run.
     """
 
@@ -82,6 +83,7 @@ class Output(abc.ABC):
     status: Status
     reasons: tuple[str, ...]
     threads: int | None = None
+    rate: int | None = None
     duration_s: float | None = None
     tps: float | None = None
     qps: float | None = None

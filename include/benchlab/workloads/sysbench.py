@@ -55,6 +55,9 @@ METRICS = (
     Metric("tps", "1/s", "TPS", THROUGHPUT, "table"),
     Metric("p95_ms", "ms", "figures-p95", LATENCY, "table", less_is_better=True, step=0.018),
     *OF_RUN,
+    Metric("p50_ms", "ms", "figures-p50", shown="details", less_is_better=True, step=0.018),
+    Metric("p99_ms", "ms", "figures-p99", shown="details", less_is_better=True, step=0.018),
+    Metric("rate", "1/s", "figures-rate", shown="details"),
     Metric("reconnects", "1"),
 )
 # Which of the servers' counts are decided: those that are a property of the transaction, whatever
@@ -68,6 +71,7 @@ COUNTS = {
         *("tidb_cpu", "tikv_cpu"),
     ),
 }
+TAKES_RATE = True
 PROGRAMS = (
     Program(
         name="sysbench",
@@ -129,7 +133,8 @@ def run_command(
     A transaction that meets an error in ``ignore_errors`` is retried and counted as an ignored
     error; any other error ends the run. The list replaces sysbench's own. Without
     ``client.auto_inc``, ``oltp_insert`` numbers its rows itself. A warm-up is a separate run:
-    sysbench 1.0.20 has no option for it.
+    sysbench 1.0.20 has no option for it. At a rate, transactions arrive at random (a Poisson
+    process), and their latencies include the wait for a thread.
     """
     is_workload(workload, NAMES)
     # To sysbench, 0 means no limit.
@@ -141,6 +146,7 @@ def run_command(
     return [
         *_common(session, workload),
         *(["--auto-inc=off"] if numbered_by_client else []),
+        *([] if session.rate is None else [f"--rate={session.rate}"]),
         *measured(seconds, session.client, ignore_errors),
     ]
 

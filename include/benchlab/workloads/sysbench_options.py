@@ -172,7 +172,7 @@ def measured(seconds: int, client: Client, ignore_errors: Sequence[int]) -> list
         f"--time={seconds}",
         f"--report-interval={client.report_interval}",
         "--percentile=95",
-        "--histogram=off",
+        "--histogram=on",
         "run",
     ]
 

@@ -23,6 +23,8 @@ Example:
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import math
 import re
 from array import array
@@ -51,6 +53,7 @@ _INTERVALS = re.compile(
 )
 # sysbench prints these ends of its histogram as the percentile if it counted no latency.
 _ENDS_OF_HISTOGRAM = ("0.00", "100000.00")
+_ENDS_IN_HISTOGRAM = ("0.001", "100000.000")
 _NOT_NUMERIC = {code: " " for code in range(128) if chr(code) not in "0123456789."}
 # t, threads, tps, qps, reads, writes, others, percentile, its latency, errors, reconnects
 _NUMBERS_PER_INTERVAL = 11
@@ -72,6 +75,12 @@ _THREADS = re.compile(r"(?m)^Number of threads: ([0-9]{1,9})$")
 _FATAL = re.compile(r"FATAL: [^\n]*")
 _OTHER_CAUSE = re.compile(r"(?m)^(?:PANIC: |ALERT: |invalid option: )[^\n]*")
 
+_RATE_ASKED = re.compile(r"(?m)^Target transaction rate: ([0-9]{1,9})/sec$")
+_QUEUE = re.compile(
+    r"(?m)^\[ [^\s\]]{1,20} \] queue length: ([0-9]{1,12}),? concurrency: [0-9]{1,9}$"
+)
+_HISTOGRAM = "Latency histogram (values are in milliseconds)\n"
+_BUCKET = re.compile(r"(?m)^ {0,12}([0-9]{1,7}\.[0-9]{3}) \|\*{0,60} {1,60}([0-9]{1,15})$")
 _CHECKPOINT = re.compile(r"(?m)^\[ [^\s\]]{1,20} \] Checkpoint report:$")
 _SUMMARY = re.compile(r"(?m)^SQL statistics:$")
 _OTHER_SUMMARY = re.compile(r"(?m)^(?:General statistics|Throughput):$")
@@ -127,15 +136,26 @@ class SysbenchOutput(Output):
 
     Figures of the summary are set only if it is whole, and are as printed. After a checkpoint
     report they cover the time since that report, except ``duration_s``, which covers the run.
+
+    Attributes:
+        queue: how many waited for a thread when it was last printed.
+        p50_ms, p99_ms: latencies, where the histogram was printed.
     """
 
     SERIES: ClassVar = Series.NAMES
+
+    queue: int | None = None
+    p50_ms: float | None = None
+    p99_ms: float | None = None
 
     def samples(self) -> dict[str, float | None]:
         return {
             "tps": self.tps,
             "qps": self.qps,
             "p95_ms": self.latency_ms.p95,
+            "p50_ms": self.p50_ms,
+            "p99_ms": self.p99_ms,
+            "rate": self.rate,
             "avg_ms": self.latency_ms.avg,
             "min_ms": self.latency_ms.min,
             "max_ms": self.latency_ms.max,
@@ -154,11 +174,19 @@ class SysbenchOutput(Output):
         Returns:
             ``rate_error``: how far the printed rate times the duration is from the printed count,
             as a fraction. ``latency_disorder``: how many latencies are out of order.
+            ``behind``: of the transactions of the whole run, which fraction waited near its end.
         """
         rate_error = None
         if self.tps is not None and self.duration_s is not None and self.transactions:
             rate_error = abs(self.tps * self.duration_s / self.transactions - 1)
-        return {"rate_error": rate_error, "latency_disorder": latency_disorder(self.latency_ms)}
+        behind = None
+        if self.rate and self.duration_s and self.queue is not None:
+            behind = self.queue / (self.rate * self.duration_s)
+        return {
+            "rate_error": rate_error,
+            "latency_disorder": latency_disorder(self.latency_ms),
+            "behind": behind,
+        }
 
     def summary_json(self) -> dict[str, Any]:
         return {
@@ -166,7 +194,9 @@ class SysbenchOutput(Output):
             "duration_s": self.duration_s,
             "tps": self.tps,
             "qps": self.qps,
-            "latency_ms": asdict(self.latency_ms),
+            "rate": self.rate,
+            "queue": self.queue,
+            "latency_ms": asdict(self.latency_ms) | {"p50": self.p50_ms, "p99": self.p99_ms},
             "errors": self.errors,
             "reconnects": self.reconnects,
         }
@@ -212,7 +242,7 @@ def parse(text: str) -> SysbenchOutput:
     elif started:
         block = _final_summary(rest[started.end() :], failures, losses)
         if block is not None:
-            summary = _read_summary(block, failures, losses)
+            summary = _with_percentiles(_read_summary(block, failures, losses), rest)
         if threads is None:
             losses.append("The number of threads is not in the output.")
     elif _SUMMARY.search(rest):
@@ -227,6 +257,8 @@ def parse(text: str) -> SysbenchOutput:
         reasons=(*failures, *losses),
         threads=int(threads[1]) if threads else None,
         series=series,
+        rate=_last(_RATE_ASKED, rest),
+        queue=_last(_QUEUE, rest),
         **summary,
     )
 
@@ -378,6 +410,32 @@ def _read_summary(block: str, failures: list[str], losses: list[str]) -> dict[st
         failures.append("No transaction ended during the run.")
         del summary["latency_ms"]
     return summary
+
+
+def _with_percentiles(summary: dict[str, Any], rest: str) -> dict[str, Any]:
+    """The figures with p50 and p99, as sysbench takes its percentile of its histogram.
+
+    Without them if it was not printed, or is not of all transactions. See
+    ``sb_histogram_get_pct_cumulative`` in ``src/sb_histogram.c``.
+    """
+    _, _, lines = rest.rpartition(_HISTOGRAM)
+    buckets = [(value, int(count)) for value, count in _BUCKET.findall(lines)]
+    up_to = list(itertools.accumulate(count for _, count in buckets))
+    if not up_to or "latency_ms" not in summary or up_to[-1] != summary["transactions"]:
+        return summary
+    found = {}
+    for percent in (50, 99):
+        place = bisect.bisect_left(up_to, math.floor(up_to[-1] * percent / 100 + 0.5))
+        value, _ = buckets[place]
+        if value not in _ENDS_IN_HISTOGRAM:
+            found[f"p{percent}_ms"] = float(value)
+    return summary | found
+
+
+def _last(printed: re.Pattern[str], rest: str) -> int | None:
+    """The number on the last of such lines; None if there is none."""
+    found = printed.findall(rest)
+    return int(found[-1]) if found else None
 
 
 def _judge_spoiled_intervals(rest: str, failures: list[str], losses: list[str]) -> None:

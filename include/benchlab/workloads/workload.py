@@ -44,6 +44,7 @@ class Workload(Protocol):
         PROGRAMS: the programs that can run the workloads, the preferred one first. One is chosen
             on the client's host for the whole campaign; figures of different ones are never
             compared.
+        TAKES_RATE: whether the client can send transactions at a given rate.
         CONSISTENCY: checks the conditions that the dataset must meet, and returns each with its
             number of violations; None if there are none.
     """
@@ -60,6 +61,7 @@ class Workload(Protocol):
     METRICS: tuple[Metric, ...]
     COUNTS: Mapping[str, tuple[str, ...]]
     PROGRAMS: tuple[Program, ...]
+    TAKES_RATE: bool
     CONSISTENCY: Callable[[Query], tuple[Condition, ...]] | None
 
     def config_file_text(self, endpoint: Endpoint) -> str:
@@ -98,6 +100,7 @@ DEFAULTS: dict[str, Any] = {
     "CREATES": 0,
     "VIEWS": 0,
     "COUNTS": {},
+    "TAKES_RATE": False,
     "CONSISTENCY": None,
     "config_file_text": lambda endpoint: "",
     "warnings": lambda dataset, threads: [],

@@ -26,7 +26,6 @@ from pydantic import Field
 
 from benchlab.language import Message, message
 from benchlab.plan.fields.dataset import Dataset
-from benchlab.plan.metric import Metric
 from benchlab.workloads import sysbench
 from benchlab.workloads.client import (
     Program,
@@ -76,14 +75,13 @@ DATASET = Records
 DATABASE = "ycsb"
 TOOL = "go-ycsb"
 METRICS = (
-    *(metric for metric in sysbench.METRICS if metric.family or metric.name == "qps"),
-    Metric("p50_ms", "ms", "figures-p50", shown="details"),
-    Metric("p99_ms", "ms", "figures-p99", shown="details"),
+    *(metric for metric in sysbench.METRICS if metric.shown != "trial"),
     *OF_RUN,
 )
 
 # go-ycsb has no option that prints its version; the hash of its file stands in for it.
 _HASH = 'program=$(command -v "$0") || exit 127; sha256sum "$program"'
+TAKES_RATE = True
 PROGRAMS = (
     Program(
         name="go-ycsb",
@@ -152,7 +150,8 @@ def run_command(
     """The command that runs ``workload`` until it is interrupted after ``seconds`` seconds.
 
     go-ycsb goes on after every error; ``ignore_errors`` is not used. The parser finds unexpected
-    numbers in the output.
+    numbers in the output. At a rate, each thread waits after an operation until its next one is
+    due; that latency begins with the operation, and leaves out what it waited for a late one.
     """
     is_workload(workload, NAMES)
     # `timeout` takes 0 for no limit.
@@ -172,6 +171,7 @@ def run_command(
                 "operationcount": _OPERATIONS,
             }
         ),
+        *([] if session.rate is None else _properties({"target": session.rate})),
     ]
 
 

@@ -56,7 +56,7 @@ _FINISHED = re.compile(
     r"Run finished, takes (?:([0-9]{1,4})h)?(?:([0-9]{1,2})m)?([0-9]{1,3}(?:\.[0-9]{1,9})?)(m?)s"
 )
 # In the properties that it prints first; a run ends by itself after `operationcount` operations.
-_PROPERTY = re.compile(r'"(operationcount|threadcount)"="([0-9]{1,15})"')
+_PROPERTY = re.compile(r'"(operationcount|threadcount|target)"="([0-9]{1,15})"')
 _OLDER = re.compile(r"[A-Z_]{4,32} *- Takes\(s\): .{1,200}, Max\(us\): [0-9]{1,12}, 99th\(us\): ")
 _STYLED = re.compile(r'"outputstyle"="(?!plain)|\| +OPERATION +\||\[?\{"Operation":')
 _STAMPED = re.compile(r"(.{0,79}?[^A-Z_])[A-Z_]{4,32} *- Takes\(s\): ")
@@ -122,6 +122,7 @@ class YcsbOutput(Output):
             "max_ms": self.latency_ms.max,
             "duration_s": rounded(self.duration_s),
             "errors": self.errors,
+            "rate": self.rate,
         }
 
     def unexpected_errors(self, expected: Sequence[int]) -> float | None:
@@ -137,11 +138,13 @@ class YcsbOutput(Output):
         Returns:
             ``rate_error``: how far rate times duration is from the count, beyond rounding, as a
             fraction of the count. ``latency_disorder``: how many latencies are out of order.
+            ``behind``: which fraction of the asked-for rate was missed.
         """
         total = self.operations.get(_TOTAL)
         return {
             "rate_error": None if total is None else _rate_error(total),
             "latency_disorder": latency_disorder(self.latency_ms),
+            "behind": max(1 - self.tps / self.rate, 0.0) if self.rate and self.tps else None,
         }
 
     def summary_json(self) -> dict[str, Any]:
@@ -275,6 +278,7 @@ def parse(text: str) -> YcsbOutput:
         reasons=(*failures, *losses),
         error_numbers=dict(sorted(reader.error_numbers.items())),
         series=tuple(_intervals(reader)) if not failures else (),
+        rate=reader.properties.get("target") or None,
         **(_summary(reader) if whole and reader.summary else {}),
     )
 

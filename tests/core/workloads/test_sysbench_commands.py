@@ -92,7 +92,7 @@ def test_a_run_is_spelled_out() -> None:
         "--time=5",
         "--report-interval=1",
         "--percentile=95",
-        "--histogram=off",
+        "--histogram=on",
         "run",
     ]
 

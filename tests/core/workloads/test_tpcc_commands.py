@@ -133,7 +133,7 @@ def test_the_embedded_client_is_a_script_beside_its_option_file() -> None:
         *("sysbench", "/c1/tpcc.lua", "--config-file=/c1/workload.cnf", "--db-driver=mysql"),
         *("--mysql-host=127.0.0.1", "--mysql-port=3390", "--mysql-user=bench", "--mysql-db=tpcc"),
         *("--warehouses=5000", "--threads=50", "--mysql-ignore-errors=1213,8028"),
-        *("--time=300", "--report-interval=1", "--percentile=95", "--histogram=off", "run"),
+        *("--time=300", "--report-interval=1", "--percentile=95", "--histogram=on", "run"),
     ]
     with pytest.raises(ValueError, match=r"^config_path: empty"):
         run_command("tpcc", secret, "", SIZE, **RUN, client=EMBEDDED)

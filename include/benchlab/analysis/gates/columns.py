@@ -15,6 +15,7 @@ The client's output: :func:`output_columns`
 ``rate_error``               printed rate x duration against the count ratio   not printed
 ``rate_excess``              the same; 0 if at most 0.1 s of the run   ratio   not printed
 ``latency_disorder``         orderings of latencies that do not hold   count   not printed
+``behind``                   transactions that waited near the end     ratio   not at a rate
 ``tpcc_efficiency_error``    printed efficiency, beyond rounding       points  not TPC-C
 ``tpcc_mix_deviation``       New Orders, off their share               sd      not TPC-C
 ``known_query_time``         0 if a query is too quick or too slow     flag    not TPC-H
@@ -66,6 +67,7 @@ from collections.abc import Mapping, Sequence
 from benchlab.analysis.gates import symptoms, variables
 from benchlab.hosts.fleet import ROLES
 from benchlab.plan.fields.dataset import Dataset
+from benchlab.plan.open_loop import saturated
 from benchlab.plan.order import PlannedTrial
 from benchlab.results.records import Campaign, Condition
 from benchlab.workloads.output import Output
@@ -98,7 +100,10 @@ def client_columns(
         "unexpected_errors": output.unexpected_errors(expected_errors),
         "summary_present": 1.0 if output.status == "complete" else 0.0,
         "duration_excess_s": None if duration is None else duration - seconds,
-        "effective_threads_ratio": _effective_threads(output.latency_ms.sum, duration, threads),
+        # At a rate, threads wait for work, and latencies begin before it has a thread.
+        "effective_threads_ratio": None
+        if output.rate
+        else _effective_threads(output.latency_ms.sum, duration, threads),
         **own,
         # Beside `rate_error`, by which the gates of earlier bundles judge.
         "rate_excess": _rate_excess(own.get("rate_error"), duration),
@@ -193,6 +198,6 @@ def output_columns(
             output,
             seconds=trial.seconds,
             interval_s=interval_s,
-            read_only=trial.workload in workload.READ_ONLY,
+            read_only=saturated(trial.workload) in workload.READ_ONLY,
         ),
     }

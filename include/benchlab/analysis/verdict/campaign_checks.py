@@ -32,6 +32,7 @@ from benchlab.analysis.verdict.rounds import Rounds, collect
 from benchlab.analysis.verdict.variances import percent, percents
 from benchlab.arrays import Array, np
 from benchlab.language import Message, Said, message, side_name
+from benchlab.plan.open_loop import saturated
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.records import TrialResult
@@ -219,7 +220,7 @@ def error_columns(workload: str, counts: Mapping[Side, int], p: float | None) ->
     many, few = sorted(SIDES, key=lambda side: -counts[side])
     why = message("reason-errors", where=where_seen("errors", many, counts[many], counts[few]))
     # A workload that only reads meets no conflict, so one error is one too many.
-    reads = float(counts[many]) if workload in read_only() and not counts[few] else 0.0
+    reads = float(counts[many]) if saturated(workload) in read_only() and not counts[few] else 0.0
     return {
         "errors_side_p": Seen(p, why),
         "read_errors_one_side": Seen(None if p is None else reads, why),

@@ -34,6 +34,7 @@ from benchlab.analysis.verdict.variances import percent
 from benchlab.arrays import Array, np
 from benchlab.language import Message, Said, Value, message, side_name
 from benchlab.plan.metric import COUNT, LATENCY, THROUGHPUT, Metric, kinds, of_kind
+from benchlab.plan.open_loop import metrics_of
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.records import GateResult, StoredVerdict, TrialResult
@@ -115,6 +116,11 @@ class WorkloadComparison(WorkloadVerdict):
             (of_kind(self.metrics, first), self),
             *((of_kind(self.metrics, name), self.beside[name]) for name in others),
         ]
+
+    @property
+    def latencies(self) -> list[tuple[Metric, Decision]]:
+        """Its latency or, at a rate, its latencies, with the decision on each."""
+        return [one for one in self.decided if one[0].family == LATENCY]
 
     @property
     def alone(self) -> WorkloadVerdict:
@@ -317,7 +323,7 @@ def rounds_of(plan: Plan, used: Iterable[TrialResult]) -> list[Rounds]:
     return [
         collect(
             name,
-            plan.metrics,
+            metrics_of(name, plan.metrics),
             range(1, plan.rounds + 1),
             list(plan.threads_in_order(name)),
             tuple(side for side in SIDES if side in sides),

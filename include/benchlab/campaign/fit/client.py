@@ -17,8 +17,8 @@ def faults(spec: ReportSpec) -> Iterator[str]:
 
     See :mod:`benchlab.campaign.fit`.
     """
-    modules = {n: workloads.by_name()[n] for n in spec.workloads if n in workloads.by_name()}
-    if len(modules) < len(spec.workloads):
+    modules = {n: workloads.by_name()[n] for n in spec.as_written if n in workloads.by_name()}
+    if len(modules) < len(spec.as_written):
         return
     first = modules[spec.workloads[0]]
     if strangers := [name for name, module in modules.items() if module is not first]:
@@ -35,6 +35,11 @@ def faults(spec: ReportSpec) -> Iterator[str]:
             yield f"client.version: {why}"
     except ValueError as fault:
         yield str(fault)
+    if spec.rate is not None and not first.TAKES_RATE:
+        yield (
+            f"rate: {spec.rate}: {first.TOOL} cannot send transactions at a given rate; leave it "
+            "out"
+        )
     yield from _client(spec, first)
     yield from _fresh(spec, [name for name, module in modules.items() if name in module.FRESH])
 

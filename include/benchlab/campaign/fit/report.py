@@ -26,7 +26,7 @@ def _names(spec: ReportSpec) -> Iterator[str]:
         ("target", [spec.target], [*targets.by_name()]),
         ("engine", [spec.engine], [*engines.by_name(), "auto"]),
         ("engines", spec.engines, engines.by_name()),
-        ("workloads", spec.workloads, workloads.by_name()),
+        ("workloads", spec.as_written, workloads.by_name()),
         ("threads_by_workload", spec.threads_by_workload, workloads.by_name()),
         ("published.tables.workloads", tables.workloads if tables else (), workloads.by_name()),
         *(

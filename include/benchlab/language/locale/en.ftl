@@ -158,6 +158,7 @@ answer = { $workloads ->
    *[other] { $workloads } workloads
 }: { $counts }.
 answer-latency = { $latency }: { $counts }.
+answer-equal-load = Latencies at equal load: { $counts }.
 answer-taken = What a transaction takes: { $counts }.
 answer-dearer = { $count } dearer
 answer-cheaper = { $count } cheaper
@@ -215,6 +216,7 @@ outcome-change = { $verdict ->
     [improvement] The { $workload } { $metric } of { $candidate } is improved by { $size } against { $baseline } ({ $told }).
    *[regression] The { $workload } { $metric } of { $candidate } is reduced by { $size } against { $baseline } ({ $told }).
 }
+outcome-at-rate = { $workload }: both sides were sent the same { $rate } transactions a second.
 outcome-equivalent = The { $workload } { $metric } of { $candidate } and { $baseline } is equivalent: the 90% interval of the change lies within ±{ $limit }; { $figures }.
 outcome-unstable = { $workload } is unstable, so no conclusion is drawn: { $because }; { $figures }.
 outcome-inconclusive = { $workload } is inconclusive. No change of { $limit } or more was shown, and none was ruled out ({ $because }); { $figures }.
@@ -649,6 +651,7 @@ gate-clock = the hosts' clocks differ by { $most } or less
 gate-errors = no read failed, and of writes at most { $most } of the transactions, ignored errors counted
 gate-reconnects = the client lost no connection
 gate-stalls = transactions ended in every interval of the series
+gate-behind = at a given rate, at most { $most } of the transactions still waited at the end, so the servers kept up
 gate-missing-intervals = the client printed every interval of the series, except perhaps the last
 gate-drift = the first and last third of the trial differ by at most { $most } beyond the noise of the series
 gate-variation = the throughput of the intervals varies by at most { $most } (standard deviation / mean)
@@ -685,6 +688,7 @@ number-seconds = { $seconds } s
 
 figures-threads = Threads
 figures-p95 = p95 latency
+figures-rate = sent per second
 figures-p50 = p50 latency
 figures-p99 = p99 latency
 figures-mean = mean latency

@@ -128,6 +128,7 @@ about-hosts = { $hosts } 台{ $rented ->
 about-separator = { " · " }
 answer = { $workloads } 个负载：{ $counts }。
 answer-latency = { $latency }：{ $counts }。
+answer-equal-load = 相同负载下的延迟：{ $counts }。
 answer-taken = 每个事务的消耗：{ $counts }。
 answer-dearer = { $count } 项更费
 answer-cheaper = { $count } 项更省
@@ -170,6 +171,7 @@ outcome-change = { $verdict ->
     [improvement] 与 { $baseline } 相比，{ $candidate } 的 { $workload } { $metric } 提升了 { $size }（{ $told }）。
    *[regression] 与 { $baseline } 相比，{ $candidate } 的 { $workload } { $metric } 下降了 { $size }（{ $told }）。
 }
+outcome-at-rate = { $workload }：两侧每秒都收到相同的 { $rate } 个事务。
 outcome-equivalent = { $candidate } 与 { $baseline } 的 { $workload } { $metric } 持平：变化的 90% 置信区间在 ±{ $limit } 之内；{ $figures }。
 outcome-unstable = { $workload } 结果不稳定，不作结论，原因是{ $because }；{ $figures }。
 outcome-inconclusive = { $workload } 无法判定：既未证实、也未排除 { $limit } 或更大的变化（{ $because }）；{ $figures }。
@@ -598,6 +600,7 @@ gate-clock = 各主机的时钟相差不超过 { $most }
 gate-errors = 没有失败的读操作；包括被忽略的错误在内，失败的写操作不超过事务数的 { $most }
 gate-reconnects = 客户端没有断开过连接
 gate-stalls = 序列的每个时间间隔内都有事务完成
+gate-behind = 以给定速率发送时，结束时仍在等待的事务不超过 { $most }，即服务器跟得上
 gate-missing-intervals = 客户端输出了序列的每个时间间隔，最后一个除外
 gate-drift = 扣除序列自身的噪声后，试验前三分之一与后三分之一相差不超过 { $most }
 gate-variation = 各时间间隔吞吐的变异系数（标准差 / 平均值）不超过 { $most }
@@ -634,6 +637,7 @@ number-seconds = { $seconds } 秒
 
 figures-threads = Threads
 figures-p95 = p95 延迟
+figures-rate = 每秒发送
 figures-p50 = p50 延迟
 figures-p99 = p99 延迟
 figures-mean = 平均延迟

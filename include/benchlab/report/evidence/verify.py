@@ -256,7 +256,7 @@ class Recomputation:
     def _from_output(
         self, stored: TrialResult, raw: str, series: Mapping[str, HostSeries]
     ) -> TrialResult:
-        module = workloads.by_name().get(stored.trial.workload)
+        module = workloads.module_of(stored.trial.workload)
         if module is None:
             self.found.cannot_verify(f"this Benchlab has no workload {stored.trial.workload}")
         if module is None or not self._has(raw, stored, "raw output"):

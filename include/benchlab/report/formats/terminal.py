@@ -119,7 +119,7 @@ def _answers(lines: Iterable[answer.Line], is_aa: bool = False) -> Table:
 
 def _table(report: Report, section: Section) -> Group:
     cells, shown = section.figures.cells, tables_of.display(section, english())
-    numbers, metric, latency = Numbers(english()), section.figures.metric, shown.latency.name
+    numbers, metric, latency = Numbers(english()), shown.throughput.name, shown.latency.name
     decimals = rate_decimals(side.means[metric] for cell in cells for side in cell.sides.values())
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("threads", justify="right")

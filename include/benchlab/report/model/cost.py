@@ -21,6 +21,7 @@ from benchlab.analysis.verdict.compare import Comparison, SideFigures, WorkloadC
 from benchlab.arrays import special
 from benchlab.language.names import items
 from benchlab.language.numbers import MISSING
+from benchlab.plan.open_loop import rate_of
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import Side
 from benchlab.report.model import hardware
@@ -66,10 +67,17 @@ def usd_per_hour(campaign: Campaign) -> float | None:
 
 
 def of_campaign(campaign: Campaign, comparison: Comparison) -> list[Priced]:
-    """The workloads of which a price is known: those with a throughput of every side."""
+    """The workloads of which a price is known: those with a throughput of every side.
+
+    At a rate it is not what the servers could do.
+    """
     if (hourly := usd_per_hour(campaign)) is None:
         return []
-    found = (_priced(campaign.plan, workload, hourly) for workload in comparison.workloads)
+    found = (
+        _priced(campaign.plan, workload, hourly)
+        for workload in comparison.workloads
+        if rate_of(workload.name) is None
+    )
     return [one for one in found if one]
 
 

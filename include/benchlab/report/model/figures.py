@@ -31,17 +31,18 @@ class Display:
     """How the metrics of a workload are shown.
 
     Attributes:
-        name: the throughput's, in sentences and headings.
-        unit: the throughput's.
+        throughput: the throughput, whether it is decided or not.
+        name: its name in sentences and headings.
         columns: for each side, in the table that the verdict rests on.
-        changes: the headings of its last columns: changes of throughput and latency.
+        changes: the headings of its last columns: changes of throughput and latency, or at a rate
+            of latency alone.
         details: for each side, in a second table; empty where no trial has any of them.
     """
 
+    throughput: Metric
     name: str
-    unit: str
     columns: tuple[Column, ...]
-    changes: tuple[str, str]
+    changes: tuple[str, ...]
     latency: Metric
     latency_name: str
     details: tuple[Column, ...]
@@ -62,10 +63,10 @@ def display(section: Section, language: Language) -> Display:
 
     change = functools.partial(language.say, "figures-change")
     return Display(
+        throughput=throughput,
         name=language.text(throughput.said),
-        unit=throughput.unit,
         columns=columns("table"),
-        changes=(change(metric=throughput.said), change(metric=latency.said)),
+        changes=tuple(change(metric=one.said) for one in (throughput, latency) if one.decided),
         latency=latency,
         latency_name=language.text(latency.said),
         details=columns("details"),
@@ -139,7 +140,7 @@ def headings_of_changes(report: Report, shown: Display) -> tuple[str, ...]:
 
 
 def changes(cell: CellComparison, shown: Display, numbers: Numbers) -> tuple[str, ...]:
-    """The changes of a cell's throughput and latency; a higher latency has a plus sign.
+    """A cell's changes, as in :attr:`Display.changes`; a higher latency has a plus sign.
 
     Empty where the cell has one side.
     """
@@ -147,4 +148,5 @@ def changes(cell: CellComparison, shown: Display, numbers: Numbers) -> tuple[str
         return ()
     before, after = (cell.sides[side].means[shown.latency.name] for side in SIDES)
     longer = 100 * (after / before - 1) if before and after is not None else None
-    return numbers.change(cell.improvement_pct), numbers.change(longer)
+    found = numbers.change(cell.improvement_pct), numbers.change(longer)
+    return found[-len(shown.changes) :]

@@ -23,6 +23,7 @@ from benchlab.hosts.fleet import ROLES
 from benchlab.language import FORM_OF_ONE, Language, english, load, side_name
 from benchlab.language.names import items, plain, title_of
 from benchlab.language.numbers import Numbers
+from benchlab.plan.open_loop import rate_of
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, ReportSpec, Side
 from benchlab.report.model import hardware
@@ -92,6 +93,11 @@ class Section:
 
     title: str
     figures: WorkloadComparison
+
+    @property
+    def at_rate(self) -> bool:
+        """Whether it is at equal load, and so decided by latencies alone."""
+        return rate_of(self.figures.name) is not None
 
     @property
     def rounds_used(self) -> int:

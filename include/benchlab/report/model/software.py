@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from benchlab.language import Language, Value, side_name
 from benchlab.language.names import items, plain, service_of, title_of
 from benchlab.plan.fields.builds import label
 from benchlab.plan.fields.engines import Components, SideSpec
+from benchlab.plan.open_loop import rate_of, saturated
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.records import Campaign, InstanceFacts
 from benchlab.workloads.client import Endpoint, Session, program_of
@@ -213,19 +215,21 @@ def commands_of(campaign: Campaign, language: Language) -> tuple[Command, ...]:
     Empty if the workloads belong to several modules, or to one that no longer exists.
     """
     names = {trial.workload for trial in campaign.plan.trials}
-    modules = [module for name, module in workloads.by_name().items() if name in names]
-    if len(modules) < len(names) or len(set(modules)) != 1:
+    module, *others = {workloads.module_of(name) for name in names}
+    if module is None or others:
         return ()
-    module, client = modules[0], campaign.client
+    client = campaign.client
     endpoint = Endpoint("host", 1, "user", "", module.DATABASE)
     session = Session(endpoint, "config", campaign.report_type.dataset, 1, client)
     prepare = module.prepare_command(session)
     seconds = max(trial.seconds for trial in campaign.plan.trials)
     program, ignored = program_of(client.program, module.PROGRAMS), _ignored_errors(campaign)
-    runs = {
-        name: program.split(module.run_command(name, session, seconds=seconds, **ignored))[1]
-        for name in sorted(names)
-    }
+    runs = {}
+    for name in sorted(names):
+        rate = None if (sent := rate_of(name)) is None else sent.per_s or "$rate"
+        own = dataclasses.replace(session, rate=rate)
+        command = module.run_command(saturated(name), own, seconds=seconds, **ignored)
+        runs[name] = program.split(command)[1]
     restored = campaign.restored_dataset
     return (
         Command(
@@ -252,7 +256,8 @@ def _of_runs(runs: Mapping[str, Sequence[str]], language: Language) -> list[Comm
 
 
 def _is_one_of_many(workload: str) -> bool:
-    return len(workloads.by_name()[workload].NAMES) > 1
+    module = workloads.module_of(workload)
+    return module is not None and len(module.NAMES) > 1
 
 
 def _ignored_errors(campaign: Campaign) -> dict[str, tuple[int, ...]]:

@@ -151,7 +151,7 @@ def _outcome(kind: EventKind, report: Report, section: Section) -> tuple[str, ..
     found, said = section.figures, list[str]()
     if found.verdict == kind:
         said.append(wording.outcome(report, section))
-    if found.latency.verdict == kind and kind != "inconclusive":
+    if any(one.verdict == kind for _, one in found.latencies) and kind != "inconclusive":
         said.append(wording.latency(report, section))
     return tuple(said)
 

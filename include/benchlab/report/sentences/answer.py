@@ -19,6 +19,7 @@ from benchlab.language import Language
 from benchlab.language.names import items, title_of
 from benchlab.language.numbers import MISSING, Numbers, rate_decimals
 from benchlab.plan.metric import COUNT, Metric
+from benchlab.plan.open_loop import rate_of
 from benchlab.report.model import counts
 from benchlab.report.model.figures import display
 from benchlab.report.model.report import Report, Section
@@ -76,13 +77,21 @@ def sentence(report: Report) -> str:
         return say("answer-nothing")
     if not report.has_verdicts:
         return _of_one_version(report)
-    throughput = [(section.title, section.figures) for section in sections]
-    latency = [(section.title, section.figures.latency) for section in sections]
+    saturated = [section for section in sections if not section.at_rate]
+    throughput = [(section.title, section.figures) for section in saturated]
+    latency = [(section.title, section.figures.latency) for section in saturated]
+    at_rate = [
+        (f"{section.title} {report.language.text(metric.said)}", found)
+        for section in sections
+        if section.at_rate
+        for metric, found in section.figures.latencies
+    ]
     name = display(sections[0], report.language).latency_name  # all are of one client
     taken = _taken(report)
     said = [
-        say("answer", workloads=len(sections), counts=_counts(report, throughput)),
+        say("answer", workloads=len(saturated), counts=_counts(report, throughput)),
         say("answer-latency", latency=name, counts=_counts(report, latency)),
+        *([say("answer-equal-load", counts=_counts(report, at_rate))] if at_rate else []),
         *([say("answer-taken", counts=taken)] if taken else []),
         _basis(report),
     ]
@@ -100,7 +109,7 @@ def later(report: Report, comparison: Comparison | None) -> str:
 
 def highest(report: Report) -> list[Highest]:
     """The table of a campaign of one version: a row for each workload."""
-    return [_highest(report, section) for section in report.sections]
+    return [_highest(report, section) for section in report.sections if not section.at_rate]
 
 
 def _highest(report: Report, section: Section) -> Highest:
@@ -299,12 +308,13 @@ class Counted(NamedTuple):
 
 def throughput(one: CampaignSummary) -> Sequence[StoredVerdict]:
     """The verdicts on throughput: of each workload the first that is kept."""
-    return [own[0] for own in _by_workload(one)]
+    return [own[0] for own in _by_workload(one) if rate_of(own[0].workload) is None]
 
 
 def latency(one: CampaignSummary) -> Sequence[StoredVerdict]:
-    """The verdicts on latency: of each workload the second; counts follow."""
-    return [own[1] for own in _by_workload(one) if len(own) > 1]
+    """The verdicts on latency: of each workload the second, at a rate the first."""
+    at = [(own, int(rate_of(own[0].workload) is None)) for own in _by_workload(one)]
+    return [own[place] for own, place in at if len(own) > place]
 
 
 def _by_workload(one: CampaignSummary) -> Sequence[Sequence[StoredVerdict]]:

@@ -18,7 +18,7 @@ from benchlab.analysis.verdict.variances import PRIOR_SIDE_SD
 from benchlab.language import Language, Message, Value, message, side_name
 from benchlab.language.names import clauses, items, plain
 from benchlab.language.numbers import MISSING, Numbers
-from benchlab.plan.metric import THROUGHPUT, of_kind
+from benchlab.plan.metric import THROUGHPUT, Metric, of_kind
 from benchlab.report.model import figures as tables_of
 from benchlab.report.model.figures import display
 from benchlab.report.model.quality import Quality, Tally
@@ -121,6 +121,8 @@ def _mean(report: Report, section: Section) -> str:
 
 def outcome_with_mean(report: Report, section: Section) -> str:
     """:func:`outcome`, and the arithmetic mean that published reports print."""
+    if section.at_rate:
+        return outcome(report, section)
     said = report.language.say("arithmetic-sentence", mean=_mean(report, section))
     return sentences((outcome(report, section), said), report)
 
@@ -128,6 +130,8 @@ def outcome_with_mean(report: Report, section: Section) -> str:
 def outcome(report: Report, section: Section) -> str:
     """What the campaign shows for one workload, and why."""
     found, say, because = section.figures, report.language.say, why(report, section)
+    if section.at_rate:
+        return _sent(report, section)
     said: dict[str, Value] = {
         "workload": section.title,
         "metric": tables_of.display(section, report.language).name,
@@ -368,11 +372,25 @@ def deployments(report: Report) -> str:
     return sentences((*said, *drift, *few), report)
 
 
+def _sent(report: Report, section: Section) -> str:
+    """At which rate both sides were sent the same transactions."""
+    cells = section.figures.cells
+    rates = [side.means.get("rate") for cell in cells for side in cell.sides.values()]
+    rate = next((rate for rate in rates if rate is not None), None)
+    told = MISSING if rate is None else report.numbers.whole(round(rate))
+    return report.language.say("outcome-at-rate", workload=section.title, rate=told)
+
+
 def latency(report: Report, section: Section) -> str:
-    """What the campaign shows about a workload's latency, and why."""
-    found, say = section.figures.latency, report.language.say
+    """What the campaign shows about a workload's latency, at a rate its latencies, and why."""
+    found = section.figures.latencies
+    return sentences((_latency(report, section, *one) for one in found), report)
+
+
+def _latency(report: Report, section: Section, metric: Metric, found: Decision) -> str:
+    say = report.language.say
     reasons = report.language.texts(found.reasons)
-    of = {"workload": section.title, "latency": display(section, report.language).latency_name}
+    of = {"workload": section.title, "latency": report.language.text(metric.said)}
     because: dict[str, Value] = {
         "reasons": len(reasons),
         "because": clauses(reasons, report.language),

@@ -16,7 +16,8 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from benchlab import workloads
-from benchlab.plan.metric import COUNT
+from benchlab.plan.metric import COUNT, LATENCY
+from benchlab.plan.open_loop import metrics_of, rate_of
 from benchlab.report.formats.csv_text import read
 from benchlab.report.model import cost, figures
 from benchlab.report.model.report import Report
@@ -216,13 +217,17 @@ def _decisions(report: Report, own: Recomputed, document: Row) -> Iterator[Fact]
     said = {workload["name"]: workload for workload in document["workloads"]}
     yield Fact("all", "workloads", len(document["workloads"]), len(own.plan.workloads_in_order))
     for workload in own.plan.workloads_in_order:
-        for metric in (one for one in own.plan.metrics if one.family):
+        for metric in metrics_of(workload, own.plan.metrics):
+            if not (metric.family and metric.decided):
+                continue
             name, found = f"{workload}, {metric.name}", said.get(workload, {})
             change = own.change(workload, metric.name)
             if metric.family == COUNT and (metric.kind not in found or change.mean is None):
                 continue  # too little of it to be compared, or none on a side
             if metric != own.plan.throughput:
-                found = found.get(metric.kind, {})
+                # At a rate the first latency takes the throughput's place.
+                first = metric.kind == LATENCY and rate_of(workload) is not None
+                found = found if first else found.get(metric.kind, {})
             else:
                 cells = [own.change_pct(*at, metric.name) for at, _ in _cells(own, workload)]
                 known = [change for change in cells if change is not None]
@@ -278,7 +283,8 @@ def _shown(report: Report, own: Recomputed) -> Iterator[Fact]:
     """The tables on the pages show what was recomputed, rounded."""
     for section in report.sections:
         display, workload = figures.display(section, report.language), section.figures.name
-        changed = (own.plan.throughput.name, display.latency.name) if report.has_verdicts else ()
+        both = (display.throughput, display.latency) if report.has_verdicts else ()
+        changed = [metric.name for metric in both if metric.decided]
         for texts in figures.rows(section, report.language):
             at = (workload, int(texts[0]))
             expected = {
@@ -300,7 +306,7 @@ def _shown(report: Report, own: Recomputed) -> Iterator[Fact]:
 def _prices(report: Report, own: Recomputed, document: Row) -> Iterator[Fact]:
     """What a million transactions cost follows from the plan's price and the trials."""
     hourly, said = cost.usd_per_hour(report.campaign), document.get("usd_per_million", {})
-    names = own.plan.workloads_in_order if hourly else ()
+    names = [one for one in own.plan.workloads_in_order if hourly and rate_of(one) is None]
     totals = {name: found for name in names if (found := own.totals(name))}
     of = {one["name"]: one for one in said.get("workloads", ())}
     if said or totals:
