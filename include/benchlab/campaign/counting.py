@@ -67,17 +67,19 @@ def collect(setup: TrialSetup, trial: PlannedTrial, job: str) -> list[Row]:
     )
 
 
-def idle(engine: Database, executor: Executor, side: Side) -> dict[str, float]:
+def idle(engine: Database, executor: Executor, side: Side, trial_s: float) -> dict[str, float]:
     """What the servers of a side count in a second without any query, by count.
 
-    Takes :attr:`Database.idle_s`; nothing where that is zero, or the servers cannot be read.
+    Takes :attr:`Database.idle_s`, but at most two trials; nothing where that is zero, or the
+    servers cannot be read.
     """
+    seconds = min(engine.idle_s, 2 * trial_s)
     sources, job = engine.counter_sources(), counters_job(f"idle-{side}")
-    if not (sources and engine.idle_s):
+    if not (sources and seconds):
         return {}
     with contextlib.suppress(CommandError):
-        counters.start(executor, job, sources, (0.0, engine.idle_s))
-    read = _read(engine, executor, job, engine.idle_s + counters.ANSWER_LIMIT_S)
+        counters.start(executor, job, sources, (0.0, seconds))
+    read = _read(engine, executor, job, seconds + counters.ANSWER_LIMIT_S)
     return idle_rates(engine.counts, read[0], read[1]) if len(read) == 2 else {}
 
 

@@ -246,6 +246,7 @@ class Deployments:
             rows=rows,
             # The check after the last trial stays valid: only trials change its result.
             consistency={key: checked[key] for key in checked if key == "last trial"},
+            idle=before.idle if before else {},
         )
         self.store.set_facts(self.campaign.id, side, facts)
         self._ended("analyze", side)
@@ -288,7 +289,7 @@ class Deployments:
     def back_up(self, side: Side) -> None:
         """Keep the dataset for later campaigns, if the report type says so; take the snapshot.
 
-        Before that, idle servers that count something are watched for a while.
+        Before that, in the first deployment, idle servers that count something are watched.
 
         Raises:
             EngineError: the server did not stop cleanly.
@@ -302,7 +303,8 @@ class Deployments:
             datasets = self.target.datasets
             if datasets and (kept := datasets.keep(side, facts.dataset_checksum or "")):
                 self.note("prepare", f"back up {side}", note=kept)
-            if idle := counting.idle(engine, self.target.executor, side):
+            if not facts.idle:
+                idle = counting.idle(engine, self.target.executor, side, self.spec.seconds)
                 facts = dataclasses.replace(facts, idle=idle)
                 self.store.set_facts(self.campaign.id, side, facts)
         engine.backup()
