@@ -85,7 +85,7 @@ def chosen(site: Site, asked: Asked) -> tuple[ReportSpec, dict[str, Any]]:
             read.whole("threads", word) for word in text.replace(",", " ").split()
         ]
     named = list(asked.get("workloads", ()))
-    if named and set(named) != set(spec.workloads):  # the form lists them in the client's order
+    if named and set(named) != set(spec.as_written):  # the form lists them in the client's order
         changes["workloads"] = named
     if read.faults:
         raise SpecError(*read.faults, *_faults_of_versions(spec, changes))
@@ -203,7 +203,7 @@ def _form(site: Site, asked: Asked) -> Row | None:
         },
         "text": text | {side: _one(asked, side) for side in SIDES},
         "own": {side: _own(spec, side) for side in spec.measured_sides},
-        "workloads": tuple(asked.get("workloads", ())) or spec.workloads,
+        "workloads": tuple(asked.get("workloads", ())) or spec.as_written,
         "offered": tuple(w for w in of_client if of_client[w] is of_client[spec.workloads[0]]),
         "suggestions": _suggestions(site, spec),
     }

@@ -34,7 +34,7 @@ def description(spec: ReportSpec) -> str:
         for entry in (spec.engines[name] for name in spec.deployable_engines)
     )
     cells = {"workload": len(spec.workloads), "thread count": len(spec.threads)}
-    if spec.threads_by_workload:
+    if spec.threads_by_workload or spec.rate is not None:
         cells = {"cell": sum(len(spec.threads_of(workload)) for workload in spec.workloads)}
     counts = {**cells, "round": spec.rounds}
     size = " x ".join(f"{count} {what}{'s' * (count != 1)}" for what, count in counts.items())

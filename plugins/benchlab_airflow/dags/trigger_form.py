@@ -41,6 +41,7 @@ _THREADS = {
         {"type": "string", "pattern": "^([1-9][0-9]{0,4})?$"},
     ]
 }
+_RATE = r"^ *([1-9][0-9]{0,6}|[1-9][0-9]? ?%)? *$"
 _MOST_ITEMS = 200
 
 
@@ -113,7 +114,7 @@ def form(spec: ReportSpec, before: str = "") -> dict[str, Param]:
         **{side: _version(spec, side) for side in spec.measured_sides},
         "engine": _engine(spec),
         "workloads": _several(
-            spec.workloads,
+            spec.as_written,
             _workloads(spec),
             "Workloads",
             "Each gets a verdict of its own." if compares else "Each gets a table of its own.",
@@ -125,6 +126,17 @@ def form(spec: ReportSpec, before: str = "") -> dict[str, Param]:
             minItems=1,
             **_list(_THREADS),
         ),
+        "rate": Param(
+            None if spec.rate is None else str(spec.rate),
+            title="Equal load",
+            description="Measures every workload also at this rate, the same for both versions: "
+            "transactions a second, or a share of the slower version's throughput, such as 60 %. "
+            "Empty: not.",
+            type=["null", "string"],
+            pattern=_RATE,
+        )
+        if workloads.workload_of(spec).TAKES_RATE
+        else None,
         "rounds": _own(
             spec,
             "rounds",
@@ -360,6 +372,9 @@ def overrides(spec: ReportSpec, params: Mapping[str, Any]) -> dict[str, Any]:
         if key in SIDES:
             if value and value.strip():
                 found[key] = value.strip()
+        elif key == "rate":
+            typed = (value or "").strip()
+            found[key] = int(typed) if typed.isdecimal() else typed or None
         elif key == "aa":
             found["sides"] = "same" if value else "different"
         elif key == "client":

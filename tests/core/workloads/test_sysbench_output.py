@@ -471,3 +471,21 @@ def test_reading_an_output_needs_no_numpy() -> None:
         "sys.exit('numpy' in sys.modules or 'pandas' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("name", "rate", "behind"), [("sysbench_rate", 40, 0.004), ("sysbench_rate_behind", 4000, 0.88)]
+)
+def test_what_waited_at_a_rate_is_read(name: str, rate: int, behind: float) -> None:
+    """As a part of what was sent, so that it is the same for short and long runs."""
+    output = parse((GOLDEN / f"{name}.txt").read_text())
+    assert output.rate == rate
+    assert output.columns(4, None)["behind"] == pytest.approx(behind, abs=0.002)
+
+
+def test_percentiles_of_a_histogram_that_lacks_a_line_are_missing() -> None:
+    """Cut or garbled, it is of fewer transactions than ran."""
+    text = (GOLDEN / "sysbench_rate.txt").read_text()
+    assert parse(text).p99_ms == 41.104
+    line = next(line for line in text.splitlines() if line.startswith("      41.851"))
+    assert parse(text.replace(f"{line}\n", "")).p99_ms is None

@@ -102,7 +102,7 @@ def noise_of(
     first: dict[str, Rounds] = {}
     for campaign in in_order:
         for rounds in campaign:
-            if np.isfinite(rounds.by_round(kind)).sum() >= 2:
+            if kind in rounds.kinds and np.isfinite(rounds.by_round(kind)).sum() >= 2:
                 first.setdefault(rounds.workload, rounds)
     pooled, estimates, left_out = [], [], 0
     for campaign in in_order:

@@ -22,6 +22,7 @@ from benchlab.analysis.verdict.variances import PRIOR_SIDE_SD, percent
 from benchlab.home import Home
 from benchlab.plan.metric import COUNT
 from benchlab.plan.metric import kinds as decided_kinds
+from benchlab.plan.open_loop import rate_of
 from benchlab.plan.report_type import ReportSpec
 from benchlab.results.store import Store
 from benchlab.studies.sensitivity.proposals import Proposal, propose, wanted_pct
@@ -120,6 +121,7 @@ def calibrate(
                 kind: _error_rates(rounds, kind, judged[kind], known, slowdowns) for kind in kinds
             }
             for rounds in chosen.alike[chosen.first.id]
+            if rate_of(rounds.workload) is None
         },
         family_wise={
             kind: rates.any_false_alarm / rates.campaigns if rates else None

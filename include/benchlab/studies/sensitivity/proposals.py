@@ -214,7 +214,7 @@ def _noise(
     home: Home, spec: ReportSpec, planned: Plan, store: Store | None
 ) -> tuple[tuple[str, ...], int, Noise]:
     """The noise in the store's campaigns of this setting, with their ids and deployments."""
-    nothing = assumed([len(spec.threads_of(workload)) for workload in spec.workloads])
+    nothing = assumed([len(spec.threads_of(workload)) for workload in spec.as_written])
     if store is None and not is_there(home):
         return (), 0, nothing
     with contextlib.nullcontext(store) if store else open_store(home) as store:
@@ -224,7 +224,7 @@ def _noise(
     by_length: dict[int, list[Squares]] = {}  # by trial length, the latest campaign's last
     for one in campaigns:
         by_name = {rounds.workload: rounds.by_deployment(THROUGHPUT) for rounds in figures[one.id]}
-        found = [by_name[workload] for workload in spec.workloads]
+        found = [by_name[workload] for workload in spec.as_written]
         if all(sum(map(len, deployments)) >= 2 for deployments in found):
             is_aa, number = can_calibrate(one), min(map(len, found))
             shown = by_workload([squares(each, about_zero=is_aa) for each in found])
@@ -247,7 +247,7 @@ def _of_rounds(pooled: Mapping[int, Squares], spec: ReportSpec) -> list[float]:
     """
     several = [seconds for seconds, found in pooled.items() if found.within_df.all()]
     if not several:
-        return [0.0] * len(spec.workloads)
+        return [0.0] * len(spec.as_written)
     seconds = spec.seconds if spec.seconds in several else several[-1]
     found = pooled[seconds]
     # For shorter trials, all noise is assumed to be within trials: a safe assumption, which needs
@@ -359,10 +359,10 @@ def _like(store: Store, spec: ReportSpec, planned: Plan) -> Sequence[Campaign]:
         for campaign in store.campaigns(spec.report, "complete")
         if campaign.report_type.sides != "single"
         and not campaign.plan.slowdown_pct
-        and set(campaign.report_type.workloads) >= set(spec.workloads)
+        and set(campaign.report_type.workloads) >= set(spec.as_written)
         and all(
             {*campaign.report_type.threads_of(workload)} == {*spec.threads_of(workload)}
-            for workload in spec.workloads
+            for workload in spec.as_written
         )
         and all(campaign.environment.get(name, fact) == fact for name, fact in machine.items())
     ]
