@@ -11,6 +11,7 @@ import pytest
 from benchlab.analysis.gates import gates
 from benchlab.analysis.verdict.compare import Comparison, compare
 from benchlab.engines.tidb.counts import CHANGES, COUNTS
+from benchlab.errors import SpecError
 from benchlab.language import load
 from benchlab.plan.order import PlannedTrial
 from benchlab.report import gate_files
@@ -39,7 +40,7 @@ def result(trial: PlannedTrial, changed: dict[str, float]) -> TrialResult:
     figures = dict(zip(DECIDED, (takes, 200 * takes * (1 + trial.round / 1e3)), strict=True))
     kept = {name: v for name, v in figures.items() if not gates.leaving_out(GATES, found, name)}
     tps = campaigns.known_change({}, 0.001)(trial)
-    return campaigns.trial_result(trial, gates=found, tps=tps, **kept)
+    return campaigns.trial_result(trial, gates=found, tps=tps, **kept)  # type: ignore[arg-type]
 
 
 def compared(changes: Changes) -> tuple[Comparison, Report]:
@@ -149,5 +150,5 @@ def test_counts_that_gates_leave_out_are_decided_somewhere() -> None:
 def test_only_a_symptom_of_a_trial_leaves_counts_out(fields: dict[str, str]) -> None:
     """An invalid trial has no figures at all, and a cell is none."""
     entry = {"id": "own", "sentence": "s", "column": "c", "class": "symptom", "max": 0, **fields}
-    with pytest.raises(gates.SpecError, match="gate own: leaves_out is for symptoms of trials"):
+    with pytest.raises(SpecError, match="gate own: leaves_out is for symptoms of trials"):
         gates.parse([{**entry, "leaves_out": "all"}], "own.yaml")
