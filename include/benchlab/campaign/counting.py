@@ -3,7 +3,8 @@
 They are read when a fifth of the run is over, and at its end: what happens before is not steady
 yet. Both readings have the queries as well, so that neither has to be at an exact moment. Counters
 that follow the work by seconds are read before the warm-up and after a rest, of trials that are
-long enough for one.
+long enough for one. What changes the state that queries meet is looked for from before the warm-up
+to the last reading.
 
 A trial whose counters could not be read, or whose servers were started again meanwhile, has no
 counts; nothing else of it is lost.
@@ -14,9 +15,10 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from benchlab.campaign.deployment import TrialSetup
-from benchlab.engines.counts import Counted, Row, idle_rates, rows
+from benchlab.engines.counts import Counted, Row, happened, idle_rates, rows
 from benchlab.engines.database import Database
 from benchlab.errors import CommandError
 from benchlab.hosts import counters
@@ -33,9 +35,21 @@ REST_S = 12.0
 POLL_S = 0.05
 
 
+class Counting(NamedTuple):
+    """What a trial's servers counted.
+
+    Attributes:
+        rows: what a query took; the first row is of the queries themselves. Empty: not known.
+        changes: what changed the state that queries meet, as columns for gates.
+    """
+
+    rows: list[Row]
+    changes: dict[str, float | None]
+
+
 def before(setup: TrialSetup, trial: PlannedTrial, job: str) -> None:
-    """Read the rested servers, before the warm-up, if the trial ends with a rest; see `collect`."""
-    if _rests(setup, trial):
+    """Read the servers before the warm-up, while they rest; see :func:`collect`."""
+    if setup.engine(trial).changes or _rests(setup, trial):
         _start(setup, trial, _before_job(job), (0.0,))
 
 
@@ -46,25 +60,26 @@ def start(setup: TrialSetup, trial: PlannedTrial, job: str) -> None:
     _start(setup, trial, counters_job(job), (*moments, *rested))
 
 
-def collect(setup: TrialSetup, trial: PlannedTrial, job: str) -> list[Row]:
-    """What the trial's servers counted, once its client has ended; empty if that is not known.
+def collect(setup: TrialSetup, trial: PlannedTrial, job: str) -> Counting:
+    """What the trial's servers counted, once its client has ended.
 
-    Of a trial after which its storage servers rest, it takes until then. The first row is of the
-    queries themselves.
+    Of a trial after which its storage servers rest, it takes until then.
     """
     engine, executor = setup.engine(trial), setup.deployment.executor
     read = _read(engine, executor, counters_job(job), REST_S + counters.ANSWER_LIMIT_S)
     if len(read) < 2 or engine.queries is None:
-        return []
-    whole = [*_read(engine, executor, _before_job(job), counters.ANSWER_LIMIT_S), *read[2:]]
+        return Counting([], {})
+    early = _read(engine, executor, _before_job(job), counters.ANSWER_LIMIT_S)
+    whole = [*early, *read[2:]]
     facts = setup.campaign.facts.get(trial.side)
-    return rows(
+    found = rows(
         engine.counts,
         engine.queries,
         (read[0], read[1]),
         rested=(whole[0], whole[1]) if len(whole) == 2 else None,
         idle=facts.idle if facts else {},
     )
+    return Counting(found, happened(engine.changes, [*early, *read][0], read[-1]))
 
 
 def idle(engine: Database, executor: Executor, side: Side, trial_s: float) -> dict[str, float]:

@@ -172,7 +172,8 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
             columns["ended_servers"] = max(counted, float(len(ended)))
         # Last, because it may have to wait.
         columns |= trial_columns.of_storage(setup, trial, begun.columns, client_ended)
-        counts = counting.collect(setup, trial, begun.job)
+        counts, changes = counting.collect(setup, trial, begun.job)
+        columns |= changes
         gates = quality.of_campaign(
             setup.gates,
             setup.campaign.plan.throughput.name,
@@ -180,6 +181,7 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
         )
         results = quality.evaluate(gates, columns)
         valid = quality.is_valid(results)
+        compared = [row for row in counts if not quality.leaving_out(gates, results, row.count)]
         reasons: tuple[Said, ...] = (
             *quality.reasons(results),
             *ended,
@@ -192,7 +194,7 @@ def collect(setup: TrialSetup, trial: PlannedTrial, begun: Begun, on_phase: Phas
         reasons=() if valid else reasons,
         samples=(
             *samples_of(output, setup.workload.METRICS),
-            *samples(counts, setup.campaign.plan.metrics, output.queries_per_transaction),
+            *samples(compared, setup.campaign.plan.metrics, output.queries_per_transaction),
         ),
         gates=results,
         started_at=datetime.fromisoformat(begun.started_at),

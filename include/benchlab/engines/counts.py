@@ -44,6 +44,8 @@ class Count:
         background: whether the work is also done, or done later, by the server for itself.
         side_sd: see :attr:`Metric.side_sd`.
         floor: the least of a query that is compared.
+        sporadic: whether a server has the counters only once it has counted something: where
+            another one of its role has them, a server without them is at zero.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Count:
     background: bool = False
     side_sd: float = 0.001
     floor: float = 0.01
+    sporadic: bool = False
 
     def metric(self) -> Metric:
         """As what a transaction takes of it is decided."""
@@ -131,10 +134,15 @@ def per_query(
 
 
 def added_up(count: Count, growth: Growth) -> float | None:
-    """What a count's counters grew by on all servers of its role; None where one lacks them."""
-    totals = [_of_server(count, counters) for counters in growth.get(count.role, {}).values()]
+    """What a count's counters grew by on all servers of its role; None where one lacks them.
+
+    Of a sporadic count, where all lack them or one did not answer.
+    """
+    servers = growth.get(count.role, {}).values()
+    totals = [_of_server(count, counters) for counters in servers]
     known = [total for total in totals if total is not None]
-    return math.fsum(known) if known and len(known) == len(totals) else None
+    is_whole = len(known) == len(totals) or (count.sporadic and all(servers))
+    return math.fsum(known) if known and is_whole else None
 
 
 def _of_server(count: Count, counters: Counters) -> float | None:
@@ -230,6 +238,17 @@ def rows(
         return Row(count.name, count.role, count.unit, *figures)
 
     return [row(count) for count in (of_queries, *counts)]
+
+
+def happened(changes: Iterable[Count], first: Counted, last: Counted) -> dict[str, float | None]:
+    """How often each thing happened between two readings, by name; None where that is not known.
+
+    Example:
+        ``happened([Count("region_merges", "pd", ("merges",))], before, after)`` is
+        ``{"region_merges": 2.0}``.
+    """
+    growth = grown(first, last)
+    return {one.name: added_up(one, growth) for one in changes}
 
 
 def idle_rates(counts: Iterable[Count], first: Counted, last: Counted) -> dict[str, float]:

@@ -125,6 +125,8 @@ class Database(ABC):
     counts: ClassVar[tuple[Count, ...]] = ()
     #: The count of the queries themselves; None where they are not counted.
     queries: ClassVar[Count | None] = None
+    #: What they count that changes the state which later queries meet: a column each, for gates.
+    changes: ClassVar[tuple[Count, ...]] = ()
     #: For how many seconds idle servers are watched, once per deployment, to know what they count
     #: without any query.
     idle_s: ClassVar[float] = 0.0

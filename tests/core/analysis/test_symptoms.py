@@ -18,6 +18,7 @@ from hypothesis.extra import numpy as arrays
 
 from benchlab.analysis.gates import columns as columns_module
 from benchlab.analysis.gates import gates, symptoms
+from benchlab.engines.tidb.counts import CHANGES
 from benchlab.report import gate_files
 from benchlab.workloads import sysbench_output, tpcc_output
 from benchlab.workloads.output import Interval
@@ -338,7 +339,7 @@ def test_every_column_of_the_symptoms_is_delivered() -> None:
     }
     wanted = {name: {g.column for g in GATES if g.table == name} for name in delivered}
     hosts = set(columns_module.fleet_columns({}))
-    servers = {"write_stalls"}
+    servers = {"write_stalls", *(change.name for change in CHANGES)}
     assert wanted["trials"] - delivered["trials"] - hosts == servers
     assert wanted["cells"] == delivered["cells"]
 

@@ -17,8 +17,10 @@ from benchlab.campaign import trial
 from benchlab.campaign.deployment import TrialSetup
 from benchlab.campaign.state import Begun
 from benchlab.campaign.trial import Collected
+from benchlab.engines.counts import Count
 from benchlab.engines.database import BackgroundJobs, Regions
 from benchlab.errors import CommandError, EngineError
+from benchlab.hosts.counters import Source
 from benchlab.hosts.executor import JobStatus
 from benchlab.language import load
 from benchlab.plan.order import PlannedTrial
@@ -275,6 +277,7 @@ def test_every_gate_that_a_local_trial_can_answer_is_evaluated() -> None:
         *("cpu_steal", "other_work", "client_cpu", "disk_space"),
         *("balance", "settled", "background_work"),
         *("hosts_alike", "clock", "write_stall"),  # only on a fleet
+        *("auto_analyze", "region_merge", "sweep"),
         "drift",  # five intervals are too few
     }
 
@@ -394,6 +397,93 @@ def test_an_adopted_client_keeps_the_counts_from_before_its_start() -> None:
     collected = bench.measure(earlier=earlier, repeated=True)
     assert collected.result.adopted
     assert failed(collected) == {"background_work"}
+
+
+# ---------------------------------------------------------------- what changes the state
+
+
+PREWRITES, CPU = (Count(name, "tidb", (name,)) for name in ("kv_prewrite", "tikv_cpu"))
+CHANGES = tuple(
+    Count(name, "tidb", (name,)) for name in ("auto_analyses", "region_merges", "swept_versions")
+)
+Reading = tuple[int, int, int]
+"""How many analyzes, merges and swept versions a server has counted."""
+
+
+def counted(bench: Bench, early: Reading | None, first: Reading, last: Reading) -> None:
+    """Let the baseline count 100 queries, 200 prewrites, 300 us of CPU, and these changes.
+
+    Args:
+        early: as it was before the warm-up; None: it did not answer.
+    """
+
+    def answer(at: int, changes: Reading) -> str:
+        names = ("queries", PREWRITES.name, CPU.name, *(change.name for change in CHANGES))
+        figures = (100 * at, 200 * at, 300 * at, *changes)
+        said = "\n".join(f"{name} {value}" for name, value in zip(names, figures, strict=True))
+        return f"reading {100 * at}\nanswer 1\n{said}\n\nread {100 * at}\n"
+
+    def program(job: str, command: Sequence[str]) -> tuple[JobStatus, str]:
+        if job.startswith("counters-before-"):
+            return JobStatus("complete", 0), answer(0, early) if early else ""
+        if job.startswith("counters-"):
+            return JobStatus("complete", 0), answer(1, first) + answer(2, last)
+        return Bench.program(bench, job, command)
+
+    bench.executor.program = program
+    metrics = (count.metric() for count in (PREWRITES, CPU))
+    bench.plan = dataclasses.replace(PLAN, metrics=(*PLAN.metrics, *metrics))
+    vars(bench.deployment.engine("baseline")).update(
+        counts=(PREWRITES, CPU),
+        queries=Count("queries", "tidb", ("queries",)),
+        changes=CHANGES,
+        counter_sources=lambda: [Source("server", "tidb", "true")],
+        read_counters=lambda role, text: {
+            name: float(value) for name, value in map(str.split, text.split("\n")[:6])
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("early", "first", "last", "found"),
+    [
+        ((1, 0, 9), (1, 0, 9), (1, 0, 9), set()),
+        ((0, 0, 0), (1, 0, 0), (1, 0, 0), {"auto_analyze"}),  # in the warm-up
+        ((0, 0, 0), (0, 0, 0), (0, 2, 0), {"region_merge"}),
+        ((0, 0, 0), (0, 0, 500), (0, 0, 1000), set()),
+        ((0, 0, 0), (0, 0, 500), (0, 0, 1001), {"sweep"}),
+        (None, (1, 0, 0), (1, 0, 0), set()),  # nothing is known of the warm-up
+        (None, (1, 0, 0), (2, 0, 0), {"auto_analyze"}),
+    ],
+)
+def test_what_changes_the_state_takes_the_counts_of_a_trial_and_nothing_else(
+    early: Reading | None, first: Reading, last: Reading, found: set[str]
+) -> None:
+    """Its throughput stays, and its page has what was counted; a sweep changes TiKV's CPU only."""
+    bench = Bench()
+    counted(bench, early, first, last)
+    collected = bench.measure()
+    result = collected.result
+    assert failed(collected) == found
+    assert result.valid
+    assert result.value("tps") is not None
+    names = {PREWRITES.name, CPU.name}
+    kept = names if not found else {PREWRITES.name} if found == {"sweep"} else set()
+    assert {name for name in names if result.value(name) is not None} == kept
+    rows = {row["count"]: row for row in csv.DictReader(io.StringIO(collected.counts_csv))}
+    assert (rows["kv_prewrite"]["per_query"], rows["tikv_cpu"]["per_query"]) == ("2.0", "3.0")
+
+
+def test_a_change_that_no_server_can_tell_leaves_its_gate_not_evaluated() -> None:
+    """And the counts in the comparison."""
+    bench = Bench()
+    counted(bench, (0, 0, 0), (0, 0, 0), (0, 0, 0))
+    unknown = (*CHANGES[:2], Count("swept_versions", "tikv", ("swept_versions",)))
+    vars(bench.deployment.engine("baseline"))["changes"] = unknown
+    collected = bench.measure()
+    assert status_of(collected, "region_merge") == "pass"
+    assert status_of(collected, "sweep") == "not evaluated"
+    assert collected.result.value("tikv_cpu") is not None
 
 
 # ---------------------------------------------------------------- host metrics

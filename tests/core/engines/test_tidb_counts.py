@@ -14,18 +14,26 @@ import random
 import re
 import subprocess
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
-from benchlab.engines.counts import Count, Counted, Counters, added_up, grown, labels_of
+from benchlab.engines.counts import (
+    Count,
+    Counted,
+    Counters,
+    added_up,
+    grown,
+    happened,
+    labels_of,
+)
 from benchlab.engines.given import GivenTiDB
 from benchlab.engines.tidb import Engine, counts
 from benchlab.engines.tidb.cluster import Cluster
-from benchlab.engines.tidb.counts import COUNTS, QUERIES, WHOLE, command, read
+from benchlab.engines.tidb.counts import CHANGES, COUNTS, QUERIES, WHOLE, command, read
 from tests.core.engines import test_tidb, test_tidb_cluster
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "prometheus"
@@ -43,7 +51,7 @@ PAGES = {
     "tikv v9.0.0-beta.2": golden("tikv_v9.0.0-beta.2.txt"),
 }
 TIDB, TIKV = PAGES["tidb v8.5.3"], PAGES["tikv v9.0.0-beta.2"]
-ALL = (*COUNTS, QUERIES)
+ALL = (*COUNTS, QUERIES, *CHANGES)
 
 
 def answer(page: str) -> str:
@@ -77,7 +85,10 @@ KV = {count.name for count in COUNTS if count.name.startswith("kv_")}
         ("tidb v6.5.0", {*KV, "keys_processed"}),
         ("tidb v8.5.3", {"region_errors"}),
         ("pd v8.5.3", set()),
-        ("tikv v9.0.0-beta.2", {"write_conflicts", "throttle_time", "refused_writes"}),
+        (
+            "tikv v9.0.0-beta.2",
+            {"write_conflicts", "throttle_time", "refused_writes", "swept_versions"},
+        ),
     ],
 )
 def test_a_page_has_all_counts_but_those_without_any_event_yet(of: str, absent: set[str]) -> None:
@@ -262,6 +273,62 @@ def test_a_member_of_pd_that_does_not_lead_counts_no_heartbeats() -> None:
     found = {"pd": {"pd-1": read("pd", answer(page)), "pd-2": read("pd", answer(follower))}}
     by_name = {count.name: added_up(count, found) for count in COUNTS if count.role == "pd"}
     assert (by_name["region_heartbeats"], by_name["store_heartbeats"]) == (5, 132)
+
+
+# ---------------------------------------------------------------- what changes the state
+
+ANALYSES = "tidb_statistics_auto_analyze_duration_seconds_count"
+MERGES = 'pd_checker_event_count{name="new-operator",type="merge_checker"}'
+SWEPT = "tikv_storage_mvcc_gc_delete_versions"
+PD = PAGES["pd v8.5.3"]
+# Of v6.5 and older: each event has a line from the first time on; a follower has no such family.
+OLD_LEADER = "\n".join(line for line in PD.splitlines() if not line.startswith(MERGES))
+FOLLOWER = "\n".join(line for line in PD.splitlines() if "pd_checker" not in line)
+
+
+def changes(role: str, before: Sequence[str], after: Sequence[str]) -> dict[str, float | None]:
+    """What happened between two pages of each server of a role."""
+    first, last = (
+        Counted(at, {role: {str(n): read(role, answer(page)) for n, page in enumerate(pages)}})
+        for at, pages in ((0.0, before), (9.0, after))
+    )
+    own = [change for change in CHANGES if change.role == role]
+    return happened(own, first, last)
+
+
+@pytest.mark.parametrize("page", [PAGES["tidb v6.5.0"], TIDB])
+def test_an_analyze_that_tidb_ran_by_itself_is_counted(page: str) -> None:
+    """On whichever server; the counter is there before the first one."""
+    two = page.replace(f"{ANALYSES} 0", f"{ANALYSES} 2")
+    assert changes("tidb", [page, page], [page, page]) == {"auto_analyses": 0}
+    assert changes("tidb", [page, page], [page, two]) == {"auto_analyses": 2}
+    lacking = page.replace("auto_analyze", "other")
+    assert changes("tidb", [lacking], [lacking]) == {"auto_analyses": None}
+
+
+@pytest.mark.parametrize("leader", [PD, OLD_LEADER])
+@pytest.mark.parametrize("follower", [PD, FOLLOWER])
+def test_a_merge_of_regions_is_counted_whoever_leads(leader: str, follower: str) -> None:
+    """A member that never led is at zero where the leader shows that there is such a counter."""
+    types, samples = leader.split("\npd_checker_event_count{", 1)
+    later = f"{types}\n{MERGES} 3\npd_checker_event_count{{{samples}"
+    later = later.replace(f"{MERGES} 0\n", "")
+    assert changes("pd", [leader, follower], [leader, follower]) == {"region_merges": 0}
+    assert changes("pd", [leader, follower], [later, follower]) == {"region_merges": 3}
+    # Who does not answer may be the one that leads.
+    assert changes("pd", [leader, follower], [later, ""]) == {"region_merges": None}
+    assert changes("pd", [FOLLOWER], [FOLLOWER]) == {"region_merges": None}
+
+
+@pytest.mark.parametrize("labels", ["", '{key_mode="txn"}'])
+def test_versions_are_swept_from_the_first_line_on(labels: str) -> None:
+    """Before it TiKV has none; v6.1 has no label. Compactions that sweep nothing do not count."""
+    swept = f"{TIKV}\n# TYPE {SWEPT} histogram\n{SWEPT}_sum{labels} %d\n{SWEPT}_count{labels} 4\n"
+    compacted = re.sub(r"(tikv_engine_compaction_flow_bytes\S+) \d+", r"\1 999999999", TIKV)
+    assert changes("tikv", [TIKV], [TIKV]) == {"swept_versions": None}
+    assert changes("tikv", [TIKV, TIKV], [swept % 5000, compacted]) == {"swept_versions": 5000}
+    assert changes("tikv", [swept % 10, TIKV], [swept % 40, TIKV]) == {"swept_versions": 30}
+    assert changes("tikv", [swept % 10], [swept % 10]) == {"swept_versions": 0}
 
 
 def test_threads_are_added_up_by_pool() -> None:

@@ -49,6 +49,11 @@ Servers, load balancer, the client's job: ``benchlab.campaign.trial_columns``
 ``backends_down``            backends that the load balancer lost      count   no answer, none
 ``connection_spread``        connections: most - fewest per backend    count   no answer
 ``write_stalls``             storage servers that held writes back     count   one does not say
+Counters of all servers, from before the warm-up: ``benchlab.campaign.counting``
+-----------------------------------------------------------------------------------------------
+``auto_analyses``            ANALYZE that TiDB ended by itself         count   not read, no TiDB
+``region_merges``            merges of regions that PD began           count   not read, no PD
+``swept_versions``           old versions that TiKV removed            count   not read, none yet
 Hosts during the run: ``columns`` and ``space_ratio`` of ``benchlab.hosts.metrics.HostMetrics``
 -----------------------------------------------------------------------------------------------
 ``harness_cpu_ratio``        CPU used by client or load balancer       ratio   not sampled

@@ -52,6 +52,8 @@ class Gate(BaseModel):
         unstable_from: how many failures of a symptom in a workload, all on one side, make its
             verdict ``unstable``. More than one where a good trial may fail it by chance; None: it
             is only shown.
+        leaves_out: the counts of a trial that are left out of the comparison where this symptom is
+            found in it, or ``all``; its other figures stay.
         then: what becomes of a workload's verdict where a gate of ``workloads`` fails: it is
             ``unstable``; it is anything but ``equivalent``; or it stays, and the failure is noted.
     """
@@ -66,6 +68,7 @@ class Gate(BaseModel):
     metric: str | None = None
     fleet: bool | None = None
     unstable_from: Annotated[int, Field(ge=1)] | None = None
+    leaves_out: Literal["all"] | tuple[str, ...] = ()
     then: Consequence | None = None
     min: pydantic.FiniteFloat | None = None
     max: pydantic.FiniteFloat | None = None
@@ -80,6 +83,10 @@ class Gate(BaseModel):
         status: GateStatus = "pass" if above and below and not math.isnan(observed) else "fail"
         finite = observed if math.isfinite(observed) else None
         return self._result(status, finite)
+
+    def concerns(self, count: str) -> bool:
+        """Whether a trial's count is left out of the comparison where it fails."""
+        return self.leaves_out == "all" or count in self.leaves_out
 
     def _result(self, status: GateStatus, observed: float | None) -> GateResult:
         own, bounds = self.sentence, (self.min, self.max)
@@ -108,6 +115,8 @@ class Gate(BaseModel):
             return "fleet is for gates of validity: a symptom says the same of every target"
         if self.kind == "validity" and self.table == "cells":
             return "table cells is for symptoms: only a trial can be invalid"
+        if self.leaves_out and (self.kind, self.table) != ("symptom", "trials"):
+            return "leaves_out is for symptoms of trials"
         return self._fault_of_campaign()
 
     def _fault_of_campaign(self) -> str | None:
@@ -182,6 +191,18 @@ def of_table(gates: Sequence[Gate], table: Table) -> tuple[Gate, ...]:
 def evaluate(gates: Sequence[Gate], columns: Columns) -> tuple[GateResult, ...]:
     """Judge one row by all gates: a trial, a cell or a workload."""
     return tuple(gate.evaluate(columns) for gate in gates)
+
+
+def leaving_out(
+    gates: Sequence[Gate], results: Sequence[GateResult], count: str
+) -> list[GateResult]:
+    """Why a trial's count is left out of the comparison: the gates that failed; empty: it is not.
+
+    Example:
+        ``leaving_out(gates, result.gates, "kv_prewrite")[0].gate`` is ``"region_merge"``.
+    """
+    concerned = {gate.id for gate in gates if gate.concerns(count)}
+    return [one for one in results if one.status == "fail" and one.gate in concerned]
 
 
 def is_valid(results: Sequence[GateResult]) -> bool:

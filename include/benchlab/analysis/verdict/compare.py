@@ -10,11 +10,12 @@ estimate, and the report says what is missing.
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from benchlab.analysis.gates.gates import Gate, evaluate, of_table
+from benchlab.analysis.gates.gates import Gate, evaluate, leaving_out, of_table
 from benchlab.analysis.verdict import decision
 from benchlab.analysis.verdict.by_side import loses_by_side
 from benchlab.analysis.verdict.calibration_checks import RoundMeans, Row, calibration_checks
@@ -68,6 +69,8 @@ class CellComparison:
     improvement_pct: float | None
 
 
+# The reason why trials have no figure of a count though it was read.
+LEFT_OUT = "reason-left-out"
 _OF_CELLS = ("metrics", "cells")
 
 
@@ -232,6 +235,7 @@ def compare(
         doubts=shown.doubts.unstable,
         not_equivalent=shown.doubts.not_equivalent,
         calibration=calibration,
+        left_out=_left_out(shown, gates),
         deploys=plan.can.administers,
     )
     return Comparison(
@@ -343,6 +347,7 @@ def judge(
     *,
     doubts: Mapping[str, Sequence[Said]] | None = None,
     not_equivalent: Mapping[str, Sequence[Said]] | None = None,
+    left_out: Mapping[tuple[str, str], Sequence[Said]] | None = None,
     calibration: Calibration | None = None,
     deploys: bool = True,
 ) -> tuple[WorkloadComparison, ...]:
@@ -351,6 +356,7 @@ def judge(
     Args:
         doubts: by workload, why no change can be concluded from its figures.
         not_equivalent: by workload, why it cannot be `equivalent`.
+        left_out: by workload and kind, why some of its trials lack a figure.
         deploys: whether a side can be deployed more than once.
     """
     known, doubts, barred = calibration or NO_CALIBRATION, doubts or {}, not_equivalent or {}
@@ -380,6 +386,7 @@ def judge(
             by_family.setdefault(measured.metric.family, {})[kind, r.workload] = replace(
                 measured,
                 deploys=deploys,
+                notes=(*measured.notes, *(left_out or {}).get((r.workload, kind), ())),
                 not_equivalent=(
                     *measured.not_equivalent,
                     *barred.get(r.workload, ()),
@@ -458,6 +465,21 @@ def _notes(rounds: Rounds, kind: str, found: WorkloadEstimate | None) -> Iterato
         yield message("reason-threads-absent", threads=", ".join(absent))
     if found and found.quieter > 1:
         yield message("reason-quieter", times=f"{found.quieter:.1f}")
+
+
+def _left_out(shown: Shown, gates: Sequence[Gate]) -> dict[tuple[str, str], list[Message]]:
+    """Why trials have no figure of a count though it was read, by workload and kind."""
+    said: dict[tuple[str, str], list[Message]] = {}
+    for rounds in shown.workloads:
+        own = [result.gates for result in shown.used if result.trial.workload == rounds.workload]
+        for metric in (metric for metric in rounds.metrics if metric.family == COUNT):
+            failed = [one for found in own for one in leaving_out(gates, found, metric.name)]
+            sentences = {one.gate: one.sentence for one in failed}
+            said[rounds.workload, metric.kind] = [
+                message(LEFT_OUT, count=count, gate=gate, sentence=sentences[gate])
+                for gate, count in Counter(one.gate for one in failed).items()
+            ]
+    return said
 
 
 def _lost(missing: Mapping[Side, int], metric: Metric) -> Message | None:

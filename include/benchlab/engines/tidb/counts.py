@@ -182,6 +182,28 @@ COUNTS: tuple[Count, ...] = (
     _pd("store_heartbeats", "StoreHeartbeat"),
 )
 
+# What changes the state that later queries meet, and with it what they take. The names were
+# compared with the sources by tag, v6.1.0 to v8.5.3. Not here:
+# * DDL: `tidb_ddl_*` have no line before the first job, and SQL knows all (`background_jobs`).
+# * Splits of regions: they follow from what a transaction inserts, and change hardly anything.
+# * `tikv_raftstore_admin_cmd_total`: waits in its thread for another command, however long.
+# * RocksDB's compactions: there are always some, and most of them sweep nothing.
+CHANGES: tuple[Count, ...] = (
+    # A histogram without labels, so it is there from the start. Failed ones have worked as well;
+    # `tidb_statistics_auto_analyze_total` has no line before the first one.
+    _tidb("auto_analyses", "tidb_statistics_auto_analyze_duration_seconds_count"),
+    # PD decided to merge two regions. Before v7.5 only a member that has led has the family.
+    Count(
+        "region_merges",
+        "pd",
+        (_of("pd_checker_event_count", name="new-operator", type="merge_checker"),),
+        sporadic=True,
+    ),
+    # Both ways of it: compactions that know the safe point, and TiKV's GC worker. No line before
+    # a first version was swept.
+    Count("swept_versions", "tikv", ("tikv_storage_mvcc_gc_delete_versions_sum",), sporadic=True),
+)
+
 
 def command(role: str, url: str) -> str:
     """The shell's command line that prints the counters of a server.
@@ -210,7 +232,8 @@ def read(role: str, answer: str) -> Counters:
     found, unreadable = _added_up(role, (line for line in lines if not line.startswith("#")))
     if last != WHOLE or not any(name.startswith(f"{role}_") for name in found):
         return {}
-    declared = {line.split()[2] for line in lines if re.match(r"# TYPE \S", line)}
+    types = [line.split()[2] for line in lines if re.match(r"# TYPE \S", line)]
+    declared = {_declared_as(family) for family in types}
     declared -= {_declared_as(family) for family in unreadable}
     return {**dict.fromkeys(_not_yet(role, declared, found), 0.0), **found}
 
@@ -218,7 +241,7 @@ def read(role: str, answer: str) -> Counters:
 @cache
 def _names(role: str) -> Set[str]:
     """The counters of a role, under all of their names."""
-    own = [count for count in (*COUNTS, QUERIES) if count.role == role]
+    own = [count for count in (*COUNTS, QUERIES, *CHANGES) if count.role == role]
     return {name for count in own for names in count.counters for name in names.split("|")}
 
 
@@ -241,11 +264,11 @@ def _pattern(role: str) -> str:
         for family, labels in samples.items()
     ]
     declared = "|".join(_declared_as(family) for family, labels in samples.items() if any(labels))
-    return f"^({'|'.join(wanted)}|# TYPE ({declared}) |{WHOLE})"
+    return f"^({'|'.join(wanted)}|# TYPE ({declared})(_sum|_count)? |{WHOLE})"
 
 
 def _declared_as(family: str) -> str:
-    """A histogram's name, of its ``_sum`` or ``_count``."""
+    """A histogram's name, of its ``_sum`` or ``_count``; a counter may be called so itself."""
     return re.sub("_(sum|count)$", "", family)
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from benchlab.engines.counts import Count, Counters
 from benchlab.engines.database import USER, BackgroundJobs, Database, sql_value
-from benchlab.engines.tidb.counts import COUNTS, IDLE_S, QUERIES, read
+from benchlab.engines.tidb.counts import CHANGES, COUNTS, IDLE_S, QUERIES, read
 from benchlab.engines.tidb.topology import is_config
 from benchlab.errors import CommandError
 from benchlab.plan import versions
@@ -39,6 +39,7 @@ class TiDB(Database):
     retryable_errors = (1213, 1020, 1205, 9007, 8002, 8005, 8028, 8022)
     counts: ClassVar[tuple[Count, ...]] = COUNTS
     queries: ClassVar[Count | None] = QUERIES
+    changes: ClassVar[tuple[Count, ...]] = CHANGES
     idle_s = IDLE_S
 
     def secure(self) -> None:

@@ -48,6 +48,10 @@ reason-lost-beside-one-side = { $count ->
    *[other] { $count } trials have no { $metric }, only on the { $side } side
 }
 reason-lost-beside = { $count } trials have no { $metric } ({ $baseline } on the baseline side, { $candidate } on the candidate side)
+reason-left-out = { $count ->
+    [one] 1 trial is left out: gate { $gate } failed (expected: { $sentence })
+   *[other] { $count } trials are left out: gate { $gate } failed (expected: { $sentence })
+}
 reason-again = its block was measured again
 reason-cut = its block was cut by an interruption
 reason-not-executed = not executed in { $tries } tries: { $why }
@@ -318,7 +322,7 @@ gates-unseen-work = background_work was never evaluated: { $engine ->
     [tidb] TiDB does not show this account the DDL of every schema (that takes PROCESS, and SELECT on mysql.analyze_jobs), or shows it to nobody (before v6.1)
    *[other] on MariaDB and MySQL that somebody else runs, Benchlab does not count ANALYZE, DDL and backups of others
 }. Whether any ran during a trial is unknown.
-gates-symptom = Symptom gates, over all executed trials, each side's thread counts, or the workloads of the whole campaign ({ $counted }); the candidate may be the cause, so nothing is excluded.
+gates-symptom = Symptom gates, over all executed trials, each side's thread counts, or the workloads of the whole campaign ({ $counted }); the candidate may be the cause, so no trial is excluded.
 symptom = Symptom { $gate } (expected: { $sentence }): { $places }.
 symptom-places = { $count } on the { $side } side ({ $places })
 excluded-summary = Executed trials whose figures are not used: { $count }
@@ -593,6 +597,7 @@ column-why = Why
 ## Counts: what a transaction takes of the servers
 
 head-taken = What a transaction takes
+taken-left-out = { $workload }: { $why }.
 taken-about = Counted by the servers themselves while the client ran, per transaction. A count says dearer or cheaper, not slower or faster; a change of { $limit } or more is called one.
 unit-b = bytes
 unit-us = µs
@@ -656,6 +661,9 @@ gate-missing-intervals = the client printed every interval of the series, except
 gate-drift = the first and last third of the trial differ by at most { $most } beyond the noise of the series
 gate-variation = the throughput of the intervals varies by at most { $most } (standard deviation / mean)
 gate-write-stall = no storage server delayed, stopped or refused writes because compaction fell behind
+gate-auto-analyze = TiDB ran no ANALYZE of its own during the warm-up or the trial; else no count of the trial is compared
+gate-region-merge = PD merged no regions during the warm-up or the trial; else no count of the trial is compared
+gate-sweep = TiKV swept at most { $most } old versions of rows during the warm-up or the trial; else its CPU per transaction is not compared
 gate-hosts-alike = the hosts of a role have the same type, cores, memory, CPU, system and kernel
 gate-round-variation = the throughput varies by at most { $most } between rounds (standard deviation / mean)
 gate-p95-monotone = p95 latency is at most { $most } below that of the next smaller thread count
@@ -1417,7 +1425,7 @@ rounds-used-single = { $used } of { $rounds } rounds are complete; each row of t
 client-qpm-single = QPM is the number of queries per minute that these threads complete at the mean latency. go-tpc counts latencies in steps of 67 ms. A single query without an audit is not a TPC result.
 client-tpmc-single = tpmC is the number of New Order transactions per minute, measured without TPC-C's keying and think times and without an audit: it is not a TPC result.
 cost-about-single = The servers' hosts cost ${ $hourly } an hour (list prices of { $day }). The client's host, storage billed separately, and traffic are not included. Each price is at the thread count with the highest throughput. Intervals need three rounds; they reflect how throughput varies between deployments or, with only one deployment, between its rounds.
-gates-symptom-single = Symptom gates, over all executed trials or over all thread counts ({ $counted }); the measured version may be the cause, so nothing is excluded.
+gates-symptom-single = Symptom gates, over all executed trials or over all thread counts ({ $counted }); the measured version may be the cause, so no trial is excluded.
 parameters-none-single = No parameters are set for { $baseline }: its defaults apply.
 parameters-same-single = These parameters are set for { $baseline }.
 shared-machine-single = { $balancer ->

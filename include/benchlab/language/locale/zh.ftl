@@ -39,6 +39,7 @@ reason-lost-one-side = 有 { $count } 次试验没有有效结果，且都在{ $
 reason-lost = 有 { $count } 次试验没有有效结果（基线一方 { $baseline } 次，候选一方 { $candidate } 次）
 reason-lost-beside-one-side = 有 { $count } 次试验没有 { $metric }，且都在{ $side }一方
 reason-lost-beside = 有 { $count } 次试验没有 { $metric }（基线一方 { $baseline } 次，候选一方 { $candidate } 次）
+reason-left-out = 有 { $count } 次试验不参与比较：检查项 { $gate } 未通过（预期：{ $sentence }）
 reason-again = 其所在的测试块已重新测试
 reason-cut = 其所在的测试块因中断而被切断
 reason-not-executed = 尝试 { $tries } 次均未能执行：{ $why }
@@ -542,6 +543,7 @@ column-why = 原因
 ## 计数：每个事务对服务器的消耗
 
 head-taken = 每个事务的消耗
+taken-left-out = { $workload }：{ $why }。
 taken-about = 由服务器自身在客户端运行期间计数，按每个事务折算。计数只说明更费或更省，不说明更慢或更快；变化达到 { $limit } 才算变化。
 unit-b = 字节
 unit-us = µs
@@ -605,6 +607,9 @@ gate-missing-intervals = 客户端输出了序列的每个时间间隔，最后�
 gate-drift = 扣除序列自身的噪声后，试验前三分之一与后三分之一相差不超过 { $most }
 gate-variation = 各时间间隔吞吐的变异系数（标准差 / 平均值）不超过 { $most }
 gate-write-stall = 没有存储服务器因 compaction 落后而延迟、停止或拒绝写入
+gate-auto-analyze = 预热和试验期间，TiDB 没有自动运行 ANALYZE；否则该试验的所有计数均不参与比较
+gate-region-merge = 预热和试验期间，PD 没有合并 Region；否则该试验的所有计数均不参与比较
+gate-sweep = 预热和试验期间，TiKV 清除的旧版本数据不超过 { $most } 个；否则不比较该试验中 TiKV 每个事务的 CPU 用量
 gate-hosts-alike = 同一角色的主机具有相同的类型、核数、内存、CPU、操作系统和内核
 gate-round-variation = 各轮次之间吞吐的变异系数（标准差 / 平均值）不超过 { $most }
 gate-p95-monotone = 与前一个较小的线程数相比，p95 延迟的降幅不超过 { $most }

@@ -49,7 +49,7 @@ def render(report: Report, width: int, colour: bool) -> str:
         table = table_of(*counts.columns(report))
         for row in taken:
             table.add_row(*map(Text, row))
-        console.print(table)
+        console.print(table, *(Text(why, style="dim") for why in answer.left_out(report)), sep="\n")
     if prices := cost.rows(report):
         heading = report.language.say("head-cost", metric=report.plan.throughput.name)
         table = table_of(*cost.columns(report))

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
-from benchlab.analysis.verdict.compare import Comparison
+from benchlab.analysis.verdict.compare import LEFT_OUT, Comparison
 from benchlab.analysis.verdict.decision import Decision, Verdict
 from benchlab.analysis.verdict.estimates import Basis
-from benchlab.language import Language
-from benchlab.language.names import items, title_of
+from benchlab.language import Language, Message
+from benchlab.language.names import clauses, items, title_of
 from benchlab.language.numbers import MISSING, Numbers, rate_decimals
 from benchlab.plan.metric import COUNT, Metric
 from benchlab.plan.open_loop import rate_of
@@ -174,6 +174,22 @@ def taken(report: Report) -> list[list[str]]:
             row = [section.title, report.language.text(metric.said), *values]
             made.append([*row, *(_judged(report, metric, found) if report.has_verdicts else ())])
     return made
+
+
+def left_out(report: Report) -> list[str]:
+    """Which trials take no part in counts, and why; one sentence for each workload with some."""
+    said = []
+    for section in report.sections:
+        reasons = (
+            reason
+            for metric, found in section.figures.decided
+            for reason in found.reasons
+            if metric.family == COUNT and isinstance(reason, Message) and reason.id == LEFT_OUT
+        )
+        if texts := dict.fromkeys(report.language.texts(tuple(reasons))):
+            why = clauses(texts, report.language)
+            said.append(report.language.say("taken-left-out", workload=section.title, why=why))
+    return said
 
 
 def _judged(report: Report, metric: Metric, found: Decision) -> Sequence[str]:
