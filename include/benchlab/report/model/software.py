@@ -243,15 +243,21 @@ def _of_runs(runs: Mapping[str, Sequence[str]], language: Language) -> list[Comm
     """One command for all workloads if they differ only in name or query, else one each."""
     shown = {
         name: _shell(
-            ["$workload" if word == name and _is_one_of_many(name) else word for word in run]
+            [
+                "$workload" if word == saturated(name) and _is_one_of_many(name) else word
+                for word in run
+            ]
         )
         for name, run in runs.items()
     }
     if len({*shown.values()}) == 1:
         return [Command(language.say("commands-run"), next(iter(shown.values())))]
+    alike: dict[str, list[str]] = {}
+    for name, text in shown.items():
+        alike.setdefault(text, []).append(title_of(name))
     return [
-        Command(language.say("commands-run-of", workload=title_of(name)), text)
-        for name, text in shown.items()
+        Command(language.say("commands-run-of", workload=items(names, language)), text)
+        for text, names in alike.items()
     ]
 
 

@@ -146,7 +146,8 @@ def _limits(report: Report, result: TrialResult) -> dict[str, Limits]:
 
     A percentile lies between the lowest and the highest latency. QPS is the number of queries of a
     transaction times TPS, plus what transactions that failed may have sent. A mean latency roughly
-    follows Little's law where clients do not pause, which is enough to detect a wrong unit.
+    follows Little's law where clients do not pause or wait for work, which is enough to detect a
+    wrong unit.
     """
     throughput, latency, found = report.plan.throughput, report.plan.latency, result.figures
     queries = workloads.queries_of(result.trial.workload, report.spec.client)
@@ -164,7 +165,8 @@ def _limits(report: Report, result: TrialResult) -> dict[str, Limits]:
         if seconds and errors is not None:
             ended = (errors + (found.get("reconnects") or 0)) / seconds
             limits["qps"] = (queries * rate - apart, queries * (rate + ended) + apart)
-    if rate and (queries or throughput.step_ms):
+    at_rate = rate_of(result.trial.workload) is not None
+    if rate and (queries or throughput.step_ms) and not at_rate:
         mean = throughput.latency_ms(rate, result.trial.threads)
         limits["avg_ms"] = (mean / _OTHER_UNIT, mean * _OTHER_UNIT)
     return limits
@@ -203,6 +205,8 @@ def _figures(own: Recomputed, compared: Sequence[Row], document: Row) -> Iterato
             elif column.endswith("improvement_pct"):
                 metric = column.removesuffix("improvement_pct").rstrip("_")
                 expected = own.change_pct(*at, metric or own.plan.throughput.name)
+                if rate_of(at[0]) is not None:  # what both sides were sent
+                    expected = None
                 of_json = cell.get(column)
             else:
                 continue
