@@ -16,9 +16,8 @@ from dataclasses import dataclass, replace
 
 from benchlab.plan.metric import LATENCY, THROUGHPUT, Metric
 
-RATE = r"^[1-9][0-9]? ?%$"
-"""A share of the slower side's highest throughput, as it is written."""
 _SHARE = re.compile(r"([1-9][0-9]?) ?%")
+_MOST = 10_000_000
 _NAME = re.compile(r"(.+)_at_([1-9][0-9]*)(pct|tps)")
 # The percentiles that are decided, each by itself, beside the one of every workload.
 _PERCENTILES = ("p50_ms", "p99_ms")
@@ -38,6 +37,22 @@ class Rate:
     def of(self, throughput: float) -> int:
         """The rate, at least 1, with the slower side's highest throughput."""
         return self.per_s or max(round((self.share or 0) * throughput), 1)
+
+
+def valid(rate: object) -> object:
+    """The rate as it was written.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if (type(rate) is int and 0 < rate <= _MOST) or (
+        isinstance(rate, str) and _SHARE.fullmatch(rate)
+    ):
+        return rate
+    raise ValueError(
+        "write a whole number of transactions a second, or a share of the slower side's highest "
+        "throughput, such as 60 %"
+    )
 
 
 def added(workloads: Iterable[str], rate: object) -> tuple[str, ...]:

@@ -45,8 +45,7 @@ ThreadCounts = Annotated[
     tuple[Annotated[int, Field(ge=1, le=10_000)], ...], Field(min_length=1, strict=False)
 ]
 
-PerSecond = Annotated[int, Field(ge=1, le=10_000_000)]
-Share = Annotated[str, Field(pattern=open_loop.RATE)]
+Rate = Annotated[int | str, pydantic.BeforeValidator(open_loop.valid)]
 
 MAX_DEPLOYMENTS = 20
 MAX_TRIALS = 100_000
@@ -112,7 +111,7 @@ class ReportSpec(Frozen):
     sides: Literal["different", "same", "single"] = "different"
     dataset: Annotated[AnyDataset, HOW]
     workloads: Annotated[tuple[Name, ...], Field(min_length=1, strict=False), HOW]
-    rate: Annotated[PerSecond | Share | None, HOW] = None
+    rate: Annotated[Rate | None, HOW] = None
     threads: Annotated[ThreadCounts, HOW]
     threads_by_workload: Annotated[dict[Name, ThreadCounts], HOW] = Field(default={})
     rounds: Annotated[int, Field(ge=1, le=1000), HOW]
