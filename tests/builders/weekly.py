@@ -15,6 +15,7 @@ from typing import Any, Literal
 from upath import UPath
 
 from benchlab.home import Home
+from benchlab.plan.open_loop import rate_of
 from benchlab.plan.order import PlannedTrial
 from benchlab.results.records import Campaign, GateResult
 from benchlab.results.store import Store
@@ -105,7 +106,9 @@ class Weeks:
         symptom = GateResult("stalls", "fail", 1.0, "no interval is empty", "symptom")
         for trial in campaign.plan.trials:
             found = (symptom,) if unstable and trial.side == "candidate" else ()
-            result = campaigns.trial_result(trial, tps=_tps(trial, ratio), gates=found)
+            at_rate: dict[str, Any] = {"p50_ms": 1.0, "p99_ms": 3.0}
+            at_rate = at_rate if rate_of(trial.workload) else {}
+            result = campaigns.trial_result(trial, tps=_tps(trial, ratio), gates=found, **at_rate)
             own = {name: functools.partial(_taken, more=more) for name, more in counts.items()}
             self.store.add_trial(campaign.id, *campaigns.taking([result], **own))
 

@@ -194,7 +194,7 @@ def open_regressions(
                 if not {key, (key, metric)} & seen:
                     seen.add((key, metric))
                     names = [
-                        answer.name_of_count(other, site.language)
+                        site.language.say(answer.title_of_count(other))
                         for other in regressions
                         if metric == "dearer" and other.workload == found.workload
                     ]

@@ -231,3 +231,30 @@ def test_the_same_change_of_another_campaign_is_another_message() -> None:
         marks.append({m for e in found if e.kind == "dearer" for p in e.parts for m in p.marks})
     assert marks[0] == marks[1] == {f"c1/{name}" for name in WORKLOADS}
     assert not marks[0] & marks[2]
+
+
+# ---------------------------------------------------------------- at equal load
+
+
+def test_a_workload_at_a_rate_has_no_throughput_in_the_chart() -> None:
+    """Its latencies are drawn as latencies, each by its name; its counts as those of any other."""
+    made = campaigns.counting(
+        campaigns.campaign(workloads=["oltp_insert"], rounds=4, deployments=4, rate="60 %"),
+        "redo_bytes",
+    )
+    results = campaigns.taking(
+        [
+            campaigns.trial_result(trial, p50_ms=1.0, p99_ms=3.0 + (trial.side == "candidate"))
+            for trial in made.plan.trials
+        ],
+        redo_bytes=more(9),
+    )
+    drawn_ = charts.changes(model.build(made, compare(made.plan, results, 2.0), results))
+    rows = {
+        kind: list(rows_of(ET.fromstring(picture.file())))  # noqa: S314
+        for kind, (_, picture) in drawn_.items()
+    }
+    assert rows["throughput"] == ["Insert"]
+    assert len(rows["latency"]) == 4
+    assert sum(": p99" in label for label in rows["latency"]) == 1
+    assert [label.endswith("redo log") for label in rows["count"]] == [True, True]

@@ -128,6 +128,21 @@ def test_aa_campaigns_show_a_counts_own_noise(weeks: Weeks) -> None:
     assert view_of(weeks).chains[0].noise.sd == pytest.approx(0.05)
 
 
+def test_at_a_rate_counts_are_chained_and_the_throughput_is_not(weeks: Weeks) -> None:
+    """It is what was sent; a change of latency is never shown as its level."""
+    ids = [weeks.add(change=-0.1, rate="60 %", counts={"rows_written": 0.02}) for _ in range(2)]
+    view = long_view(Comparisons(weeks.home, weeks.store), REPORT, f"{POINT}_at_60pct")
+    assert not view.chains
+    assert {name: why.id for name, why in view.left_out.items()} == dict.fromkeys(
+        ids, "left-out-at-rate"
+    )
+    (count,) = view.counts
+    (chain,) = count.chains
+    assert [link.point.ratio.log_ratio for link in chain.links] == pytest.approx(
+        [math.log1p(0.02)] * 2, rel=0.05
+    )
+
+
 # ---------------------------------------------------------------- where it is told
 
 

@@ -363,15 +363,11 @@ def latency(one: CampaignSummary) -> Sequence[StoredVerdict]:
 
 def of_counts(one: CampaignSummary) -> Sequence[StoredVerdict]:
     """The verdicts on what a transaction takes: on metrics that have the title of a count."""
-    return [found for found in one.verdicts if english().has(_title_of_count(found))]
+    return [found for found in one.verdicts if english().has(title_of_count(found))]
 
 
-def name_of_count(found: StoredVerdict, language: Language) -> str:
-    """The name of a count whose verdict is kept."""
-    return language.say(_title_of_count(found))
-
-
-def _title_of_count(found: StoredVerdict) -> str:
+def title_of_count(found: StoredVerdict) -> str:
+    """The id of the message with the name of a count whose verdict is kept."""
     return Count(found.metric, "", ()).metric().title
 
 
@@ -399,7 +395,7 @@ def counted_counts(campaign: CampaignSummary, language: Language) -> list[Counte
     Only the largest change is named: a campaign may have decided on fifty counts.
     """
     decided = [
-        (f"{title_of(one.workload)} {name_of_count(one, language)}", one)
+        (f"{title_of(one.workload)} {language.say(title_of_count(one))}", one)
         for one in of_counts(campaign)
     ]
     return _counted(campaign, decided, language, names=TAKEN, most=1)
