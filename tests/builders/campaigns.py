@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import Any
 
 from benchlab.campaign.stages import CampaignRun
+from benchlab.engines import mariadb_counts
 from benchlab.home import Home
 from benchlab.hosts.access import Access
 from benchlab.plan import plan as planning
@@ -48,7 +49,7 @@ UNITS = {
     metric.name: metric.unit
     for workload in (sysbench, tpcc, tpch, ycsb)
     for metric in workload.METRICS
-}
+} | {count.name: count.unit for count in mariadb_counts.COUNTS}
 
 
 def campaign(
@@ -299,6 +300,30 @@ def results_of(
 ) -> list[TrialResult]:
     """One valid result of every planned trial."""
     return [trial_result(t, tps=tps(t), p95_ms=p95_ms(t)) for t in plan.trials]
+
+
+def counting(made: Campaign, *counts: str) -> Campaign:
+    """The same campaign, whose servers' counts of these names are decided."""
+    own = tuple(count.metric() for count in mariadb_counts.COUNTS if count.name in counts)
+    assert len(own) == len(counts)
+    plan = dataclasses.replace(made.plan, metrics=(*made.plan.metrics, *own))
+    return dataclasses.replace(made, plan=plan)
+
+
+def taking(
+    results: Sequence[TrialResult], **counts: Callable[[PlannedTrial], float | None]
+) -> list[TrialResult]:
+    """The same results, with what a transaction took of the servers in each trial."""
+    return [
+        dataclasses.replace(
+            result,
+            samples=(
+                *result.samples,
+                *(Sample(name, value(result.trial), UNITS[name]) for name, value in counts.items()),
+            ),
+        )
+        for result in results
+    ]
 
 
 def known_change(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import random
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from typing import Any, Literal
 from upath import UPath
 
 from benchlab.home import Home
+from benchlab.plan.open_loop import rate_of
 from benchlab.plan.order import PlannedTrial
 from benchlab.results.records import Campaign, GateResult
 from benchlab.results.store import Store
@@ -63,6 +65,7 @@ class Weeks:
         planned_for: datetime | None = None,
         by_hand: bool = False,
         origin: str = "benchlab run",
+        counts: dict[str, float] | None = None,
         **fields: Any,
     ) -> str:
         """One campaign; its id.
@@ -73,6 +76,7 @@ class Weeks:
             unstable: the candidate's trials have a symptom.
             planned_for: None: its week.
             by_hand: it was planned for no moment.
+            counts: by how much more the candidate takes of each, as a share; ``inf``: from none.
             fields: of the report type.
         """
         number, self._count = self._count, self._count + 1
@@ -80,6 +84,7 @@ class Weeks:
         fields = {"rounds": 3, "threads": [4], "workloads": [POINT],
                   "engines": {"mariadb": sides}, **fields}  # fmt: skip
         made = campaigns.campaign(id=f"week-{number:03}", **fields)
+        made = campaigns.counting(made, *(counts or {}))
         told = {**made.environment, **(environment or {})}
         started = plans.START + timedelta(weeks=number)
         made = dataclasses.replace(
@@ -87,19 +92,32 @@ class Weeks:
             planned_for=None if by_hand else planned_for or started,
         )  # fmt: skip
         self.store.add_campaign(made)
-        self._trials(made, math.log1p(change) + self._random.gauss(0, noise), unstable)
+        ratio = math.log1p(change) + self._random.gauss(0, noise)
+        self._trials(made, ratio, unstable, counts or {})
         return made.id
 
     def add_aa(self, ratio: float, **fields: Any) -> str:
         """An A/A campaign that finds this ratio of its sides, as a logarithm."""
         return self.add(change=math.expm1(ratio), noise=0.0, sides="same", **fields)
 
-    def _trials(self, campaign: Campaign, ratio: float, unstable: bool) -> None:
+    def _trials(
+        self, campaign: Campaign, ratio: float, unstable: bool, counts: dict[str, float]
+    ) -> None:
         symptom = GateResult("stalls", "fail", 1.0, "no interval is empty", "symptom")
         for trial in campaign.plan.trials:
             found = (symptom,) if unstable and trial.side == "candidate" else ()
-            result = campaigns.trial_result(trial, tps=_tps(trial, ratio), gates=found)
-            self.store.add_trial(campaign.id, result)
+            at_rate: dict[str, Any] = {"p50_ms": 1.0, "p99_ms": 3.0}
+            at_rate = at_rate if rate_of(trial.workload) else {}
+            result = campaigns.trial_result(trial, tps=_tps(trial, ratio), gates=found, **at_rate)
+            own = {name: functools.partial(_taken, more=more) for name, more in counts.items()}
+            self.store.add_trial(campaign.id, *campaigns.taking([result], **own))
+
+
+def _taken(trial: PlannedTrial, more: float) -> float:
+    """About a thousand in every trial of a side, some of them 0.2 % apart."""
+    if math.isinf(more):
+        return 1000.0 if trial.side == "candidate" else 0.0
+    return (1000.0 + 2 * (trial.index % 2)) * (1 + more * (trial.side == "candidate"))
 
 
 def _tps(trial: PlannedTrial, ratio: float) -> float:

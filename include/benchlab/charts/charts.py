@@ -19,7 +19,7 @@ Line = Sequence[tuple[float, float | None]]
 
 # Intervals are cut off at this multiple of the largest estimate.
 _REACH = 2.5
-_ROW, _TOP = 44, 30
+_ROW, _LINE, _TOP = 44, 26, 30
 # More points than pixels would show nothing more: neighbours are averaged.
 _MOST_POINTS = 450
 
@@ -30,8 +30,8 @@ class Row:
 
     Attributes:
         kind: the verdict or ``aa``, which decides the colour.
-        estimate, interval: in percent; None: not known.
-        word, told: the two lines of text beside it.
+        estimate, interval: in percent; None: not known. An infinite estimate is beyond the scale.
+        word, told: the two lines of text beside it; without a word in any row, rows are lower.
         is_hollow: whether the estimate's mark is only outlined.
     """
 
@@ -45,19 +45,27 @@ class Row:
 
 
 def forest(
-    rows: Sequence[Row], numbers: Numbers, *, threshold_pct: float = 0.0, ends: Sequence[str] = ()
+    rows: Sequence[Row],
+    numbers: Numbers,
+    *,
+    threshold_pct: float = 0.0,
+    ends: Sequence[str] = (),
+    most: float = math.inf,
 ) -> Picture:
     """Draw a forest plot: a row per change, with its interval.
 
     Args:
         threshold_pct: half the width of the shaded band around zero; 0: none.
         ends: what changes to the left and to the right mean, such as ``slower`` and ``faster``.
+        most: where the scale ends at the latest, in percent; estimates beyond it become arrows.
     """
     left = max(150.0, 24 + max((text_width(row.label) for row in rows), default=0))
-    right, bottom = left + 270, _TOP + _ROW * len(rows)
+    tall = _ROW if any(row.word for row in rows) else _LINE
+    right, bottom = left + 270, _TOP + tall * len(rows)
     beside = max((text_width(text) for row in rows for text in (row.word, row.told)), default=0)
-    scale = _changes_scale(rows, threshold_pct, left, right)
-    picture = Picture(max(620.0, right + 30 + beside), bottom + 30, "forest")
+    scale = _changes_scale(rows, threshold_pct, left, right, most)
+    kind = "forest" if tall == _ROW else "forest fine"
+    picture = Picture(max(620.0, right + 30 + beside), bottom + 30, kind)
     if threshold_pct:
         picture.box("band", scale(-threshold_pct), _TOP, scale(threshold_pct), bottom)
     picture.columns(change_ticks(scale, numbers), bottom, _TOP)
@@ -67,13 +75,13 @@ def forest(
         picture.text(css, x, _TOP - 10, text)
     for number, row in enumerate(rows):
         with picture.group(row.kind):
-            _forest_row(picture, row, _TOP + _ROW * (number + 0.5), scale)
+            _forest_row(picture, row, _TOP + tall * (number + 0.5), scale)
     return picture
 
 
 def _forest_row(picture: Picture, row: Row, y: float, scale: Scale) -> None:
     picture.text("name end", scale.start - 12, y + 4, row.label)
-    if row.interval is not None:
+    if row.interval is not None and row.interval[0] < scale.high and row.interval[1] > scale.low:
         low, high = map(scale, row.interval)
         picture.line("span", low, y, high, y)
         # An interval that is cut off ends in an arrow, any other in a bar.
@@ -84,17 +92,25 @@ def _forest_row(picture: Picture, row: Row, y: float, scale: Scale) -> None:
             arrow = f"M{x - way:g} {y - 6:g}L{x:g} {y:g}L{x - way:g} {y + 6:g}"
             picture.path("span", arrow if beyond else f"M{x:g} {y - 6:g}V{y + 6:g}")
     if row.estimate is not None:
-        hollow = " hollow" if row.is_hollow else ""
-        picture.path(f"estimate{hollow}", f"M{scale(row.estimate) - 6:g} {y:g}l6 -6l6 6l-6 6z")
-    picture.text("word", scale.end + 14, y - 3, row.word)
-    picture.text("", scale.end + 14, y + 13, row.told)
+        hollow, x = " hollow" if row.is_hollow else "", scale(row.estimate)
+        is_beyond = not scale.low <= row.estimate <= scale.high
+        tip = math.copysign(10, row.estimate)
+        shape = f"M{x - tip:g} {y - 6:g}l{tip:g} 6l{-tip:g} 6z" if is_beyond else ""
+        picture.path(f"estimate{hollow}", shape or f"M{x - 6:g} {y:g}l6 -6l6 6l-6 6z")
+    if row.word:
+        picture.text("word", scale.end + 14, y - 3, row.word)
+    picture.text("", scale.end + 14, y + (13 if row.word else 4), row.told)
 
 
-def _changes_scale(rows: Sequence[Row], threshold_pct: float, left: float, right: float) -> Scale:
+def _changes_scale(
+    rows: Sequence[Row], threshold_pct: float, left: float, right: float, most: float
+) -> Scale:
     """A scale with all estimates, zero and the threshold, and intervals up to a limit."""
     estimates = [row.estimate for row in rows if row.estimate is not None]
+    estimates = [min(max(value, -most), most) for value in estimates]
     ends = [end for row in rows for end in row.interval or () if math.isfinite(end)]
     reach = max(_REACH * max(map(abs, estimates), default=0.0), 4 * threshold_pct, 1.0)
+    reach = min(reach, most)
     edge = 1.5 * threshold_pct
     low = max(min([*ends, *estimates, -edge]), -reach)
     high = min(max([*ends, *estimates, edge]), reach)

@@ -25,7 +25,7 @@ from benchlab.language.numbers import MISSING, Numbers
 from benchlab.report.formats.console import console_for, print_table, table_of, text_of
 from benchlab.report.sentences import answer
 from benchlab.results.listing import Chosen
-from benchlab.results.records import CampaignSummary, Remarks, StoredVerdict
+from benchlab.results.records import CampaignSummary, Remarks
 from benchlab.results.store import open_store
 
 app = typer.Typer()
@@ -38,9 +38,11 @@ _NONE = (
 )
 _NO_MATCH = "No campaign in the store has all of that; `benchlab campaigns` lists all {count}"
 _HEADINGS = (
-    *("campaign", "started (UTC)", "took", "compared", "throughput", "p95"),
+    *("campaign", "started (UTC)", "took", "compared", "throughput", "p95", "counts"),
     "remarks",
 )
+# From here on, a column that is empty is left out.
+_OPTIONAL = _HEADINGS.index("counts")
 # The least width of a terminal, in columns, for a table.
 _TABLE_FROM = 100
 _TAG = r"[\w.-]{1,50}"
@@ -190,27 +192,28 @@ def _render(
         return f"{_NO_MATCH.format(count=known) if known else _NONE}.\n"
     console, numbers = console_for(width, colour), Numbers(english())
     rows = [_row(one, remarks.get(one.id, Remarks()), numbers) for one in found]
-    # Without remarks and failures there is no column for them.
-    headings = _HEADINGS if any(row[-1] for row in rows) else _HEADINGS[:-1]
+    # Without counts there is no column for them, nor without remarks and failures.
+    shown = [n for n in range(len(_HEADINGS)) if n < _OPTIONAL or any(row[n] for row in rows)]
+    headings, rows = [_HEADINGS[n] for n in shown], [[row[n] for n in shown] for row in rows]
     if width < _TABLE_FROM:
         for row in rows:
             _print_folded(console, headings, row)
         return text_of(console)
     table = table_of(*headings)
     for row in rows:
-        table.add_row(*row[: len(headings)])
+        table.add_row(*row)
     print_table(console, table)
     return text_of(console)
 
 
-def _said(one: CampaignSummary, verdicts: Sequence[StoredVerdict]) -> Text:
+def _said(one: CampaignSummary, counted: Sequence[answer.Counted]) -> Text:
     """The verdicts of a campaign and how often each occurs; or why there is none."""
-    if not verdicts:
+    if not counted:
         alone = "one version" if len(one.versions) == 1 else MISSING
         return Text(one.state if one.state != "complete" else alone, style="dim")
     return Text(", ").join(
         Text(said.text, style="" if one.measures_noise else _STYLE.get(said.verdict, ""))
-        for said in answer.counted(one, verdicts, english())
+        for said in counted
     )
 
 
@@ -222,8 +225,9 @@ def _row(one: CampaignSummary, remarks: Remarks, numbers: Numbers) -> list[Text]
         Text(f"{one.started_at.astimezone(UTC):%Y-%m-%d %H:%M}"),
         Text(numbers.duration(one.took) if one.ended_at else ""),
         Text(one.compared),
-        _said(one, answer.throughput(one)),
-        _said(one, answer.latency(one)),
+        _said(one, answer.counted(one, answer.throughput(one), english())),
+        _said(one, answer.counted(one, answer.latency(one), english())),
+        _said(one, counts) if (counts := answer.counted_counts(one, english())) else Text(""),
         Text(plain("; ".join(filter(None, (failed, " ".join(remarks.tags), remarks.note))))),
     ]
 

@@ -283,8 +283,9 @@ def write(found: History, path: Path, views: Sequence[LongView] = ()) -> None:
         (title, forest([_measured_row(change, numbers) for change in shown], numbers)),
         *(
             (chart.title(view, chain), chart.levels(chain, english()))
-            for view in views
+            for view in (one for both in views for one in (both, *both.counts))
             for chain in view.chains
+            if not chain.count or chain.changes or chain.drift
         ),
     ]
     what = "change of throughput, each against the baseline of its own report"

@@ -111,11 +111,13 @@ def fail_on(made: Outcome, failing: Sequence[str]) -> None:
         Exit: one has; workload, metric and verdict go to standard error.
         SpecError: one version was measured, so there is no verdict.
     """
+    from benchlab.report.sentences import answer
+
     if failing:
         refuse_without_verdicts(made.campaign.report_type)
     wanted = set(failing) - (CHANGES if made.campaign.is_aa else set())
     found = [
-        f"{workload.name}, {metric.name}: {decided.verdict}"
+        f"{workload.name}, {metric.name}: {answer.named(metric, decided.verdict)}"
         for workload in made.comparison.workloads
         for metric, decided in workload.decided
         if decided.verdict in wanted

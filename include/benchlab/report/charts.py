@@ -6,6 +6,7 @@ Example:
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -13,11 +14,16 @@ from benchlab.analysis.verdict.compare import WorkloadComparison
 from benchlab.analysis.verdict.decision import Decision
 from benchlab.charts.charts import Curve, Row, Strip, curves, forest, sparklines
 from benchlab.charts.picture import Picture, sheet
+from benchlab.plan.metric import COUNT, LATENCY, THROUGHPUT, Metric
 from benchlab.plan.report_type import Side
-from benchlab.report.model import figures
+from benchlab.report.model import counts, figures
 from benchlab.report.model.report import Report, Section
 from benchlab.report.model.series import PairSeries
 from benchlab.report.sentences import answer, wording
+
+# The scale of counts ends at so many times what is called a change: one that doubled would
+# otherwise press all others flat.
+_MOST_LIMITS = 10
 
 
 def files(report: Report) -> dict[str, bytes]:
@@ -25,9 +31,9 @@ def files(report: Report) -> dict[str, bytes]:
     say = report.language.say
     drawn = {}
     if report.has_verdicts:
-        limit = report.numbers.limit(report.spec.threshold_pct)
-        caption = say("site-forest-throughput", limit=limit)
-        drawn["overview"] = sheet(_versions(report), [[(caption, changes(report)["throughput"])]])
+        found = changes(report)
+        panels = [[found[kind]] for kind in (THROUGHPUT, COUNT) if kind in found]
+        drawn["overview"] = sheet(_versions(report), panels)
     for section in report.sections:
         drawn[file_stem(section)] = sheet(
             section.title,
@@ -48,13 +54,18 @@ def legend(report: Report) -> list[tuple[str, str]]:
     return [(side.side, side.label) for side in report.sides.values()]
 
 
-def changes(report: Report) -> dict[str, Picture]:
-    """Two charts of all workloads' changes: ``throughput`` and ``latency``, with the threshold."""
+def changes(report: Report) -> dict[str, tuple[str, Picture]]:
+    """Charts of all changes, with their captions: ``throughput``, ``latency`` and ``count``.
+
+    The last one only where counts were decided on.
+    """
     return changes_of([(section.title, report, section.figures) for section in report.sections])
 
 
-def changes_of(rows: Sequence[tuple[str, Report, WorkloadComparison]]) -> dict[str, Picture]:
-    """The same two charts for workloads of several campaigns.
+def changes_of(
+    rows: Sequence[tuple[str, Report, WorkloadComparison]],
+) -> dict[str, tuple[str, Picture]]:
+    """The same charts for workloads of several campaigns.
 
     Args:
         rows: a label, the campaign's report and the workload; at least one.
@@ -62,30 +73,47 @@ def changes_of(rows: Sequence[tuple[str, Report, WorkloadComparison]]) -> dict[s
     report = rows[0][1]
     threshold = max(one.spec.threshold_pct for _, one, _ in rows)
 
-    def drawn(shown: list[Row], *ends: str) -> Picture:
+    def drawn(
+        family: str, ends: Sequence[str], limit: float = threshold, most: float = math.inf
+    ) -> tuple[str, Picture]:
+        shown = [
+            _change(label, one, metric, found)
+            for label, one, workload in rows
+            for metric, found in workload.decided
+            if metric.family == family
+        ]
         texts = [report.language.say(end) for end in ends]
-        return forest(shown, report.numbers, threshold_pct=threshold, ends=texts)
+        caption = report.language.say(f"site-forest-{family}", limit=report.numbers.limit(limit))
+        return caption, forest(shown, report.numbers, threshold_pct=limit, ends=texts, most=most)
 
-    throughput = [_change(label, one, found) for label, one, found in rows]
-    latency = [_change(label, one, found.latency) for label, one, found in rows]
-    return {
-        "throughput": drawn(throughput, "chart-slower", "chart-faster"),
-        "latency": drawn(latency, "site-shorter", "site-longer"),
+    made = {
+        THROUGHPUT: drawn(THROUGHPUT, ("chart-slower", "chart-faster")),
+        LATENCY: drawn(LATENCY, ("site-shorter", "site-longer")),
     }
+    if any(metric.family == COUNT for _, _, one in rows for metric, _ in one.decided):
+        limit = counts.THRESHOLD_PCT
+        made[COUNT] = drawn(COUNT, ("chart-cheaper", "chart-dearer"), limit, _MOST_LIMITS * limit)
+    return made
 
 
-def _change(label: str, report: Report, found: Decision) -> Row:
-    numbers, limit, within = report.numbers, report.spec.threshold_pct, found.ci95_pct
-    told = numbers.estimate(found.estimate_pct, limit, within)
-    if within is not None:
-        told = f"{told} ({numbers.interval(within, limit)})"
+def _change(label: str, report: Report, metric: Metric, found: Decision) -> Row:
+    """A row of a forest; of a count in one line, for there are many."""
+    is_count, estimate = metric.family == COUNT, found.estimate_pct
+    if metric.kind != metric.family:
+        label = f"{label}: {report.language.text(metric.said)}"
+    word = (answer.taken_word if is_count else wording.verdict_word)(report, found.verdict)
+    word = f"{answer.SIGNS[found.verdict]} {word}"
+    if estimate is None and found.verdict in answer.CHANGES:  # a count from none, or to none
+        is_more = (found.verdict == "regression") == metric.less_is_better
+        estimate = math.inf if is_more else -math.inf
+    told = answer.with_interval(report, found, counts.limit(report, metric))
     return Row(
         label=label,
         kind="aa" if report.campaign.is_aa else found.verdict,
-        estimate=found.estimate_pct,
-        interval=within,
-        word=f"{answer.SIGNS[found.verdict]} {wording.verdict_word(report, found.verdict)}",
-        told=told,
+        estimate=estimate,
+        interval=found.ci95_pct,
+        word="" if is_count else word,
+        told=f"{word} {told}" if is_count else told,
     )
 
 

@@ -189,4 +189,5 @@ def _row(site: Site, one: CampaignSummary) -> Row:
         "took": Numbers(site.language).duration(one.took),
         "throughput": answer.counted(one, answer.throughput(one), site.language),
         "latency": answer.counted(one, answer.latency(one), site.language),
+        "counts": answer.counted_counts(one, site.language),
     }

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
+from typing import Any
 
 from markupsafe import Markup
 
@@ -119,20 +120,23 @@ def history(site: Site, report: str, workload: str, first: str = "", second: str
     if not (view.chains or view.left_out or published):
         raise NoSuchPage(message("site-no-workload", workload=workload))
     looked = site.store.looked_into()
-    chains = [ChainOnPage(site.language, chain, workload, looked) for chain in view.chains]
-    by_reason: defaultdict[str, list[str]] = defaultdict(list)
-    for campaign, why in view.left_out.items():
-        by_reason[site.language.text(why)].append(campaign)
+
+    def shown(one: LongView) -> dict[str, Any]:
+        by_reason: defaultdict[str, list[str]] = defaultdict(list)
+        for campaign, why in one.left_out.items():
+            by_reason[site.language.text(why)].append(campaign)
+        chains = [ChainOnPage(site.language, chain, workload, looked) for chain in one.chains]
+        return {"view": one, "chains": chains, "left_out": by_reason}
+
     title = title_of(workload) if report == PUBLISHED else f"{title_of(workload)} · {report}"
     values = {
         "report": report,
         "workload": workload,
-        "view": view,
-        "chains": chains,
+        **shown(view),
+        "counts": [shown(one) for one in view.counts],
         "regression": _newest(regressions, report, workload),
         "needed": MIN_POINTS,
         "published": [_published_row(site.language, change) for change in published],
-        "left_out": by_reason,
         "compared": _compared(site.language, view, first, second),
     }
     return Page(place_of(report, workload), _PART, title, "history.html.j2", values)
@@ -223,7 +227,7 @@ class ChainOnPage:
                 "before": found.before,
                 "candidate": plain(found.candidate),
                 "previous": plain(found.previous),
-                "is_better": found.change > 0,
+                "is_better": self.view.is_better(found.change),
                 "looked": self.looked.get((found.campaign, self.workload)),
                 **self._sized(found.change, found.ci95),
             }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
 from benchlab.campaign import money, report_types
@@ -18,7 +18,7 @@ from benchlab.plan import report_type
 from benchlab.plan.fields import schedule
 from benchlab.plan.fields.schedule import OnRelease
 from benchlab.plan.report_type import SIDES, ReportSpec
-from benchlab.report.sentences import answer
+from benchlab.report.sentences import answer, wording
 from benchlab.results.listing import Chosen
 from benchlab.results.records import CampaignSummary, ReportSummary, StoredVerdict
 from benchlab.site.at_work import all_at_work
@@ -151,7 +151,8 @@ class OpenRegression:
     """A regression that nobody has looked into, as last measured.
 
     Attributes:
-        metric: ``throughput`` or ``latency``.
+        metric: throughput, latency or, of all counts that are dearer, the one that changed most;
+            as text.
     """
 
     workload: str
@@ -185,13 +186,23 @@ def open_regressions(
         for metric, verdicts in (
             ("throughput", answer.throughput(one)),
             ("latency", answer.latency(one)),
+            ("dearer", sorted(answer.of_counts(one), key=answer.size, reverse=True)),
         ):
-            for found in verdicts:
+            regressions = [found for found in verdicts if found.verdict == "regression"]
+            for found in regressions:
                 key = _pair(one), found.workload
-                if found.verdict == "regression" and not {key, (key, metric)} & seen:
+                if not {key, (key, metric)} & seen:
                     seen.add((key, metric))
-                    change = shown_change(found, numbers, None)
-                    made.append(OpenRegression(found.workload, metric, one, change))
+                    names = [
+                        site.language.say(answer.title_of_count(other))
+                        for other in regressions
+                        if metric == "dearer" and other.workload == found.workload
+                    ]
+                    counts = wording.few(names, site.language, 1)
+                    name = site.language.say(f"site-metric-{metric}", counts=counts)
+                    told = answer.sized(found, 0.0, site.language)
+                    change = replace(shown_change(found, numbers, None), change=told)
+                    made.append(OpenRegression(found.workload, name, one, change))
     return made
 
 

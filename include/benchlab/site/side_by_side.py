@@ -75,14 +75,18 @@ def _compared(reports: Sequence[Report], later: Sequence[str]) -> dict[str, Any]
 def _rows(reports: Sequence[Report]) -> Iterator[Row]:
     """A row per workload and metric with both campaigns' lines; None where one lacks it."""
     by_key = [
-        {(line.workload, line.metric): line for line in answer.lines(report)} for report in reports
+        {
+            (line.workload, line.metric): line
+            for line in (*answer.lines(report), *answer.lines(report, of_counts=True))
+        }
+        for report in reports
     ]
     for workload, metric in dict.fromkeys(key for known in by_key for key in known):
         lines = [known.get((workload, metric)) for known in by_key]
         yield {"workload": workload, "metric": metric, "lines": lines}
 
 
-def _changes(reports: Sequence[Report]) -> dict[str, Picture]:
+def _changes(reports: Sequence[Report]) -> dict[str, tuple[str, Picture]]:
     """Charts of both campaigns' changes, workload by workload."""
     workloads = dict.fromkeys(w.name for report in reports for w in report.comparison.workloads)
     return charts.changes_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any
 
@@ -22,12 +22,15 @@ from benchlab.campaign.outline import Outline, outline_of
 from benchlab.home import Home
 from benchlab.plan import versions
 from benchlab.plan.fields.engines import SideSpec
+from benchlab.plan.metric import COUNT, THROUGHPUT, Metric
 from benchlab.plan.report_type import MEASURED, SIDES, ReportSpec
 from benchlab.results.kept import key_of
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
 from benchlab.targets import local
 
+Counts = Mapping[str, tuple[Metric, Mapping[str, Estimate]]]
+"""By name, each count that was decided on, and its mean log ratio by workload."""
 ReleaseDays = Mapping[object, date]
 """The days of known releases, by their versions' sort keys (``versions.order``)."""
 
@@ -40,11 +43,27 @@ class ComparedCampaign:
         verdicts: by workload, in the order of its report type.
         estimates: by workload, the mean log ratio of its throughput; workloads with fewer than two
             complete rounds have none.
+        counts: those that were decided on.
     """
 
     campaign: Outline
     verdicts: Mapping[str, WorkloadVerdict]
     estimates: Mapping[str, Estimate]
+    counts: Counts = field(default_factory=dict)
+
+    def of_count(self, name: str) -> ComparedCampaign:
+        """The same with a count in place of the throughput; workloads without it have no verdict.
+
+        Example:
+            ``one.of_count("redo_bytes").workload("oltp_insert").estimate_pct``
+        """
+        verdicts = {
+            workload: replace(found, metric=name, **vars(found.beside[name]))
+            for workload, found in self.verdicts.items()
+            if name in found.beside
+        }
+        shown = self.counts[name][1] if name in self.counts else {}
+        return ComparedCampaign(self.campaign, verdicts, shown)
 
     def workload(self, name: str) -> WorkloadVerdict:
         """The verdict on one workload, which the campaign must have planned."""
@@ -56,7 +75,7 @@ class ComparedCampaign:
         return found.error if found and math.isfinite(found.error) else None
 
 
-_Decided = tuple[Mapping[str, WorkloadVerdict], Mapping[str, Estimate]]
+_Decided = tuple[Mapping[str, WorkloadVerdict], Mapping[str, Estimate], Counts]
 
 
 class Comparisons(Comparer):
@@ -116,10 +135,21 @@ class Comparisons(Comparer):
             not_equivalent=not_equivalent,
             calibration=known,
         )
-        shown = estimates(figures, "throughput", known)
+        counts = {
+            metric.name: metric
+            for workload in judged
+            for metric, _ in workload.decided
+            if metric.family == COUNT
+        }
+
+        def shown(kind: str) -> Mapping[str, Estimate]:
+            having = [rounds for rounds in figures if kind in rounds.kinds]
+            return {name: one.versions for name, one in estimates(having, kind, known).items()}
+
         return (
             {found.name: found.alone for found in judged},
-            {workload: one.versions for workload, one in shown.items()},
+            shown(THROUGHPUT),
+            {name: (metric, shown(name)) for name, metric in counts.items()},
         )
 
     def _calibration_key(self, campaign: Outline) -> str:
@@ -138,21 +168,25 @@ _VERDICTS = TypeAdapter(dict[str, WorkloadVerdict])
 
 
 def _decided_to_json(decided: _Decided) -> dict[str, Any]:
-    verdicts, shown = decided
+    verdicts, shown, counts = decided
     return {
         "verdicts": _VERDICTS.dump_python(dict(verdicts), mode="json"),
-        "estimates": {
-            name: [one.mean, one.variance.value, one.variance.df] for name, one in shown.items()
-        },
+        "estimates": _to_json(shown),
+        "counts": [[vars(metric), _to_json(own)] for metric, own in counts.values()],
     }
+
+
+def _to_json(shown: Mapping[str, Estimate]) -> dict[str, Any]:
+    return {name: [one.mean, one.variance.value, one.variance.df] for name, one in shown.items()}
+
+
+def _from_json(raw: Any) -> dict[str, Estimate]:
+    return {name: Estimate(mean, Variance(value, df)) for name, (mean, value, df) in raw.items()}
 
 
 def _decided_from_json(raw: Any) -> _Decided:
-    shown = {
-        name: Estimate(mean, Variance(value, df))
-        for name, (mean, value, df) in raw["estimates"].items()
-    }
-    return _VERDICTS.validate_python(raw["verdicts"]), shown
+    counts = {metric["name"]: (Metric(**metric), _from_json(own)) for metric, own in raw["counts"]}
+    return _VERDICTS.validate_python(raw["verdicts"]), _from_json(raw["estimates"]), counts
 
 
 VERDICTS = Form[_Decided]("verdicts", _decided_to_json, _decided_from_json)

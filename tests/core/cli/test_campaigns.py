@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -62,6 +63,25 @@ def test_verdicts_are_those_of_the_report(here: Here, store: Store) -> None:
         for workload in compared
         for found in (workload, workload["latency"])
     ]
+
+
+def test_counts_have_a_column_where_a_campaign_has_any(here: Here, store: Store) -> None:
+    """Whose throughput did not change may be dearer, and is found as such."""
+    measured(here, store, "plain", 0.0)
+    assert "counts" not in here.run("campaigns", COLUMNS="200").stdout
+    made = campaigns.counting(campaigns.campaign(id="dearer", rounds=4), "redo_bytes")
+    store.add_campaign(made)
+    steady = campaigns.results_of(made.plan, campaigns.known_change({}, 0.002))
+    for result in campaigns.taking(
+        steady, redo_bytes=lambda trial: 1120.0 if trial.side == "candidate" else 1000.0
+    ):
+        store.add_trial("dearer", result)
+    StoredCampaign(here.home, store, store.campaign("dearer")).publish()
+    said = " ".join(here.run("campaigns", "--verdict", "regression", COLUMNS="220").stdout.split())
+    assert " counts " in said
+    assert re.search(r"dearer .* 2 dearer \(\S+ \S+ redo log \+12\.0+% and 1 more\)", said)
+    folded = here.run("campaigns", "--verdict", "regression", COLUMNS="80").stdout
+    assert re.search(r"^  counts: 2 dearer", folded, re.MULTILINE)
 
 
 def test_a_report_that_is_published_again_replaces_its_verdicts(here: Here, store: Store) -> None:

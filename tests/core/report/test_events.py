@@ -74,6 +74,16 @@ def test_all_workloads_of_one_verdict_are_one_event() -> None:
     assert {event.report for event in found} == {"sysbench_test"}
 
 
+def test_a_message_has_a_limit_and_says_how_much_it_leaves_out() -> None:
+    """As where one release moved thirty counts; the subject names what fits."""
+    parts = tuple(events.Part(f"part {n}", (str(n),), (f"sentence {n}",)) for n in range(30))
+    lines = Event("change_point", "weekly", "Change point", parts, WHERE).text.splitlines()
+    assert lines[1:21] == [f"• sentence {n}" for n in range(20)]
+    assert lines[21:] == ["• ... (+10)", *(": ".join(link) for link in WHERE)]
+    short = Event("change_point", "weekly", "Change point", parts[:20]).text
+    assert "..." not in short.splitlines()[-1]
+
+
 def test_equivalent_workloads_are_no_event() -> None:
     """Nothing happened."""
     assert events.of_verdicts(report(changes={})) == ()

@@ -83,12 +83,12 @@ def test_no_file_is_no_notifier(tmp_path: Path) -> None:
 
 
 def test_by_default_a_notifier_sends_what_calls_for_action(tmp_path: Path) -> None:
-    """All events but improvement and inconclusive, of every report type."""
+    """All events but improvement, cheaper and inconclusive, of every report type."""
     plain, chosen = loaded(
         tmp_path, SLACK, {**MAIL, "events": ["improvement"], "reports": ["weekly"]}
     )
     assert {kind for kind in KINDS if plain.wants(event(kind))} == (
-        set(KINDS) - {"improvement", "inconclusive"}
+        set(KINDS) - {"improvement", "cheaper", "inconclusive"}
     )
     assert chosen.wants(event("improvement"))
     assert not chosen.wants(event("regression"))

@@ -588,6 +588,27 @@ def test_two_campaigns_are_warned_of_and_compared_by_their_changes(measured: Mad
     assert "seconds 9 4" in swapped
 
 
+def test_two_campaigns_are_compared_by_their_counts_too(made: Made) -> None:
+    """In words of counts, and with a chart; the campaign without the count has not measured it."""
+    for name, counts in (("c1", {"redo_bytes": 1.12}), ("c2", {})):
+        record = campaigns.counting(campaigns.campaign(id=name, rounds=4), *counts)
+        made.store.add_campaign(record)
+        results = campaigns.results_of(record.plan, SLOW)
+        for result in campaigns.taking(
+            results, **{c: lambda t: 1120.0 if t.side == "candidate" else 1000.0 for c in counts}
+        ):
+            made.store.add_trial(name, result)
+    site = made.site()
+    page = shown(site, side_by_side.side_by_side(site, "c1", "c2"))
+    said = r"Update Index redo log \+12\.\S+ \S+ to \S+ ▼ dearer not measured"
+    assert re.search(said, text(page))
+    assert "Change of what a transaction takes" in page
+    assert "Update Index · 1: redo log" in page
+    assert "Update Index · 2: redo log" not in page
+    own = shown(site, campaign.campaign(site, "c1"))
+    assert own.count('class="chart forest fine"') == 1
+
+
 def test_what_a_reader_may_not_see_does_not_exist(measured: Made) -> None:
     """Hidden and missing campaigns are the same to them, on every page."""
     hidden = measured.site(reports=frozenset({"other"}))

@@ -96,6 +96,43 @@ def test_the_latest_come_first_and_the_others_are_on_further_pages(site: Site) -
     assert 'rel="prev" href="../campaigns/"' in second
 
 
+def test_a_campaign_whose_counts_changed_does_not_look_unchanged(tmp_path: Path) -> None:
+    """In a column of their own, with the largest named; the list without any has none."""
+    with Store(f"sqlite:///{tmp_path}/results.db", UPath(tmp_path / "objects")) as store:
+        site = Site(Home(tmp_path, tmp_path), store, load("en"), NOW)
+        store.add_campaign(campaigns.campaign())
+        found: list[tuple[str, str, float | None]] = [
+            *(("tps", "equivalent", 0.1), ("p95_ms", "equivalent", 0.2)),
+        ]
+        store.set_verdicts("c1", _verdicts(found))
+        assert "Counts" not in text(shown(site))
+        found += [
+            *(("rows_read", "regression", None), ("redo_bytes", "regression", 9.1)),
+            *(("server_cpu", "improvement", -4.0), ("rows_written", "equivalent", 0.0)),
+        ]
+        store.set_verdicts("c1", _verdicts(found))
+        read = text(shown(site))
+        assert ids(shown(site, verdict="regression")) == ["c1"]
+        aa = dataclasses.replace(campaigns.campaign(id="aa", sides="same"), started_at=NOW)
+        store.add_campaign(aa)
+        store.set_verdicts("aa", _verdicts(found))
+        noise = text(shown(site))
+    assert "Throughput p95 latency Counts Took" in read
+    assert (
+        "= 1 equivalent = 1 equivalent ▼ 2 dearer (Point Select rows read from none and 1 more) "
+        "▲ 1 cheaper (Point Select server CPU -4.00%) = 1 equivalent" in read
+    )
+    assert "▼ 2 false alarms (Point Select rows read from none and 1 more)" in noise
+
+
+def _verdicts(found: list[tuple[str, str, float | None]]) -> list[StoredVerdict]:
+    return [
+        StoredVerdict(POINT, metric, verdict, change, change and change - 0.5,
+                      change and change + 0.5, 0.001, rule=5)
+        for metric, verdict, change in found
+    ]  # fmt: skip
+
+
 def test_a_page_beyond_the_end_is_the_last_one(site: Site) -> None:
     """A link may be older than the campaigns that were deleted."""
     assert ids(shown(site, page="99")) == ids(shown(site, page="2"))

@@ -117,6 +117,29 @@ def test_a_regression_is_open_until_somebody_has_looked_into_it(site: Site) -> N
     assert len(overview.open_regressions(site)) == 2
 
 
+def test_dearer_counts_of_a_workload_are_one_open_regression(site: Site) -> None:
+    """Named by the one that changed most; looked into with the rest of the workload."""
+    add(site, "dearer", 2, {INDEX: "equivalent", POINT: "regression"})
+    counts = [("redo_bytes", 9.1), ("rows_read", None), ("server_cpu", 4.0)]
+    kept = site.store.listing.summaries()[0].verdicts
+    dearer = [
+        StoredVerdict(INDEX, name, "regression", pct, pct and pct - 1, pct and pct + 1, 0.0, rule=5)
+        for name, pct in counts
+    ]
+    cheaper = StoredVerdict(POINT, "rows_read", "improvement", -50.0, -51.0, -49.0, 0.0, rule=5)
+    site.store.set_verdicts("dearer", [*kept, *dearer, cheaper])
+    found = overview.open_regressions(site)
+    assert [(one.workload, one.metric, one.change.change) for one in found] == [
+        (POINT, "Throughput", "-8.2%"),
+        (INDEX, "Dearer: rows read and 2 more", "from none"),
+    ]
+    read = text(shown(site))
+    assert "Update Index sysbench_test Dearer: rows read and 2 more from none n/a" in read
+    assert "slower" not in read
+    site.store.look_into("dearer", INDEX, "ann", "a new index")
+    assert [one.workload for one in overview.open_regressions(site)] == [POINT]
+
+
 def test_only_those_who_may_can_mark_a_regression(site: Site) -> None:
     """With the guard that keeps other sites from doing it for them."""
     add(site, "c1", 2, {INDEX: "regression"})

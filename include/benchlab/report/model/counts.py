@@ -45,6 +45,11 @@ def decided(report: Report) -> list[Counted]:
     ]
 
 
+def limit(report: Report, metric: Metric) -> float:
+    """The smallest change of a count that is called one, in percent."""
+    return metric.threshold_pct or report.spec.threshold_pct
+
+
 def value(report: Report, workload: WorkloadComparison, metric: Metric, side: Side) -> str:
     """What a transaction takes on a side: the mean over thread counts, with three digits."""
     means = [cell.sides[side].means.get(metric.name) for cell in workload.cells]

@@ -23,7 +23,7 @@ from benchlab.report.sentences import answer, wording
 
 Links = Sequence[tuple[str, str]]
 """Pairs of a name and an address: ``("Report", "s3://reports/c1/report.html")``."""
-_LONGEST = 1000
+_LONGEST, _MOST_LINES = 1000, 20
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,9 @@ class Event:
         of_parts = [sentence for part in self.parts for sentence in part.said]
         said = dict.fromkeys((*self.lead, *of_parts, *self.rest))
         links = dict.fromkeys((*self.links, *(link for part in self.parts for link in part.links)))
-        shown = [f"• {_line(sentence)}" for sentence in said]
+        shown = [f"• {_line(sentence)}" for sentence in said][:_MOST_LINES]
+        if (more := len(said) - len(shown)) > 0:
+            shown.append(f"• ... (+{more})")
         return "\n".join([self.subject, *shown, *(_line(": ".join(link)) for link in links)])
 
 
@@ -82,21 +84,22 @@ def of_verdicts(report: Report, links: Links = (), *, failed: bool = False) -> t
     """One event for each kind of verdict found except ``equivalent``, with all its workloads.
 
     Verdicts on p95 latency count like those on throughput, except ``inconclusive``, which is
-    frequent there because clients print latency in steps. Changes are no events in an A/A campaign,
+    frequent there because clients print latency in steps. Changes of counts are events of their
+    own: what is dearer need not be slower. Changes are no events in an A/A campaign,
     where they are false alarms, nor with a slowdown on purpose.
 
     Args:
         report: of a campaign with two sides.
         failed: whether a failure is reported as well, which makes ``inconclusive`` redundant.
     """
-    kinds: list[EventKind] = ["regression", "improvement", "unstable", "inconclusive"]
-    if report.campaign.is_aa or report.plan.slowdown_pct:
-        kinds = kinds[2:]
+    kinds: list[EventKind] = ["unstable", "inconclusive"]
+    if not (report.campaign.is_aa or report.plan.slowdown_pct):
+        kinds = ["regression", "improvement", "dearer", "cheaper", *kinds]
     if failed:
         kinds.remove("inconclusive")
     name = report.plan.report
     say, sides = report.language.say, {side: of.label for side, of in report.sides.items()}
-    lead, rest = (answer.sentence(report),), (wording.deployments(report),)
+    lead = (answer.sentence(report),)
     found = []
     for kind in kinds:
         parts = tuple(
@@ -108,6 +111,7 @@ def of_verdicts(report: Report, links: Links = (), *, failed: bool = False) -> t
             "news-verdict", report=name, verdict=say(f"verdict-{kind}").capitalize(), **sides
         )
         if parts:
+            rest = () if kind in answer.TAKEN.values() else (wording.deployments(report),)
             found.append(Event(kind, name, heading, parts, links, lead, rest))
     return tuple(found)
 
@@ -148,7 +152,7 @@ def of_reaped(sentences: Sequence[str], links: Links = ()) -> tuple[Event, ...]:
 
 def _outcome(kind: EventKind, report: Report, section: Section) -> tuple[str, ...]:
     """The report's sentences on the metrics of a workload that have this verdict."""
-    found, said = section.figures, list[str]()
+    found, said = section.figures, list(answer.changes_of_counts(report, section, kind))
     if found.verdict == kind:
         said.append(wording.outcome(report, section))
     if any(one.verdict == kind for _, one in found.latencies) and kind != "inconclusive":

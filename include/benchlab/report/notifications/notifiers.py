@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 EventKind = Literal[
-    "regression", "improvement", "unstable", "inconclusive", "change_point", "drift", "failed",
-    "fleet_reaped",
+    "regression", "improvement", "dearer", "cheaper", "unstable", "inconclusive", "change_point",
+    "drift", "failed", "fleet_reaped",
 ]  # fmt: skip
 KINDS: tuple[EventKind, ...] = get_args(EventKind)
-# Sent by default: an improvement calls for no action, and an inconclusive verdict is frequent.
+# Sent by default: what is better calls for no action, and an inconclusive verdict is frequent.
 TOLD: tuple[EventKind, ...] = tuple(
-    kind for kind in KINDS if kind not in ("improvement", "inconclusive")
+    kind for kind in KINDS if kind not in ("improvement", "cheaper", "inconclusive")
 )
 
 

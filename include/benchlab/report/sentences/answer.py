@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
+from types import MappingProxyType
 from typing import NamedTuple
 
 from benchlab.analysis.verdict.compare import LEFT_OUT, Comparison
 from benchlab.analysis.verdict.decision import Decision, Verdict
 from benchlab.analysis.verdict.estimates import Basis
-from benchlab.language import Language, Message
+from benchlab.engines.counts import Count
+from benchlab.language import Language, Message, english
 from benchlab.language.names import clauses, items, title_of
 from benchlab.language.numbers import MISSING, Numbers, rate_decimals
 from benchlab.plan.metric import COUNT, Metric
@@ -36,8 +38,9 @@ SIGNS = {
 }
 """A sign for each verdict, for print and for readers who cannot tell the colours apart."""
 CHANGES = ("regression", "improvement")
-# What more work is, and less: slower it need not be.
-_TAKEN = {"regression": "dearer", "improvement": "cheaper"}
+TAKEN = {"regression": "dearer", "improvement": "cheaper"}
+"""What a change of a count is called: more work need not be slower."""
+_PLAIN: Mapping[str, str] = MappingProxyType({})
 # In the order of what readers look for.
 ORDER: tuple[str, ...] = (*CHANGES, "unstable", "inconclusive", "equivalent")
 # The weakest first: that one is named.
@@ -87,11 +90,11 @@ def sentence(report: Report) -> str:
         for metric, found in section.figures.latencies
     ]
     name = display(sections[0], report.language).latency_name  # all are of one client
-    taken = _taken(report)
+    taken, limit = _taken(report), report.spec.threshold_pct
     said = [
-        say("answer", workloads=len(saturated), counts=_counts(report, throughput)),
-        say("answer-latency", latency=name, counts=_counts(report, latency)),
-        *([say("answer-equal-load", counts=_counts(report, at_rate))] if at_rate else []),
+        say("answer", workloads=len(saturated), counts=_counts(report, throughput, limit)),
+        say("answer-latency", latency=name, counts=_counts(report, latency, limit)),
+        *([say("answer-equal-load", counts=_counts(report, at_rate, limit))] if at_rate else []),
         *([say("answer-taken", counts=taken)] if taken else []),
         _basis(report),
     ]
@@ -150,30 +153,34 @@ def summary(report: Report) -> str:
     return wording.sentences((*lead, sentence(report)), report)
 
 
-def lines(report: Report) -> list[Line]:
-    """The answer's table: throughput and latency of each workload; empty without verdicts."""
+def lines(report: Report, *, of_counts: bool = False) -> list[Line]:
+    """The answer's table: throughput and latency of each workload; empty without verdicts.
+
+    Args:
+        of_counts: what a transaction takes instead.
+    """
     made = []
     for section in report.sections if report.has_verdicts else ():
-        of = (section.title, report.language, report.spec.threshold_pct)
         for metric, found in section.figures.decided:
-            if metric.family == COUNT:  # `taken` has them
-                continue
-            word = wording.verdict_word(report, found.verdict)
-            made.append(line(*of, report.language.text(metric.said), found, word))
+            if (metric.family == COUNT) == of_counts:
+                word = (taken_word if of_counts else wording.verdict_word)(report, found.verdict)
+                name, limit = report.language.text(metric.said), counts.limit(report, metric)
+                made.append(line(section.title, report.language, limit, name, found, word))
     return made
 
 
 def taken(report: Report) -> list[list[str]]:
     """What a transaction takes of the servers: the rows below :func:`counts.columns`."""
-    made = []
+    rows = []
     for section in report.sections:
-        for metric, found in section.figures.decided:
-            if metric.family != COUNT:
-                continue
-            values = [counts.value(report, section.figures, metric, side) for side in report.sides]
-            row = [section.title, report.language.text(metric.said), *values]
-            made.append([*row, *(_judged(report, metric, found) if report.has_verdicts else ())])
-    return made
+        for metric, _ in section.figures.decided:
+            if metric.family == COUNT:
+                name = report.language.text(metric.said)
+                of = (counts.value(report, section.figures, metric, s) for s in report.sides)
+                rows.append([section.title, name, *of])
+    for row, own in zip(rows, lines(report, of_counts=True), strict=False):
+        row += (own.change, own.interval, f"{SIGNS[own.found]} {own.verdict}")
+    return rows
 
 
 def left_out(report: Report) -> list[str]:
@@ -192,57 +199,59 @@ def left_out(report: Report) -> list[str]:
     return said
 
 
-def _judged(report: Report, metric: Metric, found: Decision) -> Sequence[str]:
-    limit = metric.threshold_pct or report.spec.threshold_pct
-    return (
-        _change(report, metric, found),
-        report.numbers.interval(found.ci95_pct, limit),
-        f"{SIGNS[found.verdict]} {_taken_word(report, found.verdict)}",
-    )
-
-
-def _change(report: Report, metric: Metric, found: Decision) -> str:
-    """By how much a count changed; where one side has none of it there is no ratio."""
+def sized(found: Decision | StoredVerdict, threshold_pct: float, language: Language) -> str:
+    """By how much it changed; where one side has none of a count there is no ratio."""
     if found.estimate_pct is None and found.verdict in CHANGES:
-        return report.language.say(f"change-{_TAKEN[found.verdict]}-none")
-    limit = metric.threshold_pct or report.spec.threshold_pct
-    return report.numbers.estimate(found.estimate_pct, limit, found.ci95_pct)
+        return language.say(f"change-{TAKEN[found.verdict]}-none")
+    return Numbers(language).estimate(found.estimate_pct, threshold_pct, found.ci95_pct)
 
 
-def _taken_word(report: Report, verdict: Verdict) -> str:
+def named(metric: Metric, verdict: Verdict) -> str:
+    """A verdict by its id, and what a change of a count is called: ``regression, dearer``."""
+    words = TAKEN if metric.family == COUNT else _PLAIN
+    return ", ".join(filter(None, (verdict, words.get(verdict))))
+
+
+def with_interval(report: Report, found: Decision, threshold_pct: float) -> str:
+    """By how much it changed, and the interval if there is one: ``+9.1% (8.0% to 10.3%)``."""
+    change = sized(found, threshold_pct, report.language)
+    if found.ci95_pct is None:
+        return change
+    interval = report.numbers.interval(found.ci95_pct, threshold_pct)
+    return report.language.say("change-with-interval", change=change, interval=interval)
+
+
+def taken_word(report: Report, verdict: Verdict) -> str:
+    """The verdict on a count in a few words: dearer and cheaper, not regression."""
     if report.campaign.is_aa or verdict not in CHANGES:
         return wording.verdict_word(report, verdict)
-    return report.language.say(f"verdict-{_TAKEN[verdict]}")
+    return report.language.say(f"verdict-{TAKEN[verdict]}")
+
+
+def changes_of_counts(report: Report, section: Section, word: str) -> list[str]:
+    """A sentence on a workload's counts that are ``dearer`` or ``cheaper``, the largest first."""
+    own = [
+        (size(found), report.language.text(metric.said), found, counts.limit(report, metric))
+        for metric, found in section.figures.decided
+        if metric.family == COUNT and TAKEN.get(found.verdict) == word
+    ]
+    own.sort(key=itemgetter(0), reverse=True)
+    each = [f"{name} {with_interval(report, found, limit)}" for _, name, found, limit in own]
+    if not each:
+        return []
+    labels = {name: side.label for name, side in report.sides.items()}
+    named = wording.few(each, report.language)
+    return [report.language.say(f"taken-{word}", workload=section.title, each=named, **labels)]
 
 
 def _taken(report: Report) -> str:
     """``1 dearer (Insert redo bytes +12.0%), 9 equivalent``; empty where nothing was counted."""
-    say, found = report.language.say, counts.decided(report)
-    changes = [one for one in found if one.found.verdict in CHANGES]
-    names = (
-        {"false-alarm": CHANGES}
-        if report.campaign.is_aa
-        else {_TAKEN[verdict]: (verdict,) for verdict in CHANGES}
-    )
-    said = []
-    for name, verdicts in names.items():
-        own = [one for one in changes if one.found.verdict in verdicts]
-        own.sort(key=lambda one: -abs(one.found.estimate_pct or math.inf))
-        each = [
-            say(
-                "answer-change",
-                workload=f"{one.workload} {report.language.text(one.metric.said)}",
-                change=_change(report, one.metric, one.found),
-            )
-            for one in own
-        ]
-        if own:
-            count = say(f"answer-{name}", count=len(own))
-            said.append(say("answer-named", count=count, each=items(each, report.language)))
-    for verdict in ORDER[len(CHANGES) :]:
-        if number := sum(one.found.verdict == verdict for one in found):
-            said.append(say(f"answer-{verdict}", count=number))
-    return items(said, report.language)
+    decided = [
+        (f"{one.workload} {report.language.text(one.metric.said)}", one.found)
+        for one in counts.decided(report)
+    ]
+    limit, most = counts.THRESHOLD_PCT, wording.MOST_NAMED
+    return _counts(report, decided, limit, names=TAKEN, most=most)
 
 
 def line(
@@ -258,7 +267,7 @@ def line(
     return Line(
         workload=workload,
         metric=metric,
-        change=numbers.estimate(found.estimate_pct, threshold_pct, found.ci95_pct),
+        change=sized(found, threshold_pct, language),
         interval=numbers.interval(found.ci95_pct, threshold_pct),
         p=numbers.p_value(found.p_adjusted).removeprefix("= "),
         verdict=verdict,
@@ -266,17 +275,29 @@ def line(
     )
 
 
-def _counts(report: Report, decided: Sequence[tuple[str, Decision]]) -> str:
-    """``1 regression (Update Index -12.00%), 4 equivalent``."""
-    language, limit = report.language, report.spec.threshold_pct
-    groups: list[tuple[str, tuple[str, ...]]] = [(verdict, (verdict,)) for verdict in ORDER]
+def _counts(
+    report: Report,
+    decided: Sequence[tuple[str, Decision]],
+    threshold_pct: float,
+    *,
+    names: Mapping[str, str] = _PLAIN,
+    most: int | None = None,
+) -> str:
+    """``1 regression (Update Index -12.00%), 4 equivalent``; ``names``: of verdicts, if others."""
+    groups: list[tuple[str, tuple[str, ...]]] = [(names.get(one, one), (one,)) for one in ORDER]
     if report.campaign.is_aa:
         groups = [("false-alarm", CHANGES), *groups[len(CHANGES) :]]
     counted = (
-        _group(name, [one for one in decided if one[1].verdict in verdicts], language, limit)
+        _group(
+            name,
+            [one for one in decided if one[1].verdict in verdicts],
+            report.language,
+            threshold_pct,
+            most,
+        )
         for name, verdicts in groups
     )
-    return items(filter(None, counted), language)
+    return items(filter(None, counted), report.language)
 
 
 def _group(
@@ -284,22 +305,29 @@ def _group(
     decided: Sequence[tuple[str, Decision | StoredVerdict]],
     language: Language,
     threshold_pct: float,
+    most: int | None = None,
 ) -> str:
-    """The count, and each change with its size, the largest first; empty if there is none."""
+    """The count, and each change with its size, the largest first; empty if there is none.
+
+    Args:
+        most: so many changes are named; None: all.
+    """
     if not decided:
         return ""
     said = language.say(f"answer-{name}", count=len(decided))
-    if name not in (*CHANGES, "false-alarm"):
+    if name not in (*CHANGES, *TAKEN.values(), "false-alarm"):
         return said
-    each = (
-        language.say(
-            "answer-change",
-            workload=title,
-            change=Numbers(language).estimate(found.estimate_pct, threshold_pct, found.ci95_pct),
-        )
-        for title, found in sorted(decided, key=lambda one: -abs(one[1].estimate_pct or 0))
-    )
-    return language.say("answer-named", count=said, each=items(each, language))
+    each = [
+        language.say("answer-change", workload=title, change=sized(found, threshold_pct, language))
+        for title, found in sorted(decided, key=lambda one: -size(one[1]))
+    ]
+    named = wording.few(each, language, most or len(each))
+    return language.say("answer-named", count=said, each=named)
+
+
+def size(found: Decision | StoredVerdict) -> float:
+    """How large a change is; from or to none of a count it is larger than any other."""
+    return math.inf if found.estimate_pct is None else abs(found.estimate_pct)
 
 
 def _basis(report: Report) -> str:
@@ -333,6 +361,16 @@ def latency(one: CampaignSummary) -> Sequence[StoredVerdict]:
     return [own[place] for own, place in at if len(own) > place]
 
 
+def of_counts(one: CampaignSummary) -> Sequence[StoredVerdict]:
+    """The verdicts on what a transaction takes: on metrics that have the title of a count."""
+    return [found for found in one.verdicts if english().has(title_of_count(found))]
+
+
+def title_of_count(found: StoredVerdict) -> str:
+    """The id of the message with the name of a count whose verdict is kept."""
+    return Count(found.metric, "", ()).metric().title
+
+
 def _by_workload(one: CampaignSummary) -> Sequence[Sequence[StoredVerdict]]:
     found: dict[str, list[StoredVerdict]] = {}
     for verdict in one.verdicts:
@@ -348,15 +386,33 @@ def counted(
     Example:
         ``counted(one, throughput(one), english())[0].text`` is ``"4 equivalent"``.
     """
-    alarms = CHANGES if campaign.measures_noise else ()
-    groups = {
-        verdict: [
-            (title_of(found.workload), found) for found in verdicts if found.verdict == verdict
-        ]
-        for verdict in ORDER
-    }
+    return _counted(campaign, [(title_of(one.workload), one) for one in verdicts], language)
+
+
+def counted_counts(campaign: CampaignSummary, language: Language) -> list[Counted]:
+    """The same of what a transaction takes: ``1 dearer (Insert redo log +12%)``.
+
+    Only the largest change is named: a campaign may have decided on fifty counts.
+    """
+    decided = [
+        (f"{title_of(one.workload)} {language.say(title_of_count(one))}", one)
+        for one in of_counts(campaign)
+    ]
+    return _counted(campaign, decided, language, names=TAKEN, most=1)
+
+
+def _counted(
+    campaign: CampaignSummary,
+    decided: Sequence[tuple[str, StoredVerdict]],
+    language: Language,
+    *,
+    names: Mapping[str, str] = _PLAIN,
+    most: int | None = None,
+) -> list[Counted]:
+    names = dict.fromkeys(CHANGES, "false-alarm") if campaign.measures_noise else names
+    groups = {verdict: [one for one in decided if one[1].verdict == verdict] for verdict in ORDER}
     return [
-        Counted(verdict, _group("false-alarm" if verdict in alarms else verdict, own, language, 0))
+        Counted(verdict, _group(names.get(verdict, verdict), own, language, 0, most))
         for verdict, own in groups.items()
         if own
     ]

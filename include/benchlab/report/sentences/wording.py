@@ -320,7 +320,8 @@ def _client_count(report: Report, what: str, tally: Tally) -> str:
 
 # How far a verdict can be trusted, and what stands beside it
 
-_MOST_PLACES = 4
+MOST_NAMED = 4
+"""So many of several things does a sentence name; the others are counted."""
 
 
 def deployments(report: Report) -> str:
@@ -439,16 +440,22 @@ def symptoms(report: Report) -> list[str]:
     say, said = report.language.say, []
     for symptom in report.quality.symptoms:
         places = [
-            say("symptom-places", count=len(at), side=side_name(side), places=_few(at, report))
+            say(
+                "symptom-places",
+                count=len(at),
+                side=side_name(side),
+                places=few(at, report.language),
+            )
             for side, at in symptom.places.items()
-        ] or [_few(symptom.workloads, report)]
+        ] or [few(symptom.workloads, report.language)]
         names = {"gate": symptom.gate, "sentence": symptom.sentence}
         said.append(say("symptom", places=clauses(places, report.language), **names))
     return said
 
 
-def _few(places: Sequence[str], report: Report) -> str:
-    shown = items(places[:_MOST_PLACES], report.language)
-    if (more := len(places) - _MOST_PLACES) <= 0:
+def few(found: Sequence[str], language: Language, most: int = MOST_NAMED) -> str:
+    """The first of them, and how many more there are: ``a, b, c, d and 3 more``."""
+    shown = items(found[:most], language)
+    if (more := len(found) - most) <= 0:
         return shown
-    return report.language.say("and-more", shown=shown, more=more)
+    return language.say("and-more", shown=shown, more=more)

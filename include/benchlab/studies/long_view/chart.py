@@ -58,7 +58,7 @@ def levels(
         ends = [
             (xs[at], up(percent(chain.links[at].point.level))) for at in (drift.first, drift.last)
         ]
-        with picture.group(_SIGNS[drift.change > 0][0]):
+        with picture.group(_SIGNS[chain.is_better(drift.change)][0]):
             picture.line("drift", *ends[0], *ends[1])
     picture.path("bar", "".join(_bars(chain.links, xs, up)))
     for x, name in names:
@@ -74,12 +74,13 @@ def levels(
 def title(view: LongView, chain: ChainView) -> str:
     """The caption of a chain's picture, in English."""
     named = f", line {chain.line}" if view.has_lines else ""
+    of = f", {chain.count.said}" if chain.count else ""
     first = plain(chain.first_baseline)
     differs = f"; {differences(chain.differs, english())}" if chain.differs else ""
     remarks = "; ".join(_remarks(chain))
     return (
-        f"Long view of {view.report}{named}: level against {first}, with its 95% interval{differs}"
-        f"{remarks and f' ({remarks})'}"
+        f"Long view of {view.report}{named}{of}: level against {first}, with its 95% interval"
+        f"{differs}{remarks and f' ({remarks})'}"
     )
 
 
@@ -119,7 +120,7 @@ def _labels(
     for found in sorted(of_all, key=lambda one: one.index):
         change = numbers.estimate(percent(found.change), chain.threshold_pct, percents(found.ci95))
         known = isinstance(found, ChangePoint)
-        kind, sign = _SIGNS[found.change > 0] if known else ("suspect", "?")
+        kind, sign = _SIGNS[chain.is_better(found.change)] if known else ("suspect", "?")
         x = round((xs[found.index - 1] + xs[found.index]) / 2, 1)
         yield x, kind, f"{sign} {plain(found.candidate)} {change}"
 

@@ -31,16 +31,18 @@ def sentence(view: ChainView, workload: str, found: Found, language: Language) -
         "change": numbers.estimate(percent(found.change), view.threshold_pct, interval),
         "interval": numbers.interval(interval, view.threshold_pct),
     }
+    what = language.text(view.count.said) if view.count else say("site-metric-throughput")
     if isinstance(found, Drift):
         ends = {"oldest": plain(found.oldest), "newest": plain(found.newest)}
-        return say("site-drift", releases=found.links, **ends, **size)
+        return say("site-drift", what=what, releases=found.links, **ends, **size)
     size |= {"candidate": plain(found.candidate), "previous": plain(found.previous)}
     if isinstance(found, Suspect):
         baseline, bridged = plain(found.baseline), plain(found.bridged_from)
         return say("site-suspect", baseline=baseline, bridged=bridged, **size)
-    name = f"site-change-point-{'faster' if found.change > 0 else 'slower'}"
+    words = ("dearer", "cheaper") if view.count else ("slower", "faster")
+    name = f"site-change-point-{words[view.is_better(found.change)]}"
     day = f"{view.links[found.index].point.ratio.at:%Y-%m-%d}"
-    return say(name, workload=title_of(workload), day=day, **size)
+    return say(name, workload=title_of(workload), what=what, day=day, **size)
 
 
 def events(
@@ -53,11 +55,11 @@ def events(
         views: by workload; only chains of the newest setting count.
     """
     parts: dict[str, list[Part]] = {}
-    for workload, view in views.items():
+    for view in [one for both in views.values() for one in (both, *both.counts)]:
         for chain in view.chains:
             for one in () if chain.differs else _recent(chain):
                 kind = {ChangePoint: "change-point", Suspect: "suspect", Drift: "drift"}[type(one)]
-                parts.setdefault(kind, []).append(_part(report, workload, chain, one, language))
+                parts.setdefault(kind, []).append(_part(view, chain, one, language))
     return tuple(
         Event(
             "drift" if kind == "drift" else "change_point",
@@ -76,7 +78,7 @@ def _recent(chain: ChainView) -> list[Found]:
     return [*recent, *([chain.drift] if chain.drift else [])]
 
 
-def _part(report: str, workload: str, view: ChainView, found: Found, language: Language) -> Part:
+def _part(of: LongView, view: ChainView, found: Found, language: Language) -> Part:
     """The part of an event about one change, with marks that identify the change.
 
     A later campaign may move a change point to a neighbouring pair of campaigns. It is recognized
@@ -84,8 +86,10 @@ def _part(report: str, workload: str, view: ChainView, found: Found, language: L
     campaign, and is news again once it is a change point. A drift grows with every campaign; it is
     recognized by the version that it began with.
     """
-    title, said = title_of(workload), sentence(view, workload, found, language)
-    beside = f"{report}/{workload}/{'up' if found.change > 0 else 'down'}"
+    report, title = of.report, of.title(language)
+    said = sentence(view, of.workload, found, language)
+    followed = f"{of.workload}/{of.count.name}" if of.count else of.workload
+    beside = f"{report}/{followed}/{'up' if found.change > 0 else 'down'}"
     if isinstance(found, Drift):
         return Part(title, (f"{beside}/{found.oldest}",), (f"{title}: {said}",))
     if isinstance(found, Suspect):

@@ -24,6 +24,7 @@ from typing import Any
 
 from benchlab.analysis.trend.chain import Age, Ratio, lines
 from benchlab.analysis.verdict import aa_campaigns
+from benchlab.analysis.verdict.estimates import LEAST_ROUNDS
 from benchlab.campaign.outline import Outline, differences, parameters_of
 from benchlab.language import Message, joined, message
 from benchlab.plan.fields import schedule
@@ -173,11 +174,15 @@ def _why_left_out(
         return None if workload in found.estimates else message("left-out-aa-rounds")
     if why := _why_no_versions(campaign, workload, days):
         return why
-    figures = found.workload(workload)
+    figures = found.verdicts.get(workload)
+    if figures is None:
+        return message("left-out-no-count")
     if figures.estimate_pct is None:
-        return message("left-out-no-round")
+        is_change = figures.verdict in ("regression", "improvement")
+        return message("left-out-from-none" if is_change else "left-out-no-round")
     if workload not in found.estimates:
-        return message("left-out-few-rounds")
+        is_few = figures.rounds_used < LEAST_ROUNDS
+        return message("left-out-few-rounds" if is_few else "left-out-at-rate")
     if figures.verdict == "unstable":
         return message("left-out-unstable", why=joined(figures.reasons))
     return None

@@ -37,6 +37,7 @@ def to_json(view: LongView) -> dict[str, Any]:
         "workload": view.workload,
         "chains": [_chain_json(view.report, chain) for chain in view.chains],
         "left_out": [{"campaign": name, "why": str(why)} for name, why in view.left_out.items()],
+        "counts": {one.count.name: to_json(one) for one in view.counts if one.count},
     }
 
 
@@ -132,11 +133,28 @@ def write(console: Console, view: LongView) -> None:
         for line in _below(view.report, chain):
             console.print(line)
         console.print()
+    for count in view.counts:
+        _write_count(console, count)
+    _write_left_out(console, view)
+
+
+def _write_left_out(console: Console, view: LongView) -> None:
     by_reason: dict[str, list[str]] = {}
     for campaign, why in view.left_out.items():
         by_reason.setdefault(str(why), []).append(campaign)
     for reason, campaigns in by_reason.items():
         console.print(Text(f"Left out: {first_of(campaigns)}: {plain(reason)}", style="dim"))
+
+
+def _write_count(console: Console, view: LongView) -> None:
+    """What was found of a count in the newest setting; JSON has its points."""
+    console.print(Text(view.title(english()), style="bold"))
+    for chain in view.chains:
+        if not chain.differs:
+            level = Numbers(english()).change(percent(chain.links[-1].point.level))
+            console.print(Text(f"Line {chain.line}: {level} against {plain(chain.first_baseline)}"))
+            console.print(*_below(view.report, chain), sep="\n")
+    _write_left_out(console, view)
 
 
 def differences(found: Differences, language: Language) -> str:
@@ -204,7 +222,7 @@ def _below(report: str, view: ChainView) -> Iterator[Text]:
         yield Text(
             f"Slow drift: {change} over {drift.links} releases, {plain(drift.oldest)} -> "
             f"{plain(drift.newest)}; no change point explains it.",
-            style=_COLOUR[drift.change > 0],
+            style=_COLOUR[view.is_better(drift.change)],
         )
 
 
@@ -240,7 +258,7 @@ def _change(view: ChainView, found: ChangePoint) -> Iterator[Text]:
     change = _sized(found.change, "95%", found.ci95, view.threshold_pct)
     yield Text(
         f"Change point: {change}, {plain(found.previous)} -> {plain(found.candidate)}",
-        style=_COLOUR[found.change > 0],
+        style=_COLOUR[view.is_better(found.change)],
     )
     for when, campaign in (("last before", found.before), ("first after", found.campaign)):
         at = view.addresses[campaign] or (f"`benchlab render {campaign}`",)
@@ -251,9 +269,9 @@ def _suspect(report: str, view: ChainView, found: Suspect) -> Iterator[Text]:
     change = _sized(found.change, "95%", found.ci95, view.threshold_pct)
     yield Text(
         f"Suspected, not separable: {change}, {plain(found.previous)} -> {plain(found.candidate)}, "
-        f"if the baseline {plain(found.baseline)} is as fast as {plain(found.bridged_from)}. It "
-        f"came with {plain(found.candidate)}, and no campaign has measured it: the change may be "
-        "its own."
+        f"if the baseline {plain(found.baseline)} does not differ from {plain(found.bridged_from)}"
+        f". It came with {plain(found.candidate)}, and no campaign has measured it: the change may "
+        "be its own."
     )
     cost = f"about {duration(view.minutes)}"
     if view.dollars is not None:

@@ -21,11 +21,13 @@ from benchlab.analysis.trend.change_points import (
     find_drift,
     find_suspects,
 )
+from benchlab.analysis.verdict.decision import is_better
 from benchlab.analysis.verdict.variances import percent, percents
 from benchlab.arrays import Array, np, special
 from benchlab.campaign.outline import Outline
-from benchlab.language import Message
-from benchlab.language.names import plain
+from benchlab.language import Language, Message
+from benchlab.language.names import plain, title_of
+from benchlab.plan.metric import Metric
 from benchlab.report.publish.destinations import PublicationRecord
 from benchlab.results.kept import Kept, key_of
 from benchlab.studies.comparisons import ComparedCampaign, Comparisons
@@ -73,6 +75,7 @@ class ChainView:
         differs: how its setting differs from the next newer one; empty for the newest.
         minutes, dollars: the estimate in its newest campaign's plan, also for another campaign like
             it. None: not priced.
+        count: what is followed; None: the throughput.
     """
 
     line: str
@@ -87,6 +90,11 @@ class ChainView:
     metric: str
     minutes: float
     dollars: float | None
+    count: Metric | None = None
+
+    def is_better(self, change: float) -> bool:
+        """Whether a change of this sign is for the better: more throughput, or less of a count."""
+        return is_better(self.count, change) if self.count else change > 0
 
     @property
     def first_baseline(self) -> str:
@@ -113,12 +121,21 @@ class LongView:
             first.
         left_out: by id, in order of time, why campaigns with the workload are neither in a chain
             nor show the noise.
+        count: what is followed; None: the throughput.
+        counts: the same of each count that any campaign decided on, if this is the throughput.
     """
 
     report: str
     workload: str
     chains: tuple[ChainView, ...]
     left_out: Mapping[str, Message]
+    count: Metric | None = None
+    counts: tuple[LongView, ...] = ()
+
+    def title(self, language: Language) -> str:
+        """The workload and, of a count, its name: ``Insert: redo log``."""
+        of = [f": {language.text(self.count.said)}"] if self.count else []
+        return "".join([title_of(self.workload), *of])
 
     @property
     def has_lines(self) -> bool:
@@ -127,23 +144,41 @@ class LongView:
 
 
 def long_view(comparisons: Comparisons, report: str, workload: str) -> LongView:
-    """The long view of one workload; without chains if no campaign measured it.
+    """The long view of one workload and its counts; without chains if no campaign measured it.
 
     Example:
         ``long_view(Comparisons(home, store), "sysbench_ec2", "oltp_insert").chains``
     """
     campaigns = _of_two_sides(comparisons, report)
     compared = comparisons.all_compared([one for one in campaigns if one.state == "complete"])
+    counts = {
+        name: metric
+        for one in compared.values()
+        for name, (metric, _) in one.counts.items()
+        if workload in one.verdicts and name in one.verdicts[workload].beside
+    }
     days = comparisons.release_days(report)
-    chains, left_out = select_chains(
-        workload,
-        campaigns,
-        compared,
-        days,
-        lambda name: comparisons.store.campaign(name).report_type,
+
+    def view(
+        found: Mapping[str, ComparedCampaign],
+        count: Metric | None = None,
+        beside: tuple[LongView, ...] = (),
+    ) -> LongView:
+        chains, left_out = select_chains(
+            workload,
+            campaigns,
+            found,
+            days,
+            lambda name: comparisons.store.campaign(name).report_type,
+        )
+        views = (_chain_view(comparisons, chained, found, workload, count) for chained in chains)
+        return LongView(report, workload, tuple(views), left_out, count, beside)
+
+    of_counts = (
+        view({name: one.of_count(count.name) for name, one in compared.items()}, count)
+        for count in counts.values()
     )
-    views = (_chain_view(comparisons, chained, compared, workload) for chained in chains)
-    return LongView(report, workload, tuple(views), left_out)
+    return view(compared, beside=tuple(of_counts))
 
 
 def long_views(comparisons: Comparisons, report: str) -> dict[str, LongView]:
@@ -206,11 +241,13 @@ def _chain_view(
     chained: Chained,
     compared: Mapping[str, ComparedCampaign],
     workload: str,
+    count: Metric | None,
 ) -> ChainView:
     made, noise = chain(chained.ratios), chained.noise
     newest = compared[chained.ratios[-1].campaign]
-    threshold = newest.campaign.threshold_pct
-    found = _kept_or_found(comparisons.store.kept, made, workload, threshold, noise.sd)
+    threshold = (count and count.threshold_pct) or newest.campaign.threshold_pct
+    followed = f"{workload}/{count.name}" if count else workload
+    found = _kept_or_found(comparisons.store.kept, made, followed, threshold, noise.sd)
     beside = [campaign for change in found.changes for campaign in (change.before, change.campaign)]
     home = comparisons.home
     records = {name: PublicationRecord(home.campaign(name) / "published") for name in beside}
@@ -231,6 +268,7 @@ def _chain_view(
         metric=newest.workload(workload).metric,
         minutes=newest.campaign.minutes,
         dollars=newest.campaign.dollars,
+        count=count,
     )
 
 
@@ -244,7 +282,7 @@ class _Trend:
 
 
 def _kept_or_found(
-    kept: Kept, made: Chain, workload: str, threshold_pct: float, noise_sd: float | None
+    kept: Kept, made: Chain, followed: str, threshold_pct: float, noise_sd: float | None
 ) -> _Trend:
     """The changes found in a chain, kept until the chain changes.
 
@@ -252,7 +290,7 @@ def _kept_or_found(
     chain of each workload.
     """
     ratios = [point.ratio for point in made.points]
-    name = key_of(workload, ratios[0].campaign)
+    name = key_of(followed, ratios[0].campaign)
     key = key_of(_FORM, threshold_pct, noise_sd, *ratios)
     if (raw := kept.read(_PART, {name: key}).get(name)) is not None:
         return _Trend(
