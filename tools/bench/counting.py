@@ -91,12 +91,14 @@ def _read(executor: LocalExecutor, engine: Engine, job: Path) -> float:
     """CPU seconds of a reading, of the programs that read and of the server."""
     (source,) = engine.counter_sources()
     command = ["sh", "-c", f"cd {shlex.quote(str(job))} && {source.command}"]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = _of_children()
     of_server = _used(job, lambda: executor.run(command))
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return of_server + sum(
-        getattr(after, field) - getattr(before, field) for field in ("ru_utime", "ru_stime")
-    )
+    return of_server + _of_children() - before
+
+
+def _of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _used(job: Path, work: Callable[[], object]) -> float:
