@@ -1,4 +1,4 @@
-"""Which counts are a property of the transaction: ``python -m tools.study.counts_by_load CAMPAIGN...``.
+"""Which counts are a property of the transaction and not of the load.
 
 A count that the report decides on must be the same whatever the load. This tabulates every count of
 campaigns that were measured with several thread counts, or on a slowed disk or link: its mean at
@@ -31,7 +31,7 @@ class Place(NamedTuple):
 
     workload: str
     side: str
-    count: str
+    name: str
 
 
 Loads = dict[tuple[str, int], list[float]]

@@ -6,10 +6,10 @@ Example:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from benchlab.language import Language
-from benchlab.plan.open_loop import rate_of, saturated
 
 # Names that cannot be derived from the identifier.
 _TITLES = {
@@ -20,14 +20,17 @@ _TITLES = {
 }
 _SERVICES = {"pd": "PD", "tikv": "TiKV", "tidb": "TiDB"}
 _MOST_NAMED = 6
+AT_RATE = re.compile(r"(.+)_at_([1-9][0-9]*)(pct|tps)")
+"""The name of a workload at equal load: of the workload, its rate and the unit."""
+_RATES = {"pct": " %", "tps": "/s"}
 
 
 def title_of(workload: str) -> str:
     """A workload's name for headings: ``tpcc`` is TPC-C, ``tpcc_at_60pct`` TPC-C at 60 %."""
     name = plain(workload)
-    if (rate := rate_of(name)) is not None:
-        at = f"{rate.per_s}/s" if rate.per_s else f"{100 * (rate.share or 0):.0f} %"
-        return f"{title_of(saturated(name))} at {at}"
+    if found := AT_RATE.fullmatch(name):
+        workload, rate, unit = found.groups()
+        return f"{title_of(workload)} at {rate}{_RATES[unit]}"
     return _TITLES.get(name) or name.removeprefix("oltp_").replace("_", " ").title()
 
 

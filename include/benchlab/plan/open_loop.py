@@ -14,11 +14,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from benchlab.language.names import AT_RATE
 from benchlab.plan.metric import LATENCY, THROUGHPUT, Metric
 
 _SHARE = re.compile(r"([1-9][0-9]?) ?%")
 _MOST = 10_000_000
-_NAME = re.compile(r"(.+)_at_([1-9][0-9]*)(pct|tps)")
 # The percentiles that are decided, each by itself, beside the one of every workload.
 _PERCENTILES = ("p50_ms", "p99_ms")
 
@@ -72,13 +72,13 @@ def saturated(workload: str) -> str:
     Example:
         ``saturated("tpcc_at_60pct")`` is ``"tpcc"``.
     """
-    found = _NAME.fullmatch(workload)
+    found = AT_RATE.fullmatch(workload)
     return found[1] if found else workload
 
 
 def rate_of(workload: str) -> Rate | None:
     """The rate in a workload's name; None: it is sent as fast as it is answered."""
-    if not (found := _NAME.fullmatch(workload)):
+    if not (found := AT_RATE.fullmatch(workload)):
         return None
     number = int(found[2])
     return Rate(share=number / 100) if found[3] == "pct" else Rate(per_s=number)

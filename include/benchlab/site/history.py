@@ -84,7 +84,7 @@ def _row(
     throughput, _ = of_workload(one.decided[workload], workload)
     return {
         "workload": workload,
-        "newest": shown_change(throughput, Numbers(site.language), None),
+        "newest": shown_change(throughput, Numbers(site.language), None) if throughput else None,
         "regression": _newest(regressions, one.report, workload),
         "campaigns": site.store.listing.count(ended),
     }

@@ -17,6 +17,7 @@ from benchlab.language.numbers import Numbers
 from benchlab.plan import report_type
 from benchlab.plan.fields import schedule
 from benchlab.plan.fields.schedule import OnRelease
+from benchlab.plan.open_loop import rate_of
 from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.report.sentences import answer, wording
 from benchlab.results.listing import Chosen
@@ -109,13 +110,13 @@ def _verdicts(site: Site, one: ReportSummary) -> Row:
         for workload in one.workloads
         if workload in one.decided
     }
-    ends = (end for found, _ in pairs.values() for end in found.ci95_pct or ())
+    ends = (end for found, _ in pairs.values() if found for end in found.ci95_pct or ())
     scale = around([0.0, *ends], *_BAR, least=2.0)
     rows = [
         {
             "workload": workload,
             "campaign": one.decided[workload],
-            "throughput": shown_change(found, numbers, scale),
+            "throughput": shown_change(found, numbers, scale) if found else None,
             "latency": shown_change(latency, numbers, None) if latency else None,
         }
         for workload, (found, latency) in pairs.items()
@@ -123,10 +124,16 @@ def _verdicts(site: Site, one: ReportSummary) -> Row:
     return {"rows": rows, "zero": scale(0.0)}
 
 
-def of_workload(one: CampaignSummary, workload: str) -> tuple[StoredVerdict, StoredVerdict | None]:
-    """A campaign's verdicts on a workload's throughput and, if stored, its p95 latency."""
-    first, *rest = (found for found in one.verdicts if found.workload == workload)
-    return first, (rest[0] if rest else None)
+def of_workload(
+    one: CampaignSummary, workload: str
+) -> tuple[StoredVerdict | None, StoredVerdict | None]:
+    """A campaign's verdicts on a workload's throughput and p95 latency, where there are any.
+
+    At equal load there is none on throughput.
+    """
+    found = [verdict for verdict in one.verdicts if verdict.workload == workload]
+    throughput = found.pop(0) if rate_of(workload) is None else None
+    return throughput, next(iter(found), None)
 
 
 def shown_change(found: StoredVerdict, numbers: Numbers, scale: Scale | None) -> Change:
@@ -191,8 +198,10 @@ def open_regressions(
             regressions = [found for found in verdicts if found.verdict == "regression"]
             for found in regressions:
                 key = _pair(one), found.workload
-                if not {key, (key, metric)} & seen:
-                    seen.add((key, metric))
+                at_rate = metric == "latency" and rate_of(found.workload) is not None
+                own = (key, found.metric if at_rate else metric)
+                if not {key, own} & seen:
+                    seen.add(own)
                     names = [
                         site.language.say(answer.title_of_count(other))
                         for other in regressions
@@ -200,6 +209,8 @@ def open_regressions(
                     ]
                     counts = wording.few(names, site.language, 1)
                     name = site.language.say(f"site-metric-{metric}", counts=counts)
+                    if at_rate:
+                        name = site.language.say(f"figures-{found.metric.removesuffix('_ms')}")
                     told = answer.sized(found, 0.0, site.language)
                     change = replace(shown_change(found, numbers, None), change=told)
                     made.append(OpenRegression(found.workload, name, one, change))

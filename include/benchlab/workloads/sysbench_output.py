@@ -149,13 +149,12 @@ class SysbenchOutput(Output):
     p99_ms: float | None = None
 
     def samples(self) -> dict[str, float | None]:
+        asked_for = {"p50_ms": self.p50_ms, "p99_ms": self.p99_ms, "rate": self.rate}
         return {
             "tps": self.tps,
             "qps": self.qps,
             "p95_ms": self.latency_ms.p95,
-            "p50_ms": self.p50_ms,
-            "p99_ms": self.p99_ms,
-            "rate": self.rate,
+            **{name: value for name, value in asked_for.items() if value is not None},
             "avg_ms": self.latency_ms.avg,
             "min_ms": self.latency_ms.min,
             "max_ms": self.latency_ms.max,

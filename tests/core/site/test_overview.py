@@ -140,6 +140,23 @@ def test_dearer_counts_of_a_workload_are_one_open_regression(site: Site) -> None
     assert [one.workload for one in overview.open_regressions(site)] == [POINT]
 
 
+def test_a_workload_at_equal_load_has_latencies_alone(site: Site) -> None:
+    """Each that is longer is an open regression; its throughput was the same for both."""
+    at_rate = f"{POINT}_at_60pct"
+    add(site, "rate", 2, {POINT: "equivalent"}, workloads=[POINT], rate="60 %")
+    kept = site.store.listing.summaries()[0].verdicts
+    latencies = [("p95_ms", "equivalent"), ("p50_ms", "equivalent"), ("p99_ms", "regression")]
+    longer = [
+        StoredVerdict(at_rate, name, verdict, 9.0, 8.0, 10.0, 0.0, rule=5)
+        for name, verdict in latencies
+    ]
+    site.store.set_verdicts("rate", [*kept, *longer])
+    found = overview.open_regressions(site)
+    assert [(one.workload, one.metric) for one in found] == [(at_rate, "p99 latency")]
+    read = text(shown(site))
+    assert "Point Select at 60 % the same for both sides = equivalent +9.0%" in read
+
+
 def test_only_those_who_may_can_mark_a_regression(site: Site) -> None:
     """With the guard that keeps other sites from doing it for them."""
     add(site, "c1", 2, {INDEX: "regression"})

@@ -1065,6 +1065,7 @@ site-failed-resume = Once that is mended, this resumes it, and measures no store
 site-failed-again = It cannot be resumed: start another campaign.
 site-no-results-yet = No round is complete yet, so there is nothing to compare.
 site-no-results-ever = No round is complete: no verdict is possible. The trials below say what was measured and why it is not used.
+site-equal-load = the same for both sides
 site-forest-throughput = Change of throughput with its 95% interval; shaded: within ±{ $limit }
 site-forest-latency = Change of p95 latency with its 95% interval; shaded: within ±{ $limit }
 site-forest-count = Change of what a transaction takes with its 95% interval; shaded: within ±{ $limit }; arrows: beyond the scale

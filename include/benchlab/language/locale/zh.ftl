@@ -983,6 +983,7 @@ site-failed-resume = 问题解决之后，以下命令可继续该测试活动�
 site-failed-again = 无法继续：请启动另一个测试活动。
 site-no-results-yet = 尚无完整的一轮，因此还没有可比较的内容。
 site-no-results-ever = 没有完整的一轮：无法得出结论。下面的试验说明测量了什么，以及为什么不使用。
+site-equal-load = 两侧相同
 site-forest-throughput = 吞吐量变化及其 95% 区间；阴影：±{ $limit } 以内
 site-forest-latency = p95 延迟变化及其 95% 区间；阴影：±{ $limit } 以内
 site-forest-count = 每个事务消耗的变化及其 95% 区间；阴影：±{ $limit } 以内；箭头：超出刻度

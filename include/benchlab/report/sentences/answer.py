@@ -356,9 +356,12 @@ def throughput(one: CampaignSummary) -> Sequence[StoredVerdict]:
 
 
 def latency(one: CampaignSummary) -> Sequence[StoredVerdict]:
-    """The verdicts on latency: of each workload the second, at a rate the first."""
-    at = [(own, int(rate_of(own[0].workload) is None)) for own in _by_workload(one)]
-    return [own[place] for own, place in at if len(own) > place]
+    """The verdicts on latency: of each workload the second, at a rate all that are no counts."""
+    counts, found = of_counts(one), list[StoredVerdict]()
+    for own in _by_workload(one):
+        at_rate = rate_of(own[0].workload) is not None
+        found += [verdict for verdict in own if verdict not in counts] if at_rate else own[1:2]
+    return found
 
 
 def of_counts(one: CampaignSummary) -> Sequence[StoredVerdict]:

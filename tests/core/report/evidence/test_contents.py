@@ -40,7 +40,7 @@ def test_a_bundle_holds_and_everything_in_it_is_recomputed(
     assert found.checked["files"] == len(files) - 1
     assert found.checked["report files"] == len(published)
     assert found.checked["raw outputs"] == found.checked["trials"] == 6
-    assert found.checked["samples"] == 6 * 12
+    assert found.checked["samples"] == 6 * 9
     assert found.checked["A/A campaigns"] == 5
     assert found.lines()[-1] == "the bundle holds"
     json.dumps(found.to_json(), allow_nan=False)
