@@ -105,7 +105,8 @@ def show_plan(
     arrangements = planning.arrangements(home, spec)
     if as_json:
         found = _sensitivity(home, resolved, planned, detect)
-        sensitivity = asdict(found) if found else None
+        counts = {metric.name: pct for metric, pct in found.counts} if found else {}
+        sensitivity = asdict(found) | {"counts": counts} if found else None
         extra = {
             "client": client,
             "sensitivity": sensitivity,

@@ -16,9 +16,10 @@ from typing import Any
 from benchlab import workloads
 from benchlab.campaign import overrides, report_types
 from benchlab.campaign.resolving import Asks, Resolver
+from benchlab.engines.counts import THRESHOLD_PCT
 from benchlab.errors import BenchlabError, SpecError, StoreError
 from benchlab.language import FORM_OF_ONE, Language, Said, load, message, side_name
-from benchlab.language.names import plain
+from benchlab.language.names import items, plain
 from benchlab.language.numbers import Numbers
 from benchlab.plan.plan import Plan, make, needs_approval
 from benchlab.plan.report_type import SIDES, ReportSpec
@@ -323,7 +324,14 @@ def _finds(site: Site, spec: ReportSpec, found: PlanSensitivity | None) -> str:
     if found.detects_pct is None:
         return say("site-plan-finds-little", by=by)
     change = numbers.size(round(found.detects_pct, 1), spec.threshold_pct)
-    return say("site-plan-finds-change", change=change, by=by)
+    said = say("site-plan-finds-change", change=change, by=by)
+    each = [
+        f"{site.language.text(metric.said)} {numbers.size(round(pct, 1), THRESHOLD_PCT)}"
+        for metric, pct in found.counts
+    ]
+    if not each:
+        return said
+    return f"{said}; {say('site-plan-finds-counts', counts=items(each, site.language))}"
 
 
 def _cheapest(site: Site, spec: ReportSpec, offer: Proposal) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from typer.testing import CliRunner, Result
 
 from benchlab.campaign.outcome import Comparer
 from benchlab.cli import main
+from benchlab.engines.mariadb_counts import COUNTS
 from benchlab.errors import BenchlabError
 from benchlab.home import Home, find
 from benchlab.language import Message
@@ -69,6 +71,7 @@ def save(
     deployment: float = 0.0,
     intervals: int = 0,
     draws: str = "",
+    cpu: float | None = None,
     change: Callable[[Campaign], Campaign] = lambda campaign: campaign,
     **fields: Any,
 ) -> Campaign:
@@ -78,6 +81,7 @@ def save(
         noise, deployment: standard deviations of a round's log ratio, and of a deployment's.
         intervals: how long the series are; 0: there are none.
         draws: what decides the noise; the campaign's id unless given.
+        cpu: noise of a trial's CPU, of trials whose counts were read.
     """
     spec = plans.spec(
         **{"sides": "same", "workloads": WORKLOADS, "rounds": 6, "seconds": 30, **fields}
@@ -85,6 +89,10 @@ def save(
     made = campaigns.campaign(spec, id=campaign_id)
     here = {**made.environment, **local.machine()}
     stored = change(dataclasses.replace(made, plan=plans.plan(spec, campaign_id), environment=here))
+    if cpu is not None:
+        read = tuple(one.metric() for one in COUNTS if one.name in ("rows_read", "server_cpu"))
+        own = dataclasses.replace(stored.plan, metrics=(*stored.plan.metrics, *read))
+        stored = dataclasses.replace(stored, plan=own)
     random = np.random.default_rng(sum((draws or campaign_id).encode()))
     off = {
         (name, number): random.normal(0, deployment) if deployment else 0.0
@@ -100,8 +108,11 @@ def save(
             d += off[trial.workload, stored.plan.deployment_of(trial.round)]
             factor = np.exp(d) if trial.side == "candidate" else 1.0
             name = f"{campaign_id}/{trial.id}-a1.csv"
+            takes: dict[str, Any] = {}
+            if cpu is not None:
+                takes = {"rows_read": 1.0, "server_cpu": 200 * math.exp(random.normal(0, cpu))}
             result = campaigns.trial_result(
-                trial, tps=float(1000 * factor), p95_ms=float(2 / factor)
+                trial, tps=float(1000 * factor), p95_ms=float(2 / factor), **takes
             )
             store.add_trial(campaign_id, dataclasses.replace(result, series=name))
             if intervals:
@@ -482,6 +493,18 @@ def test_what_shows_no_noise_of_this_machine_is_left_out_of_its_plans(
     save(home, "c1", noise=0.3, **fields)
     found = planned(report)["sensitivity"]
     assert (found["campaigns"], found["deployments"]) == ([], 0)
+
+
+def test_a_plan_says_which_change_of_a_count_it_finds(home: Home, report: Path) -> None:
+    """Of one that does not vary the threshold; of CPU by its own noise; of others it is silent."""
+    save(home, "quiet", cpu=0.02, deployments=6)
+    plan = ("--set", "rounds=6", "--set", "deployments=6")
+    found = planned(report, *plan)["sensitivity"]["counts"]
+    assert found.keys() == {"rows_read", "server_cpu"}
+    assert 1.0 <= found["rows_read"] < 1.5
+    assert 2 < found["server_cpu"] < 20
+    said = run("plan", report, *plan).stdout
+    assert f"what a transaction takes: rows read {found['rows_read']:.1f}%, " in said
 
 
 def test_a_plan_says_on_what_it_rests(home: Home, report: Path) -> None:

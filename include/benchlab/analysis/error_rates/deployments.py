@@ -71,19 +71,21 @@ class Noise:
         rounds: variance of a round's log ratio within a deployment, by workload.
         shown: what earlier campaigns show about deployments; zeros where there are none.
         known: the part of that which its verdicts will use: that of A/A campaigns.
-        level: what its throughput may err, in a report of all its families.
+        level: what a metric may err, in a report of all its families.
+        prior: the deployment variance where nothing is known of the metric's.
     """
 
     rounds: Sequence[float]
     shown: Squares
     known: Squares
     level: float = ALPHA
+    prior: float = PRIOR_VARIANCE
 
     @property
     def deployments(self) -> list[float]:
         """The variance of deployments, by workload."""
-        found: list[float] = deployment_variance(self.shown, at_least_own=True).tolist()
-        return found
+        found = deployment_variance(self.shown, at_least_own=True, prior=self.prior)
+        return [float(variance) for variance in found]
 
 
 def assumed(thread_counts: Sequence[int]) -> Noise:
@@ -122,7 +124,7 @@ def detectable_pct(noise: Noise, deployments: int, rounds: int, threshold_pct: f
         between_df=nothing + deployments - 1,
         inverse_rounds=nothing + 1 / each,
     )
-    found = estimated(own, noise.known, nothing + deployments)
+    found = estimated(own, noise.known, nothing + deployments, prior=noise.prior)
     test = special.stdtrit(found.versions_df, 1 - noise.level / (2 * len(s2)))
     test = test * np.sqrt(found.versions)
     needed = np.maximum(test, -math.log1p(-threshold_pct / 100))

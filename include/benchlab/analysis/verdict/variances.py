@@ -257,7 +257,9 @@ def _shared(
     return np.maximum((weight * level + squares) / (weight + df), own), weight + df
 
 
-def deployment_variance(known: Squares, *, at_least_own: bool = False) -> Array:
+def deployment_variance(
+    known: Squares, *, at_least_own: bool = False, prior: float = PRIOR_VARIANCE
+) -> Array:
     """Each workload's deployment variance, for simulations.
 
     By the method of moments: (4 * level + sum of x^2 - N s^2 / n) / (4 + N), where the level is
@@ -271,7 +273,7 @@ def deployment_variance(known: Squares, *, at_least_own: bool = False) -> Array:
     excess = known.between - count * s2 * known.inverse_rounds
     others = np.sum(excess, -1, keepdims=excess.ndim > 0) - excess
     others_count = np.sum(count, -1, keepdims=count.ndim > 0) - count
-    level = np.maximum(PRIOR_DF * PRIOR_VARIANCE + others, 0) / (PRIOR_DF + others_count)
+    level = np.maximum(PRIOR_DF * prior + others, 0) / (PRIOR_DF + others_count)
     shared = np.maximum(PRIOR_DF * level + excess, 0) / (PRIOR_DF + count)
     own = excess / np.maximum(count, 1)
     return np.asarray(np.maximum(shared, own) if at_least_own else shared)

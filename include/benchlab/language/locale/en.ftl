@@ -1257,6 +1257,7 @@ site-plan-cheapest-is = { $rounds } rounds in { $deployments ->
    *[other] { $deployments } deployments
 } of each side, { $duration }: a change of { $change }
 site-plan-finds-little = not even a change of 50% in 4 of 5 campaigns, { $by }
+site-plan-finds-counts = of what a transaction takes: { $counts }
 site-plan-finds-change = a change of { $change } in 4 of 5 campaigns, { $by }
 site-plan-by-assumption = with noise as assumed: no campaign of this setting was measured on these hosts
 site-plan-by-campaigns = by the rounds of { $campaigns ->

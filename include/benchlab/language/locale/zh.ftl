@@ -1165,6 +1165,7 @@ site-plan-approval = ；需要有人批准
 site-plan-finds-nothing = 无：只有一方或轮次少于三个时，不会得出任何变化的结论
 site-plan-cheapest-is = 每一方 { $deployments } 次部署、共 { $rounds } 轮，{ $duration }：可发现 { $change } 的变化
 site-plan-finds-little = 五次中有四次连 50% 的变化也发现不了，{ $by }
+site-plan-finds-counts = 每个事务的消耗：{ $counts }
 site-plan-finds-change = 五次中有四次可发现 { $change } 的变化，{ $by }
 site-plan-by-assumption = 噪声为假定值：此设置在这些主机上还没有测试活动
 site-plan-by-campaigns = 依据 { $campaigns } 个测试活动（最近一个为 { $latest }）的轮次{ $deployments ->

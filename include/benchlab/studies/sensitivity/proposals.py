@@ -25,6 +25,7 @@ from benchlab.analysis.error_rates.resampling import MOST_CHANGE_PCT, NoiseModel
 from benchlab.analysis.verdict.aa_campaigns import can_calibrate, is_alike
 from benchlab.analysis.verdict.decision import level
 from benchlab.analysis.verdict.estimates import LEAST_ROUNDS
+from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.analysis.verdict.usable_trials import usable_trials
 from benchlab.analysis.verdict.variances import Squares, by_workload, squares, together
 from benchlab.arrays import np
@@ -33,7 +34,7 @@ from benchlab.campaign.outline import outline_of
 from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.errors import SpecError, StoreError
 from benchlab.home import Home
-from benchlab.plan.metric import THROUGHPUT
+from benchlab.plan.metric import COUNT, THROUGHPUT, Metric
 from benchlab.plan.plan import Plan, make
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.resolved import Resolved, Versioned
@@ -83,6 +84,8 @@ class PlanSensitivity:
         deployments: how many deployments of each side in them show the deployment variance; if 0,
             it is assumed.
         detects_pct: None if not even a slowdown of 50 % is found.
+        counts: each decided count with the smallest change of it that is found; only those that
+            campaigns of this setting measured.
         offers: the plan itself, and the same with more rounds, as far as they find anything and can
             be planned.
         wanted_pct: the slowdown that ``cheapest`` must find.
@@ -96,6 +99,7 @@ class PlanSensitivity:
     wanted_pct: float
     cheapest: Proposal | None
     why_none: str
+    counts: tuple[tuple[Metric, float], ...] = ()
 
 
 def propose(
@@ -181,7 +185,9 @@ def plan_sensitivity(
     if spec.sides == "single" or spec.rounds < LEAST_ROUNDS:
         return None
     wanted = wanted_pct(spec, detect_pct)
-    campaigns, deployments, noise = _noise(home, spec, planned, store)
+    measured = _measured(home, spec, planned, store)
+    nothing = assumed([len(spec.threads_of(workload)) for workload in spec.as_written])
+    campaigns, deployments, noise = _noise(spec, measured, spec.as_written, THROUGHPUT, nothing)
     noise = replace(noise, level=level(planned.metrics))
     cheapest = _cheapest(resolved, planned, noise, wanted)
     return PlanSensitivity(
@@ -192,6 +198,7 @@ def plan_sensitivity(
         wanted_pct=wanted,
         cheapest=cheapest if isinstance(cheapest, Proposal) else None,
         why_none=cheapest if isinstance(cheapest, str) else "",
+        counts=_of_counts(spec, planned, measured),
     )
 
 
@@ -210,21 +217,56 @@ def wanted_pct(spec: ReportSpec, detect_pct: float | None) -> float:
     return detect_pct
 
 
-def _noise(
-    home: Home, spec: ReportSpec, planned: Plan, store: Store | None
-) -> tuple[tuple[str, ...], int, Noise]:
-    """The noise in the store's campaigns of this setting, with their ids and deployments."""
-    nothing = assumed([len(spec.threads_of(workload)) for workload in spec.as_written])
+_Measured = Sequence[tuple[Campaign, Mapping[str, Rounds]]]
+"""Campaigns with their figures by workload."""
+
+
+def _measured(home: Home, spec: ReportSpec, planned: Plan, store: Store | None) -> _Measured:
+    """The store's campaigns of this setting."""
     if store is None and not is_there(home):
-        return (), 0, nothing
+        return []
     with contextlib.nullcontext(store) if store else open_store(home) as store:
         campaigns = _like(store, spec, planned)
         figures = Comparer(home, store).figures([outline_of(one) for one in campaigns])
+    return [(one, {own.workload: own for own in figures[one.id]}) for one in campaigns]
+
+
+def _of_counts(
+    spec: ReportSpec, planned: Plan, measured: _Measured
+) -> tuple[tuple[Metric, float], ...]:
+    """The smallest change that is found of each count, in every workload that has it."""
+    counts = [metric for metric in planned.metrics if metric.family == COUNT]
+    found = []
+    for metric in counts:
+        having = [
+            workload
+            for workload in spec.as_written
+            if measured and all(metric.kind in own[workload].kinds for _, own in measured)
+        ]
+        if not having:
+            continue
+        nothing = replace(
+            assumed([len(spec.threads_of(workload)) for workload in having]),
+            # All of them are adjusted together.
+            level=level(planned.metrics, COUNT) / len(counts),
+            prior=2 * metric.side_sd**2,
+        )
+        used, _, noise = _noise(spec, measured, having, metric.kind, nothing)
+        if used:
+            threshold = metric.threshold_pct or spec.threshold_pct
+            pct = detectable_pct(noise, spec.deployments, spec.rounds, threshold)
+            found.append((metric, pct))
+    return tuple(found)
+
+
+def _noise(
+    spec: ReportSpec, measured: _Measured, workloads: Sequence[str], kind: str, nothing: Noise
+) -> tuple[tuple[str, ...], int, Noise]:
+    """The noise of a kind of metric in campaigns, with their ids and deployments."""
     used, count, known = [], 0, [nothing.known]
     by_length: dict[int, list[Squares]] = {}  # by trial length, the latest campaign's last
-    for one in campaigns:
-        by_name = {rounds.workload: rounds.by_deployment(THROUGHPUT) for rounds in figures[one.id]}
-        found = [by_name[workload] for workload in spec.as_written]
+    for one, figures in measured:
+        found = [figures[workload].by_deployment(kind) for workload in workloads]
         if all(sum(map(len, deployments)) >= 2 for deployments in found):
             is_aa, number = can_calibrate(one), min(map(len, found))
             shown = by_workload([squares(each, about_zero=is_aa) for each in found])
@@ -237,17 +279,18 @@ def _noise(
         return (), 0, nothing
     pooled = {seconds: together(found) for seconds, found in by_length.items()}
     apart = together([_without_rounds(found) for found in pooled.values()])
-    return tuple(used), count, Noise(_of_rounds(pooled, spec), apart, together(known))
+    rounds = _of_rounds(pooled, spec, len(workloads))
+    return tuple(used), count, replace(nothing, rounds=rounds, shown=apart, known=together(known))
 
 
-def _of_rounds(pooled: Mapping[int, Squares], spec: ReportSpec) -> list[float]:
+def _of_rounds(pooled: Mapping[int, Squares], spec: ReportSpec, count: int) -> list[float]:
     """The variance of a round within a deployment, by workload, from trials of one length.
 
     Zero if no deployment has two rounds: all noise then counts as deployment variance.
     """
     several = [seconds for seconds, found in pooled.items() if found.within_df.all()]
     if not several:
-        return [0.0] * len(spec.as_written)
+        return [0.0] * count
     seconds = spec.seconds if spec.seconds in several else several[-1]
     found = pooled[seconds]
     # For shorter trials, all noise is assumed to be within trials: a safe assumption, which needs
