@@ -74,6 +74,7 @@ def test_a_section_at_a_rate_says_what_was_sent(code: str) -> None:
     assert "600" in wording.outcome(made, section)
     assert "30.0%" in wording.latency(made, section)
     assert len(figures.display(section, made.language).changes) == 1
+    assert section.leading.verdict == "regression", "what changed heads it, though it comes last"
     for text in (pages.html(made), pages.markdown(made)):
         assert "Read Write at 60 %" in text
     assert "n/a" not in str(figures.rows(section, made.language))

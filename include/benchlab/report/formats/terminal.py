@@ -148,7 +148,7 @@ def _table(report: Report, section: Section) -> Group:
         (f"\n{section.title}: ", "bold"),
         (
             wording.verdict(report, section),
-            f"bold {'' if report.campaign.is_aa else _COLOUR.get(section.figures.verdict, '')}",
+            f"bold {'' if report.campaign.is_aa else _COLOUR.get(section.leading.verdict, '')}",
         ),
         *(f", {said}" for said in _said_first(report, section)),
     )
@@ -160,5 +160,5 @@ def _table(report: Report, section: Section) -> Group:
 
 def _said_first(report: Report, section: Section) -> Iterable[str]:
     """What goes beside the verdict: the reach of an inconclusive one, then the figures."""
-    reach = wording.reach(report, section.figures)
+    reach = wording.reach(report, section.leading)
     return filter(None, (reach, wording.figures(report, section)))

@@ -19,6 +19,7 @@ from functools import cached_property
 from benchlab.analysis.gates.columns import CLOCKS
 from benchlab.analysis.gates.variables import Differences, differences
 from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison
+from benchlab.analysis.verdict.decision import Decision
 from benchlab.hosts.fleet import ROLES
 from benchlab.language import FORM_OF_ONE, Language, english, load, side_name
 from benchlab.language.names import items, plain, title_of
@@ -49,6 +50,9 @@ from benchlab.results.records import (
 )
 
 Value = str | int | float | bool
+CHANGES = ("regression", "improvement")
+ORDER = (*CHANGES, "unstable", "inconclusive", "equivalent")
+"""The verdicts in the order of what readers look for."""
 
 # Without what could end a link in HTML or Markdown.
 _ADDRESS = re.compile(r"https?://[^\s<>()\"'\\]+")
@@ -98,6 +102,15 @@ class Section:
     def at_rate(self) -> bool:
         """Whether it is at equal load, and so decided by latencies alone."""
         return rate_of(self.figures.name) is not None
+
+    @property
+    def leading(self) -> Decision:
+        """What its heading says: the decision on throughput; at a rate on what changed first."""
+        if not self.at_rate:
+            return self.figures
+        return min(
+            (found for _, found in self.figures.latencies), key=lambda one: ORDER.index(one.verdict)
+        )
 
     @property
     def rounds_used(self) -> int:

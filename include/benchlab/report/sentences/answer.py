@@ -24,6 +24,8 @@ from benchlab.plan.metric import COUNT, Metric
 from benchlab.plan.open_loop import rate_of
 from benchlab.report.model import counts
 from benchlab.report.model.figures import display
+from benchlab.report.model.report import CHANGES as CHANGES
+from benchlab.report.model.report import ORDER as ORDER
 from benchlab.report.model.report import Report, Section
 from benchlab.report.sentences import wording
 from benchlab.results.records import CampaignSummary, StoredVerdict
@@ -37,12 +39,9 @@ SIGNS = {
     "unstable": "!",
 }
 """A sign for each verdict, for print and for readers who cannot tell the colours apart."""
-CHANGES = ("regression", "improvement")
 TAKEN = {"regression": "dearer", "improvement": "cheaper"}
 """What a change of a count is called: more work need not be slower."""
 _PLAIN: Mapping[str, str] = MappingProxyType({})
-# In the order of what readers look for.
-ORDER: tuple[str, ...] = (*CHANGES, "unstable", "inconclusive", "equivalent")
 # The weakest first: that one is named.
 _BASES: tuple[Basis, ...] = ("prior", "deployments", "A/A campaigns")
 

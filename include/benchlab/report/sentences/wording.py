@@ -20,7 +20,6 @@ from benchlab.language.names import clauses, items, plain
 from benchlab.language.numbers import MISSING, Numbers
 from benchlab.plan.metric import THROUGHPUT, Metric, of_kind
 from benchlab.report.model import figures as tables_of
-from benchlab.report.model.figures import display
 from benchlab.report.model.quality import Quality, Tally
 from benchlab.report.model.report import Report, Section
 from benchlab.results import ended_servers
@@ -64,8 +63,8 @@ def _labels(report: Report) -> dict[str, str]:
 
 
 def verdict(report: Report, section: Section) -> str:
-    """The verdict on a workload's throughput, as :func:`verdict_word`."""
-    return verdict_word(report, section.figures.verdict)
+    """The verdict in a workload's heading, as :func:`verdict_word`."""
+    return verdict_word(report, section.leading.verdict)
 
 
 def verdict_word(report: Report, found: str) -> str:
@@ -78,7 +77,7 @@ def verdict_word(report: Report, found: str) -> str:
 
 def figures(report: Report, section: Section) -> str:
     """The estimate with its interval."""
-    found, limit, say = section.figures, report.spec.threshold_pct, report.language.say
+    found, limit, say = section.leading, report.spec.threshold_pct, report.language.say
     told = estimate(report, found)
     if found.estimate_pct is None:
         return say("estimate-alone", estimate=told)
@@ -408,9 +407,15 @@ def _latency(report: Report, section: Section, metric: Metric, found: Decision) 
 
 
 def latency_in_short(report: Report, section: Section) -> str:
-    """The verdict on a workload's latency with its estimate, in a few words."""
-    found, say = section.figures.latency, report.language.say
-    name = display(section, report.language).latency_name
+    """The verdict on each of a workload's latencies with its estimate, in a few words."""
+    return clauses(
+        [_in_short(report, metric, found) for metric, found in section.figures.latencies],
+        report.language,
+    )
+
+
+def _in_short(report: Report, metric: Metric, found: Decision) -> str:
+    say, name = report.language.say, report.language.text(metric.said)
     if found.estimate_pct is None:
         return say("latency-in-short-unknown", latency=name, missing=MISSING)
     return say(
