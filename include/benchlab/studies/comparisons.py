@@ -195,7 +195,7 @@ VERDICTS = Form[_Decided]("verdicts", _decided_to_json, _decided_from_json)
 # The fields in which two report types must agree for their campaigns to measure and judge in the
 # same way. Workloads and threads are compared one by one, and sides as they are deployed.
 _MEASURED = {*MEASURED, "sides", "threshold_pct", "repeat_limit"} - {
-    *("workloads", "threads", "threads_by_workload")
+    *("workloads", "threads", "threads_by_workload", "rate")
 }
 
 

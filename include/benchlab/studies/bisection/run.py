@@ -213,7 +213,7 @@ class Bisection:
         """
         first, last = versions.parse(good), versions.parse(bad)
         ends = {"baseline": first.text, "candidate": last.text}
-        alone = overrides.override(spec, {"workloads": [workload], **ends})
+        alone = overrides.override(spec, {"workloads": [workload], "rate": None, **ends})
         _refuse_what_hides_the_release(spec, alone.engine)
         releases = report_types.calendar(home).owned(engines.by_name()[alone.engine].owns)
         way = between(releases, first, last, kinds, first_of_series=first_of_series)
