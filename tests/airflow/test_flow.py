@@ -285,6 +285,7 @@ def test_every_field_of_the_form_reaches_the_plan(airflow_env: dict[str, str]) -
         "candidate": "11.4.5",
         "workloads": ["oltp_insert"],
         "threads": [1, 16],
+        "rate": " 60 %",
         "rounds": 5,
         "deployments": 2,
         "seconds": 7,
@@ -302,6 +303,7 @@ def test_every_field_of_the_form_reaches_the_plan(airflow_env: dict[str, str]) -
     assert spec["engines"]["mariadb"]["baseline"]["version"] == "10.11.5"
     assert spec["engines"]["mariadb"]["candidate"]["version"] == "11.4.5"
     assert (spec["workloads"], spec["threads"]) == (["oltp_insert"], [1, 16])
+    assert spec["rate"] == "60 %"
     assert (spec["rounds"], spec["deployments"], spec["seconds"]) == (5, 2, 7)
     assert spec["dataset"]["tables"] == 2
     assert (spec["restore"], spec["ports"]["entry"]) == ("per_workload", 23390)
