@@ -447,8 +447,7 @@ def test_what_a_transaction_takes_is_counted_and_decided(machine: Machine) -> No
     decided = {workload["name"]: workload for workload in compared}
     for found in decided.values():
         assert found["rows_read"]["verdict"] == "equivalent"
-    assert "redo_bytes" not in decided["oltp_point_select"], "a read writes hardly any log"
-    assert decided["oltp_update_index"]["redo_bytes"]["estimate_pct"] < -30
+        assert "redo_bytes" not in found, "it depends on the load"
     assert "What a transaction takes" in " ".join(output.split())
     assert machine.verified("counted").outcome == "holds"
 
@@ -473,6 +472,7 @@ def test_both_versions_are_sent_the_same_at_a_rate(machine: Machine) -> None:
     decided = workloads["oltp_point_select_at_60pct"]
     assert decided["metric"] == "p95_ms"
     assert decided["arithmetic_mean_pct"] is None
-    assert {"p50_ms", "p99_ms"} <= decided.keys()
+    assert {"p50_ms", "p99_ms", "rows_read", "server_cpu"} <= decided.keys()
+    assert "server_cpu" not in workloads["oltp_point_select"]
     assert "Latencies at equal load" in " ".join(output.split())
     assert machine.verified("at-rate").outcome == "holds"

@@ -42,6 +42,7 @@ class Count:
         factor: what turns the counters' unit into that.
         late: whether the counters follow the work by seconds: they are read once it has rested.
         background: whether the work is also done, or done later, by the server for itself.
+        of_load: see :attr:`Metric.of_load`.
         side_sd: see :attr:`Metric.side_sd`.
         floor: the least of a query that is compared.
         sporadic: whether a server has the counters only once it has counted something: where
@@ -55,6 +56,7 @@ class Count:
     factor: float = 1.0
     late: bool = False
     background: bool = False
+    of_load: bool = False
     side_sd: float = 0.001
     floor: float = 0.01
     sporadic: bool = False
@@ -71,6 +73,7 @@ class Count:
             threshold_pct=THRESHOLD_PCT,
             side_sd=self.side_sd,
             floor=self.floor,
+            of_load=self.of_load,
         )
 
 

@@ -44,6 +44,7 @@ class Metric:
         side_sd: by how much one deployment of a side is taken to shift it (a standard deviation of
             its logarithm) where nothing is known.
         floor: of a count, the least of a transaction that is compared.
+        of_load: whether it depends on the load, so that it is decided at equal load alone.
         decided: whether there is a verdict on it, if it has a family.
         is_one_of_several: whether its workload has several of its family, and each is decided.
     """
@@ -60,6 +61,7 @@ class Metric:
     threshold_pct: float | None = None
     side_sd: float = 0.01
     floor: float = 0.0
+    of_load: bool = False
     decided: bool = True
     is_one_of_several: bool = False
 

@@ -85,9 +85,12 @@ def rate_of(workload: str) -> Rate | None:
 
 
 def metrics_of(workload: str, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
-    """A workload's metrics: at a rate, three percentiles are decided in place of throughput."""
+    """A workload's metrics: at a rate, three percentiles are decided in place of throughput.
+
+    What depends on the load is decided only there.
+    """
     if rate_of(workload) is None:
-        return tuple(metrics)
+        return tuple(replace(one, decided=one.decided and not one.of_load) for one in metrics)
     return tuple(
         replace(metric, decided=False)
         if metric.family == THROUGHPUT

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from benchlab.engines.mariadb_counts import COUNTS
 from benchlab.errors import SpecError
 from benchlab.plan.metric import kinds
 from benchlab.plan.open_loop import Rate, metrics_of, rate_of, saturated
@@ -92,3 +93,11 @@ def test_latencies_are_decided_at_a_rate_and_throughput_is_not() -> None:
     decided = kinds(metrics_of(f"{READ}_at_60pct", METRICS))
     assert decided == ("latency", "p50_ms", "p99_ms")
     assert kinds(metrics_of(READ, METRICS)) == ("throughput", "latency")
+
+
+def test_counts_that_depend_on_the_load_are_decided_at_equal_load_alone() -> None:
+    """A log is written in whole blocks of the commits that meet; CPU has idle times in it."""
+    read = [one.metric() for one in COUNTS if one.name in ("rows_read", "redo_bytes", "server_cpu")]
+    assert kinds(metrics_of(READ, read)) == ("rows_read",)
+    at_rate = kinds(metrics_of(f"{READ}_at_60pct", read))
+    assert set(at_rate) == {"rows_read", "redo_bytes", "server_cpu"}

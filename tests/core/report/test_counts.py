@@ -26,7 +26,10 @@ from tests.builders import campaigns
 GATES = gate_files.load_all(Path(__file__).parents[3] / "configs" / "quality")
 DECIDED = ("kv_prewrite", "tikv_cpu")
 MADE = campaigns.campaign(workloads=["oltp_insert"], threads=[4], rounds=6)
-METRICS = tuple(count.metric() for count in COUNTS if count.name in DECIDED)
+# Decided without a rate as well, for these tests.
+METRICS = tuple(
+    dataclasses.replace(count.metric(), of_load=False) for count in COUNTS if count.name in DECIDED
+)
 PLAN = dataclasses.replace(MADE.plan, metrics=(*MADE.plan.metrics, *METRICS))
 Changes = Callable[[PlannedTrial], dict[str, float]]
 """What changed in a trial, by column."""
@@ -152,3 +155,16 @@ def test_only_a_symptom_of_a_trial_leaves_counts_out(fields: dict[str, str]) -> 
     entry = {"id": "own", "sentence": "s", "column": "c", "class": "symptom", "max": 0, **fields}
     with pytest.raises(SpecError, match="gate own: leaves_out is for symptoms of trials"):
         gates.parse([{**entry, "leaves_out": "all"}], "own.yaml")
+
+
+def test_a_count_that_depends_on_the_load_is_shown_and_not_decided() -> None:
+    """Its change is in the table, where it stands apart from what a verdict rests on."""
+    metrics = tuple(dataclasses.replace(one, of_load=True) for one in METRICS)
+    plan = dataclasses.replace(MADE.plan, metrics=(*MADE.plan.metrics, *metrics))
+    results = [result(trial, {}) for trial in plan.trials]
+    comparison = compare(plan, results, 2.0, gates=GATES)
+    report = model.build(dataclasses.replace(MADE, plan=plan), comparison, results)
+    assert used(comparison) == {"tps": 6, "p95_ms": 6}
+    (prewrite, _) = answer.taken(report)
+    assert prewrite[2:] == ["1", "1.5", "+50.00%", "", "not decided: it depends on the load"]
+    assert "What a transaction takes:" not in answer.sentence(report)

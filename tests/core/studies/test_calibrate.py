@@ -71,7 +71,7 @@ def save(
     deployment: float = 0.0,
     intervals: int = 0,
     draws: str = "",
-    cpu: float | None = None,
+    writes: float | None = None,
     change: Callable[[Campaign], Campaign] = lambda campaign: campaign,
     **fields: Any,
 ) -> Campaign:
@@ -81,7 +81,7 @@ def save(
         noise, deployment: standard deviations of a round's log ratio, and of a deployment's.
         intervals: how long the series are; 0: there are none.
         draws: what decides the noise; the campaign's id unless given.
-        cpu: noise of a trial's CPU, of trials whose counts were read.
+        writes: noise of the rows that a transaction writes, of trials whose counts were read.
     """
     spec = plans.spec(
         **{"sides": "same", "workloads": WORKLOADS, "rounds": 6, "seconds": 30, **fields}
@@ -89,8 +89,9 @@ def save(
     made = campaigns.campaign(spec, id=campaign_id)
     here = {**made.environment, **local.machine()}
     stored = change(dataclasses.replace(made, plan=plans.plan(spec, campaign_id), environment=here))
-    if cpu is not None:
-        read = tuple(one.metric() for one in COUNTS if one.name in ("rows_read", "server_cpu"))
+    if writes is not None:
+        names = ("rows_read", "rows_written")
+        read = tuple(one.metric() for one in COUNTS if one.name in names)
         own = dataclasses.replace(stored.plan, metrics=(*stored.plan.metrics, *read))
         stored = dataclasses.replace(stored, plan=own)
     random = np.random.default_rng(sum((draws or campaign_id).encode()))
@@ -109,8 +110,8 @@ def save(
             factor = np.exp(d) if trial.side == "candidate" else 1.0
             name = f"{campaign_id}/{trial.id}-a1.csv"
             takes: dict[str, Any] = {}
-            if cpu is not None:
-                takes = {"rows_read": 1.0, "server_cpu": 200 * math.exp(random.normal(0, cpu))}
+            if writes is not None:
+                takes = {"rows_read": 1.0, "rows_written": 4 * math.exp(random.normal(0, writes))}
             result = campaigns.trial_result(
                 trial, tps=float(1000 * factor), p95_ms=float(2 / factor), **takes
             )
@@ -496,13 +497,13 @@ def test_what_shows_no_noise_of_this_machine_is_left_out_of_its_plans(
 
 
 def test_a_plan_says_which_change_of_a_count_it_finds(home: Home, report: Path) -> None:
-    """Of one that does not vary the threshold; of CPU by its own noise; of others it is silent."""
-    save(home, "quiet", cpu=0.02, deployments=6)
+    """Of one that does not vary the threshold; of another by its noise; of others it is silent."""
+    save(home, "quiet", writes=0.02, deployments=6)
     plan = ("--set", "rounds=6", "--set", "deployments=6")
     found = planned(report, *plan)["sensitivity"]["counts"]
-    assert found.keys() == {"rows_read", "server_cpu"}
+    assert found.keys() == {"rows_read", "rows_written"}
     assert 1.0 <= found["rows_read"] < 1.5
-    assert 2 < found["server_cpu"] < 20
+    assert 2 < found["rows_written"] < 20
     said = run("plan", report, *plan).stdout
     assert f"what a transaction takes: rows read {found['rows_read']:.1f}%, " in said
 

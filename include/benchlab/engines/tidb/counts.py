@@ -86,7 +86,9 @@ def _perf(name: str, metric: str) -> Count:
 
 
 def _time(name: str, role: str, counter: str, *, background: bool = False) -> Count:
-    return Count(name, role, (counter,), "us", 1e6, background=background, side_sd=0.01)
+    return Count(
+        *(name, role, (counter,), "us", 1e6), background=background, of_load=True, side_sd=0.01
+    )
 
 
 def _pd(name: str, method: str) -> Count:
@@ -145,7 +147,7 @@ COUNTS: tuple[Count, ...] = (
     _tikv("scheduler_commit", _of(_COMMAND, type="commit")),
     _tikv("write_conflicts", "tikv_storage_mvcc_conflict_counter"),
     _tikv("raft_proposals", "tikv_raftstore_propose_log_size_count"),
-    _tikv("raft_log_bytes", "raft_engine_write_size_sum", unit="B", late=False),
+    Count("raft_log_bytes", "tikv", ("raft_engine_write_size_sum",), "B", of_load=True),
     _tikv("raft_log_writes", "raft_engine_write_size_count", late=False),
     _tikv("applied_keys", "tikv_raftstore_apply_key_size_count", late=False),
     _tikv(

@@ -163,6 +163,7 @@ answer = { $workloads ->
 }: { $counts }.
 answer-latency = { $latency }: { $counts }.
 answer-equal-load = Latencies at equal load: { $counts }.
+taken-of-load = not decided: it depends on the load
 answer-taken = What a transaction takes: { $counts }.
 answer-dearer = { $count } dearer
 answer-cheaper = { $count } cheaper

@@ -130,6 +130,7 @@ about-separator = { " · " }
 answer = { $workloads } 个负载：{ $counts }。
 answer-latency = { $latency }：{ $counts }。
 answer-equal-load = 相同负载下的延迟：{ $counts }。
+taken-of-load = 不作判定：取决于负载
 answer-taken = 每个事务的消耗：{ $counts }。
 answer-dearer = { $count } 项更费
 answer-cheaper = { $count } 项更省

@@ -20,7 +20,7 @@ from benchlab.engines.counts import THRESHOLD_PCT as THRESHOLD_PCT
 from benchlab.engines.counts import Row
 from benchlab.language.numbers import MISSING
 from benchlab.plan.metric import COUNT, Metric
-from benchlab.plan.report_type import Side
+from benchlab.plan.report_type import SIDES, Side
 from benchlab.report.model.report import Report
 from benchlab.report.model.series import UnreadableSeriesError
 
@@ -52,12 +52,24 @@ def limit(report: Report, metric: Metric) -> float:
 
 def value(report: Report, workload: WorkloadComparison, metric: Metric, side: Side) -> str:
     """What a transaction takes on a side: the mean over thread counts, with three digits."""
-    means = [cell.sides[side].means.get(metric.name) for cell in workload.cells]
-    known = [mean for mean in means if mean is not None]
-    if not known:
+    if (mean := _mean(workload, metric, side)) is None:
         return MISSING
     unit = "" if metric.unit == "1" else f" {report.language.say(f'unit-{metric.unit.lower()}')}"
-    return f"{report.numbers.digits(fmean(known), 3)}{unit}"
+    return f"{report.numbers.digits(mean, 3)}{unit}"
+
+
+def change(report: Report, workload: WorkloadComparison, metric: Metric) -> str:
+    """By how much what a transaction takes differs, of a count that is not decided."""
+    before, after = (_mean(workload, metric, side) for side in SIDES)
+    return report.numbers.change(
+        100 * (after / before - 1) if before and after is not None else None
+    )
+
+
+def _mean(workload: WorkloadComparison, metric: Metric, side: Side) -> float | None:
+    means = [cell.sides[side].means.get(metric.name) for cell in workload.cells]
+    known = [mean for mean in means if mean is not None]
+    return fmean(known) if known else None
 
 
 def read(content: bytes) -> list[Row]:

@@ -170,15 +170,18 @@ def lines(report: Report, *, of_counts: bool = False) -> list[Line]:
 
 def taken(report: Report) -> list[list[str]]:
     """What a transaction takes of the servers: the rows below :func:`counts.columns`."""
-    rows = []
+    rows, decided = [], iter(lines(report, of_counts=True))
     for section in report.sections:
-        for metric, _ in section.figures.decided:
-            if metric.family == COUNT:
-                name = report.language.text(metric.said)
-                of = (counts.value(report, section.figures, metric, s) for s in report.sides)
-                rows.append([section.title, name, *of])
-    for row, own in zip(rows, lines(report, of_counts=True), strict=False):
-        row += (own.change, own.interval, f"{SIGNS[own.found]} {own.verdict}")
+        for metric in (one for one in section.figures.metrics if one.family == COUNT):
+            of = [counts.value(report, section.figures, metric, side) for side in report.sides]
+            row = [section.title, report.language.text(metric.said), *of]
+            if report.has_verdicts and metric.decided:
+                own = next(decided)
+                row += (own.change, own.interval, f"{SIGNS[own.found]} {own.verdict}")
+            elif report.has_verdicts:
+                change = counts.change(report, section.figures, metric)
+                row += (change, "", report.language.say("taken-of-load"))
+            rows.append(row)
     return rows
 
 
