@@ -453,23 +453,26 @@ def test_what_a_transaction_takes_is_counted_and_decided(machine: Machine) -> No
 
 
 def test_both_versions_are_sent_the_same_at_a_rate(machine: Machine) -> None:
-    """A share of the slower one's best; latencies decide, and the report says what was sent."""
-    settings = machine.settings(rounds=3, seconds=2, workloads="oltp_point_select", rate="60 %")
+    """A share of the slower one's best; latencies decide, and the report says what was sent.
+
+    A small share, with which a busy machine keeps up as well.
+    """
+    settings = machine.settings(rounds=3, seconds=2, workloads="oltp_point_select", rate="10 %")
     output = machine.run(
         "benchlab.cli.main", "run", "sysbench_local", "--campaign", "at-rate", *settings
     )
     _, trials = machine.outcome("at-rate")
-    at_rate = [one for one in trials if one.trial.workload == "oltp_point_select_at_60pct"]
+    at_rate = [one for one in trials if one.trial.workload == "oltp_point_select_at_10pct"]
     (sent,) = {one.value("rate") for one in at_rate}
     fastest: dict[str, float] = {}
     for one in trials:
         if one.trial.workload == "oltp_point_select" and one.trial.round == 1 and one.attempt == 1:
             fastest[one.trial.side] = one.value("tps") or 0.0
-    assert sent == pytest.approx(0.6 * min(fastest.values()), abs=1)
+    assert sent == pytest.approx(0.1 * min(fastest.values()), abs=1)
     assert all(one.value("tps") == pytest.approx(sent, rel=0.2) for one in at_rate)
     assert all(one.value("p99_ms") for one in trials)
     workloads = {one["name"]: one for one in machine.comparison("at-rate")["workloads"]}
-    decided = workloads["oltp_point_select_at_60pct"]
+    decided = workloads["oltp_point_select_at_10pct"]
     assert decided["metric"] == "p95_ms"
     assert decided["arithmetic_mean_pct"] is None
     assert {"p50_ms", "p99_ms", "rows_read", "server_cpu"} <= decided.keys()
