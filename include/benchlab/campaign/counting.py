@@ -79,7 +79,7 @@ def collect(setup: TrialSetup, trial: PlannedTrial, job: str) -> Counting:
         rested=(whole[0], whole[1]) if len(whole) == 2 else None,
         idle=facts.idle if facts else {},
     )
-    return Counting(found, happened(engine.changes, [*early, *read][0], read[-1]))
+    return Counting(found, happened(engine.changes, (early or read)[0], read[-1]))
 
 
 def idle(engine: Database, executor: Executor, side: Side, trial_s: float) -> dict[str, float]:

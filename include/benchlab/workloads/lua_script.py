@@ -26,7 +26,7 @@ from benchlab.workloads.client import Session, at_least, fitting, is_workload
 from benchlab.workloads.sysbench import PROGRAMS as PROGRAMS
 from benchlab.workloads.sysbench import parse as parse
 from benchlab.workloads.sysbench import prepare_command as prepare_command
-from benchlab.workloads.sysbench_options import chosen, connection, measured
+from benchlab.workloads.sysbench_options import at_rate, chosen, connection, measured
 from benchlab.workloads.sysbench_options import config_file_text as config_file_text
 
 NAMES = ("lua_reads", "lua_writes")
@@ -106,7 +106,7 @@ def run_command(
         f"--table-size={size.table_size}",
         f"--threads={session.threads}",
         *chosen(session.client, None),
-        *([] if session.rate is None else [f"--rate={session.rate}"]),
+        *at_rate(session),
         *measured(seconds, session.client, ignore_errors),
     ]
 

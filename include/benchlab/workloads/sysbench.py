@@ -20,7 +20,7 @@ from benchlab.plan.fields.dataset import Dataset
 from benchlab.plan.metric import LATENCY, THROUGHPUT, Metric
 from benchlab.workloads.client import Program, Session, at_least, fitting, is_workload
 from benchlab.workloads.output import OF_RUN
-from benchlab.workloads.sysbench_options import chosen, connection, measured
+from benchlab.workloads.sysbench_options import at_rate, chosen, connection, measured
 
 # `x as x`: part of the `Workload` protocol, used only by its callers.
 from benchlab.workloads.sysbench_options import config_file_text as config_file_text
@@ -146,7 +146,7 @@ def run_command(
     return [
         *_common(session, workload),
         *(["--auto-inc=off"] if numbered_by_client else []),
-        *([] if session.rate is None else [f"--rate={session.rate}"]),
+        *at_rate(session),
         *measured(seconds, session.client, ignore_errors),
     ]
 

@@ -177,6 +177,11 @@ def measured(seconds: int, client: Client, ignore_errors: Sequence[int]) -> list
     ]
 
 
+def at_rate(session: Session) -> list[str]:
+    """``["--rate=480"]`` where transactions are sent at a rate; else nothing."""
+    return [] if session.rate is None else [f"--rate={session.rate}"]
+
+
 def chosen(client: Client, script: str | None) -> list[str]:
     """The distribution, and the report type's options as far as the script has them.
 
