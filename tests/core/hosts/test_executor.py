@@ -351,6 +351,7 @@ def test_a_later_process_of_the_same_pid_is_not_taken_for_the_job(
     ended(executor, "a")
     job = tmp_path / "jobs" / "a"
     (job / "exit_code").unlink()
+    until(lambda: executor.job_status("a") == JobStatus("lost"))  # the wrapper has ended too
     with subprocess.Popen(SLEEP) as other:
         (job / "pid").write_text(str(other.pid))
         assert executor.job_status("a") == JobStatus("lost")
