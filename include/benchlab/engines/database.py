@@ -127,7 +127,7 @@ class Database(ABC):
     queries: ClassVar[Count | None] = None
     #: What they count that changes the state which later queries meet: a column each, for gates.
     changes: ClassVar[tuple[Count, ...]] = ()
-    #: For how many seconds idle servers are watched, once per deployment, to know what they count
+    #: For how many seconds idle servers are watched, once a campaign, to know what they count
     #: without any query.
     idle_s: ClassVar[float] = 0.0
     #: Errors that a client may meet under load without being broken (deadlocks, conflicts).

@@ -71,6 +71,9 @@ CHECKSUM_ROWS_PER_S = 3_000_000
 """`ADMIN CHECKSUM TABLE`, after the load and after a side's first restore: the storage reads each
 row and index entry once and sends a number."""
 STOP_S = 35.0
+# What idle servers of a cluster count is watched for so long, or for two trials if those are
+# shorter; once a campaign, before the first snapshot.
+IDLE_S, IDLE_TRIALS = 60.0, 2
 """`tiup cluster stop`: TiDB, then TiKV, then PD. 21 to 35 s were seen with one and three TiKVs of
 v9.0.0-beta.2, which hands its leaders over for up to 20 s."""
 REFLINK_S = 5.0
@@ -362,7 +365,9 @@ def _fleet(
             BUILD_S,
         )
     for number, known, sides, measured in deployments:
-        prepared = _prepare(spec, topology, sides, kept=known.dataset == "kept")
+        prepared = _prepare(
+            spec, topology, sides, kept=known.dataset == "kept", first=number in (None, 1)
+        )
         if not loads_at_once(topology):  # the first side is ready before the other one is deployed
             prepared = iter(sorted(prepared, key=lambda step: (None, *sides).index(step[1])))
         for stage, side, what, seconds in _as_learned(prepared, known):
@@ -433,13 +438,14 @@ def _measuring(
 
 
 def _prepare(
-    spec: ReportSpec, topology: Topology, sides: Sequence[Side], *, kept: bool
+    spec: ReportSpec, topology: Topology, sides: Sequence[Side], *, kept: bool, first: bool
 ) -> Iterator[_Timed]:
     """The steps from the deployment to the snapshots.
 
     Args:
         sides: in the order in which they are prepared.
         kept: with ``spec.snapshots``: whether the dataset snapshot is there already.
+        first: whether it is the first deployment, whose idle servers are watched.
     """
     in_cloud = isinstance(topology, CloudTopology)
     dataset = spec.dataset.said
@@ -469,7 +475,9 @@ def _prepare(
         if (check_s := spec.dataset.check_s) is not None:
             yield "check", side, message("plan-check-load"), check_s
         if spec.restore != "never" and not in_cloud:
-            yield "back up", side, message("plan-back-up"), STOP_S + _copy_s(spec, topology)
+            what = message("plan-watch-and-back-up" if first else "plan-back-up")
+            idle = min(IDLE_S, IDLE_TRIALS * spec.seconds) if first else 0.0
+            yield "back up", side, what, idle + STOP_S + _copy_s(spec, topology)
 
 
 def loads_at_once(topology: Topology | None) -> bool:

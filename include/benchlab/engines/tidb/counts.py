@@ -31,7 +31,6 @@ from benchlab.engines.counts import Count, Counters, labels_of
 if TYPE_CHECKING:
     from prometheus_client.samples import Sample
 
-IDLE_S = 60.0
 CONNECT_LIMIT_S, ASK_LIMIT_S = 3, 8
 # No answer and no line of one is as long, even of a large cluster.
 MOST_BYTES, LONGEST_LINE = 1_000_000, 1_000

@@ -7,10 +7,11 @@ from typing import ClassVar
 
 from benchlab.engines.counts import Count, Counters
 from benchlab.engines.database import USER, BackgroundJobs, Database, sql_value
-from benchlab.engines.tidb.counts import CHANGES, COUNTS, IDLE_S, QUERIES, read
+from benchlab.engines.tidb.counts import CHANGES, COUNTS, QUERIES, read
 from benchlab.engines.tidb.topology import is_config
 from benchlab.errors import CommandError
 from benchlab.plan import versions
+from benchlab.plan.steps import IDLE_S
 
 # From this version on a table has the ANALYZE jobs of all servers; before, each remembers some.
 ANALYZE_JOBS_SINCE = (6, 1, 0)

@@ -1293,6 +1293,7 @@ plan-analyze = ANALYZE TABLE, { $tables } tables at once; checksums
 plan-check-load = whether the loaded dataset is consistent
 plan-check-end = whether the last trial has left the dataset consistent
 plan-back-up = stop the cluster, copy the data on all storage hosts at once
+plan-watch-and-back-up = watch the idle cluster, stop it, copy the data on all storage hosts at once
 plan-round = round { $round }
 plan-measure = { $portion }, { $trials } trials of { $seconds } s{ $restores ->
     [0] {""}

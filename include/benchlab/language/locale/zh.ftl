@@ -1197,6 +1197,7 @@ plan-analyze = ANALYZE TABLE，每次同时处理 { $tables } 张表；计算校
 plan-check-load = 导入的数据集是否一致
 plan-check-end = 最后一次试验之后数据集是否仍然一致
 plan-back-up = 停止集群，同时在所有存储主机上复制数据
+plan-watch-and-back-up = 观察空闲的集群，停止集群，同时在所有存储主机上复制数据
 plan-round = 第 { $round } 轮
 plan-measure = { $portion }，{ $trials } 次试验，每次 { $seconds } s{ $restores ->
     [0] {""}
