@@ -283,7 +283,7 @@ def test_each_deployment_is_planned_with_its_rounds() -> None:
     later = of_one - idle
     found = [steps.preparing_minutes(three.steps, n) for n in (1, 2, 3)]
     assert found == pytest.approx([of_one, later, later])
-    assert three.minutes == pytest.approx(one.minutes + 2 * of_one, abs=0.2)
+    assert three.minutes == pytest.approx(one.minutes + 2 * later, abs=0.2)
     assert three.disk_gib == one.disk_gib
     paid = (steps.minutes_with_end(plan.steps, "load", "baseline") for plan in (one, three))
     assert len({*paid}) == 1, "one deployment's"
