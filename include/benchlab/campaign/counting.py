@@ -33,6 +33,8 @@ UNSTEADY = 0.2
 # After a run, until counters that follow the work have all of it: TiKV's threads flush theirs after
 # up to 10 s.
 REST_S = 12.0
+# The times into which the watch of idle servers is cut.
+IDLE_PARTS = 4
 POLL_S = 0.05
 
 
@@ -93,10 +95,11 @@ def idle(engine: Database, executor: Executor, side: Side, trial_s: float) -> di
     sources, job = engine.counter_sources(), counters_job(f"idle-{side}")
     if not (sources and seconds):
         return {}
+    moments = tuple(seconds * part / IDLE_PARTS for part in range(IDLE_PARTS + 1))
     with contextlib.suppress(CommandError):
-        counters.start(executor, job, sources, (0.0, seconds))
+        counters.start(executor, job, sources, moments)
     read = _read(engine, executor, job, seconds + counters.ANSWER_LIMIT_S)
-    return idle_rates(engine.counts, read[0], read[1]) if len(read) == 2 else {}
+    return idle_rates(engine.counts, read) if len(read) == len(moments) else {}
 
 
 def _rests(setup: TrialSetup, trial: PlannedTrial) -> bool:

@@ -74,6 +74,13 @@ def test_without_a_query_nothing_is_said() -> None:
     assert per_query(one, same) == {"queries": None, "gets": None}
 
 
+def test_a_burst_of_idle_servers_is_no_steady_work() -> None:
+    """After ANALYZE a TiDB v8.5 writes statistics for half a minute; a trial has none of that."""
+    grown = (0.0, 10.0, 500.0, 512.0, 522.0)
+    watched = [counted(15.0 * n, {}, {"tikv-1": gets(value)}) for n, value in enumerate(grown)]
+    assert counts.idle_rates([GETS], watched) == {"gets": 10 / 15}
+
+
 def test_idle_work_is_subtracted_and_never_makes_a_count_negative() -> None:
     """An idle TiDB allocates and asks on its own account."""
     growth = counts.grown(
