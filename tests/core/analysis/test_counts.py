@@ -177,12 +177,22 @@ def test_fewer_than_three_complete_rounds_show_nothing_exactly(
 
 
 def test_a_doubt_outweighs_exactness() -> None:
-    """Whatever made the workload unstable may have made the count."""
+    """Errors on one side: transactions that were tried again may have made the count."""
     doubts = {"oltp_insert": [message("reason-plateau", fewer=4, threads=8)]}
     for value in (sides(1, 3), sides(1, 1), sides(0, 1)):
-        found = judged(rounds(value), doubts=doubts).beside[READS.name]
+        found = judged(rounds(value), doubts_of_counts=doubts).beside[READS.name]
         assert found.verdict == "unstable"
         assert "reason-plateau" in ids(found)
+
+
+def test_a_doubt_about_throughput_leaves_counts_decided() -> None:
+    """A client at its limit hides how fast the servers are, not what a transaction takes."""
+    doubts = {"oltp_insert": [message("reason-plateau", fewer=4, threads=8)]}
+    found = judged(rounds(sides(1, 3)), doubts=doubts, not_equivalent=doubts)
+    assert found.verdict == "unstable"
+    assert found.beside[READS.name].verdict == "regression"
+    same = judged(rounds(sides(1, 1)), doubts=doubts, not_equivalent=doubts)
+    assert same.beside[READS.name].verdict == "equivalent"
 
 
 # ---------------------------------------------------------------- by the usual rule

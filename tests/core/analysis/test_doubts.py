@@ -267,3 +267,20 @@ def test_what_calibrates_is_compared_with_what_it_calibrates() -> None:
             "newest_age_days": 5.0,
         },
     )
+
+
+# ---------------------------------------------------------------- counts
+
+
+@pytest.mark.parametrize(("gate", "verdict"), [("stalls", "equivalent"), ("reconnects", "unstable")])
+def test_counts_are_doubted_for_what_is_done_twice_and_not_for_slowness(gate: str, verdict: str) -> None:
+    """A transaction takes the same in a trial that stalls; one that is tried again takes more."""
+    counting = campaigns.counting(MADE, "rows_read")
+    symptom = GateResult(gate, "fail", 0.5, "s", "symptom")
+    seen = [
+        with_gate(result, symptom) if result.trial.side == "candidate" else result
+        for result in campaigns.taking(measured(), rows_read=lambda trial: 10 + trial.round / 1e3)
+    ]
+    found = outcome(seen, counting)
+    assert found.verdict == "unstable"
+    assert found.beside["rows_read"].verdict == verdict

@@ -290,6 +290,7 @@ def test_no_reason_is_given_for_what_passed() -> None:
         (f"- {{{VALID}, min: 2, max: 1}}", "gate a: min is above max"),
         (f"- {{{VALID}, max: .nan}}", "finite number"),
         (f"- {{{VALID}, max: 1, unstable_from: 1}}", "gate a: unstable_from is for symptoms"),
+        (f"- {{{VALID}, max: 1, of_counts: true}}", "gate a: of_counts is for symptoms"),
         (f"- {{{VALID}, max: 1, table: cells}}", "gate a: table cells is for symptoms"),
         (f"- {{{SYMPTOM}, fleet: yes}}", "gate a: fleet is for gates of validity"),
         (f"- {{{VALID}, max: 1, table: rounds}}", "table"),

@@ -107,14 +107,13 @@ def _compared(
 ) -> ComparedFileCampaign:
     cells = [cell for rounds in measured.workloads for cell in cell_gates(rounds, gates)]
     errors = _error_columns(measured)
-    doubts = {
-        rounds.workload: (
-            *impossible(rounds),
+    doubts = {}
+    for rounds in measured.workloads:
+        found = (
             *one_sided_symptoms(rounds, gates, (), cells),
             *out_of_bounds(_of_errors(gates), errors.get(rounds.workload, {}), "unstable"),
         )
-        for rounds in measured.workloads
-    }
+        doubts[rounds.workload] = (*impossible(rounds), *(why for _, why in found))
     workloads = judge(measured.workloads, threshold_pct, doubts=doubts, calibration=known)
     if known is not None:
         uncalibrated = (

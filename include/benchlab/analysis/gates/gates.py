@@ -54,6 +54,8 @@ class Gate(BaseModel):
             is only shown.
         leaves_out: the counts of a trial that are left out of the comparison where this symptom is
             found in it, or ``all``; its other figures stay.
+        of_counts: whether a symptom makes the verdicts on counts ``unstable`` as well. Most do not:
+            a transaction takes the same in a slow trial, or with a saturated client.
         then: what becomes of a workload's verdict where a gate of ``workloads`` fails: it is
             ``unstable``; it is anything but ``equivalent``; or it stays, and the failure is noted.
     """
@@ -69,6 +71,7 @@ class Gate(BaseModel):
     fleet: bool | None = None
     unstable_from: Annotated[int, Field(ge=1)] | None = None
     leaves_out: Literal["all"] | tuple[str, ...] = ()
+    of_counts: bool = False
     then: Consequence | None = None
     min: pydantic.FiniteFloat | None = None
     max: pydantic.FiniteFloat | None = None
@@ -117,6 +120,8 @@ class Gate(BaseModel):
             return "table cells is for symptoms: only a trial can be invalid"
         if self.leaves_out and (self.kind, self.table) != ("symptom", "trials"):
             return "leaves_out is for symptoms of trials"
+        if self.of_counts and self.kind == "validity":
+            return "of_counts is for symptoms: a trial that is not valid has no counts"
         return self._fault_of_campaign()
 
     def _fault_of_campaign(self) -> str | None:

@@ -233,6 +233,7 @@ def compare(
         shown.workloads,
         threshold_pct,
         doubts=shown.doubts.unstable,
+        doubts_of_counts=shown.doubts.of_counts,
         not_equivalent=shown.doubts.not_equivalent,
         calibration=calibration,
         left_out=_left_out(shown, gates),
@@ -346,6 +347,7 @@ def judge(
     threshold_pct: float,
     *,
     doubts: Mapping[str, Sequence[Said]] | None = None,
+    doubts_of_counts: Mapping[str, Sequence[Said]] | None = None,
     not_equivalent: Mapping[str, Sequence[Said]] | None = None,
     left_out: Mapping[tuple[str, str], Sequence[Said]] | None = None,
     calibration: Calibration | None = None,
@@ -354,12 +356,13 @@ def judge(
     """Decide every metric of every workload, wherever their figures come from.
 
     Args:
-        doubts: by workload, why no change can be concluded from its figures.
-        not_equivalent: by workload, why it cannot be `equivalent`.
+        doubts: by workload, why no change can be concluded from its throughput and latencies.
+        doubts_of_counts: by workload, why none can be concluded from what a transaction takes.
+        not_equivalent: by workload, why these cannot be `equivalent`; counts can.
         left_out: by workload and kind, why some of its trials lack a figure.
         deploys: whether a side can be deployed more than once.
     """
-    known, doubts, barred = calibration or NO_CALIBRATION, doubts or {}, not_equivalent or {}
+    known, barred = calibration or NO_CALIBRATION, not_equivalent or {}
     cell_count = sum(len(rounds.threads) for rounds in workloads)
     apart = {
         r.workload: moved(
@@ -373,6 +376,8 @@ def judge(
     by_family: dict[str, dict[tuple[str, str], Measurement]] = {}
     for kind in kinds(metric for rounds in workloads for metric in rounds.metrics):
         having = [rounds for rounds in workloads if kind in rounds.kinds]
+        is_count = of_kind(having[0].metrics, kind).family == COUNT
+        doubted = (doubts_of_counts if is_count else doubts) or {}
         losing = loses_by_side(having, kind)
         estimated[kind] = estimates(having, kind, known)
         for r in having:
@@ -380,7 +385,7 @@ def judge(
                 r,
                 kind,
                 estimated[kind].get(r.workload),
-                doubts.get(r.workload, ()),
+                doubted.get(r.workload, ()),
                 one_sided=r.workload in losing,
             )
             by_family.setdefault(measured.metric.family, {})[kind, r.workload] = replace(
@@ -389,7 +394,7 @@ def judge(
                 notes=(*measured.notes, *(left_out or {}).get((r.workload, kind), ())),
                 not_equivalent=(
                     *measured.not_equivalent,
-                    *barred.get(r.workload, ()),
+                    *(() if is_count else barred.get(r.workload, ())),
                     *_apart(apart[r.workload], kind),
                 ),
             )

@@ -52,10 +52,12 @@ class Doubts:
 
     Attributes:
         unstable: why no change can be concluded.
-        not_equivalent: why it cannot be `equivalent`.
+        of_counts: why none can be concluded of what a transaction takes.
+        not_equivalent: why it cannot be `equivalent`; counts can.
     """
 
     unstable: Mapping[str, Sequence[Said]]
+    of_counts: Mapping[str, Sequence[Said]]
     not_equivalent: Mapping[str, Sequence[Said]]
     gates: tuple[WorkloadGates, ...]
 
@@ -82,27 +84,33 @@ def doubts(
         for why in found
     ]
     rows = campaign_checks(plan, results, used, workloads, gates, threshold_pct)
-    unstable, not_equivalent, found = {}, {}, []
+    unstable, of_counts, not_equivalent, found = {}, {}, {}, []
     for rounds in workloads:
         name, seen = rounds.workload, rows.get(rounds.workload, {})
         chosen = quality.of_table(quality.of_metric(gates, rounds.metric), "workloads")
-        unstable[name] = [
+        found_by = [
             *one_sided_symptoms(rounds, gates, used, cells),
             *out_of_bounds(chosen, seen, "unstable"),
-            *distrust,
         ]
-        not_equivalent[name] = out_of_bounds(chosen, seen, "not equivalent")
+        unstable[name] = [*(why for _, why in found_by), *distrust]
+        of_counts[name] = [*(why for gate, why in found_by if gate.of_counts), *distrust]
+        not_equivalent[name] = [why for _, why in out_of_bounds(chosen, seen, "not equivalent")]
         if seen:
             values = {column: one.value for column, one in seen.items()}
             found.append(WorkloadGates(name, quality.evaluate(chosen, values)))
-    return Doubts(unstable, not_equivalent, tuple(found))
+    return Doubts(unstable, of_counts, not_equivalent, tuple(found))
 
 
-def out_of_bounds(gates: Sequence[Gate], seen: Mapping[str, Seen], then: Consequence) -> list[Said]:
-    """Why gates of the table ``workloads`` with this consequence fail on a row."""
+def out_of_bounds(
+    gates: Sequence[Gate], seen: Mapping[str, Seen], then: Consequence
+) -> list[tuple[Gate, Said]]:
+    """The gates of the table ``workloads`` with this consequence that fail on a row, and why."""
     values = {column: one.value for column, one in seen.items()}
     return [
-        seen[gate.column].why or message("reason-gate", gate=gate.id, sentence=found.sentence)
+        (
+            gate,
+            seen[gate.column].why or message("reason-gate", gate=gate.id, sentence=found.sentence),
+        )
         for gate in gates
         if gate.then == then and (found := gate.evaluate(values)).status == "fail"
     ]
@@ -137,8 +145,8 @@ def one_sided_symptoms(
     gates: Sequence[Gate],
     used: Iterable[TrialResult],
     cells: Iterable[CellGates],
-) -> list[Message]:
-    """A sentence for each symptom that only one side of a workload shows, often enough."""
+) -> list[tuple[Gate, Message]]:
+    """Each symptom that only one side of a workload shows, often enough, with a sentence."""
     failures: dict[str, Counter[Side]] = {}
     of_trials = ((r.trial.workload, r.trial.side, r.gates) for r in used)
     of_cells = ((cell.workload, cell.side, cell.gates) for cell in cells)
@@ -153,12 +161,11 @@ def one_sided_symptoms(
             continue
         counts = failures.get(gate.id, Counter())
         if seen := one_sided(counts, least=gate.unstable_from):
-            sentences.append(
-                message(
-                    "reason-symptom",
-                    gate=gate.id,
-                    where=where_seen(gate.table, *seen),
-                    sentence=gate.evaluate({}).sentence,
-                )
+            why = message(
+                "reason-symptom",
+                gate=gate.id,
+                where=where_seen(gate.table, *seen),
+                sentence=gate.evaluate({}).sentence,
             )
+            sentences.append((gate, why))
     return sentences
