@@ -1,0 +1,209 @@
+"""Whether a workload has become slower than an anchor: the evidence of several cheap weeks.
+
+The design ``watch`` compares a build with the same *anchor* every week, in few deployments of one
+round. One such week shows little. But what is lost stays lost, and the mean of the k weeks since
+then has the k-th part of a week's variance. Nobody knows k, so every run of weeks that ends now is
+looked at, and the strongest one counts.
+
+What it flags is measured again on *fresh* deployments. The verdict and its interval rest on these
+alone: that the strongest of several runs was chosen costs dollars, and no false alarms. What is
+confirmed becomes the level with which later weeks are compared; what is refuted ends the runs, as
+if the watch began in the next week.
+
+A week's variance is learned from the watch itself:
+
+* from its deployments, about the mean of their week;
+* from the differences between neighbouring weeks, half of whose mean square it is (von Neumann,
+  Kent, Bellinson and Hart 1941). Steps that were confirmed are no noise and are left out. One that
+  was not yet adds its square to one of many differences, so that it still stands out;
+* from what the noise of published reports suggests, which counts for four degrees of freedom.
+
+Deployments and weeks are pooled unless the weeks differ by more than their deployments explain (F
+test at 10 %), as where each build has an own layout of its code; then the weeks alone count.
+
+Example:
+    A workload that lost 5 % in the second week, of deployments that scatter by 1 %::
+
+        watch = Watch()
+        watch.add([0.002, -0.006]).flag       # None
+        watch.add([-0.05, -0.06]).flag        # "slower"
+        watch.confirm([-0.05, -0.04, -0.06, -0.05]).verdict    # "slower"
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Literal
+
+from benchlab.analysis.verdict.variances import PRIOR_DF, PRIOR_VARIANCE
+from benchlab.arrays import special
+
+Flag = Literal["slower", "faster"]
+# A round of three thread counts, as in `error_rates.deployments`.
+ROUND_VARIANCE = 2 * (0.012**2 + 0.017**2 / 3)
+_UNLIKE = 0.1
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What is flagged, and what is confirmed.
+
+    Attributes:
+        slower, faster: a run is flagged if the chance of one as extreme is below this, one-sided.
+        longest: weeks of a run.
+        confirmed: of a fresh measurement, two-sided.
+        threshold: the least loss or gain that is confirmed, as a logarithm.
+        prior: the variance of one deployment's log ratio where nothing is known.
+    """
+
+    slower: float = 0.01
+    faster: float = 0.0025
+    longest: int = 8
+    confirmed: float = 0.05
+    threshold: float = 0.0
+    prior: float = PRIOR_VARIANCE + ROUND_VARIANCE
+
+
+RULE = Rule()
+
+
+@dataclass(frozen=True)
+class Variance:
+    """A variance that was estimated with so many degrees of freedom."""
+
+    value: float
+    df: float
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the weeks up to now say.
+
+    Attributes:
+        weeks: of the strongest run.
+        change: its mean, from the level that is known, as a logarithm.
+        p: the chance of a run as extreme if nothing changed, one-sided, of this run alone.
+    """
+
+    weeks: int
+    change: float
+    p: float
+    flag: Flag | None
+
+
+@dataclass(frozen=True)
+class Confirmation:
+    """What fresh deployments say of a flag: the change from the known level, as a logarithm."""
+
+    change: float
+    low: float
+    high: float
+    verdict: Flag | None
+
+
+@dataclass
+class Watch:
+    """One figure of one workload, week after week against one anchor.
+
+    Attributes:
+        means, sizes: of each week since the level was known: the mean log ratio of its deployments,
+            and how many these were.
+        ended: how many of these weeks belong to runs that were refuted.
+        level: what is known to differ from the anchor, as a logarithm, and how surely (a variance).
+    """
+
+    rule: Rule = RULE
+    means: list[float] = field(default_factory=list)
+    sizes: list[int] = field(default_factory=list)
+    ended: int = 0
+    level: float = 0.0
+    level_variance: float = 0.0
+    _within: float = 0.0
+    _within_df: int = 0
+    _between: float = 0.0
+    _between_count: int = 0
+
+    def add(self, ratios: Sequence[float]) -> Evidence:
+        """Take a week's log ratios, one for each deployment; what all weeks say now."""
+        mean = fmean(ratios)
+        self._within += sum((ratio - mean) ** 2 for ratio in ratios)
+        self._within_df += len(ratios) - 1
+        if self.means and self.sizes[-1] == len(ratios):
+            self._between += (mean - self.means[-1]) ** 2 / 2
+            self._between_count += 1
+        self.means.append(mean)
+        self.sizes.append(len(ratios))
+        return self.evidence()
+
+    def evidence(self) -> Evidence:
+        """The strongest run of weeks that ends with the last one; flagged ones come first."""
+        longest = min(self.rule.longest, len(self.means) - self.ended)
+        runs = [self._run(weeks) for weeks in range(1, longest + 1)]
+        return min(runs, key=lambda run: (run.flag is None, run.p))
+
+    def _run(self, weeks: int) -> Evidence:
+        noise = self.week(self.sizes[-1])
+        level, variance = self._level_before(weeks, noise.value)
+        change = fmean(self.means[-weeks:]) - level
+        t = change / math.sqrt(noise.value / weeks + variance)
+        p = float(special.stdtr(noise.df, -abs(t)))
+        flag: Flag = "slower" if change < 0 else "faster"
+        enough = p < (self.rule.slower if flag == "slower" else self.rule.faster)
+        return Evidence(weeks, change, p, flag if enough else None)
+
+    def _level_before(self, weeks: int, noise: float) -> tuple[float, float]:
+        """The level before a run, and its variance: by fresh deployments and the weeks since."""
+        earlier = self.means[:-weeks]
+        if self.level_variance == 0 or not earlier:
+            return self.level, self.level_variance
+        fresh, later = 1 / self.level_variance, len(earlier) / noise
+        return (
+            (fresh * self.level + later * fmean(earlier)) / (fresh + later),
+            1 / (fresh + later),
+        )
+
+    def deployment(self) -> Variance:
+        """Of one deployment's log ratio."""
+        df = PRIOR_DF + self._within_df
+        return Variance((PRIOR_DF * self.rule.prior + self._within) / df, df)
+
+    def week(self, deployments: int) -> Variance:
+        """Of a week's mean."""
+        one = self.deployment()
+        alone = one.value / deployments
+        if not self._between_count:
+            return Variance(alone, one.df)
+        # Differences of neighbours overlap: they have the degrees of freedom of two thirds.
+        df, weeks = 2 / 3 * self._between_count, self._between / self._between_count
+        if float(special.fdtrc(df, one.df, weeks / alone)) < _UNLIKE:
+            return Variance(weeks, df)
+        return Variance((one.df * alone + df * weeks) / (one.df + df), one.df + df)
+
+    def confirm(self, fresh: Sequence[float]) -> Confirmation:
+        """Judge a flag by fresh deployments' log ratios; what is confirmed is the new level."""
+        weeks = self.evidence().weeks
+        level, of_level = self._level_before(weeks, self.week(self.sizes[-1]).value)
+        mean, known = fmean(fresh), self.deployment()
+        within = sum((ratio - mean) ** 2 for ratio in fresh)
+        df = known.df + len(fresh) - 1
+        # A noisier day is believed at once, a quieter one is not.
+        own = within / (len(fresh) - 1) if len(fresh) > 1 else 0.0
+        one = Variance((known.df * known.value + within) / df, df)
+        if len(fresh) > 1 and float(special.fdtrc(len(fresh) - 1, known.df, own / known.value)) < (
+            _UNLIKE
+        ):
+            one = Variance(own, len(fresh) - 1)
+        change, variance = mean - level, one.value / len(fresh) + of_level
+        half = float(special.stdtrit(one.df, 1 - self.rule.confirmed / 2)) * math.sqrt(variance)
+        clear = abs(change) > max(half, self.rule.threshold)
+        verdict: Flag | None = ("slower" if change < 0 else "faster") if clear else None
+        if verdict:
+            self.level, self.level_variance = mean, one.value / len(fresh)
+            self.means, self.sizes, self.ended = [], [], 0
+        else:
+            self.ended = len(self.means)
+        self._within, self._within_df = self._within + within, self._within_df + len(fresh) - 1
+        return Confirmation(change, change - half, change + half, verdict)
