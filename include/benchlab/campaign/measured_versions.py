@@ -14,10 +14,14 @@ from benchlab.engines import builds
 from benchlab.home import Home
 from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.last_measured import Measured, MeasuredVersion
+from benchlab.plan.metric import COUNT, THROUGHPUT
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.versions import MEASURED
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
+
+# The loss that a good version may hide, in thresholds of its report type.
+HIDDEN_PER_THRESHOLD = 1.5
 
 
 def measured_by(home: Home, store: Store, report: str) -> Measured:
@@ -64,7 +68,18 @@ def _is_deployable(home: Home, side: SideSpec) -> bool:
 
 
 def _is_good(comparer: Comparer, campaign: Campaign) -> bool:
-    return not any(
-        "regression" in (workload.verdict, workload.latency.verdict)
+    """Whether nothing was called slower, and no workload may have lost much unseen.
+
+    A campaign that cannot decide is no reason to measure from its candidate on: a loss that it
+    missed once would never be seen again.
+    """
+    most = -HIDDEN_PER_THRESHOLD * campaign.report_type.threshold_pct
+    return all(
+        found.verdict != "regression"
+        and (
+            metric.family != THROUGHPUT or (found.ci95_pct is not None and found.ci95_pct[0] > most)
+        )
         for workload in comparer.outcome(campaign).comparison.workloads
+        for metric, found in workload.decided
+        if metric.family != COUNT
     )

@@ -27,8 +27,9 @@ class MeasuredVersion:
         version, builds: the candidate's.
         by: the campaign, for people.
         on: the day as of which the campaign's versions were chosen, UTC.
-        is_good: whether no workload was called a regression, in throughput or p95 latency. Costs a
-            comparison, so it is called only for versions that could be the baseline.
+        is_good: whether no workload was called a regression, in throughput or latency, or may have
+            lost much unseen. Costs a comparison, so it is called only for versions that could be
+            the baseline.
         deployable: whether it can be deployed again; a build that was not kept cannot. Called only
             for versions that could be the baseline.
     """
@@ -67,8 +68,8 @@ def resolve(
     """The version that a rule names on a day, and a clause that says why.
 
     ``previous measured`` is the version of the newest campaign before that day. ``last good`` is
-    that of the newest one without a regression in the candidate's series (a nightly build of v9.0.0
-    and a beta of it are of one series). The candidate itself, and versions that cannot be deployed
+    that of the newest good one in the candidate's series (a nightly build of v9.0.0 and a beta of
+    it are of one series). The candidate itself, and versions that cannot be deployed
     again, are passed over. Without such a campaign it is the newest release before the candidate.
 
     Example:
