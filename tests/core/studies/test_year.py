@@ -98,10 +98,9 @@ def simulated(here: Here, spec: ReportSpec, store: Store) -> Iterator[Week]:
         plan = plans.plan_in(here.home, resolved, "tidb", f"week-{number:02}")
         made = campaigns.campaign(resolved, id=f"week-{number:02}", plan_=plan, environment={})
         store.add_campaign(dataclasses.replace(made, planned_for=at))
-        if number == SLOWER:
-            change = campaigns.known_change({"oltp_update_index": -0.2}, 0.002)
-            for result in campaigns.results_of(plan, change):
-                store.add_trial(made.id, result)
+        change = {"oltp_update_index": -0.2} if number == SLOWER else {}
+        for result in campaigns.results_of(plan, campaigns.known_change(change, 0.002)):
+            store.add_trial(made.id, result)
         baseline, candidate = (plan.sides[side].version for side in ("baseline", "candidate"))
         yield Week(number, kind, (candidate, baseline), plan.dollars or 0.0)
 
