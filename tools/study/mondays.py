@@ -236,7 +236,7 @@ DESIGNS = (
     watched(2, 4),
     watched(1, 26),
 )
-YEARS, PORTION = 400, 50
+YEARS, PORTION = 200, 50
 
 
 def _portion(design: int, world: World, course: Course, number: int) -> list[Year]:

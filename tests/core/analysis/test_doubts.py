@@ -272,8 +272,10 @@ def test_what_calibrates_is_compared_with_what_it_calibrates() -> None:
 # ---------------------------------------------------------------- counts
 
 
-@pytest.mark.parametrize(("gate", "verdict"), [("stalls", "equivalent"), ("reconnects", "unstable")])
-def test_counts_are_doubted_for_what_is_done_twice_and_not_for_slowness(gate: str, verdict: str) -> None:
+@pytest.mark.parametrize(
+    ("gate", "verdict"), [("stalls", "equivalent"), ("reconnects", "unstable")]
+)
+def test_counts_are_doubted_for_what_is_done_twice_alone(gate: str, verdict: str) -> None:
     """A transaction takes the same in a trial that stalls; one that is tried again takes more."""
     counting = campaigns.counting(MADE, "rows_read")
     symptom = GateResult(gate, "fail", 0.5, "s", "symptom")
