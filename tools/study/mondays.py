@@ -5,7 +5,7 @@ little every week, or nothing happens. Dollars are the planner's, with the datas
 
 * ``weekly plan``: two deployments of three rounds, judged by the rule for fixed campaigns; the
   baseline is the last build that was not called slower (``last good``), or it stays.
-* ``watch``: :mod:`benchlab.analysis.watch`, after as many quiet weeks as it has learned from.
+* ``watch``: :mod:`benchlab.analysis.trend.watch`, after as many quiet weeks as it has learned from.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from benchlab.analysis.trend.watch import RULE, Rule, Watch
 from benchlab.analysis.verdict.compare import judge
-from benchlab.analysis.watch import RULE, Rule, Watch
 from tools.study.bounds import PROCESSES
 from tools.study.promises import SEED
 from tools.study.rules import THRESHOLD_PCT

@@ -7,7 +7,7 @@ from itertools import cycle, islice
 
 import pytest
 
-from benchlab.analysis.watch import RULE, Watch
+from benchlab.analysis.trend.watch import RULE, Watch
 
 # Weeks of two deployments that scatter by about 2 %, without any change.
 QUIET = ([0.011, -0.013], [-0.006, 0.012], [0.008, 0.002], [-0.012, 0.004], [0.013, -0.018])
