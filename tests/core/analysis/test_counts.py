@@ -131,7 +131,19 @@ def test_none_on_one_side_has_no_ratio_and_is_a_change(
     assert (found.verdict, found.p_adjusted, found.rounds_used) == (verdict, 0, 6)
     assert (found.estimate_pct, found.ci95_pct) == (None, None)
     (reason,) = map(str, found.reasons)
-    assert ("0 in every trial" if not baseline else "0 of the other") in reason
+    assert reason == "one side takes none in any trial, the other about 1.988 in each"
+
+
+@pytest.mark.parametrize(
+    ("varies", "verdict"), [(1.02, "regression"), (1.9, "regression"), (3.0, "inconclusive")]
+)
+def test_what_only_one_side_does_is_a_change_though_it_varies(varies: float, verdict: str) -> None:
+    """One-phase commits against others: no Commit request, against about one in each trial."""
+
+    def value(number: int, threads: int, side: Side) -> float:
+        return 0.0 if side == "baseline" else 1.0 if number % 2 else varies
+
+    assert decided(value).verdict == verdict
 
 
 def test_none_on_both_sides_is_the_same() -> None:

@@ -172,12 +172,15 @@ def _decide(measured: Measurement, p_adjusted: float | None, threshold_pct: floa
 def _exactly(
     measured: Measurement, found: Exact, p_adjusted: float | None, threshold_pct: float
 ) -> Decision:
-    """A count without any noise is equal, or differs by construction."""
+    """A count without noise, or that one side has none of, is equal or differs."""
     mean = found.change if measured.mean is None else measured.mean
     change = percent(mean) if math.isfinite(mean) else None
     is_change = found.differs and (change is None or abs(change) >= threshold_pct)
     better = is_better(measured.metric, found.change)
     values = {"before": f"{found.before:.4g}", "after": f"{found.after:.4g}"}
+    why = message("reason-by-construction" if found.differs else "reason-the-same", **values)
+    if math.isinf(found.change):
+        why = message("reason-none-on-one-side", some=f"{max(found.before, found.after):.4g}")
     return Decision(
         rounds_used=found.rounds,
         estimate_pct=change,
@@ -185,10 +188,7 @@ def _exactly(
         rounds_ci95_pct=None,
         p_adjusted=p_adjusted,
         verdict=("improvement" if better else "regression") if is_change else "equivalent",
-        reasons=(
-            *measured.notes,
-            message("reason-by-construction" if found.differs else "reason-the-same", **values),
-        ),
+        reasons=(*measured.notes, why),
     )
 
 

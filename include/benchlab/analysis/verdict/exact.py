@@ -1,9 +1,13 @@
-"""Counts that do not vary at all: compared exactly, without a statistic.
+"""Counts that do not vary, or that one side never has: compared exactly, without a statistic.
 
 How many rows a statement reads or writes follows from its text, its plan and its data. All trials
 of a side then show one value, and a variance of zero says nothing of what another deployment would
 show. What is left is how finely such a count can be read: the servers' counters are read while
 queries are under way.
+
+Of something that one side never does there is no ratio. If the other side does it in every trial,
+about as often in each, the sides differ all the same: transactions that commit in one phase send no
+Commit request, others send one or two.
 """
 
 from __future__ import annotations
@@ -17,13 +21,15 @@ from benchlab.arrays import Array, np
 RESOLUTION = 5e-4
 """Half of the range, as a share, within which all values of a side are one: some queries under way
 of the ten thousand between two readings."""
+ABOUT_AS_OFTEN = 2.0
+"""The most by which the trials of a side may differ, as a factor, where the other one has none."""
 FINEST = 2 * RESOLUTION
 """The smallest change, as a logarithm, that two such values show."""
 
 
 @dataclass(frozen=True)
 class Exact:
-    """A count that is one value on each side.
+    """A count that is one value on each side, or none on one of them.
 
     Attributes:
         rounds: in how many every thread count has a figure on both sides.
@@ -44,7 +50,7 @@ class Exact:
 
 
 def exact(values: Array) -> Exact | None:
-    """What a count that does not vary differs by; None where it varies on a side.
+    """What a count that does not vary differs by; None where it varies on a side and both have it.
 
     Fewer than :data:`LEAST_ROUNDS` complete rounds do not show that it does not.
 
@@ -60,8 +66,13 @@ def exact(values: Array) -> Exact | None:
         return None
     low = np.where(finite, values, np.inf).min(axis=0)
     high = np.where(finite, values, -np.inf).max(axis=0)
-    if (high - low > RESOLUTION * (high + low)).any():
-        return None
+    varies = (high - low > RESOLUTION * (high + low)).any(axis=0)
+    for varying, other in ((0, 1), (1, 0)):
+        if varies[varying] and not (
+            (high[:, other] == 0).all()
+            and (high[:, varying] <= ABOUT_AS_OFTEN * low[:, varying]).all()
+        ):
+            return None
     middle = (high + low) / 2
     before, after = middle.mean(axis=0).tolist()
     if (middle == 0).any():

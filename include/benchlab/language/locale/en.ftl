@@ -22,6 +22,7 @@ reason-certain = the candidate is { $how ->
 } for certain (adjusted p { $p }), by less than { $limit }%
 reason-the-same = both sides take the same in every trial: { $after }
 reason-by-construction = the sides differ by construction: { $before } in every trial of one side, { $after } of the other
+reason-none-on-one-side = one side takes none in any trial, the other about { $some } in each
 reason-holm = taken alone the interval excludes zero, but not after correcting for all that the report tests (adjusted p { $p })
 reason-coarse = the figures are printed too coarsely to show or rule out a change of { $limit }%
 reason-noise = the rounds vary too much to show or rule out a change of { $limit }%

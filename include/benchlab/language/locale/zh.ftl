@@ -22,6 +22,7 @@ reason-coarse = 数据的有效位数太少，既不能证明也不能排除 { $
 reason-noise = 各轮次之间差异过大，既不能证明也不能排除 { $limit }% 的变化
 reason-the-same = 双方每次试验的消耗都相同：{ $after }
 reason-by-construction = 双方的差异是确定的：一方每次试验都是 { $before }，另一方是 { $after }
+reason-none-on-one-side = 一方每次试验都没有，另一方每次约为 { $some }
 reason-undecidable = 本计划无法判定：按其数据的离散程度，既不能证明也不能排除 { $limit }% 的变化；{ $unit ->
     [none] 增加轮次没有帮助，因为服务器之间的差异是假定的
    *[other] 要判定需要{ $most ->
