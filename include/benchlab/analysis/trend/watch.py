@@ -19,7 +19,9 @@ A week's variance is learned from the watch itself:
 * from what the noise of published reports suggests, which counts for four degrees of freedom.
 
 Deployments and weeks are pooled unless the weeks differ by more than their deployments explain (F
-test at 10 %), as where each build has an own layout of its code; then the weeks alone count.
+test at 10 %), as where each build has an own layout of its code; then the weeks alone count. Half a
+year is remembered. Where the deployments of the latest weeks scatter more than those before (the
+same test), as on a fleet that has become noisy, they alone count.
 
 Example:
     A workload that lost 5 % in the second week, of deployments that scatter by 1 %::
@@ -36,7 +38,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from benchlab.analysis.verdict.variances import PRIOR_DF, PRIOR_VARIANCE
 from benchlab.arrays import special
@@ -45,6 +47,8 @@ Flag = Literal["slower", "faster"]
 # A round of three thread counts, as in `error_rates.deployments`.
 ROUND_VARIANCE = 2 * (0.012**2 + 0.017**2 / 3)
 _UNLIKE = 0.1
+# Weeks that are remembered, and those of them that are asked whether all is noisier now.
+_MEMORY, _LATEST = 26, 8
 
 
 @dataclass(frozen=True)
@@ -75,6 +79,13 @@ class Variance:
     """A variance that was estimated with so many degrees of freedom."""
 
     value: float
+    df: float
+
+
+class Squares(NamedTuple):
+    """A sum of squares and its degrees of freedom."""
+
+    total: float
     df: float
 
 
@@ -121,19 +132,16 @@ class Watch:
     ended: int = 0
     level: float = 0.0
     level_variance: float = 0.0
-    _within: float = 0.0
-    _within_df: int = 0
-    _between: float = 0.0
-    _between_count: int = 0
+    _within: list[Squares] = field(default_factory=list)
+    _between: list[Squares] = field(default_factory=list)
 
     def add(self, ratios: Sequence[float]) -> Evidence:
         """Take a week's log ratios, one for each deployment; what all weeks say now."""
         mean = fmean(ratios)
-        self._within += sum((ratio - mean) ** 2 for ratio in ratios)
-        self._within_df += len(ratios) - 1
+        self._within.append(_squares(ratios))
         if self.means and self.sizes[-1] == len(ratios):
-            self._between += (mean - self.means[-1]) ** 2 / 2
-            self._between_count += 1
+            # Differences of neighbours overlap: each has two thirds of a degree of freedom.
+            self._between.append(Squares((mean - self.means[-1]) ** 2 / 3, 2 / 3))
         self.means.append(mean)
         self.sizes.append(len(ratios))
         return self.evidence()
@@ -167,35 +175,35 @@ class Watch:
 
     def deployment(self) -> Variance:
         """Of one deployment's log ratio."""
-        df = PRIOR_DF + self._within_df
-        return Variance((PRIOR_DF * self.rule.prior + self._within) / df, df)
+        prior = Squares(PRIOR_DF * self.rule.prior, PRIOR_DF)
+        latest = _pooled(self._within[-_LATEST:])
+        before = _pooled([prior, *self._within[-_MEMORY:-_LATEST]])
+        if latest.df and _is_larger(latest, before):
+            return latest
+        return _pooled([prior, *self._within[-_MEMORY:]])
 
     def week(self, deployments: int) -> Variance:
         """Of a week's mean."""
         one = self.deployment()
-        alone = one.value / deployments
-        if not self._between_count:
-            return Variance(alone, one.df)
-        # Differences of neighbours overlap: they have the degrees of freedom of two thirds.
-        df, weeks = 2 / 3 * self._between_count, self._between / self._between_count
-        if float(special.fdtrc(df, one.df, weeks / alone)) < _UNLIKE:
-            return Variance(weeks, df)
-        return Variance((one.df * alone + df * weeks) / (one.df + df), one.df + df)
+        alone = Variance(one.value / deployments, one.df)
+        if not self._between:
+            return alone
+        weeks = _pooled(self._between[-_MEMORY:])
+        if _is_larger(weeks, alone):
+            return weeks
+        total = alone.df * alone.value + weeks.df * weeks.value
+        return Variance(total / (alone.df + weeks.df), alone.df + weeks.df)
 
     def confirm(self, fresh: Sequence[float]) -> Confirmation:
         """Judge a flag by fresh deployments' log ratios; what is confirmed is the new level."""
         weeks = self.evidence().weeks
         level, of_level = self._level_before(weeks, self.week(self.sizes[-1]).value)
-        mean, known = fmean(fresh), self.deployment()
-        within = sum((ratio - mean) ** 2 for ratio in fresh)
-        df = known.df + len(fresh) - 1
+        mean, own = fmean(fresh), _squares(fresh)
+        self._within.append(own)
+        one = self.deployment()
         # A noisier day is believed at once, a quieter one is not.
-        own = within / (len(fresh) - 1) if len(fresh) > 1 else 0.0
-        one = Variance((known.df * known.value + within) / df, df)
-        if len(fresh) > 1 and float(special.fdtrc(len(fresh) - 1, known.df, own / known.value)) < (
-            _UNLIKE
-        ):
-            one = Variance(own, len(fresh) - 1)
+        if own.df and _is_larger(today := Variance(own.total / own.df, own.df), one):
+            one = today
         change, variance = mean - level, one.value / len(fresh) + of_level
         half = float(special.stdtrit(one.df, 1 - self.rule.confirmed / 2)) * math.sqrt(variance)
         clear = abs(change) > max(half, self.rule.threshold)
@@ -205,5 +213,21 @@ class Watch:
             self.means, self.sizes, self.ended = [], [], 0
         else:
             self.ended = len(self.means)
-        self._within, self._within_df = self._within + within, self._within_df + len(fresh) - 1
         return Confirmation(change, change - half, change + half, verdict)
+
+
+def _squares(ratios: Sequence[float]) -> Squares:
+    mean = fmean(ratios)
+    return Squares(sum((ratio - mean) ** 2 for ratio in ratios), float(len(ratios) - 1))
+
+
+def _pooled(squares: Sequence[Squares]) -> Variance:
+    df = math.fsum(one.df for one in squares)
+    total = math.fsum(one.total for one in squares)
+    return Variance(total / df if df else 0.0, df)
+
+
+def _is_larger(one: Variance, other: Variance) -> bool:
+    """Whether a variance is larger than another one by more than chance."""
+    ratio = one.value / other.value if other.value else math.inf
+    return float(special.fdtrc(one.df, other.df, ratio)) < _UNLIKE
