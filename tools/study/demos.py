@@ -192,7 +192,11 @@ def main(arguments: Sequence[str]) -> int:
             path = here.reports / campaign / "report.json"
             if not path.exists():
                 command = [sys.executable, "-m", "tools.study.demos", "one", kind, campaign]
-                subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+                # It fails as well where not everything could be measured; the report says so.
+                code = subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode
+                if not path.exists():
+                    print(f"error: {campaign} ended with exit code {code}", file=sys.stderr)
+                    return 1
             reports[kind].append(list(decisions(json.loads(path.read_text()))))
             folder = here.project / "build" / "study"
             folder.mkdir(parents=True, exist_ok=True)
