@@ -17,18 +17,10 @@ from collections.abc import Sequence
 from benchlab.engines.counts import Count, Counters
 
 ROLE = "mariadb"
-# Not ``Questions``, which has the readings themselves, too many beside a slow workload.
-QUERIES = Count(
-    "queries",
-    ROLE,
-    tuple(
-        f"Com_{what}"
-        for what in (
-            *("select", "insert", "update", "delete", "replace"),
-            *("begin", "commit", "rollback"),
-        )
-    ),
-)
+# Statements of clients: ``Com_insert`` and its like also count what a trigger does for one of them.
+QUERIES = Count("queries", ROLE, ("client_statements",))
+# What a reading adds to ``Questions``: SHOW STATUS, and the end of its connection.
+_OF_READING = 2
 _CPU = ("process_user_s", "process_system_s")
 _REDO = ("Innodb_os_log_written",)  # in whole blocks of the commits that are written together
 COUNTS = (
@@ -101,6 +93,8 @@ def read(answer: str) -> Counters:
         elif match := _PAIR.fullmatch(line):
             name, value = match[1], float(match[2])
             found[name] = found.get(name, 0.0) + value if "ctxt_switches" in name else value
+    if (asked := found.get("Questions")) is not None:
+        found["client_statements"] = asked - _OF_READING * found.get("Com_show_status", 0.0)
     ticks = found.pop("ticks", 0.0)
     if ticks and len(stat) > _SYSTEM - _FIRST:
         field = {at: float(stat[at - _FIRST]) for at in (_MINOR, _MAJOR, _USER, _SYSTEM)}

@@ -152,6 +152,17 @@ def test_mariadbs_status_and_its_process_are_read() -> None:
     assert found["read_bytes"] == 8192
 
 
+def test_queries_are_the_statements_of_clients() -> None:
+    """Not what a trigger does for one of them, and not the two statements of each reading."""
+    printed = "Questions\t{}\nCom_show_status\t{}\nCom_update\t{}\nCom_insert\t{}\n"
+    first, last = (
+        Counted(at, {"mariadb": {"m": mariadb_counts.read(printed.format(*values))}})
+        for at, values in ((0, (39, 2, 0, 16)), (9, (1041, 3, 1000, 66)))
+    )
+    queries, *_ = counts.rows([], mariadb_counts.QUERIES, (first, last), rested=None, idle={})
+    assert queries.per_second == pytest.approx(1000 / 9)
+
+
 @pytest.mark.parametrize("answer", ["", "ERROR 2002 (HY000): no server\n", "ticks: x\n1 (a) S 2\n"])
 def test_what_is_no_answer_of_mariadb_has_no_cpu(answer: str) -> None:
     """Missing is missing, never zero."""
