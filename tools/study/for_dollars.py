@@ -133,7 +133,7 @@ def world_of(metric: Metric) -> World:
     return World(metric.name, block_sd=own, cell_sd=0.0, deployment_sd=metric.side_sd)
 
 
-def smallest_pct(design: Design, metric: Metric, aa_campaigns: int) -> float:
+def said_pct(design: Design, metric: Metric, aa_campaigns: int) -> float:
     """What the plan says of this metric, given A/A campaigns of the same design."""
     threads = [len(design.spec.threads_of(name)) for name in design.spec.as_written]
     noise = assumed(threads)
@@ -226,17 +226,16 @@ def found(design: Design, metric: Metric, aa_campaigns: int) -> Found:
     smallest = []
     for campaign in campaigns(design, CAMPAIGNS, rng):
         known = {f"aa-{number}": next(alike) for number in range(aa_campaigns)}
-        smallest.append(
-            _smallest_pct(campaign, design, metric, calibrate(known) if known else None)
-        )
-    return Found(smallest_pct(design, metric, aa_campaigns), float(np.quantile(smallest, POWER)))
+        smallest.append(smallest_pct(campaign, design, metric, calibrate(known) if known else None))
+    return Found(said_pct(design, metric, aa_campaigns), float(np.quantile(smallest, POWER)))
 
 
-def _smallest_pct(
+def smallest_pct(
     campaign: Sequence[Rounds], design: Design, metric: Metric, known: Calibration | None
 ) -> float:
-    """The least that one campaign would have found, by halving; what depends on the load where the
-    load is equal.
+    """The least that one campaign would have found, by halving.
+
+    What depends on the load is changed where the load is equal.
     """
     place = next(n for n, rounds in enumerate(campaign) if metric.kind in rounds.kinds)
     least, most = 0.0, math.log(2)
@@ -272,7 +271,7 @@ def study() -> dict[tuple[Design, int, Metric], Found]:
 
 
 def page(made: Mapping[tuple[Design, int, Metric], Found]) -> str:
-    """A table in Markdown: the smallest change by metric and design, and how often it is found."""
+    """A table in Markdown: what is found, and what the plan says, by metric and design."""
     columns = list(dict.fromkeys((design, known) for design, known, _ in made))
     metrics = list(dict.fromkeys(metric for *_, metric in made))
     metrics.sort(key=lambda one: (one.family == COUNT, RUNS.get(one.name, 0)))

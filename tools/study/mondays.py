@@ -4,7 +4,8 @@ Four workloads are compared once a week. In week 20 one of them changes and stay
 little every week, or nothing happens. Dollars are the planner's, with the dataset on S3.
 
 * ``weekly plan``: two deployments of three rounds, judged by the rule for fixed campaigns; the
-  baseline is the last build that was not called slower (``last good``), or it stays.
+  baseline is the last build that was not called slower, as ``last good`` was before it asked for
+  more, or it stays.
 * ``watch``: :mod:`benchlab.analysis.trend.watch`, after as many quiet weeks as it has learned from.
 """
 

@@ -26,7 +26,7 @@ from benchlab.hosts.counters import counters_job
 from benchlab.hosts.executor import Executor
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.report_type import Side
-from benchlab.plan.steps import IDLE_TRIALS
+from benchlab.plan.steps import idle_watch_s
 
 # Of the run, what is not counted.
 UNSTEADY = 0.2
@@ -91,7 +91,7 @@ def idle(engine: Database, executor: Executor, side: Side, trial_s: float) -> di
     Takes :attr:`Database.idle_s`, but at most two trials; nothing where that is zero, or the
     servers cannot be read.
     """
-    seconds = min(engine.idle_s, IDLE_TRIALS * trial_s)
+    seconds = idle_watch_s(trial_s, engine.idle_s)
     sources, job = engine.counter_sources(), counters_job(f"idle-{side}")
     if not (sources and seconds):
         return {}

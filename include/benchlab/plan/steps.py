@@ -71,11 +71,10 @@ CHECKSUM_ROWS_PER_S = 3_000_000
 """`ADMIN CHECKSUM TABLE`, after the load and after a side's first restore: the storage reads each
 row and index entry once and sends a number."""
 STOP_S = 35.0
-# What idle servers of a cluster count is watched for so long, or for two trials if those are
-# shorter; once a campaign, before the first snapshot.
-IDLE_S, IDLE_TRIALS = 60.0, 2
 """`tiup cluster stop`: TiDB, then TiKV, then PD. 21 to 35 s were seen with one and three TiKVs of
 v9.0.0-beta.2, which hands its leaders over for up to 20 s."""
+IDLE_S = 60.0
+"""For how long it is watched what idle servers of a cluster count; see :func:`idle_watch_s`."""
 REFLINK_S = 5.0
 """Copying or restoring by shared blocks (XFS), all storage hosts at once, and dropping caches."""
 COPY_BYTES_PER_S = 500e6
@@ -476,8 +475,16 @@ def _prepare(
             yield "check", side, message("plan-check-load"), check_s
         if spec.restore != "never" and not in_cloud:
             what = message("plan-watch-and-back-up" if first else "plan-back-up")
-            idle = min(IDLE_S, IDLE_TRIALS * spec.seconds) if first else 0.0
+            idle = idle_watch_s(spec.seconds) if first else 0.0
             yield "back up", side, what, idle + STOP_S + _copy_s(spec, topology)
+
+
+def idle_watch_s(trial_s: float, most: float = IDLE_S) -> float:
+    """Seconds for which idle servers are watched, once a campaign, before the first snapshot.
+
+    Two trials at most, so that a campaign of short trials is not mostly waiting.
+    """
+    return min(most, 2 * trial_s)
 
 
 def loads_at_once(topology: Topology | None) -> bool:

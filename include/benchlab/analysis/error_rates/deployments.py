@@ -51,13 +51,13 @@ from benchlab.analysis.verdict.variances import (
     deployment_variance,
     estimated,
     percent,
+    round_variance,
 )
 from benchlab.arrays import Array, np, special
 
 MOST_DEPLOYMENTS = 20
 ROUNDS = (*range(LEAST_ROUNDS, 11), 12, 14, 16, 20, 24, 28, 32, 40, 50, 64, 80, 100)
 """The numbers of rounds that are tried of a single deployment."""
-_BLOCK_SD, _CELL_SD = 0.012, 0.017
 _POWER = 0.8
 _DRAWS, _HALVINGS = 400, 30
 _SEED = 20280101
@@ -96,7 +96,7 @@ def assumed(thread_counts: Sequence[int]) -> Noise:
     """
     nothing = np.zeros(len(thread_counts))
     none = Squares(nothing, nothing, nothing, nothing, nothing)
-    return Noise([2 * (_BLOCK_SD**2 + _CELL_SD**2 / count) for count in thread_counts], none, none)
+    return Noise([round_variance(count) for count in thread_counts], none, none)
 
 
 def detectable_pct(noise: Noise, deployments: int, rounds: int, threshold_pct: float) -> float:

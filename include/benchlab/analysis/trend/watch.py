@@ -24,10 +24,11 @@ year is remembered. Where the deployments of the latest weeks scatter more than 
 same test), as on a fleet that has become noisy, they alone count.
 
 Example:
-    A workload that lost 5 % in the second week, of deployments that scatter by 1 %::
+    A workload that loses 5 % after ten quiet weeks, of deployments that scatter by 1 %::
 
         watch = Watch()
-        watch.add([0.002, -0.006]).flag       # None
+        for week in range(10):
+            watch.add([0.002, -0.006]).flag   # None
         watch.add([-0.05, -0.06]).flag        # "slower"
         watch.confirm([-0.05, -0.04, -0.06, -0.05]).verdict    # "slower"
 """
@@ -40,12 +41,10 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Literal, NamedTuple
 
-from benchlab.analysis.verdict.variances import PRIOR_DF, PRIOR_VARIANCE
+from benchlab.analysis.verdict.variances import PRIOR_DF, PRIOR_VARIANCE, round_variance
 from benchlab.arrays import special
 
 Flag = Literal["slower", "faster"]
-# A round of three thread counts, as in `error_rates.deployments`.
-ROUND_VARIANCE = 2 * (0.012**2 + 0.017**2 / 3)
 _UNLIKE = 0.1
 # Weeks that are remembered, and those of them that are asked whether all is noisier now.
 _MEMORY, _LATEST = 26, 8
@@ -59,16 +58,15 @@ class Rule:
         slower, faster: a run is flagged if the chance of one as extreme is below this, one-sided.
         longest: weeks of a run.
         confirmed: of a fresh measurement, two-sided.
-        threshold: the least loss or gain that is confirmed, as a logarithm.
-        prior: the variance of one deployment's log ratio where nothing is known.
+        prior: the variance of one deployment's log ratio, of a round of three thread counts, where
+            nothing is known.
     """
 
     slower: float = 0.01
     faster: float = 0.0025
     longest: int = 8
     confirmed: float = 0.05
-    threshold: float = 0.0
-    prior: float = PRIOR_VARIANCE + ROUND_VARIANCE
+    prior: float = PRIOR_VARIANCE + round_variance(3)
 
 
 RULE = Rule()
@@ -149,11 +147,11 @@ class Watch:
     def evidence(self) -> Evidence:
         """The strongest run of weeks that ends with the last one; flagged ones come first."""
         longest = min(self.rule.longest, len(self.means) - self.ended)
-        runs = [self._run(weeks) for weeks in range(1, longest + 1)]
+        noise = self.week(self.sizes[-1])
+        runs = [self._run(weeks, noise) for weeks in range(1, longest + 1)]
         return min(runs, key=lambda run: (run.flag is None, run.p))
 
-    def _run(self, weeks: int) -> Evidence:
-        noise = self.week(self.sizes[-1])
+    def _run(self, weeks: int, noise: Variance) -> Evidence:
         level, variance = self._level_before(weeks, noise.value)
         change = fmean(self.means[-weeks:]) - level
         t = change / math.sqrt(noise.value / weeks + variance)
@@ -206,8 +204,7 @@ class Watch:
             one = today
         change, variance = mean - level, one.value / len(fresh) + of_level
         half = float(special.stdtrit(one.df, 1 - self.rule.confirmed / 2)) * math.sqrt(variance)
-        clear = abs(change) > max(half, self.rule.threshold)
-        verdict: Flag | None = ("slower" if change < 0 else "faster") if clear else None
+        verdict: Flag | None = "slower" if change < -half else "faster" if change > half else None
         if verdict:
             self.level, self.level_variance = mean, one.value / len(fresh)
             self.means, self.sizes, self.ended = [], [], 0

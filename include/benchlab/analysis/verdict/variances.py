@@ -56,6 +56,8 @@ PRIOR_SIDE_SD = 0.01
 PRIOR_VARIANCE = 2 * PRIOR_SIDE_SD**2
 """Of the log ratio of two sides, each deployed once."""
 PRIOR_DF = 4.0
+# Of the published reports (docs/statistics.md), as logarithms: of a block, and of a cell.
+_BLOCK_SD, _CELL_SD = 0.012, 0.017
 _MOST_PRIOR_DF = 8.0
 _MOST_ALIKE = 16.0
 _MOST_MODERATION = 2.0
@@ -101,6 +103,11 @@ class Estimated:
     rounds: Array
     rounds_df: Array
     quieter: Array
+
+
+def round_variance(thread_counts: int) -> float:
+    """Of the log ratio of a round with so many thread counts, where nothing was measured."""
+    return float(2 * (_BLOCK_SD**2 + _CELL_SD**2 / thread_counts))
 
 
 def squares(deployments: Sequence[Array], *, about_zero: bool = False) -> Squares:
