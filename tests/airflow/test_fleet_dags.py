@@ -76,6 +76,21 @@ def test_two_versions_are_refused_where_the_dag_prepares_one(airflow_env: dict[s
         told(TWO_OF_ONE, airflow_env)
 
 
+A_WATCH = """
+from benchlab import home
+from benchlab.campaign import report_types
+from benchlab_airflow.dags import trigger_form
+own = report_types.load(home.find().configs / "reports" / "sysbench_local.yaml")
+trigger_form.chosen(own, {"overrides": {"design": "watch"}}, own_command=True)
+"""
+
+
+def test_a_watch_is_refused_where_the_dag_cannot_confirm(airflow_env: dict[str, str]) -> None:
+    """What it flags would never be measured again."""
+    with pytest.raises(AssertionError, match="design: the DAG of sysbench_local has no tasks"):
+        told(A_WATCH, airflow_env)
+
+
 def test_a_campaign_gives_a_trial_up_before_airflow_does(dags: dict[str, Any]) -> None:
     """Else what it has measured would not be published."""
     tries = state.TRIES * (1 + state.MOST_RECOVERIES)
@@ -676,3 +691,18 @@ def test_the_demo_is_for_this_machine(tmp_path: Path) -> None:
     assert "target: ec2: the demo is for this machine" in done.stderr
     assert "make up" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_watch_measures_again_what_its_screening_flags(dags: dict[str, Any]) -> None:
+    """In a group of its own, which is empty in most weeks, before anything is compared."""
+    tasks = dags["sysbench_ec2_watch"]["tasks"]
+    own = {name for name in tasks if name.startswith("confirm.")}
+    assert own == {
+        *("confirm.screen", "confirm.trials"),
+        *(f"confirm.repeat_{n}.{task}" for n in (1, 2) for task in ("find_invalid", "trials")),
+    }
+    after = downstream(dags["sysbench_ec2_watch"], "repeat_2.trials")
+    assert {*own, "compare", "give_back", "verdict"} <= after
+    assert "compare" in downstream(dags["sysbench_ec2_watch"], "confirm.repeat_2.trials")
+    fixed = dags["sysbench_ec2"]["tasks"]
+    assert not any(name.startswith("confirm") for name in fixed)

@@ -141,11 +141,15 @@ class Year:
 
     Attributes:
         told: weeks after the change until it was told; None: not in this year.
-        false: how many changes were told that were none.
+        lasting: weeks after the change until it counted as lasting.
+        false: how many changes were told that were none, or counted as lasting and did not last.
+        of_builds: how many more were told that one build has, and the next one has not.
     """
 
     told: int | None = None
+    lasting: int | None = None
     false: int = 0
+    of_builds: int = 0
     dollars: float = 0.0
     dearest: float = 0.0
 
@@ -164,6 +168,8 @@ def watched(deployments: int, learned: int, rule: Rule = RULE) -> Design:
     def run(world: World, course: Course, rng: np.random.Generator) -> Year:
         fleet, year = Fleet(world, rng), Year()
         watches = [Watch(rule) for _ in range(WORKLOADS)]
+        # What is confirmed and not known to last, with the level before it.
+        pending: dict[int, float] = {}
         for number in range(-learned, WEEKS):
             fleet.next_week()
             level = np.array([course.level(number), *[0.0] * (WORKLOADS - 1)])
@@ -171,16 +177,21 @@ def watched(deployments: int, learned: int, rule: Rule = RULE) -> Design:
             flagged = [
                 place
                 for place, (watch, ratios) in enumerate(zip(watches, measured, strict=True))
-                if watch.add(ratios.tolist()).flag
+                if watch.add(ratios.tolist(), str(number)).flag
             ]
+            for place, watch in enumerate(watches):
+                _count_lasting(year, course, number, (place, level[place], watch, pending))
             dollars = FIXED + deployments * (DEPLOYMENT + WORKLOADS * ROUND)
             if flagged:
                 fresh = fleet.ratios(number, FRESH).mean((2, 3)) + level[:, None]
                 dollars += FRESH * (DEPLOYMENT + len(flagged) * ROUND)
             for place in flagged:
-                known = watches[place].level
-                if (told := watches[place].confirm(fresh[place].tolist()).verdict) and number >= 0:
-                    _tell(year, course, number, (told, place, level[place] - known))
+                known = watches[place].level.value
+                if told := watches[place].confirm(fresh[place].tolist()).verdict:
+                    pending[place] = known
+                    of_build = level[place] + float(fleet.build[place]) - known
+                    if number >= 0:
+                        _tell(year, course, number, (told, place, level[place] - known), of_build)
             if number >= 0:
                 year.dollars += dollars / WEEKS
                 year.dearest = max(year.dearest, dollars)
@@ -189,14 +200,34 @@ def watched(deployments: int, learned: int, rule: Rule = RULE) -> Design:
     return Design(f"watch, {deployments} x 1, after {learned} weeks", run)
 
 
-def _tell(year: Year, course: Course, number: int, told: tuple[str, int, float]) -> None:
+def _tell(
+    year: Year, course: Course, number: int, told: tuple[str, int, float], of_build: float = 0.0
+) -> None:
     """Count a change that was told of a workload: the one that happened, or a false one."""
     verdict, place, true = told
-    is_true = place == 0 and number >= CHANGED and verdict == "slower" and true < LEAST
-    if not (is_true and course.level(WEEKS)):
+    is_true = place == 0 and number >= CHANGED and verdict == "worse" and true < LEAST
+    if is_true and course.level(WEEKS):
+        year.told = number - CHANGED if year.told is None else year.told
+    elif (of_build < LEAST) if verdict == "worse" else (of_build > -LEAST):
+        year.of_builds += 1
+    else:
         year.false += 1
-    elif year.told is None:
-        year.told = number - CHANGED
+
+
+def _count_lasting(
+    year: Year, course: Course, number: int, one: tuple[int, float, Watch, dict[int, float]]
+) -> None:
+    """Count what has turned out to last, and forget what is gone."""
+    place, true, watch, pending = one
+    if place not in pending or watch.level.before is not None:
+        return
+    before = pending.pop(place)
+    if watch.level.lasts and number >= 0:
+        is_true = (watch.level.value - before) * (true - before) > 0 and abs(true - before) > -LEAST
+        if place == 0 and is_true and course.level(WEEKS):
+            year.lasting = number - CHANGED if year.lasting is None else year.lasting
+        elif not is_true:
+            year.false += 1
 
 
 def weekly(*, stays: bool) -> Design:
@@ -216,9 +247,9 @@ def weekly(*, stays: bool) -> Design:
             slower = {n for n, one in enumerate(found) if one.verdict == "regression"}
             faster = {n for n, one in enumerate(found) if one.verdict == "improvement"}
             for place in slower - before if stays else slower:
-                _tell(year, course, number, ("slower", place, level[place] - base[place]))
+                _tell(year, course, number, ("worse", place, level[place] - base[place]))
             for place in faster:
-                _tell(year, course, number, ("faster", place, level[place] - base[place]))
+                _tell(year, course, number, ("better", place, level[place] - base[place]))
             before = slower
             if not stays and not slower:
                 base = level
@@ -268,8 +299,9 @@ def study(years: int = YEARS, worlds: Sequence[World] = WORLDS) -> dict[Key, lis
 
 
 HEADS = (
-    *("design", "world", "mean quiet week", "dearest", "false a year"),
-    *("-5 % told in the same week / 1 / 4", "-3 %", "-0.5 % a week, told by week 4 / 8"),
+    *("design", "world", "mean quiet week", "dearest", "false a year", "of one build"),
+    *("-5 % told in the same week / 1 / 4", "lasts by 1 / 4", "-3 %"),
+    "-0.5 % a week, told by week 4 / 8",
 )
 
 
@@ -277,21 +309,22 @@ def page(found: dict[Key, list[Year]]) -> str:
     """A table in Markdown."""
     lines = [
         f"| {' | '.join(HEADS)} |",
-        "| --- | --- | ---: | ---: | ---: | --- | --- | --- |",
+        "| --- | --- | ---: | ---: | ---: | ---: | --- | --- | --- | --- |",
     ]
     for design, world in dict.fromkeys(key[:2] for key in found):
         quiet, five, three, creep = (found[design, world, course.name] for course in COURSES)
         lines.append(
             f"| {design} | {world} | ${np.mean([one.dollars for one in quiet]):.1f} "
             f"| ${max(one.dearest for one in quiet):.0f} "
-            f"| {np.mean([one.false for one in quiet]):.2f} | {_told(five, 0, 1, 4)} "
+            f"| {np.mean([one.false for one in quiet]):.2f} "
+            f"| {np.mean([one.of_builds for one in quiet]):.2f} "
+            f"| {_told(five, 0, 1, 4)} | {_told(five, 1, 4, of='lasting')} "
             f"| {_told(three, 0, 1, 4)} | {_told(creep, 4, 8)} |"
         )
     return "\n".join([*lines, ""])
 
 
-def _told(years: Sequence[Year], *weeks: int) -> str:
-    shares = (
-        np.mean([one.told is not None and one.told <= most for one in years]) for most in weeks
-    )
+def _told(years: Sequence[Year], *weeks: int, of: str = "told") -> str:
+    found = [getattr(one, of) for one in years]
+    shares = (np.mean([week is not None and week <= most for week in found]) for most in weeks)
     return " / ".join(f"{100 * share:.0f}" for share in shares)

@@ -29,6 +29,7 @@ from benchlab.campaign.kept_figures import (
     validated,
 )
 from benchlab.campaign.outline import Outline, outline_of
+from benchlab.campaign.watching import Watching
 from benchlab.errors import StoreError
 from benchlab.home import Home
 from benchlab.report import gate_files
@@ -68,6 +69,7 @@ class Comparer:
     Attributes:
         campaigns: returns all campaigns of a report type, the earliest first, as they were at the
             first call.
+        watching: judges those with ``design: watch``.
     """
 
     def __init__(self, home: Home, store: Store) -> None:
@@ -81,6 +83,7 @@ class Comparer:
         self._squares: dict[str, estimates.Shown] = {}
         self._calibrations: dict[tuple[str, ...], Calibration] = {}
         self._last: tuple[str, compare.Shown] | None = None
+        self.watching = Watching(self)
 
     def outcome(self, campaign: Campaign, trials: Sequence[TrialResult] | None = None) -> Outcome:
         """Compare the sides of a campaign, from the trials that the store has now.
@@ -118,8 +121,8 @@ class Comparer:
         means = self.kept_or_made(
             MEANS, self.keys(others), others, lambda one: round_means(self.figures([one])[one.id])
         )
-        return compare.compare(
-            campaign.plan,
+        made = compare.compare(
+            campaign.wanted,
             trials,
             campaign.report_type.threshold_pct,
             inconsistencies(campaign.facts),
@@ -128,6 +131,7 @@ class Comparer:
             started_at=campaign.started_at,
             aa_campaigns={other.started_at: means[other.id] for other in others},
         )
+        return self.watching.judged(campaign, made, trials)
 
     def outlines(self, report: str) -> list[Outline]:
         """The outlines of :attr:`campaigns`, without reading their plans.
@@ -273,7 +277,7 @@ class Comparer:
         if self._last is None or self._last[0] != campaign.id:
             whole = self.store.campaign(campaign.id)
             shown = compare.shown_by(
-                whole.plan,
+                whole.wanted,
                 self.store.trials(campaign.id),
                 campaign.threshold_pct,
                 inconsistencies(whole.facts),

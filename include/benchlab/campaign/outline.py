@@ -17,6 +17,7 @@ from benchlab.analysis.verdict import aa_campaigns
 from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.report_type import SIDES, ReportSpec, Side
 from benchlab.results.records import Campaign
+from benchlab.results.screening import Screening
 
 # Compared beside thread counts and the parameters of both sides.
 _MEASURED = ("restore", "seconds", "warmup_seconds")
@@ -36,6 +37,7 @@ class Outline:
         parameters: of each side by name, as planned, without those of a workload.
         by_workload: parameters that apply to one workload only.
         unlike: by workload, the parameters in which its sides differ regardless of version.
+        screening_rounds, confirming_rounds: with ``design: watch``.
     """
 
     id: str
@@ -61,6 +63,9 @@ class Outline:
     parameters: Mapping[Side, Mapping[str, Any]]
     by_workload: Mapping[str, Mapping[str, Any]]
     unlike: Mapping[str, tuple[str, ...]]
+    screening_rounds: int | None = None
+    confirming_rounds: int = 0
+    screening: Screening | None = None
 
     @property
     def at(self) -> datetime:
@@ -116,6 +121,9 @@ def outline_of(campaign: Campaign | Outline) -> Outline:
         parameters=parameters,
         by_workload=by_workload,
         unlike=_sides_apart(spec, campaign, by_workload),
+        screening_rounds=plan.screening_rounds,
+        confirming_rounds=plan.confirming_rounds,
+        screening=campaign.screening,
     )
 
 

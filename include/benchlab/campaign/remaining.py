@@ -14,6 +14,7 @@ from benchlab.campaign.stored import StoredCampaign
 from benchlab.language import message
 from benchlab.plan.order import PlannedTrial
 from benchlab.results.records import TrialResult
+from benchlab.results.screening import Screening
 
 
 class Remaining:
@@ -21,6 +22,19 @@ class Remaining:
 
     def __init__(self, of: StoredCampaign) -> None:
         self.store, self.campaign, self.spec, self.plan = of.store, of.campaign, of.spec, of.plan
+
+    @property
+    def screening(self) -> Screening | None:
+        """What the screening showed; None before it has ended, and with ``design: fixed``."""
+        if self.plan.screening_rounds is None:
+            return None
+        return self.store.campaign(self.campaign.id).screening
+
+    @property
+    def wanted(self) -> Sequence[PlannedTrial]:
+        """The trials of the plan that are to be measured, as far as that is known."""
+        known = self.screening
+        return (self.plan if known is None else self.plan.confirming(known.confirming)).trials
 
     def current(self) -> int:
         """The number of the deployment that is measured now, from 1.
@@ -74,7 +88,7 @@ class Remaining:
         there = self.latest(results)
         return [
             planned
-            for planned in self.plan.trials
+            for planned in self.wanted
             if planned.pair in pairs and self.plan.deployment_of(planned.round) == there
         ]
 
@@ -85,6 +99,6 @@ class Remaining:
 
     def left(self, results: Sequence[TrialResult], attempt: int) -> list[PlannedTrial]:
         """The trials that an attempt has not measured yet, in plan order."""
-        wanted = self.plan.trials if attempt == 1 else self.to_repeat(results, attempt)
+        wanted = self.wanted if attempt == 1 else self.to_repeat(results, attempt)
         done = {result.trial.id for result in results if result.attempt == attempt}
         return [planned for planned in wanted if planned.id not in done]

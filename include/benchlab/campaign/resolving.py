@@ -113,8 +113,10 @@ class Resolver:
         )
         spec = self.hashed(fit.check(named.spec, where=f"{spec.report} on {request.on}"))
         engine, reason = self.engine(spec)
+        spec, bridge = self._bridged(spec, engine)
         unasked = tuple(_unasked(request.spec)) if self.asks == Asks.MACHINE else ()
-        return Versioned(spec, request.on, engine, reason, (*notes, *named.notes), unasked)
+        notes = (*notes, *named.notes, *bridge)
+        return Versioned(spec, request.on, engine, reason, notes, unasked)
 
     def complete(self, found: Versioned, basis: Basis | None = None) -> Resolved:
         """Add the topology, prices, and the basis of the estimates.
@@ -200,7 +202,9 @@ class Resolver:
         # With `aa_every`, some runs of a report type with different sides are A/A campaigns.
         by_turn = bool(getattr(spec.schedule, "aa_every", 0))
         is_aa = by_turn and before.sides == "same" != spec.sides
-        if differing := _not_as_begun(spec, begun, sides_differ=is_aa):
+        # Some runs of a report type that watches are A/A campaigns or bridges.
+        is_fixed = before.design == "fixed" != spec.design
+        if differing := _not_as_begun(spec, begun, sides_differ=is_aa or is_fixed):
             raise AnotherPlanError(begun.id, differing)
         changes: dict[str, Any] = {
             f"engines.{engine}.{name}.{field}": value
@@ -211,7 +215,7 @@ class Resolver:
             chosen = spec.engines[engine].candidate or spec.engines[engine].baseline
             side = {**chosen.model_dump(mode="json"), **_pinned(begun.plan.sides["baseline"])}
             changes = {"sides": "same", **{f"engines.{engine}.{name}": side for name in SIDES}}
-        changes["engine"] = engine
+        changes |= {"engine": engine, **({"design": "fixed"} if is_fixed else {})}
         resumed = self.hashed(spec.with_overrides(changes))
         if differing := before.measured_otherwise(resumed, engine):
             raise AnotherPlanError(begun.id, differing)
@@ -239,6 +243,29 @@ class Resolver:
         from benchlab.campaign.measured_versions import measured_by  # with all that compares
 
         return measured_by(self.home, self.store, spec.report)
+
+    def _bridged(self, spec: ReportSpec, engine: str) -> tuple[ReportSpec, tuple[Message, ...]]:
+        """Where an anchor is new, the comparison with the one before, which comes first.
+
+        Without it, nothing that was measured before would be evidence.
+        """
+        if spec.design == "fixed" or self.store is None:
+            return spec, ()
+        from benchlab.campaign.watching import anchor_before  # with all that compares
+
+        new = spec.engines[engine].baseline
+        if (before := anchor_before(self.home, self.store, spec, engine)) is None:
+            return spec, ()
+        said = {"old": before.label, "new": new.label}
+        if (why := builds.why_not_deployable(self.home, before)) is not None:
+            return spec, (message("rule-no-bridge", why=why, **said),)
+        old = new.model_copy(update={"version": before.version, "builds": before.builds})
+        sides = {"baseline": old, "candidate": new}
+        changes: dict[str, Any] = {
+            f"engines.{engine}.{name}": side.model_dump(mode="json") for name, side in sides.items()
+        }
+        bridge = spec.with_overrides({**changes, "design": "fixed"})
+        return bridge, (message("rule-bridge", **said),)
 
     def _nightly(self, spec: ReportSpec, engine: str, on: date) -> Nightly:
         """The nightly of a day, or, unless it is for a run, a release that stands in for it.

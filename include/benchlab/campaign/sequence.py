@@ -31,7 +31,7 @@ from benchlab.errors import (
     TryFailedError,
 )
 from benchlab.hosts.lock import fence
-from benchlab.language import message, said_by
+from benchlab.language import message, names, said_by
 from benchlab.plan.open_loop import saturated
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.steps import (
@@ -41,6 +41,7 @@ from benchlab.plan.steps import (
     trial_minutes,
 )
 from benchlab.report import gate_files
+from benchlab.results import screening
 from benchlab.results.records import TrialResult
 from benchlab.targets.target import Deployment, ServersOfOthers
 
@@ -72,6 +73,7 @@ class TrialSequence:
         self.home, self.store, self.campaign = of.home, of.store, of.campaign
         self.spec, self.plan, self.directory = of.spec, of.plan, of.directory
         self.progress, self._note = of.progress, of.note
+        self._decide = of.comparer.watching.decide
         self.deployment, self.state, self.remaining = deployment, state, remaining
         self.money, self.recovery, self.prepare = money, recovery, prepare
 
@@ -135,6 +137,38 @@ class TrialSequence:
         """
         for attempt in self.remaining.attempts:
             _until_none(partial(self.measure_next, attempt))
+
+    def screen(self) -> list[PlannedTrial]:
+        """Decide which workloads are confirmed, once all are measured; returns what is left.
+
+        With ``design: watch``. What was decided once stays so.
+        """
+        with self._fenced():
+            self._end_deployment(1)
+            self._screen()
+            return self.remaining.left(self.store.trials(self.campaign.id), 1)
+
+    def _screen(self) -> None:
+        results = self.store.trials(self.campaign.id)
+        left = self.remaining.left(results, 1)
+        if not left or not self.plan.confirms(left[0].round) or self.remaining.screening:
+            return
+        campaign = self.store.campaign(self.campaign.id)
+        found = self._decide(campaign, results, self._pays_for)
+        self.store.add_to_environment(campaign.id, screening.KEY, screening.as_text(found))
+        named = {
+            "flagged": names.first_of([*dict.fromkeys(one.workload for one in found.flagged)]),
+            "confirming": names.first_of(found.confirming),
+            "left_out": names.first_of(found.left_out),
+        }
+        which = "left-out" if found.left_out else "flagged" if found.flagged else "nothing"
+        self._note("measure", "screen", message(f"screened-{which}", **named))
+
+    def _pays_for(self, workloads: Sequence[str]) -> bool:
+        """Whether the hosts may be used until these workloads are confirmed."""
+        spending = self.deployment.spending()
+        needed = self.plan.minutes_to_confirm(workloads) + minutes_after_trials(self.plan.steps)
+        return self.money.stopped() is None and (spending is None or spending.allows(needed))
 
     def repeats(self, attempt: int) -> list[PlannedTrial]:
         """See :meth:`Remaining.to_repeat`; empty if measuring has stopped."""
@@ -205,7 +239,7 @@ class TrialSequence:
         if self.recovery.pending is not None:
             limit_s += 2 * 60 * recovery.minutes(self.plan.steps)
         if self.plan.deployments > 1:  # a call may also repeat blocks and prepare the next one
-            limit_s += 2 * 60 * self.plan.minutes
+            limit_s += 2 * 60 * self.plan.most_minutes
         return fence(self.directory / "trial.fence", limit_s)
 
     def _measure_next(self, attempt: int) -> TrialResult | None:
@@ -215,6 +249,8 @@ class TrialSequence:
     def _begin_next(self, attempt: int) -> Begun | TrialResult | None:
         results = self.store.trials(self.campaign.id)
         self._refuse_if_none_can_be_executed(results)
+        if attempt == 1:
+            self._screen()
         left = self.remaining.left(results, attempt)
         if not left:
             return None
@@ -392,18 +428,21 @@ class TrialSequence:
         return result
 
     def _note_trial(self, planned: PlannedTrial, attempt: int, phase: str) -> None:
-        done, again = planned.index, []
+        known = self.remaining.screening
+        wanted = self.plan.confirming(() if known is None else known.confirming).trials
+        places = {trial.id: place for place, trial in enumerate(wanted)}
+        done, again = places[planned.id], []
         if attempt > 1:  # a repeat comes after all planned trials of its deployment
             number = self.plan.deployment_of(planned.round)
-            of_it = (t for t in self.plan.trials if self.plan.deployment_of(t.round) == number)
-            done, again = max(t.index for t in of_it), [f"measured again, {attempt - 1}"]
+            of_it = (t for t in wanted if self.plan.deployment_of(t.round) == number)
+            done, again = max(places[t.id] for t in of_it), [f"measured again, {attempt - 1}"]
         self.progress.write(
             ProgressNote(
                 at=time.time(),
                 stage="trial",
                 phase=phase,
                 done=done,
-                total=len(self.plan.trials),
+                total=len(wanted),
                 trial=planned.title,
                 note="; ".join([*again, *([str(self.money.spent)] if self.money.spent else [])]),
             )

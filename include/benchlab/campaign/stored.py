@@ -57,6 +57,9 @@ class StoredCampaign:
     Args:
         campaign: its record, as read from the store.
         access: makes clients for the report's destinations; None to use the environment's.
+
+    Attributes:
+        comparer: compares its sides.
     """
 
     def __init__(
@@ -69,7 +72,7 @@ class StoredCampaign:
         self.directory = home.campaign(campaign.id)
         self.progress = ProgressLog(self.directory / "progress.jsonl")
         self._record = PublicationRecord(self.directory / "published")
-        self._comparer = Comparer(home, store)
+        self.comparer = Comparer(home, store)
         self._validation_file = self.directory / kept_validation.NAME
         self._draft = self.directory / "draft"
 
@@ -80,7 +83,7 @@ class StoredCampaign:
 
     def outcome(self) -> Outcome:
         """The campaign as stored now, and the comparison of its sides."""
-        return self._comparer.outcome(self.store.campaign(self.campaign.id))
+        return self.comparer.outcome(self.store.campaign(self.campaign.id))
 
     def validate(self, outcome: Outcome | None = None) -> list[str]:
         """Validate the report before it is published, and note failed gates of the campaign.
@@ -248,7 +251,7 @@ class StoredCampaign:
                 record.id,
                 contents,
                 gates=self.home.configs / "quality",
-                calibration=comparison.calibration.campaigns,
+                calibration=(*comparison.calibration.campaigns, *comparison.weeks),
                 secrets=self.home.known_passwords(record.id),
             )
         except EvidenceError as error:  # publish the report nevertheless
@@ -347,7 +350,7 @@ class StoredCampaign:
 
     def _not_measured(self, found: Outcome) -> list[Said]:
         """How many trials have no valid result, and why each was rejected."""
-        missing, planned = found.comparison.missing, len(self.plan.trials)
+        missing, planned = found.comparison.missing, len(found.campaign.wanted.trials)
         counts = {"missing": str(len(missing)), "planned": str(planned)}
         which = "all" if len(missing) == planned else "some"
         if not found.trials:

@@ -221,6 +221,8 @@ def _parts(written: str) -> tuple[str, ...]:
 
 FORM_OF_ONE = "single"
 """The form of sentences about a campaign of one version (``sides: single``)."""
+FORM_OF_WATCH = "watch"
+"""The form of sentences about a campaign with ``design: watch``."""
 
 
 @functools.cache

@@ -139,7 +139,14 @@ def first_prepared(spec: ReportSpec, seed: int) -> tuple[Side, ...]:
     """
     if not is_drawn(spec):
         return spec.measured_sides[:1]
-    return tuple(_balanced_first_sides([spec.deployments], _drawing(seed, "prepare")))
+    rng = _drawing(seed, "prepare")
+    return tuple(side for size in _deployments(spec) for side in _balanced_first_sides([size], rng))
+
+
+def _deployments(spec: ReportSpec) -> list[int]:
+    """How many deployments each stage has."""
+    of = [{deployment_of(n, spec.rounds, spec.deployments) for n in stage} for stage in spec.stages]
+    return [*map(len, of)]
 
 
 def first_ports(spec: ReportSpec, seed: int) -> tuple[Side, ...]:
@@ -218,19 +225,21 @@ def _restores(policy: RestorePolicy, first_of_block: bool, dirty: bool) -> bool:
 def _first_sides(
     spec: ReportSpec, rng: random.Random, workloads: Sequence[Sequence[str]], workload: str
 ) -> list[Side]:
-    """The side that comes first in each round of a workload.
+    """The side that comes first in each round of a workload, balanced within each stage.
 
     Args:
         workloads: of each round, in order.
     """
-    rounds = range(1, spec.rounds + 1)
-    sizes = Counter(deployment_of(number, spec.rounds, spec.deployments) for number in rounds)
-    places = [
-        number * len(in_order) + in_order.index(workload)
-        for number, in_order in enumerate(workloads)
-        if len(in_order) > 1
-    ]
-    return _balanced_first_sides(list(sizes.values()), rng, places)
+    sides: list[Side] = []
+    for stage in spec.stages:
+        sizes = Counter(deployment_of(number, spec.rounds, spec.deployments) for number in stage)
+        places = [
+            (number - 1) * len(in_order) + in_order.index(workload)
+            for number in stage
+            if len(in_order := workloads[number - 1]) > 1
+        ]
+        sides += _balanced_first_sides(list(sizes.values()), rng, places)
+    return sides
 
 
 def _balanced_first_sides(

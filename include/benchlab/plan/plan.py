@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cache
@@ -68,7 +68,7 @@ class Plan:
     """What a campaign will do.
 
     Attributes:
-        minutes: estimated wall time, the sum over the steps, without repeats.
+        minutes: estimated wall time, the sum over the steps that do not confirm, without repeats.
         dollars: what that costs; None where nothing is rented, or the price is unknown (TiDB
             Cloud).
         disk_gib: estimated space for data and snapshots: on the machine, or on each storage host
@@ -103,6 +103,8 @@ class Plan:
             ``interleave: blocks``.
         serving_usd_per_hour: of all hosts but the client's, without their root volumes; of TiDB
             Cloud its cluster's. None where ``dollars`` is.
+        screening_rounds: with ``design: watch``, the rounds in which every workload is measured;
+            the later ones confirm what they show. None with ``design: fixed``.
     """
 
     report: str
@@ -142,6 +144,42 @@ class Plan:
     first_ports: tuple[Side, ...] = ()
     interleave_minutes: float | None = None
     serving_usd_per_hour: float | None = None
+    screening_rounds: int | None = None
+
+    def confirms(self, round_number: int) -> bool:
+        """Whether a round is measured only for workloads that the screening flags."""
+        return self.screening_rounds is not None and round_number > self.screening_rounds
+
+    @property
+    def confirming_rounds(self) -> int:
+        """How many rounds confirm what the screening flags; 0 with ``design: fixed``."""
+        return sum(self.confirms(number) for number in range(1, self.rounds + 1))
+
+    def confirming(self, workloads: Collection[str]) -> Plan:
+        """The plan with the confirming rounds of these workloads alone."""
+        return replace(
+            self,
+            trials=tuple(
+                trial
+                for trial in self.trials
+                if not self.confirms(trial.round) or trial.workload in workloads
+            ),
+        )
+
+    def minutes_to_confirm(self, workloads: Collection[str]) -> float:
+        """Minutes that the confirming rounds of these workloads add; none for none."""
+        if not workloads:
+            return 0.0
+        steps = [step for step in self.steps if step.confirms]
+        measured = sum(step.minutes for step in steps if step.stage == "measure")
+        all_of_them = [trial.workload for trial in self.trials if self.confirms(trial.round)]
+        share = sum(name in workloads for name in all_of_them) / max(len(all_of_them), 1)
+        return sum(step.minutes for step in steps) - (1 - share) * measured
+
+    @property
+    def most_minutes(self) -> float:
+        """``minutes``, and those that confirming every workload adds."""
+        return self.minutes + self.minutes_to_confirm(self.workloads)
 
     @property
     def workloads_in_order(self) -> tuple[str, ...]:
@@ -227,11 +265,10 @@ class Plan:
         for host in document["hosts"]:
             if not host["name"]:
                 del host["name"]
-        for trial in document["trials"]:
-            if trial["warm_up"]:
-                del trial["warm_up"]
-            if not trial["configure"]:
-                del trial["configure"]
+        for one in (*document["steps"], *document["trials"]):
+            for name, usual in (("confirms", False), ("warm_up", True), ("configure", False)):
+                if one.get(name) == usual:
+                    del one[name]
         if document["deployments"] == 1:
             del document["deployments"]
         for key in list(document)[list(document).index("region") :]:
@@ -302,6 +339,8 @@ def make(resolved: Resolved, campaign: str) -> Plan:
     )
     if order.is_drawn(spec):
         made = replace(made, deployments=spec.deployments, first_prepared=prepared)
+    if spec.design == "watch":
+        made = replace(made, screening_rounds=spec.screening_rounds)
     if isinstance(topology, Ec2Topology | HostsTopology) and order.is_drawn(spec):
         made = replace(made, first_ports=order.first_ports(spec, seed))
     if spec.interleave == "trials":
@@ -317,7 +356,7 @@ def make(resolved: Resolved, campaign: str) -> Plan:
 
 
 def _minutes(steps: Iterable[PlanStep]) -> float:
-    return round(sum(step.minutes for step in steps), 1)
+    return round(sum(step.minutes for step in steps if not step.confirms), 1)
 
 
 def _priced(
@@ -328,6 +367,7 @@ def _priced(
     rent, dearest = prices.rent(fleet), prices.dearest(fleet)
     dollars, most = rent.dollars(plan.minutes), dearest.dollars(plan.minutes)
     _check_budget(spec.budget, dearest, plan.minutes, most)
+    _check_confirming(plan, spec.budget, most / plan.minutes)
     priced = replace(
         plan,
         dollars=dollars,
@@ -371,10 +411,25 @@ def _priced_cloud(
     )
 
 
+# How often a workload in which nothing has changed is flagged and measured again (`make study`).
+FLAGGED_BY_CHANCE = 0.022
+
+
+def mean_quiet_minutes(plan: Plan) -> float:
+    """Minutes of a campaign with ``design: watch`` in which nothing has changed, on average."""
+    each = [plan.minutes_to_confirm([name]) for name in plan.workloads]
+    any_flagged = 1 - (1 - FLAGGED_BY_CHANCE) ** len(each)
+    return plan.minutes + any_flagged * sum(each) / len(each)
+
+
 def needs_approval(plan: Plan, budget: Budget | None) -> bool:
-    """Whether a person must approve a plan before anything is rented."""
+    """Whether a person must approve a plan before anything is rented, at the most it may cost."""
+    hourly = plan.most_usd_per_minute
+    if plan.dollars is None or hourly is None or budget is None:
+        return plan.dollars is not None
     dollars = plan.dollars if plan.most_dollars is None else plan.most_dollars
-    return dollars is not None and (budget is None or dollars > budget.approve_above)
+    dollars += hourly * (plan.most_minutes - plan.minutes)
+    return min(dollars, budget.limit) > budget.approve_above
 
 
 def _check_budget(budget: Budget | None, rent: Rent, minutes: float, dollars: float) -> None:
@@ -390,6 +445,20 @@ def _check_budget(budget: Budget | None, rent: Rent, minutes: float, dollars: fl
             f"${budget.limit:.2f}: {minutes / 60:.2f} hours at ${rent.usd_per_hour:.4f} an hour "
             f"({', '.join(rent.arithmetic)}; prices of {rent.as_of.isoformat()}). Use fewer "
             "rounds, threads or workloads, shorter trials or smaller hosts, or raise the limit"
+        )
+
+
+def _check_confirming(plan: Plan, budget: Budget | None, usd_per_minute: float) -> None:
+    """Refuse a limit with which whatever is flagged would stay unconfirmed."""
+    if plan.screening_rounds is None or budget is None:
+        return
+    one = min(plan.minutes_to_confirm([name]) for name in plan.workloads)
+    if (needed := (plan.minutes + one) * usd_per_minute) > budget.limit:
+        raise SpecError(
+            f"budget.limit: {budget.limit:.2f} dollars does not pay for confirming a single "
+            f"workload: a campaign that does takes {(plan.minutes + one) / 60:.1f} hours and "
+            f"{needed:.2f} dollars. Raise the limit, keep dataset snapshots (`snapshots`), or use "
+            "fewer threads or shorter trials"
         )
 
 

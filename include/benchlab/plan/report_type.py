@@ -48,6 +48,8 @@ ThreadCounts = Annotated[
 Rate = Annotated[int | str, pydantic.BeforeValidator(open_loop.valid)]
 
 MAX_DEPLOYMENTS = 20
+# A verdict rests on so many confirming rounds at least.
+LEAST_CONFIRMING = 3
 MAX_TRIALS = 100_000
 MAX_REPEATS = 2
 # Marks the fields that say what is measured and how. Everything else names, publishes, pays for,
@@ -82,6 +84,10 @@ class ReportSpec(Frozen):
         threads_by_workload: in place of ``threads`` for some workloads; see :meth:`threads_of`.
         deployments: how often each side is deployed and loaded anew; the rounds are spread over
             them as evenly as possible.
+        design: ``fixed``: all rounds are measured. ``watch``: all workloads are measured in the
+            first ``screening_rounds``, of which each has a deployment of its own; what has become
+            slower or faster than in the campaigns before is measured in the other rounds, too, and
+            these alone decide (:mod:`benchlab.analysis.trend.watch`).
         seconds: measured time of a trial.
         warmup_seconds: length of a warm-up; see :attr:`benchlab.plan.order.PlannedTrial.warm_up`.
         threshold_pct: the smallest change that is called a regression or an improvement.
@@ -116,6 +122,8 @@ class ReportSpec(Frozen):
     threads_by_workload: Annotated[dict[Name, ThreadCounts], HOW] = Field(default={})
     rounds: Annotated[int, Field(ge=1, le=1000), HOW]
     deployments: Annotated[int, Field(ge=1, le=MAX_DEPLOYMENTS), HOW] = 1
+    design: Annotated[Literal["fixed", "watch"], HOW] = "fixed"
+    screening_rounds: Annotated[int, Field(ge=1, le=MAX_DEPLOYMENTS), HOW] = 2
     seconds: Annotated[int, Field(ge=1, le=86_400), HOW]
     warmup_seconds: Annotated[int, Field(ge=0, le=3600), HOW]
     restore: Annotated[RestorePolicy, HOW]
@@ -219,6 +227,29 @@ class ReportSpec(Frozen):
                 "and two sides; write `blocks`, or leave it out"
             )
         return self
+
+    @pydantic.model_validator(mode="after")
+    def _screens(self) -> Self:
+        if self.design == "fixed":
+            return self
+        if self.sides != "different" or self.placement != "interleaved":
+            raise ValueError(message("fault-watch-sides"))
+        if self.deployments != self.rounds:
+            asked = {"deployments": str(self.deployments), "rounds": str(self.rounds)}
+            raise ValueError(message("fault-watch-deployments", **asked))
+        if every := getattr(self.schedule, "release_every", 0):
+            raise ValueError(message("fault-watch-release", every=str(every)))
+        if self.rounds < self.screening_rounds + LEAST_CONFIRMING:
+            counts = {"rounds": str(self.rounds), "screening": str(self.screening_rounds)}
+            raise ValueError(message("fault-watch-rounds", **counts, least=str(LEAST_CONFIRMING)))
+        return self
+
+    @property
+    def stages(self) -> tuple[range, ...]:
+        """The rounds of each stage: all of them, or those that screen and those that confirm."""
+        first = 1 + (self.screening_rounds if self.design == "watch" else self.rounds)
+        both = range(1, first), range(first, self.rounds + 1)
+        return tuple(stage for stage in both if stage)
 
     @property
     def as_written(self) -> tuple[str, ...]:

@@ -91,7 +91,7 @@ def resolve(
         if spec.sides == "different" and not aa and not spec.connections:
             _refuse_no_pair(name, entry, changes, on)
     if aa:
-        changes["sides"] = "same"
+        changes |= {"sides": "same", "design": "fixed"}
         notes.append(message("rule-aa"))
     return ByRules(spec.with_overrides(changes), on, tuple(dict.fromkeys(notes)))
 

@@ -141,12 +141,14 @@ class PlanStep:
         side: None where it concerns no single side.
         what: a description for people.
         minutes: estimated time.
+        confirms: whether it is taken only if something is measured again, and for all workloads.
     """
 
     stage: Stage
     side: Side | None
     what: Written = field(compare=False)
     minutes: float
+    confirms: bool = False
 
 
 @dataclass(frozen=True)
@@ -182,20 +184,33 @@ def plan_steps(
     basis: Basis = NOTHING_KNOWN,
     first_prepared: Sequence[Side] = (),
 ) -> tuple[PlanStep, ...]:
-    """The steps of a campaign in order; their minutes add up to the estimate.
+    """The steps of a campaign in order; minutes of those that do not confirm are the estimate.
 
     Repeats are not included: :func:`repeat_minutes`.
 
     Args:
         first_prepared: from :func:`benchlab.plan.order.first_prepared`; empty: the baseline.
     """
-    deployments = _deployments(spec, trials, basis, first_prepared)
-    steps = (
-        _local(spec, deployments, basis)
-        if topology is None
-        else _fleet(spec, deployments, topology, basis)
+    screening, *confirming = spec.stages
+    deployments = list(_deployments(spec, trials, basis, first_prepared))
+    steps = [*_steps(spec, deployments, topology, basis)]
+    if not confirming:
+        return tuple(PlanStep(*of[:3], of[3] / 60) for of in steps)
+    passing = [*_steps(spec, deployments[: len(screening)], topology, basis)]
+    last = max(place for place, (stage, *_) in enumerate(steps, 1) if stage == "measure")
+    first = last - (len(steps) - len(passing))
+    return tuple(
+        PlanStep(*of[:3], of[3] / 60, confirms=first < place <= last)
+        for place, of in enumerate(steps, 1)
     )
-    return tuple(PlanStep(stage, side, what, seconds / 60) for stage, side, what, seconds in steps)
+
+
+def _steps(
+    spec: ReportSpec, deployments: Sequence[_Deployment], topology: Topology | None, basis: Basis
+) -> Iterator[_Timed]:
+    if topology is None:
+        return _local(spec, deployments, basis)
+    return _fleet(spec, deployments, topology, basis)
 
 
 def sizes(spec: ReportSpec, topology: Topology | None) -> dict[str, Size]:
@@ -258,7 +273,8 @@ def minutes_with_end(
 
 def repeat_minutes(steps: Sequence[PlanStep], repeat_limit: int) -> float:
     """Minutes that repeats add if every pair of blocks is measured again as often as allowed."""
-    return repeat_limit * sum(step.minutes for step in steps if step.stage == "measure")
+    measured = (step for step in steps if step.stage == "measure" and not step.confirms)
+    return repeat_limit * sum(step.minutes for step in measured)
 
 
 def page_minutes(spec: ReportSpec, published: Published, topology: Topology | None) -> float:

@@ -20,6 +20,8 @@ from benchlab.plan.fields.client import Client
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec, Side
+from benchlab.results import screening
+from benchlab.results.screening import Screening
 
 # Keys of Campaign.environment, in this order: about how many dollars the hosts cost until they were
 # given back; why measuring ended before the plan did (a `Stop`); spot hosts; hosts replaced, by how
@@ -495,6 +497,17 @@ class Campaign(_Timed):
     def at(self) -> datetime:
         """The time as of which its versions were chosen; campaigns are ordered by it."""
         return self.planned_for or self.started_at
+
+    @property
+    def screening(self) -> Screening | None:
+        """What its screening showed; None before it has ended, and with ``design: fixed``."""
+        return screening.found(self.environment)
+
+    @property
+    def wanted(self) -> Plan:
+        """Its plan, without confirming rounds that its screening made unnecessary."""
+        known = self.screening
+        return self.plan if known is None else self.plan.confirming(known.confirming)
 
     @property
     def client(self) -> Client:

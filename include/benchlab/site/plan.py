@@ -314,6 +314,10 @@ def _finds(site: Site, spec: ReportSpec, found: PlanSensitivity | None) -> str:
     if found is None:
         return say("site-plan-finds-nothing")
     by = say("site-plan-by-assumption")
+    if found.told is not None:
+        told = site.language.text(found.told.said)
+        known = len(found.campaigns)
+        return say("site-plan-finds-told", told=told, campaigns=known, assumed=by)
     if found.campaigns:
         by = say(
             "site-plan-by-campaigns",

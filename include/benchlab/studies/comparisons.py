@@ -75,6 +75,7 @@ class ComparedCampaign:
         return found.error if found and math.isfinite(found.error) else None
 
 
+_NORMAL_95, _MANY = 1.959963984540054, 100.0
 _Decided = tuple[Mapping[str, WorkloadVerdict], Mapping[str, Estimate], Counts]
 
 
@@ -118,13 +119,17 @@ class Comparisons(Comparer):
         new = [one for one in campaigns if one.id not in self._compared]
         keys: dict[str, str] = {}
         for one in new:
-            keys |= self.keys([one], RULE, self.rules, self._calibration_key(one))
+            weeks = self.keys(self.watching.before(one)) if one.screening_rounds else {}
+            others = (self._calibration_key(one), *sorted(weeks.values()))
+            keys |= self.keys([one], RULE, self.rules, *others)
         decided = self.kept_or_made(VERDICTS, keys, new, self._decide)
         for one in new:
             self._compared[one.id] = ComparedCampaign(one, *decided[one.id])
         return {one.id: self._compared[one.id] for one in campaigns}
 
     def _decide(self, campaign: Outline) -> _Decided:
+        if campaign.screening_rounds is not None:
+            return self._decide_of_watch(campaign)
         known = self.calibration(campaign)
         unstable, not_equivalent = self.doubts([campaign])[campaign.id]
         figures = self.figures([campaign])[campaign.id]
@@ -151,6 +156,18 @@ class Comparisons(Comparer):
             shown(THROUGHPUT),
             {name: (metric, shown(name)) for name, metric in counts.items()},
         )
+
+    def _decide_of_watch(self, campaign: Outline) -> _Decided:
+        """By the campaigns before it, as its own report; counts are followed by others alone."""
+        compared = self.outcome(self.store.campaign(campaign.id)).comparison
+        shown = {}
+        for workload in compared.workloads:
+            if workload.ci95_pct is not None:
+                low, high = (math.log1p(end / 100) for end in workload.ci95_pct)
+                # As wide as the interval, whatever its degrees of freedom.
+                variance = Variance(((high - low) / 2 / _NORMAL_95) ** 2, _MANY)
+                shown[workload.name] = Estimate((low + high) / 2, variance)
+        return {found.name: found.alone for found in compared.workloads}, shown, {}
 
     def _calibration_key(self, campaign: Outline) -> str:
         """The key of the A/A campaigns that calibrate it, as they are now."""

@@ -307,7 +307,7 @@ class BaseTarget(Deployment, ABC):
     @property
     def lease_s(self) -> float:
         """For how many seconds the lock holds without renewal; no stage takes twice the plan."""
-        return LEASE_S + 2 * 60 * self.plan.minutes
+        return LEASE_S + 2 * 60 * self.plan.most_minutes
 
     def hold(self, lock: MachineLock, origin: str) -> Holder | None:
         """Take or renew a lock on this machine; see :meth:`acquire`."""

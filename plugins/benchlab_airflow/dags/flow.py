@@ -114,9 +114,11 @@ def build(
                 ),
             ]
         with _shown_as("measure", "Measure"):
+            defers = target.can.deferrable
             measured = [
-                _trials("trials", planned.output, attempt=1, deferrable=target.can.deferrable),
-                *(_repeat(number, deferrable=target.can.deferrable) for number in repeats),
+                _trials("trials", planned.output, attempt=1, deferrable=defers),
+                *(_repeat(number, deferrable=defers) for number in repeats),
+                *([_confirm(repeats, deferrable=defers)] if spec.design == "watch" else []),
                 *([check_again()] if has_conditions else []),
             ]
         with _shown_as("report", "Report"):
@@ -260,6 +262,15 @@ def _repeat(number: int, *, deferrable: bool) -> TaskGroup:
             number + 1
         )
         _trials("trials", invalid, attempt=number + 1, deferrable=deferrable)
+    return group
+
+
+def _confirm(repeats: Sequence[int], *, deferrable: bool) -> TaskGroup:
+    """The group that measures again what the screening flagged; in most weeks there is nothing."""
+    with TaskGroup("confirm", group_display_name="Confirm what is flagged") as group:
+        screened = task(stages.screen, task_id="screen", trigger_rule=EVEN_IF_SKIPPED)()
+        confirming = _trials("trials", screened, attempt=1, deferrable=deferrable)
+        chain(confirming, *(_repeat(number, deferrable=deferrable) for number in repeats))
     return group
 
 

@@ -183,7 +183,8 @@ def plan(report_file: str) -> list[str]:
             for note in found.notes:
                 log.info("%s", note)
                 work.note("plan", "versions", note=str(note))
-    titles = [_title(work, trial) for trial in work.plan.trials]
+    # With `design: watch` it is known later which trials confirm: see :func:`screen`.
+    titles = [_title(work, trial) for trial in work.plan.confirming(()).trials]
     dollars = f", {work.plan.dollars:.2f} dollars" if work.plan.dollars is not None else ""
     log.info("%s: %s trials, about %s minutes%s", campaign, len(titles), work.plan.minutes, dollars)
     return titles
@@ -371,6 +372,20 @@ def _figures(work: CampaignRun, result: TrialResult) -> str:
         *([f"{len(idle)} not evaluated"] if (idle := by_status["not evaluated"]) else []),
     ]
     return f"{', '.join(shown) or 'no figures'}; {', '.join(gates)}"
+
+
+def screen() -> list[str]:
+    """Titles of the trials that confirm what the screening flagged, to map over; usually none."""
+    with _final_errors(NotMeasuredError), _campaign() as work:
+        titles = [_title(work, trial) for trial in work.sequence.screen()]
+        if (found := work.sequence.remaining.screening) is not None:
+            for one in found.flagged:
+                log.info("flagged: %s, %s: %+.1f %%", one.workload, one.kind, one.change_pct)
+            for name in found.left_out:
+                log.warning("not confirmed, as the budget does not suffice: %s", name)
+    if not titles:
+        log.info("nothing is measured again")
+    return titles
 
 
 def repeats(attempt: int) -> list[str]:

@@ -306,6 +306,11 @@ def _refuse_another_dag(own: ReportSpec, asked: ReportSpec) -> None:
         raise SpecError(
             f"sides: the DAG of {own.report} prepares one version; for two use another report type"
         )
+    if asked.design == "watch" != own.design:
+        raise SpecError(
+            f"design: the DAG of {own.report} has no tasks that confirm what is flagged; for watch "
+            "use another report type"
+        )
     if workloads.workload_of(asked) is not workloads.workload_of(own):
         raise SpecError(
             f"workloads: the DAG of {own.report} has the tasks of {', '.join(own.workloads)}; "

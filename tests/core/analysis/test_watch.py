@@ -38,7 +38,7 @@ def test_a_large_loss_is_flagged_in_its_first_week() -> None:
     """Nobody waits for evidence that one week has."""
     watch = after(20)
     found = watch.add(shifted(QUIET[0], -0.06))
-    assert (found.flag, found.weeks) == ("slower", 1)
+    assert (found.flag, found.weeks) == ("worse", 1)
     assert found.change == pytest.approx(-0.06, abs=0.01)
 
 
@@ -66,15 +66,15 @@ def test_a_gain_needs_more_evidence_than_a_loss() -> None:
     loss, gain = after(20), after(20)
     for sign, watch in ((-1, loss), (1, gain)):
         watch.add([sign * 0.023, sign * 0.027])
-    assert loss.evidence().flag == "slower"
+    assert loss.evidence().flag == "worse"
     assert gain.evidence().flag is None
-    assert RULE.faster < gain.evidence().p < RULE.slower
+    assert RULE.better < gain.evidence().p < RULE.worse
 
 
 def test_a_flag_that_fresh_deployments_refute_ends_the_runs() -> None:
     """Its weeks are not counted against the workload again."""
     watch = after(20)
-    assert watch.add([-0.05, -0.04]).flag == "slower"
+    assert watch.add([-0.05, -0.04]).flag == "worse"
     refuted = watch.confirm([0.01, -0.012, 0.004, -0.002])
     assert refuted.verdict is None
     assert refuted.low < 0 < refuted.high
@@ -87,7 +87,7 @@ def test_the_interval_is_of_the_fresh_deployments_alone() -> None:
     watch.add([-0.09, -0.08])
     found = watch.confirm([-0.03, -0.034, -0.041, -0.035])
     assert found.change == pytest.approx(-0.035)
-    assert found.verdict == "slower"
+    assert found.verdict == "worse"
     assert found.low < -0.035 < found.high < 0
 
 
@@ -95,7 +95,7 @@ def test_a_confirmed_change_is_told_once_and_a_further_one_beside_it() -> None:
     """It is the new level: quiet while it stays, flagged when more is lost."""
     watch = after(20)
     watch.add([-0.06, -0.05])
-    assert watch.confirm([-0.05, -0.06, -0.052, -0.058]).verdict == "slower"
+    assert watch.confirm([-0.05, -0.06, -0.052, -0.058]).verdict == "worse"
     for ratios in QUIET * 2:
         assert watch.add(shifted(ratios, -0.055)).flag is None
     assert until_flagged(watch, [-0.055 - 0.05] * 3) is not None
@@ -108,7 +108,7 @@ def test_a_change_back_is_flagged_as_a_gain() -> None:
     watch.confirm([-0.08, -0.081, -0.078, -0.079])
     for ratios in QUIET:
         watch.add(shifted(ratios, -0.08))
-    assert watch.add([0.002, -0.001]).flag == "faster"
+    assert watch.add([0.002, -0.001]).flag == "better"
 
 
 def test_builds_that_differ_by_themselves_make_a_week_less_sure() -> None:
@@ -127,7 +127,7 @@ def test_a_step_that_nobody_has_told_yet_is_not_taken_for_noise() -> None:
     quiet = watch.week(2).value
     watch.add(shifted(QUIET[0], -0.05))
     assert watch.week(2).value < 2 * quiet
-    assert watch.evidence().flag == "slower"
+    assert watch.evidence().flag == "worse"
 
 
 def test_a_noisier_day_widens_the_interval_of_its_own_deployments() -> None:
@@ -147,4 +147,4 @@ def test_one_deployment_a_week_is_enough_to_learn_from() -> None:
     for ratios in islice(cycle(QUIET), 20):
         watch.add(ratios[:1])
     assert watch.week(1).df > watch.deployment().df
-    assert watch.add([-0.09]).flag == "slower"
+    assert watch.add([-0.09]).flag == "worse"

@@ -33,6 +33,7 @@ from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.plan.spending import Spending
 from benchlab.plan.steps import minutes_after_trials, trial_minutes
 from benchlab.results.records import TrialResult
+from benchlab.results.screening import Flagged, Screening
 from benchlab.results.store import Store
 from tests.builders import campaigns, plans, states
 from tests.builders.fakes import FakeDeployment, FakeExecutor
@@ -676,3 +677,62 @@ def test_a_campaign_that_is_begun_anew_replaces_nothing_twice(make: Callable[...
     assert bench.sequence.measure_next() is not None
     assert redone == []
     assert bench.sequence.money.stopped() is None
+
+
+def flagging(*confirming: str) -> Callable[..., Screening]:
+    """A decision that flags these workloads."""
+    flagged = tuple(Flagged(name, "throughput", "worse", 2, -4.0, 0.001) for name in confirming)
+    return lambda *_: Screening(flagged, confirming)
+
+
+def test_a_watch_ends_with_its_screening_where_nothing_is_flagged(
+    make: Callable[..., Bench],
+) -> None:
+    """Six rounds are planned, two are measured, and nothing is missing."""
+    bench = make(design="watch", rounds=6, deployments=6)
+    bench.sequence.measure_all()
+    assert {result.trial.round for result in bench.results()} == {1, 2}
+    campaign = bench.store.campaign("c1")
+    assert campaign.screening == Screening()
+    assert len(campaign.wanted.trials) == len(bench.results())
+    assert bench.sequence.measure_next() is None
+    (note,) = [step for step in bench.sequence.progress.read()[0] if step.phase == "screen"]
+    assert note.note == "nothing is flagged, so that nothing is measured again"
+
+
+def test_a_watch_measures_again_what_is_flagged_alone(make: Callable[..., Bench]) -> None:
+    """In every later round, and in no other workload."""
+    names = ["oltp_read_write", "oltp_read_only"]
+    bench = make(design="watch", rounds=6, deployments=6, workloads=names)
+    bench.sequence._decide = flagging("oltp_read_only")
+    bench.sequence.measure_all()
+    measured = {(r.trial.workload, r.trial.round) for r in bench.results()}
+    assert measured == {
+        *(("oltp_read_write", number) for number in (1, 2)),
+        *(("oltp_read_only", number) for number in range(1, 7)),
+    }
+
+
+def test_what_was_flagged_is_decided_once(make: Callable[..., Bench]) -> None:
+    """Another process goes on with what the first one decided."""
+    bench = make(design="watch", rounds=6, deployments=6)
+    while len(bench.results()) < 4:
+        bench.sequence.measure_next()
+    bench.sequence._decide = flagging("oltp_read_write")
+    assert [trial.round for trial in bench.sequence.screen()] == [3, 3, 4, 4, 5, 5, 6, 6]
+    again = bench.opened()
+    again._decide = flagging()
+    again.measure_all()
+    assert {result.trial.round for result in bench.results()} == set(range(1, 7))
+
+
+def test_invalid_blocks_of_the_screening_are_repeated_before_it_decides(
+    make: Callable[..., Bench],
+) -> None:
+    """While their deployment exists."""
+    bench = make(design="watch", rounds=6, deployments=6)
+    bench.broken_clients = {"r2-candidate-oltp_read_write-t4-a1"}
+    bench.sequence.measure_all()
+    second = [(r.attempt, r.valid) for r in bench.results() if r.trial.round == 2]
+    assert sorted(second) == [(1, False), (1, True), (2, True), (2, True)]
+    assert bench.store.campaign("c1").screening == Screening()

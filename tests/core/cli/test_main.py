@@ -91,7 +91,7 @@ def test_each_bad_input_is_refused_naming_the_field_and_what_to_do(here: Here) -
 def test_a_topology_is_told_from_a_report_type(here: Here) -> None:
     """Benchlab's is checked as what it is; TiUP's is refused in one sentence, wherever it lies."""
     topologies = here.home.configs / "topologies"
-    assert here.run("validate", *topologies.iterdir()).stdout.count(": good\n") == 5
+    assert here.run("validate", *topologies.iterdir()).stdout.count(": good\n") == 6
     assert "is a topology, not a report type" in here.refused(
         "plan", topologies / "hosts_published.yaml"
     )

@@ -554,3 +554,77 @@ def test_owned_hosts_cost_nothing() -> None:
         "tidb+tikv",
         "tidb+tikv",
     ]
+
+
+WATCHED = {"design": "watch", "rounds": 6, "deployments": 6, **SNAPSHOTS}
+
+
+def test_a_watch_is_planned_as_a_week_that_passes_and_what_a_flag_adds() -> None:
+    """Its estimate is the screening alone; the steps that confirm are there, and marked."""
+    plan, fixed = (on_fleet(weekly(**fields), basis=KEPT) for fields in (
+        WATCHED, {**WATCHED, "design": "fixed", "rounds": 2, "deployments": 2}
+    ))  # fmt: skip
+    assert plan.minutes == pytest.approx(fixed.minutes, abs=0.1)
+    assert (plan.screening_rounds, plan.confirming_rounds) == (2, 4)
+    assert [step.confirms for step in plan.steps].count(True) == 4 * (
+        sum(step.stage in ("deploy", "load", "analyze", "back up") for step in fixed.steps) // 2 + 1
+    )
+    assert not plan.steps[-1].confirms
+    assert not plan.steps[0].confirms
+    names = plan.workloads
+    one, both = plan.minutes_to_confirm(names[:1]), plan.minutes_to_confirm(names[:2])
+    assert 0 == plan.minutes_to_confirm(()) < one < both < plan.most_minutes - plan.minutes
+    whole = sum(step.minutes for step in plan.steps)
+    assert plan.most_minutes == pytest.approx(whole, abs=0.2)
+    assert plan.minutes < planning.mean_quiet_minutes(plan) < plan.minutes + one
+    assert Plan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
+    assert planning.mean_quiet_minutes(plan) * (plan.usd_per_minute or 0) <= 19
+
+
+def test_approval_is_asked_for_what_a_watch_may_cost_at_most() -> None:
+    """Not for the week that passes: nobody is there when something is flagged."""
+    budget = {"approve_above": 30, "limit": 45}
+    spec = weekly(**WATCHED, budget=budget)
+    plan = on_fleet(spec, basis=KEPT)
+    assert plan.dollars is not None
+    assert plan.dollars < 30
+    assert planning.needs_approval(plan, spec.budget)
+    modest = weekly(**WATCHED, budget={"approve_above": 45, "limit": 45})
+    assert not planning.needs_approval(plan, modest.budget), "the limit ends it there"
+
+
+def test_a_limit_that_pays_for_no_confirmation_is_refused() -> None:
+    """Every flag would be in vain."""
+    with pytest.raises(SpecError, match="does not pay for confirming a single workload"):
+        on_fleet(weekly(**WATCHED, budget={"approve_above": 20, "limit": 20}), basis=KEPT)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_each_stage_of_a_watch_is_balanced_by_itself(seed: int) -> None:
+    """Most weeks have the first stage alone, and a verdict rests on the second alone."""
+    plan = testing.plan(testing.spec(**{**WATCHED, "snapshots": None}, seed=seed))
+    for rounds in (range(1, 3), range(3, 7)):
+        for workload in plan.workloads:
+            firsts = [
+                next(t.side for t in plan.trials if t.pair == (number, workload))
+                for number in rounds
+            ]
+            assert firsts.count("baseline") == len(rounds) / 2
+        prepared = [plan.in_order(number)[0] for number in rounds]
+        assert prepared.count("baseline") == len(rounds) / 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "refused"),
+    [
+        ({"rounds": 4, "deployments": 4}, "leave too few after the 2 that screen"),
+        ({"deployments": 3}, "rounds is 6 and deployments 3"),
+        ({"sides": "same"}, "takes `sides: different`"),
+        ({"screening_rounds": 4}, "at least 3 are needed"),
+        ({"schedule": {"runs": "weekly", "cron": "0 2 * * 1"}}, "release_every: 4: with design"),
+    ],
+)
+def test_a_watch_that_cannot_decide_is_refused(fields: dict[str, Any], refused: str) -> None:
+    """Before anything starts."""
+    with pytest.raises(ValueError, match=refused):
+        testing.spec(**{**WATCHED, "snapshots": None, **fields})

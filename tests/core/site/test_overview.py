@@ -223,14 +223,14 @@ def test_the_next_runs_are_those_of_the_schedules(site: Site) -> None:
 
 
 def test_a_schedule_that_is_switched_off_is_said(site: Site) -> None:
-    """At the top as well, where it is the only one with a moment; with the way to switch it on."""
-    dags = {"sysbench_ec2_weekly": "../dags/sysbench_ec2_weekly"}
+    """At the top as well, where none with a moment is on; with the way to switch it on."""
+    dags = {name: f"../dags/{name}" for name in ("sysbench_ec2_weekly", "sysbench_ec2_watch")}
     paused = dataclasses.replace(site, paused_dag=lambda report: dags.get(report, ""))
     add(paused, "a", 3)
     html = shown(paused)
     assert html.count('href="../dags/sysbench_ec2_weekly" target="_top">will not run') == 2
     read = text(html)
-    assert read.count("will not run: its DAG is paused in Airflow") == 2
+    assert read.count("will not run: its DAG is paused in Airflow") == 3
     assert "2026-11-23 02:00 UTC sysbench_ec2_weekly will not run: its DAG is paused" in read
 
 

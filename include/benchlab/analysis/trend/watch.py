@@ -1,4 +1,4 @@
-"""Whether a workload has become slower than an anchor: the evidence of several cheap weeks.
+"""Whether a workload has become worse than an anchor: the evidence of several cheap weeks.
 
 The design ``watch`` compares a build with the same *anchor* every week, in few deployments of one
 round. One such week shows little. But what is lost stays lost, and the mean of the k weeks since
@@ -10,12 +10,20 @@ alone: that the strongest of several runs was chosen costs dollars, and no false
 confirmed becomes the level with which later weeks are compared; what is refuted ends the runs, as
 if the watch began in the next week.
 
+Builds differ by themselves: another layout of the same code may cost one per cent, and the next
+build has another layout. So a confirmed change is one *of this build*, until weeks of other builds
+show it, too, and it counts as *lasting*. Where they show that it is gone, the level before it
+holds again.
+
+An anchor is renewed by a *bridge*: both anchors are measured against each other, and the level is
+from then on the one against the new anchor, as surely as the bridge is.
+
 A week's variance is learned from the watch itself:
 
 * from its deployments, about the mean of their week;
 * from the differences between neighbouring weeks, half of whose mean square it is (von Neumann,
-  Kent, Bellinson and Hart 1941). Steps that were confirmed are no noise and are left out. One that
-  was not yet adds its square to one of many differences, so that it still stands out;
+  Kent, Bellinson and Hart 1941). Steps that were confirmed are no noise and are left out, and so
+  is the one with which the run begins that is looked at;
 * from what the noise of published reports suggests, which counts for four degrees of freedom.
 
 Deployments and weeks are pooled unless the weeks differ by more than their deployments explain (F
@@ -23,14 +31,17 @@ test at 10 %), as where each build has an own layout of its code; then the weeks
 year is remembered. Where the deployments of the latest weeks scatter more than those before (the
 same test), as on a fleet that has become noisy, they alone count.
 
+All figures are *gains*: log ratios of candidate to anchor, of a latency or count with the sign
+changed, so that less than zero is worse.
+
 Example:
     A workload that loses 5 % after ten quiet weeks, of deployments that scatter by 1 %::
 
         watch = Watch()
         for week in range(10):
             watch.add([0.002, -0.006]).flag   # None
-        watch.add([-0.05, -0.06]).flag        # "slower"
-        watch.confirm([-0.05, -0.04, -0.06, -0.05]).verdict    # "slower"
+        watch.add([-0.05, -0.06]).flag        # "worse"
+        watch.confirm([-0.05, -0.04, -0.06, -0.05]).verdict    # "worse"
 """
 
 from __future__ import annotations
@@ -41,13 +52,20 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Literal, NamedTuple
 
-from benchlab.analysis.verdict.variances import PRIOR_DF, PRIOR_VARIANCE, round_variance
+from benchlab.analysis.verdict.variances import (
+    PRIOR_DF,
+    PRIOR_VARIANCE,
+    Variance,
+    round_variance,
+)
 from benchlab.arrays import special
 
-Flag = Literal["slower", "faster"]
+Flag = Literal["worse", "better"]
 _UNLIKE = 0.1
 # Weeks that are remembered, and those of them that are asked whether all is noisier now.
 _MEMORY, _LATEST = 26, 8
+# One-sided: whether weeks of other builds show a confirmed change, or that it is gone.
+_SHOWN_AGAIN = 0.05
 
 
 @dataclass(frozen=True)
@@ -55,29 +73,25 @@ class Rule:
     """What is flagged, and what is confirmed.
 
     Attributes:
-        slower, faster: a run is flagged if the chance of one as extreme is below this, one-sided.
+        worse, better: a run is flagged if the chance of one as extreme is below this, one-sided.
         longest: weeks of a run.
         confirmed: of a fresh measurement, two-sided.
-        prior: the variance of one deployment's log ratio, of a round of three thread counts, where
+        beside: the same of a figure that was not flagged itself, but is measured as well.
+        least: the smallest change that is confirmed, as a logarithm.
+        prior: the variance of one deployment's gain, of a round of three thread counts, where
             nothing is known.
     """
 
-    slower: float = 0.01
-    faster: float = 0.0025
+    worse: float = 0.01
+    better: float = 0.0025
     longest: int = 8
     confirmed: float = 0.05
+    beside: float = 0.05
+    least: float = math.log1p(0.02)
     prior: float = PRIOR_VARIANCE + round_variance(3)
 
 
 RULE = Rule()
-
-
-@dataclass(frozen=True)
-class Variance:
-    """A variance that was estimated with so many degrees of freedom."""
-
-    value: float
-    df: float
 
 
 class Squares(NamedTuple):
@@ -85,6 +99,9 @@ class Squares(NamedTuple):
 
     total: float
     df: float
+
+
+NOTHING = Squares(0.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -105,12 +122,39 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Confirmation:
-    """What fresh deployments say of a flag: the change from the known level, as a logarithm."""
+    """What fresh deployments say of a flag.
+
+    Attributes:
+        change, low, high: from the level that was known, as logarithms.
+        p: two-sided.
+    """
 
     change: float
     low: float
     high: float
+    p: float
     verdict: Flag | None
+
+
+@dataclass(frozen=True)
+class Level:
+    """By how much a figure is known to differ from the anchor, as a logarithm.
+
+    Attributes:
+        variance: how surely.
+        build: in which a change was confirmed that made it; empty: none has.
+        before: the level before that change; None: it is the anchor's own, or the change lasts.
+    """
+
+    value: float = 0.0
+    variance: float = 0.0
+    build: str = ""
+    before: Level | None = None
+
+    @property
+    def lasts(self) -> bool:
+        """Whether the change that made it was shown by more than one build."""
+        return bool(self.build) and self.before is None
 
 
 @dataclass
@@ -118,61 +162,84 @@ class Watch:
     """One figure of one workload, week after week against one anchor.
 
     Attributes:
-        means, sizes: of each week since the level was known: the mean log ratio of its deployments,
-            and how many these were.
+        means, sizes, builds: of each week since the level is known: the mean gain of its
+            deployments, how many these were, and the build.
         ended: how many of these weeks belong to runs that were refuted.
-        level: what is known to differ from the anchor, as a logarithm, and how surely (a variance).
     """
 
     rule: Rule = RULE
     means: list[float] = field(default_factory=list)
     sizes: list[int] = field(default_factory=list)
+    builds: list[str] = field(default_factory=list)
     ended: int = 0
-    level: float = 0.0
-    level_variance: float = 0.0
+    level: Level = Level()
     _within: list[Squares] = field(default_factory=list)
     _between: list[Squares] = field(default_factory=list)
 
-    def add(self, ratios: Sequence[float]) -> Evidence:
-        """Take a week's log ratios, one for each deployment; what all weeks say now."""
-        mean = fmean(ratios)
-        self._within.append(_squares(ratios))
-        if self.means and self.sizes[-1] == len(ratios):
+    def add(self, gains: Sequence[float], build: str = "") -> Evidence:
+        """Take a week's gains, one for each deployment; what all weeks say now."""
+        mean = fmean(gains)
+        self._within.append(_squares(gains))
+        step = NOTHING
+        if self.means and self.sizes[-1] == len(gains):
             # Differences of neighbours overlap: each has two thirds of a degree of freedom.
-            self._between.append(Squares((mean - self.means[-1]) ** 2 / 3, 2 / 3))
+            step = Squares((mean - self.means[-1]) ** 2 / 3, 2 / 3)
+        self._between.append(step)
         self.means.append(mean)
-        self.sizes.append(len(ratios))
+        self.sizes.append(len(gains))
+        self.builds.append(build)
+        self._ask_other_builds()
         return self.evidence()
 
     def evidence(self) -> Evidence:
         """The strongest run of weeks that ends with the last one; flagged ones come first."""
         longest = min(self.rule.longest, len(self.means) - self.ended)
-        noise = self.week(self.sizes[-1])
-        runs = [self._run(weeks, noise) for weeks in range(1, longest + 1)]
+        runs = [self._run(weeks) for weeks in range(1, longest + 1)]
         return min(runs, key=lambda run: (run.flag is None, run.p))
 
-    def _run(self, weeks: int, noise: Variance) -> Evidence:
+    def _run(self, weeks: int) -> Evidence:
+        noise = self.week(self.sizes[-1], begins=weeks)
         level, variance = self._level_before(weeks, noise.value)
         change = fmean(self.means[-weeks:]) - level
-        t = change / math.sqrt(noise.value / weeks + variance)
-        p = float(special.stdtr(noise.df, -abs(t)))
-        flag: Flag = "slower" if change < 0 else "faster"
-        enough = p < (self.rule.slower if flag == "slower" else self.rule.faster)
+        p = _chance(change, noise.value / weeks + variance, noise.df)
+        flag: Flag = "worse" if change < 0 else "better"
+        enough = p < (self.rule.worse if flag == "worse" else self.rule.better)
         return Evidence(weeks, change, p, flag if enough else None)
 
     def _level_before(self, weeks: int, noise: float) -> tuple[float, float]:
-        """The level before a run, and its variance: by fresh deployments and the weeks since."""
-        earlier = self.means[:-weeks]
-        if self.level_variance == 0 or not earlier:
-            return self.level, self.level_variance
-        fresh, later = 1 / self.level_variance, len(earlier) / noise
-        return (
-            (fresh * self.level + later * fmean(earlier)) / (fresh + later),
-            1 / (fresh + later),
-        )
+        """The level before a run, and its variance: as it is known, and by the weeks since."""
+        earlier, level = self.means[:-weeks], self.level
+        if level.variance == 0 or not earlier:
+            return level.value, level.variance
+        known, later = 1 / level.variance, len(earlier) / noise
+        mean = (known * level.value + later * fmean(earlier)) / (known + later)
+        return mean, 1 / (known + later)
+
+    def _ask_other_builds(self) -> None:
+        """Whether a confirmed change lasts, or is gone, by the weeks of other builds since."""
+        level, before = self.level, self.level.before
+        others = [
+            mean
+            for mean, build in zip(self.means, self.builds, strict=True)
+            if build != level.build
+        ]
+        if before is None or not others:
+            return
+        noise, mean = self.week(self.sizes[-1]), fmean(others)
+        of_mean, change = noise.value / len(others), level.value - before.value
+
+        def differs(other: Level, towards: float) -> bool:
+            apart = mean - other.value
+            p = _chance(apart, of_mean + other.variance, noise.df)
+            return p < _SHOWN_AGAIN and apart * towards > 0
+
+        if differs(before, change):
+            self.level = Level(level.value, level.variance, level.build)
+        elif differs(level, -change):
+            self.level = before
 
     def deployment(self) -> Variance:
-        """Of one deployment's log ratio."""
+        """Of one deployment's gain."""
         prior = Squares(PRIOR_DF * self.rule.prior, PRIOR_DF)
         latest = _pooled(self._within[-_LATEST:])
         before = _pooled([prior, *self._within[-_MEMORY:-_LATEST]])
@@ -180,42 +247,114 @@ class Watch:
             return latest
         return _pooled([prior, *self._within[-_MEMORY:]])
 
-    def week(self, deployments: int) -> Variance:
-        """Of a week's mean."""
-        one = self.deployment()
+    def week(self, deployments: int, begins: int = 0) -> Variance:
+        """Of a week's mean.
+
+        Args:
+            begins: so many weeks ago something may have changed; 0: nothing has.
+        """
+        steps = self._between[-_MEMORY:]
+        if 0 < begins <= len(steps):
+            steps[-begins] = NOTHING
+        one, weeks = self.deployment(), _pooled(steps)
         alone = Variance(one.value / deployments, one.df)
-        if not self._between:
-            return alone
-        weeks = _pooled(self._between[-_MEMORY:])
-        if _is_larger(weeks, alone):
+        if weeks.df and _is_larger(weeks, alone):
             return weeks
         total = alone.df * alone.value + weeks.df * weeks.value
         return Variance(total / (alone.df + weeks.df), alone.df + weeks.df)
 
-    def confirm(self, fresh: Sequence[float]) -> Confirmation:
-        """Judge a flag by fresh deployments' log ratios; what is confirmed is the new level."""
+    def _mean_of(self, deployments: Variance, count: int, weeks: Variance) -> Variance:
+        """Of a mean over fresh deployments, which have a week of their own in common.
+
+        Where weeks differ by more than their deployments explain, more deployments do not help.
+        """
+        alone, size = Variance(deployments.value / count, deployments.df), self.sizes[-1]
+        more = weeks.value - self.deployment().value / size
+        if not _is_larger(weeks, Variance(deployments.value / size, deployments.df)):
+            return alone
+        return alone + Variance(more, weeks.df)
+
+    def confirm(self, fresh: Sequence[float], *, flagged: bool = True) -> Confirmation:
+        """Judge by fresh deployments' gains; what is confirmed is the new level.
+
+        Args:
+            flagged: whether they were deployed for it, and not for another figure.
+        """
+        limit = self.rule.confirmed if flagged else self.rule.beside
         weeks = self.evidence().weeks
-        level, of_level = self._level_before(weeks, self.week(self.sizes[-1]).value)
+        noise = self.week(self.sizes[-1], begins=weeks)
+        level, of_level = self._level_before(weeks, noise.value)
         mean, own = fmean(fresh), _squares(fresh)
         self._within.append(own)
         one = self.deployment()
         # A noisier day is believed at once, a quieter one is not.
         if own.df and _is_larger(today := Variance(own.total / own.df, own.df), one):
             one = today
-        change, variance = mean - level, one.value / len(fresh) + of_level
-        half = float(special.stdtrit(one.df, 1 - self.rule.confirmed / 2)) * math.sqrt(variance)
-        verdict: Flag | None = "slower" if change < -half else "faster" if change > half else None
-        if verdict:
-            self.level, self.level_variance = mean, one.value / len(fresh)
-            self.means, self.sizes, self.ended = [], [], 0
+        change, of_mean = mean - level, self._mean_of(one, len(fresh), noise)
+        variance = of_mean.value + of_level
+        half = float(special.stdtrit(of_mean.df, 1 - self.rule.confirmed / 2)) * math.sqrt(variance)
+        p = 2 * _chance(change, variance, of_mean.df)
+        verdict: Flag | None = "worse" if change < 0 else "better"
+        if p >= limit or abs(change) < self.rule.least:
+            verdict = None
+        if verdict is None:
+            self.ended = len(self.means) if flagged else self.ended
         else:
-            self.ended = len(self.means)
-        return Confirmation(change, change - half, change + half, verdict)
+            self._between[-weeks] = NOTHING
+            before = Level(level, of_level)
+            self.level = Level(mean, of_mean.value, self.builds[-1], before)
+            self.means, self.sizes, self.builds, self.ended = [], [], [], 0
+        return Confirmation(change, change - half, change + half, p, verdict)
+
+    def bridge(self, gains: Sequence[float]) -> None:
+        """Go on with a new anchor, which has these gains to the old one, by its deployments."""
+        apart = fmean(gains)
+        own = _squares(gains)
+        self._within.append(own)
+        added = self.deployment().value / len(gains)
+
+        def moved(level: Level) -> Level:
+            before = level.before and moved(level.before)
+            return Level(level.value - apart, level.variance + added, level.build, before)
+
+        self.level = moved(self.level)
+        self.means, self.sizes, self.builds, self.ended = [], [], [], 0
+
+    def told_within(self, weeks: int, change: float, deployments: int, fresh: int) -> float:
+        """The least chance that such a change would be flagged and confirmed by then.
+
+        By the run of all weeks since it began, and by noncentral t; shorter runs add to it.
+
+        Args:
+            weeks: from the one in which it began, 1 for that week.
+            change: as a logarithm.
+            deployments, fresh: of a week, and of a confirmation.
+        """
+        noise = self.week(deployments)
+        of_fresh = self._mean_of(self.deployment(), fresh, noise)
+        level = self.rule.worse if change < 0 else self.rule.better
+        chances = []
+        for so_far in range(1, min(weeks, self.rule.longest) + 1):
+            shift = abs(change) / math.sqrt(noise.value / so_far + self.level.variance)
+            limit = float(special.stdtrit(noise.df, 1 - level))
+            chances.append(1 - float(special.nctdtr(noise.df, shift, limit)))
+        error = math.sqrt(of_fresh.value + self.level.variance)
+        limit = float(special.stdtrit(of_fresh.df, 1 - self.rule.confirmed / 2))
+        confirmed = 1 - float(special.nctdtr(of_fresh.df, abs(change) / error, limit))
+        large = float(special.ndtr((abs(change) - self.rule.least) / error))
+        return max(chances) * min(confirmed, large)
 
 
-def _squares(ratios: Sequence[float]) -> Squares:
-    mean = fmean(ratios)
-    return Squares(sum((ratio - mean) ** 2 for ratio in ratios), float(len(ratios) - 1))
+def _chance(change: float, variance: float, df: float) -> float:
+    """Of a mean as far from zero on its side, one-sided."""
+    if variance == 0:
+        return 0.5 if change == 0 else 0.0
+    return float(special.stdtr(df, -abs(change) / math.sqrt(variance)))
+
+
+def _squares(gains: Sequence[float]) -> Squares:
+    mean = fmean(gains)
+    return Squares(sum((gain - mean) ** 2 for gain in gains), float(len(gains) - 1))
 
 
 def _pooled(squares: Sequence[Squares]) -> Variance:

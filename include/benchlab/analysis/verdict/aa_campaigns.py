@@ -23,8 +23,8 @@ MACHINE = ("cpu", "cores", "memory")
 
 def figures_of(store: Store, campaign: Campaign) -> list[Rounds]:
     """A campaign's figures by workload, from the trials that count."""
-    used, _ = usable_trials(campaign.plan, store.trials(campaign.id))
-    return rounds_of(campaign.plan, used)
+    used, _ = usable_trials(campaign.wanted, store.trials(campaign.id))
+    return rounds_of(campaign.wanted, used)
 
 
 def can_calibrate(campaign: Campaign) -> bool:

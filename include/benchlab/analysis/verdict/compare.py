@@ -39,6 +39,7 @@ from benchlab.plan.open_loop import metrics_of
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.records import GateResult, StoredVerdict, TrialResult
+from benchlab.results.screening import Course
 
 
 @dataclass(frozen=True)
@@ -145,6 +146,8 @@ class Comparison:
         aa_age_days: from the newest A/A campaign that calibrates a workload to this one; None where
             there is none.
         calibration: what A/A campaigns show about deployments.
+        weeks, courses: with ``design: watch``, the ids of the campaigns by which it is judged, and
+            how they ran.
         sides: those that were planned. Where there is one, nothing is compared: its workloads have
             figures, and verdicts must not be shown.
     """
@@ -159,6 +162,8 @@ class Comparison:
     calibration: Calibration = NO_CALIBRATION
     aa_age_days: float | None = None
     sides: tuple[Side, ...] = SIDES
+    weeks: tuple[str, ...] = ()
+    courses: tuple[Course, ...] = ()
 
     @property
     def has_verdicts(self) -> bool:
@@ -325,18 +330,21 @@ def rounds_of(plan: Plan, used: Iterable[TrialResult]) -> list[Rounds]:
     for result in used:
         by_workload.setdefault(result.trial.workload, []).append(result)
     sides = {trial.side for trial in plan.trials}
+    planned: dict[str, set[int]] = {}
+    for trial in plan.trials:
+        planned.setdefault(trial.workload, set()).add(trial.round)
     return [
         collect(
             name,
             metrics_of(name, plan.metrics),
-            range(1, plan.rounds + 1),
+            sorted(planned[name]),
             list(plan.threads_in_order(name)),
             tuple(side for side in SIDES if side in sides),
             (
                 (r.trial.round, r.trial.threads, r.trial.side, r.figures)
                 for r in by_workload.get(name, ())
             ),
-            [plan.deployment_of(number) for number in range(1, plan.rounds + 1)],
+            [plan.deployment_of(number) for number in sorted(planned[name])],
         )
         for name in plan.workloads_in_order
     ]

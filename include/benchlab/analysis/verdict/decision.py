@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
 from benchlab.analysis.verdict.exact import FINEST, Exact
@@ -71,6 +71,8 @@ class Decision:
             where each deployment has one round.
         p_adjusted: two-sided p value, adjusted by Holm within its family and for the family's
             share of the 5 %.
+        known_pct: with ``design: watch``, by how much the sides were known to differ before: the
+            estimate is the change from there.
     """
 
     rounds_used: int
@@ -80,6 +82,7 @@ class Decision:
     p_adjusted: float | None
     verdict: Verdict
     reasons: tuple[Said, ...]
+    known_pct: float | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)

@@ -105,8 +105,8 @@ def _key(rounds: Rounds, kind: str) -> Key:
     return rounds.workload, rounds.metric_of(kind), frozenset(rounds.compared(kind)), kind
 
 
-Basis = Literal["deployments", "A/A campaigns", "prior"]
-"""What an interval's part for deployments rests on."""
+Basis = Literal["deployments", "A/A campaigns", "weeks", "prior"]
+"""What an interval's part for deployments rests on; ``weeks``: of a ``design: watch``."""
 
 
 @dataclass(frozen=True)

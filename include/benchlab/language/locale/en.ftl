@@ -37,6 +37,25 @@ reason-undecidable = this plan cannot decide: the figures vary too much to show 
     }
 }
 reason-winners-curse = the true change is probably smaller than this estimate (winner's curse): the interval extends below { $limit }%
+reason-nothing-seen = nothing new was seen; { $chances }
+watch-chances = a loss of { $large }% is told by the campaign in which it begins with a chance of at least { $now }%, and by the next one with { $soon }%; a loss of { $small }% within { $weeks } campaigns with { $later }%
+reason-flagged = it was flagged ({ $change }% over { $weeks ->
+    [one] 1 campaign
+   *[other] { $weeks } campaigns
+}), but not measured again, because the budget did not suffice
+reason-confirmed = it was flagged ({ $change }% over { $weeks ->
+    [one] 1 campaign
+   *[other] { $weeks } campaigns
+}) and confirmed on { $deployments } fresh deployments, on which the figure rests; until another build shows it as well, it is a change in this build
+reason-confirmed-beside = it was measured on { $deployments } fresh deployments, on which the figure rests, because another figure of this workload was flagged; until another build shows it as well, it is a change in this build
+reason-not-confirmed = it was flagged ({ $change }% over { $weeks ->
+    [one] 1 campaign
+   *[other] { $weeks } campaigns
+}), and { $deployments } fresh deployments, on which the figure rests, do not confirm it
+reason-known = { $lasts ->
+    [yes] a change that was confirmed in { $build }, and that later builds show as well, is known
+   *[no] a change that was confirmed in { $build }, and that no other build has shown yet, is known
+}: { $change }% against the anchor, from which the estimate is counted
 reason-quieter = the rounds or deployments vary more than those of the A/A campaigns (variance { $times } times as large), so the variation that those show is scaled up accordingly
 reason-threads-absent = { $threads } threads excluded: at least half the rounds have no result on one side
 reason-lost-one-side = { $count ->
@@ -184,6 +203,7 @@ answer-false-alarm = { $count ->
 }
 answer-unstable = { $count } unstable
 answer-inconclusive = { $count } inconclusive
+answer-inconclusive-watch = { $count } without a change seen
 answer-equivalent = { $count } equivalent
 answer-named = { $count } ({ $each })
 answer-change = { $workload } { $change }
@@ -198,9 +218,11 @@ answer-later = Known only later: with the { $campaigns ->
 } that ended after this campaign, the answer would be: { $answer }
 answer-page = The campaign's page
 answer-reasons = Why, and how far to trust it
+answer-known = Known before, and not counted again: { $each } against { $baseline }.
 answer-basis-prior = Deployment-to-deployment variation was assumed, not measured.
 answer-basis-deployments = Deployment-to-deployment variation was measured on { $deployments } deployments per side.
 answer-basis-aa-campaigns = Deployment-to-deployment variation was measured in { $campaigns } A/A campaigns.
+answer-basis-weeks = The variation between deployments was learned from the campaigns before.
 
 ## Verdicts
 
@@ -210,6 +232,7 @@ verdict-regression = regression
 verdict-improvement = improvement
 verdict-equivalent = equivalent
 verdict-inconclusive = inconclusive
+verdict-inconclusive-watch = nothing seen
 verdict-unstable = unstable
 verdict-false-alarm = { $verdict } (false alarm)
 false-alarm = Both sides are the same version, so this is a false alarm.
@@ -226,6 +249,7 @@ outcome-at-rate = { $workload }: both sides were sent the same { $rate } transac
 outcome-equivalent = The { $workload } { $metric } of { $candidate } and { $baseline } is equivalent: the 90% interval of the change lies within ±{ $limit }; { $figures }.
 outcome-unstable = { $workload } is unstable, so no conclusion is drawn: { $because }; { $figures }.
 outcome-inconclusive = { $workload } is inconclusive. No change of { $limit } or more was shown, and none was ruled out ({ $because }); { $figures }.
+outcome-inconclusive-watch = { $workload }: no change of { $limit } or more is told ({ $because }); { $figures }.
 note = Note: { $because }.
 note-label = Note:
 reach = any change between { $low } and { $high } is within the noise
@@ -233,6 +257,7 @@ reach-none = even half or twice as much would be within the noise
 reach-of-several = taken alone, this workload's estimate is outside the noise ({ $low } to { $high }), but not after correcting for all that the report tests
 why-sequential = the sides were measured one after the other, so drift of the hosts cannot be distinguished from a change of the version
 rounds-used = The estimate uses the { $used } of { $rounds } rounds that are complete; each row of the table uses the rounds in which both sides have a valid trial for it.
+rounds-used-watch = The estimate uses { $used } rounds, each on a deployment of its own; each row of the table uses all rounds in which both sides have a valid trial for it.
 latency-unknown = { $reasons ->
     [0] The { $workload } { $latency }: estimate { $missing }.
    *[other] The { $workload } { $latency }: estimate { $missing }: { $because }.
@@ -244,6 +269,10 @@ latency-change = { $verdict ->
 latency-otherwise = { $reasons ->
     [0] The { $workload } { $latency } is { $verdict } (estimate { $estimate }, { $told }).
    *[other] The { $workload } { $latency } is { $verdict } (estimate { $estimate }, { $told }): { $because }.
+}
+latency-otherwise-watch = { $reasons ->
+    [0] The { $workload } { $latency }: { $verdict } (estimate { $estimate }, { $told }).
+   *[other] The { $workload } { $latency }: { $verdict } (estimate { $estimate }, { $told }): { $because }.
 }
 latency-in-short = { $latency }: { $verdict }, { $estimate }
 latency-in-short-unknown = { $latency }: { $missing }
@@ -257,6 +286,7 @@ basis-of-intervals = { $which ->
 } valid for the versions, not only for this deployment
 basis-deployments = { basis-of-intervals }: each side was deployed and loaded { $deployments } times, and the intervals include deployment-to-deployment variation.
 basis-aa-campaigns = { basis-of-intervals }: deployment-to-deployment variation was measured in { $campaigns } A/A campaigns of this report type, and the intervals include it.
+basis-weeks = Every campaign of this report type compares a build with the same anchor, in a few deployments. What the campaigns since then show together is flagged, measured again on fresh deployments, and only then told. How much deployments and campaigns vary was learned from these campaigns, and the intervals include it.
 basis-prior = { basis-of-intervals }: { $again ->
     [no] the variation between servers of one version has not been measured, and ±{ $side } a side is assumed. These servers are not deployed again, so neither several deployments nor A/A campaigns can replace the assumption. To see how large a difference is without a change, compare two campaigns of one version.
     [again] each side was deployed and loaded again in the middle of the campaign, and little or nothing is known about deployment-to-deployment variation, so ±{ $side } a side is assumed (A/A campaigns so far: { $campaigns }). Several deployments, or A/A campaigns of this report type, replace the assumption and usually narrow the intervals.
@@ -313,6 +343,7 @@ reconnects-unknown = Reconnects of the client: { $missing }, no trial reports th
 reconnects-none = Reconnects of the client: none { trials-reporting }.
 reconnects-counted = Reconnects of the client: { $total } { trials-reporting } ({ $each }).
 rounds-used-each = Rounds used, of { $rounds }: { $each }.
+rounds-used-each-watch = Rounds that the estimates use: { $each }.
 gates-counted = { $passed } passed, { $failed } failed, { $unseen } never evaluated
 gates-none = No gate was evaluated.
 gates-validity = Validity gates, over all executed trials ({ $counted }); a trial that fails one is not used.
@@ -436,6 +467,7 @@ step-consistency = Check TPC-C's consistency conditions (clause 3.3.2) on each s
 }.
 step-snapshot = Stop each side and take a snapshot of its data.
 step-deployments = All of this is done { $deployments } times, each time from empty servers: the rounds are spread over { $deployments } deployments of each side, and which side is prepared first is balanced over them and otherwise random.
+step-deployments-watch = All of this is done { $screening } times, each time from empty servers, with one round each in which every workload is measured; then up to { $confirming } times more, with one round each of the workloads that were flagged. Which side is prepared first is balanced over them and otherwise random.
 step-resumed = Measuring was interrupted; trials measured by then: { $after }. { $again ->
     [no] The dataset was then loaded again: trials before and after that are of different loads.
    *[yes] The servers were then deployed and loaded again: trials before and after that belong to different deployments.
@@ -584,6 +616,7 @@ column-change = Change
 column-interval = 95% interval
 column-p = Adjusted p
 column-verdict = Verdict
+column-build = Build
 column-gate = Gate
 column-gate-holds = What holds when it passes
 column-passed = Passed
@@ -599,6 +632,16 @@ column-why = Why
 ## Counts: what a transaction takes of the servers
 
 head-taken = What a transaction takes
+head-watched = Evidence of several campaigns
+watched-screening = The screening has not ended.
+watched-quiet = Nothing was flagged, so that the campaign ended with its screening.
+watched-confirmed = Flagged, and measured again on fresh deployments: { $confirming }.
+watched-left-out = Flagged, and measured again on fresh deployments: { $confirming }. Flagged, and not measured again because the budget did not suffice: { $left }.
+watched-about = What begins in a campaign stays, so every run of campaigns that ends with this one is looked at. The strongest one of each workload: { $each }. A throughput is flagged as slower below a p value of 0.01, as faster below 0.0025. The table has the change of throughput against the anchor, from the rounds that screen.
+watched-strongest = { $workload } { $change } { $weeks ->
+    [one] in this campaign
+   *[other] over the last { $weeks } campaigns
+} (p { $p })
 taken-left-out = { $workload }: { $why }.
 taken-about = Counted by the servers themselves while the client ran, per transaction. A count says dearer or cheaper, not slower or faster; a change of { $limit } or more is called one.
 change-with-interval = { $change } ({ $interval })
@@ -1225,6 +1268,13 @@ fault-one-version = engines.{ $engine }: candidate equals baseline ({ $version }
 fault-twice = { $field }: { $values } names one twice; each cell is run once
 fault-rounds = deployments: { $deployments } of each side take a round each at least, and rounds is { $rounds }
 fault-pairs = deployments: { $deployments }: sides are deployed in pairs, which takes `placement: interleaved` and two sides; write 1, or leave it out
+fault-watch-sides = design: watch: compares builds with an anchor, which takes `sides: different` and `placement: interleaved`
+fault-watch-deployments = design: watch: each round has a deployment of its own, but rounds is { $rounds } and deployments { $deployments }; write the same number for both
+fault-watch-rounds = design: watch: { $rounds } rounds leave too few after the { $screening } that screen: at least { $least } are needed to confirm what they flag; write more rounds, or fewer `screening_rounds`
+fault-watch-release = schedule.release_every: { $every }: with design: watch the anchor stays the same; write 0
+screened-nothing = nothing is flagged, so that nothing is measured again
+screened-flagged = flagged and measured again: { $confirming }
+screened-left-out = flagged: { $flagged }; measured again: { $confirming }; not measured again, because the budget does not suffice: { $left_out }
 fault-trials = the plan has { $trials } trials, more than { $most }; take fewer rounds, threads or workloads
 fault-at-most = { $field }: must be at most { $most }, found { $found }
 fault-engine = engine: { $engine }: { $why }
@@ -1254,6 +1304,11 @@ site-plan-dollars = about { $dollars } dollars
 site-plan-at-most = , at most { $dollars }
 site-plan-approval = ; a person has to approve it
 site-plan-finds-nothing = nothing: with one side, or fewer than three rounds, nothing is ever called a change
+site-plan-finds-told = { $told } ({ $campaigns ->
+    [0] { $assumed }
+    [one] by the noise of 1 campaign
+   *[other] by the noise of { $campaigns } campaigns
+})
 site-plan-cheapest-is = { $rounds } rounds in { $deployments ->
     [one] 1 deployment
    *[other] { $deployments } deployments
@@ -1326,6 +1381,8 @@ rule-none-good = nothing of { $series } was measured and found good before
 rule-replaced = { $label }, released { $day }, in place of { $rule }: schedule.release_every compares with the newest release this week
 rule-as-if = planned as if { $rule } were { $label }, because { $why }
 rule-running = { $rule } is { $label }, as { $connection } says
+rule-bridge = { $new } becomes the anchor in place of { $old }, so that both are compared with each other first: what was measured against { $old } stays evidence
+rule-no-bridge = { $new } becomes the anchor in place of { $old }, which cannot be deployed again ({ $why }): what was measured against it is no evidence any more
 rule-aa = an A/A campaign: the candidate against itself, to know the noise
 rule-resumed = the versions of { $campaign }, which this run resumes
 warning-warehouses = dataset.warehouses: { $warehouses } for { $threads } threads: with fewer warehouses than threads the threads wait for each other's locks on the rows of `warehouse` and `district`, and that wait is measured; take as many warehouses as threads, or more

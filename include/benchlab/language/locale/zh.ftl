@@ -34,6 +34,16 @@ reason-undecidable = 本计划无法判定：按其数据的离散程度，既�
     }
 }
 reason-winners-curse = 真实变化很可能小于这一估计值（赢家诅咒）：置信区间延伸到了 { $limit }% 以内
+reason-nothing-seen = 没有看到新的变化；{ $chances }
+watch-chances = { $large }% 的损失在其开始的那次测试活动中被报告的概率至少为 { $now }%，到下一次为 { $soon }%；{ $small }% 的损失在 { $weeks } 次之内为 { $later }%
+reason-flagged = 已被标记（{ $weeks } 次测试活动平均 { $change }%），但因预算不足没有再次测量
+reason-confirmed = 先被标记（{ $weeks } 次测试活动平均 { $change }%），又在 { $deployments } 次全新部署上得到证实，数值即来自这些部署；在其他构建也显示出来之前，只能说是本构建的变化
+reason-confirmed-beside = 因为该负载的另一项数值被标记，它也在 { $deployments } 次全新部署上测量，数值即来自这些部署；在其他构建也显示出来之前，只能说是本构建的变化
+reason-not-confirmed = 曾被标记（{ $weeks } 次测试活动平均 { $change }%），但 { $deployments } 次全新部署没有证实，数值即来自这些部署
+reason-known = 已知的变化（{ $lasts ->
+    [yes] 在 { $build } 中证实，之后的构建也显示出来
+   *[no] 在 { $build } 中证实，尚无其他构建显示出来
+}）：相对于锚点为 { $change }%，估计值由此起算
 reason-quieter = 各轮次或各次部署的离散程度大于 A/A 测试（方差为其 { $times } 倍），因此 A/A 测试所显示的部署差异按同样的倍数放大
 reason-threads-absent = 半数或更多轮次中缺少某一方数据的并发数已排除：{ $threads }
 reason-lost-one-side = 有 { $count } 次试验没有有效结果，且都在{ $side }一方
@@ -142,6 +152,7 @@ answer-improvement = { $count } 个提升
 answer-false-alarm = { $count } 个误报
 answer-unstable = { $count } 个结果不稳定
 answer-inconclusive = { $count } 个无法判定
+answer-inconclusive-watch = { $count } 个未见变化
 answer-equivalent = { $count } 个持平
 answer-named = { $count }（{ $each }）
 answer-change = { $workload } { $change }
@@ -150,9 +161,11 @@ answer-more = 另有 { $more } 行见测试活动页面。
 answer-later = 事后才知：计入本测试活动之后结束的 { $campaigns } 个 A/A 测试活动，结论将是：{ $answer }
 answer-page = 测试活动页面
 answer-reasons = 原因与可信程度
+answer-known = 此前已知、不重复计入：{ $each }（相对于 { $baseline }）。
 answer-basis-prior = 部署之间的差异没有测量，是假定的。
 answer-basis-deployments = 部署之间的差异由每一方的 { $deployments } 次部署得知。
 answer-basis-aa-campaigns = 部署之间的差异由 { $campaigns } 次 A/A 测试得知。
+answer-basis-weeks = 部署之间的差异由之前的测试活动得知。
 
 ## 结论
 
@@ -162,6 +175,7 @@ verdict-regression = 性能退化
 verdict-improvement = 性能提升
 verdict-equivalent = 持平
 verdict-inconclusive = 无法判定
+verdict-inconclusive-watch = 未见变化
 verdict-unstable = 结果不稳定
 verdict-false-alarm = { $verdict }（误报）
 false-alarm = 两方为同一版本，因此这是一次误报。
@@ -178,6 +192,7 @@ outcome-at-rate = { $workload }：两侧每秒都收到相同的 { $rate } 个�
 outcome-equivalent = { $candidate } 与 { $baseline } 的 { $workload } { $metric } 持平：变化的 90% 置信区间在 ±{ $limit } 之内；{ $figures }。
 outcome-unstable = { $workload } 结果不稳定，不作结论，原因是{ $because }；{ $figures }。
 outcome-inconclusive = { $workload } 无法判定：既未证实、也未排除 { $limit } 或更大的变化（{ $because }）；{ $figures }。
+outcome-inconclusive-watch = { $workload }：没有可报告的 { $limit } 或更大的变化（{ $because }）；{ $figures }。
 note = 注意：{ $because }。
 note-label = 注意：
 reach = { $low } 与 { $high } 之间的任何变化都在噪声范围之内
@@ -185,6 +200,7 @@ reach-none = 即使减半或加倍也在噪声范围之内
 reach-of-several = 单看该负载，估计值超出了噪声范围（{ $low } 至 { $high }），但计入报告的全部检验后则不然
 why-sequential = 两方先后测试，因此无法区分主机状态的漂移与版本带来的差异
 rounds-used = 估计值来自 { $rounds } 个轮次中完整的 { $used } 个；表中每一行来自该行两方均有有效试验的轮次。
+rounds-used-watch = 估计值来自 { $used } 个轮次，每个轮次各有一次部署；表中每一行来自该行两方均有有效试验的所有轮次。
 latency-unknown = { $reasons ->
     [0] { $workload } 的 { $latency }：估计值 { $missing }。
    *[other] { $workload } 的 { $latency }：估计值 { $missing }，原因是{ $because }。
@@ -196,6 +212,10 @@ latency-change = { $verdict ->
 latency-otherwise = { $reasons ->
     [0] { $workload } 的 { $latency }：{ $verdict }（估计值 { $estimate }，{ $told }）。
    *[other] { $workload } 的 { $latency }：{ $verdict }（估计值 { $estimate }，{ $told }），原因是{ $because }。
+}
+latency-otherwise-watch = { $reasons ->
+    [0] { $workload } 的 { $latency }：{ $verdict }（估计值 { $estimate }，{ $told }）。
+   *[other] { $workload } 的 { $latency }：{ $verdict }（估计值 { $estimate }，{ $told }）：{ $because }。
 }
 latency-in-short = { $latency }：{ $verdict }，{ $estimate }
 latency-in-short-unknown = { $latency }：{ $missing }
@@ -209,6 +229,7 @@ basis-of-intervals = { $which ->
 }针对两个版本本身，而不仅限于本次部署
 basis-deployments = { basis-of-intervals }：每一方部署并写入数据 { $deployments } 次，各次部署之间的差异已计入其中。
 basis-aa-campaigns = { basis-of-intervals }：不同部署之间的差异已由该报告类型的 { $campaigns } 次 A/A 测试得知，并已计入其中。
+basis-weeks = 该报告类型的每次测试活动都以少量部署把一个构建与同一锚点比较；各次合起来所显示的变化先被标记，再在全新部署上测量，证实后才报告。部署之间和各次测试活动之间的差异由这些测试活动得知，并已计入置信区间。
 basis-prior = { basis-of-intervals }：{ $again ->
     [no] 没有测量结果能说明同一版本的服务器之间的差异，因此假定每一方为 ±{ $side }。服务器不会重新部署，多次部署和 A/A 测试都无法取代这一假定；再比较同一版本的两次测试活动，可以了解没有变化时差异有多大。
     [again] 每一方在测试活动中途重新部署并重新写入数据，几乎没有测量结果能说明不同部署之间的差异，因此假定每一方为 ±{ $side }（目前已有 { $campaigns } 次 A/A 测试）。多次部署或该报告类型的 A/A 测试可取代这一假定，并且通常会使区间变窄。
@@ -261,6 +282,7 @@ reconnects-unknown = 客户端重连：{ $missing }，没有试验报告该项�
 reconnects-none = 客户端重连：{ trials-reporting }均无。
 reconnects-counted = 客户端重连：{ trials-reporting }共 { $total } 次（{ $each }）。
 rounds-used-each = 计划 { $rounds } 个轮次，实际采用的轮次数：{ $each }。
+rounds-used-each-watch = 估计值所用的轮次：{ $each }。
 gates-counted = { $passed } 项通过，{ $failed } 项未通过，{ $unseen } 项从未评估
 gates-none = 未评估任何检查项。
 gates-validity = 有效性检查项，覆盖所有已执行的试验（{ $counted }）；任一项未通过的试验不予采用。
@@ -388,6 +410,7 @@ step-consistency = { $moments ->
 }在每一方检查 TPC-C 的一致性条件（条款 3.3.2）。
 step-snapshot = 停止每一方，并为其数据创建快照。
 step-deployments = 以上步骤共进行 { $deployments } 次，每次都从空的服务器开始：各轮次分布在每一方的 { $deployments } 次部署中；先准备哪一方在各次部署间保持均衡，其余随机决定。
+step-deployments-watch = 以上步骤进行 { $screening } 次，每次都从空的服务器开始，各测试一个轮次的全部负载；然后对被标记的负载最多再进行 { $confirming } 次，各一个轮次。先准备哪一方在各次部署间保持均衡，其余随机决定。
 step-resumed = 测试曾经中断，当时已执行的试验数：{ $after }。{ $again ->
     [no] 之后重新写入数据，因此此前与此后的试验属于不同的写入。
    *[yes] 之后重新部署并重新写入数据，因此此前与此后的试验属于不同的部署。
@@ -530,6 +553,7 @@ column-change = 变化
 column-interval = 95% 置信区间
 column-p = 校正后的 p 值
 column-verdict = 结论
+column-build = 构建
 column-gate = 检查项
 column-gate-holds = 通过时成立的条件
 column-passed = 通过
@@ -545,6 +569,16 @@ column-why = 原因
 ## 计数：每个事务对服务器的消耗
 
 head-taken = 每个事务的消耗
+head-watched = 多次测试活动的证据
+watched-screening = 筛查尚未结束。
+watched-quiet = 没有标记任何变化，测试活动在筛查之后结束。
+watched-confirmed = 被标记并在全新部署上再次测量：{ $confirming }。
+watched-left-out = 被标记并在全新部署上再次测量：{ $confirming }。被标记但因预算不足没有再次测量：{ $left }。
+watched-about = 一旦出现的变化会一直存在，因此考察以本次结束的每一段连续测试活动。各负载最强的证据：{ $each }。吞吐量的 p 值低于 0.01 时标记为变慢，低于 0.0025 时标记为变快。表中是筛查轮次的吞吐量相对于锚点的变化。
+watched-strongest = { $workload } { $change }，{ $weeks ->
+    [one] 本次
+   *[other] 最近 { $weeks } 次
+}（p { $p }）
 taken-left-out = { $workload }：{ $why }。
 taken-about = 由服务器自身在客户端运行期间计数，按每个事务折算。计数只说明更费或更省，不说明更慢或更快；变化达到 { $limit } 才算变化。
 change-with-interval = { $change }（{ $interval }）
@@ -1136,6 +1170,13 @@ fault-one-version = engines.{ $engine }：候选与基线相同（{ $version }�
 fault-twice = { $field }：{ $values } 中有重复；每种组合只测一次
 fault-rounds = deployments：每一方 { $deployments } 次部署，每次至少需要一轮，而 rounds 为 { $rounds }
 fault-pairs = deployments：{ $deployments }：两方成对部署，这需要 `placement: interleaved` 和两方；请写 1，或不填
+fault-watch-sides = design: watch：把构建与锚点比较，这需要 `sides: different` 和 `placement: interleaved`
+fault-watch-deployments = design: watch：每个轮次各有一次部署，但 rounds 为 { $rounds }，deployments 为 { $deployments }；请写成相同的数
+fault-watch-rounds = design: watch：共 { $rounds } 轮，减去用于筛查的 { $screening } 轮之后太少：证实被标记的变化至少需要 { $least } 轮；请增加 rounds，或减少 `screening_rounds`
+fault-watch-release = schedule.release_every：{ $every }：使用 design: watch 时锚点保持不变；请写 0
+screened-nothing = 没有标记任何变化，因此没有再次测量
+screened-flagged = 已标记并再次测量：{ $confirming }
+screened-left-out = 已标记：{ $flagged }；再次测量：{ $confirming }；因预算不足没有再次测量：{ $left_out }
 fault-trials = 计划有 { $trials } 次试验，超过 { $most } 次；请减少轮次、线程数或负载
 fault-at-most = { $field }：最多为 { $most }，实际为 { $found }
 fault-engine = engine：{ $engine }：{ $why }
@@ -1165,6 +1206,10 @@ site-plan-dollars = 约 { $dollars } 美元
 site-plan-at-most = ，最多 { $dollars }
 site-plan-approval = ；需要有人批准
 site-plan-finds-nothing = 无：只有一方或轮次少于三个时，不会得出任何变化的结论
+site-plan-finds-told = { $told }（{ $campaigns ->
+    [0] { $assumed }
+   *[other] 依据 { $campaigns } 个测试活动的噪声
+}）
 site-plan-cheapest-is = 每一方 { $deployments } 次部署、共 { $rounds } 轮，{ $duration }：可发现 { $change } 的变化
 site-plan-finds-little = 五次中有四次连 50% 的变化也发现不了，{ $by }
 site-plan-finds-counts = 每个事务的消耗：{ $counts }
@@ -1228,6 +1273,8 @@ rule-none-good = 此前 { $series } 系列没有测量结果良好的版本
 rule-replaced = 以 { $label }（{ $day } 发布）代替规则“{ $rule }”：按 schedule.release_every，本周与最新的正式版本对比
 rule-as-if = 制定计划时以 { $label } 代替“{ $rule }”，原因：{ $why }
 rule-running = “{ $rule }”为 { $label }，由 Connection { $connection } 得知
+rule-bridge = { $new } 取代 { $old } 成为锚点，因此先把两者相互比较：针对 { $old } 的测量结果仍然有效
+rule-no-bridge = { $new } 取代 { $old } 成为锚点，而后者无法再次部署（{ $why }）：针对它的测量结果不再有效
 rule-aa = A/A 测试：候选与自身对比，用于了解噪声
 rule-resumed = 沿用测试活动 { $campaign } 的版本，本次运行将继续该活动
 warning-warehouses = dataset.warehouses：{ $warehouses } 个 warehouse 对 { $threads } 个线程。warehouse 少于线程时，各线程会在 `warehouse` 和 `district` 表的行上相互等锁，测得的将是锁等待；请使 warehouse 数不少于线程数

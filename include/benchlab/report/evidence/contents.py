@@ -7,7 +7,8 @@
 | ``trials.json`` | the trials' rows with samples, gates and host figures |
 | ``raw/...`` | raw output, series, host samples and counts, named as in the object store |
 | ``gates/*.yaml`` | the definitions of the gates |
-| ``calibration/<id>.json`` | an A/A campaign that calibrates the verdicts, with its trials |
+| ``calibration/<id>.json`` | another campaign that the verdicts rest on, with its trials: an A/A
+campaign, or, with ``design: watch``, an earlier one of the same report type |
 | ``manifest.json`` | the SHA-256 of all other files, and what made them |
 """
 
@@ -99,8 +100,8 @@ def make(
     Args:
         report_files: the report as it is published, by relative path.
         gates: the directory of the gates' definitions.
-        calibration: ids of the A/A campaigns that the report's verdicts rest on
-            (``Comparison.calibration.campaigns``).
+        calibration: ids of the other campaigns that the report's verdicts rest on
+            (``Comparison.calibration.campaigns`` and ``Comparison.weeks``).
         secrets: texts that must not occur in any file, such as the campaign's password.
 
     Example:
@@ -169,7 +170,7 @@ class Bundle:
         return [name for name in self.manifest.files if name.startswith(folder)]
 
     def measured(self, file: str = "") -> Measured:
-        """Read the campaign with its trials; with ``file``, an A/A campaign.
+        """Read the campaign with its trials; with ``file``, one that its verdicts rest on.
 
         Raises:
             FaultyFileError: a document cannot be read or is invalid, or the plan has more rounds

@@ -18,6 +18,7 @@ from benchlab import workloads
 from benchlab.analysis.gates import columns as columns_module
 from benchlab.analysis.gates import gates as gates_module
 from benchlab.analysis.gates.gates import Gate
+from benchlab.analysis.trend import weeks
 from benchlab.analysis.verdict import aa_campaigns, compare, usable_trials
 from benchlab.analysis.verdict.calibration_checks import round_means
 from benchlab.analysis.verdict.compare import Comparison
@@ -143,24 +144,35 @@ def _comparison(
     gates: Sequence[Gate],
     found: Verification,
 ) -> Comparison:
-    """Recompute the comparison, calibrated by those A/A campaigns of the bundle that qualify."""
+    """Recompute the comparison, by those other campaigns of the bundle that qualify."""
     counted: list[tuple[Measured, list[Rounds]]] = []
+    before: list[tuple[Measured, list[Rounds]]] = []
+    watches = own.campaign.plan.screening_rounds is not None
     for file in bundle.within(CALIBRATION):
         with found.reading(file):
             other = bundle.measured(file)
-            if fault := _calibration_fault(file, own, other):
+            of_watch = watches and not other.campaign.is_aa
+            if fault := (_week_fault if of_watch else _calibration_fault)(file, own, other):
                 found.differs(file, fault)
             else:
-                used, _ = usable_trials.usable_trials(other.campaign.plan, other.trials)
-                counted.append((other, compare.rounds_of(other.campaign.plan, used)))
+                wanted = other.campaign.wanted
+                used, _ = usable_trials.usable_trials(wanted, other.trials)
+                rounds = compare.rounds_of(wanted, used)
+                (before if of_watch else counted).append((other, rounds))
+    if before:
+        found.checked["campaigns before"] = len(before)
+        found.not_recomputed.append(
+            f"the samples of {len(before)} campaigns before: their raw outputs are not in the "
+            "bundle"
+        )
     if counted:
         found.checked["A/A campaigns"] = len(counted)
         found.not_recomputed.append(
             f"the samples of {len(counted)} A/A campaigns: their raw outputs are not in the bundle"
         )
     counted.sort(key=lambda one: (one[0].campaign.started_at, one[0].campaign.id))
-    return compare.compare(
-        own.campaign.plan,
+    made = compare.compare(
+        own.campaign.wanted,
         trials,
         own.campaign.report_type.threshold_pct,
         inconsistencies(own.campaign.facts),
@@ -169,6 +181,29 @@ def _comparison(
         started_at=own.campaign.started_at,
         aa_campaigns={other.campaign.started_at: round_means(rounds) for other, rounds in counted},
     )
+    if not watches:
+        return made
+    used, _ = usable_trials.usable_trials(own.campaign.wanted, trials)
+    before.sort(key=lambda one: one[0].campaign.at)
+    known = tuple(other.campaign.id for other, _ in before)
+    return weeks.judged(
+        dataclasses.replace(made, weeks=known),
+        weeks.week_of(own.campaign, compare.rounds_of(own.campaign.wanted, used)),
+        [weeks.week_of(other.campaign, rounds) for other, rounds in before],
+        own.campaign.report_type.threshold_pct,
+    )
+
+
+def _week_fault(file: str, own: Measured, other: Measured) -> str | None:
+    """Why an earlier campaign is no evidence of a ``design: watch``; None if it is."""
+    one, campaign = other.campaign, own.campaign
+    if file != f"{CALIBRATION}{one.id}.json" or one.id == campaign.id:
+        return f"it is of {one.id}"
+    if one.state != "complete" or one.ended_at is None or one.ended_at > campaign.started_at:
+        return "no campaign that was complete when this one began"
+    if unlike := aa_campaigns.differences(campaign, one):
+        return f"of another setting: {', '.join(unlike)}"
+    return None
 
 
 def _calibration_fault(file: str, own: Measured, other: Measured) -> str | None:

@@ -83,6 +83,7 @@ def to_json(
         ),
         **cost.to_json(campaign, comparison),
         **_recorded(campaign),
+        **_watched(campaign, comparison),
     }
 
 
@@ -154,6 +155,14 @@ def _recorded(campaign: Campaign) -> dict[str, Any]:
     }
 
 
+def _watched(campaign: Campaign, comparison: Comparison) -> dict[str, Any]:
+    """What the screening showed, and the campaigns by which it is judged; empty if fixed."""
+    if (found := campaign.screening) is None:
+        return {}
+    shown = {**asdict(found), "left_out": found.left_out, "campaigns_before": comparison.weeks}
+    return {"screening": {**shown, "courses": [asdict(one) for one in comparison.courses]}}
+
+
 def _workload_json(workload: WorkloadComparison) -> dict[str, Any]:
     return {
         "name": workload.name,
@@ -219,4 +228,5 @@ def _decision_json(decision: Decision | WorkloadComparison) -> dict[str, Any]:
         "p_adjusted": decision.p_adjusted,
         "verdict": decision.verdict,
         "reasons": [str(reason) for reason in decision.reasons],
+        **({} if decision.known_pct is None else {"known_pct": decision.known_pct}),
     }

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime
 
 from benchlab.plan.fields.published import Published
-from benchlab.plan.plan import Plan, needs_approval
+from benchlab.plan.plan import Plan, mean_quiet_minutes, needs_approval
 from benchlab.plan.pricing import OLD
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.steps import GIB, RESERVE_SHARE, reserve_bytes
@@ -60,7 +60,7 @@ def question(spec: ReportSpec, plan: Plan) -> str:
 
 def _question(spec: ReportSpec, plan: Plan) -> Iterator[str]:
     versions = " vs. ".join(f"{side} {spec.label}" for side, spec in plan.sides.items())
-    yield f"**{plan.report}**: {plan.engine}, {versions}; {rounds(plan)}, {len(plan.trials)} trials"
+    yield f"**{plan.report}**: {plan.engine}, {versions}; {rounds(plan)}, {trials(plan)}"
     yield ""
     if plan.dollars is None:
         yield f"- {_unpriced(plan)}"
@@ -74,6 +74,7 @@ def _question(spec: ReportSpec, plan: Plan) -> Iterator[str]:
             f"{spec.budget.limit:g}, where it also stops measuring"
         )
     yield f"- about **{duration(plan.minutes)}** ({plan.minutes:.0f} minutes)"
+    yield from (f"- {line}" for line in _watched(spec, plan))
     yield from (f"- {line}" for line in _repeats(spec, plan))
     yield f"- {len(plan.hosts)} hosts of {plan.topology}: {_kinds(plan)}"
     if plan.vcpus is not None:
@@ -101,8 +102,20 @@ def duration(minutes: float) -> str:
     return f"{minutes / 60:.1f} h" if minutes >= 120 else f"{minutes:.1f} min"
 
 
+def trials(plan: Plan) -> str:
+    """``96 trials``; with ``design: watch`` ``48 trials, and up to 96 that confirm``."""
+    screening = len(plan.confirming(()).trials)
+    more = len(plan.trials) - screening
+    return f"{screening} trials" + (f", and up to {more} that confirm" if more else "")
+
+
 def rounds(plan: Plan) -> str:
     """Rounds per deployment: ``6 rounds``, ``2 deployments of each side, 2 or 3 rounds each``."""
+    if plan.screening_rounds is not None:
+        return (
+            f"{plan.screening_rounds} deployments of each side with one round, and up to "
+            f"{plan.confirming_rounds} more for what these flag"
+        )
     if plan.deployments == 1:
         return f"{plan.rounds} round{'s' * (plan.rounds != 1)}"
     least, more = divmod(plan.rounds, plan.deployments)
@@ -118,7 +131,7 @@ def _head(plan: Plan, reason: str, client: str | None) -> Iterator[str]:
     if client is not None:
         yield f"client: {client}"
     order = f"{plan.placement}, {rounds(plan)}"
-    yield f"{versions}; {order}, {len(plan.trials)} trials, seed {plan.seed}"
+    yield f"{versions}; {order}, {trials(plan)}, seed {plan.seed}"
     if plan.interleave_minutes is not None:
         yield (
             "the sides take turns trial by trial, so that noise that comes and goes within a pair "
@@ -133,7 +146,8 @@ def _steps(plan: Plan) -> Iterator[str]:
     yield "steps"
     for number, step in enumerate(plan.steps, 1):
         side = f"{step.side}: " if step.side else ""
-        yield f"{number:4d}  {step.minutes:6.1f} min  {step.stage:9}  {side}{step.what}"
+        only = " (only if flagged)" if step.confirms else ""
+        yield f"{number:4d}  {step.minutes:6.1f} min  {step.stage:9}  {side}{step.what}{only}"
     yield f"{'':4}  {plan.minutes:6.1f} min  together: about {duration(plan.minutes)}"
 
 
@@ -141,6 +155,7 @@ def _needs(spec: ReportSpec, plan: Plan) -> Iterator[str]:
     if plan.topology is None:
         disk = "" if spec.connections else f" and {plan.disk_gib:g} GiB of disk"
         yield f"about {plan.minutes:g} minutes{disk}; nothing is rented"
+        yield from _watched(spec, plan)
         yield from _repeats(spec, plan)
         yield from _learned(plan)
         return
@@ -154,6 +169,7 @@ def _needs(spec: ReportSpec, plan: Plan) -> Iterator[str]:
         yield f"dollars: about {plan.dollars:.2f}, {_priced(plan)}"
         yield from _dearest(plan)
         yield from _beside(spec, plan)
+    yield from _watched(spec, plan)
     yield from _repeats(spec, plan)
     yield from _dataset(plan)
     if spec.budget is not None:
@@ -166,6 +182,33 @@ def _needs(spec: ReportSpec, plan: Plan) -> Iterator[str]:
         )
     yield from _learned(plan)
     yield ESTIMATES
+
+
+def _watched(spec: ReportSpec, plan: Plan) -> Iterator[str]:
+    """With ``design: watch``: what a campaign takes on average, with a finding, and at most."""
+    if plan.screening_rounds is None:
+        return
+    one = max(plan.minutes_to_confirm([name]) for name in plan.workloads)
+    yield (
+        "this is a campaign in which nothing is flagged; on average, while nothing changes: "
+        f"{_priced_minutes(plan, mean_quiet_minutes(plan))}; with one workload confirmed: "
+        f"{_priced_minutes(plan, plan.minutes + one)}"
+    )
+    most, limit = plan.most_minutes, spec.budget.limit if spec.budget else None
+    yield f"with all {len(plan.workloads)} workloads confirmed: {_priced_minutes(plan, most)}"
+    hourly = plan.most_usd_per_minute
+    if hourly is not None and limit is not None and most * hourly > limit:
+        yield (
+            f"that is more than the limit of {limit:g} dollars: the workloads with the strongest "
+            "evidence are confirmed, and the report names the others; a bridge to a new anchor, "
+            "which measures all of them, is refused until the limit is raised"
+        )
+
+
+def _priced_minutes(plan: Plan, minutes: float) -> str:
+    if plan.usd_per_minute is None:
+        return duration(minutes)
+    return f"{duration(minutes)}, {minutes * plan.usd_per_minute:.2f} dollars"
 
 
 def _kept_on_disk(plan: Plan) -> str:
@@ -201,7 +244,7 @@ def _repeats(spec: ReportSpec, plan: Plan) -> Iterator[str]:
     if worst <= limit:
         yield f"at worst: {worst:.2f} dollars, with all blocks measured again as often as allowed"
         return
-    pairs = len({trial.pair for trial in plan.trials})
+    pairs = len({trial.pair for trial in plan.confirming(()).trials})
     room = int((limit - most) / (repeats / (spec.repeat_limit * pairs)))
     yield (
         f"at worst: {limit:.2f} dollars, the limit, at which it stops measuring; that pays for "
@@ -292,8 +335,9 @@ def _trials(spec: ReportSpec, plan: Plan) -> Iterator[str]:
     if spec.seed is None and plan.threads:
         yield "their order is an example: each campaign's id decides its own"
     for trial in plan.trials:
+        confirms = ", only if flagged" if plan.confirms(trial.round) else ""
         restore = "restore, " if trial.restore else ""
         configure = "configure, " if trial.configure else ""
         warm_up = "warm-up, " if trial.warm_up and spec.warmup_seconds else ""
         before = f"{restore}{configure}{warm_up}"
-        yield f"{trial.index + 1:5d}  {trial.title} · {before}{trial.seconds} s"
+        yield f"{trial.index + 1:5d}  {trial.title} · {before}{trial.seconds} s{confirms}"

@@ -97,7 +97,7 @@ def quality_of(
     excluded = {(e.trial, e.attempt) for e in comparison.excluded}
     used = [r for r in results if (r.trial.id, r.attempt) not in excluded]
     return Quality(
-        planned=len(campaign.plan.trials),
+        planned=len(campaign.wanted.trials),
         executed=len(results),
         used=len(used),
         repeats=_repeats(results, language),

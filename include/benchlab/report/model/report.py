@@ -21,7 +21,7 @@ from benchlab.analysis.gates.variables import Differences, differences
 from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison
 from benchlab.analysis.verdict.decision import Decision
 from benchlab.hosts.fleet import ROLES
-from benchlab.language import FORM_OF_ONE, Language, english, load, side_name
+from benchlab.language import FORM_OF_ONE, FORM_OF_WATCH, Language, english, load, side_name
 from benchlab.language.names import items, plain, title_of
 from benchlab.language.numbers import Numbers
 from benchlab.plan.open_loop import rate_of
@@ -33,7 +33,7 @@ from benchlab.report.model import quality as result_quality
 from benchlab.report.model import software as software_module
 from benchlab.report.model.series import PairSeries
 from benchlab.report.model.validation import Validation
-from benchlab.results import ended_servers, redaction
+from benchlab.results import ended_servers, redaction, screening
 from benchlab.results.records import (
     HASH_OF,
     PAGE,
@@ -57,7 +57,7 @@ ORDER = (*CHANGES, "unstable", "inconclusive", "equivalent")
 # Without what could end a link in HTML or Markdown.
 _ADDRESS = re.compile(r"https?://[^\s<>()\"'\\]+")
 _MACHINE = ("host", "hostname", "os", "kernel", "cpu", "cores", "memory", "disk", "filesystem")
-OF_A_RUN = (PAGE, SPENT, STOPPED, REPLACED, RESUMED, ended_servers.KEY, CLOCKS)
+OF_A_RUN = (PAGE, SPENT, STOPPED, REPLACED, RESUMED, ended_servers.KEY, screening.KEY, CLOCKS)
 """Keys of a campaign's environment that concern its run, not its hosts and programs."""
 # Recorded facts that are not among machine and software, because the report states them elsewhere.
 _ELSEWHERE = (
@@ -146,7 +146,7 @@ class Report:
 
     @property
     def plan(self) -> Plan:
-        return self.campaign.plan
+        return self.campaign.wanted
 
     @property
     def spec(self) -> ReportSpec:
@@ -332,11 +332,14 @@ def build(
 ) -> Report:
     """Build the report of a campaign, without secrets; in English if ``language`` is None.
 
-    For a campaign of one version, the message ``<id>-single`` replaces ``<id>`` where it exists.
+    For a campaign of one version, the message ``<id>-single`` replaces ``<id>`` where it exists;
+    with ``design: watch``, the message ``<id>-watch``.
     """
     said = language or english()
     if not comparison.has_verdicts:
         said = load(said.code, FORM_OF_ONE)
+    elif campaign.plan.screening_rounds is not None:
+        said = load(said.code, FORM_OF_WATCH)
     campaign = redaction.of_campaign(campaign)
     campaign = dataclasses.replace(
         campaign,

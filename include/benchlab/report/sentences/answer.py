@@ -43,7 +43,7 @@ TAKEN = {"regression": "dearer", "improvement": "cheaper"}
 """What a change of a count is called: more work need not be slower."""
 _PLAIN: Mapping[str, str] = MappingProxyType({})
 # The weakest first: that one is named.
-_BASES: tuple[Basis, ...] = ("prior", "deployments", "A/A campaigns")
+_BASES: tuple[Basis, ...] = ("prior", "deployments", "weeks", "A/A campaigns")
 
 
 class Highest(NamedTuple):
@@ -95,9 +95,26 @@ def sentence(report: Report) -> str:
         say("answer-latency", latency=name, counts=_counts(report, latency, limit)),
         *([say("answer-equal-load", counts=_counts(report, at_rate, limit))] if at_rate else []),
         *([say("answer-taken", counts=taken)] if taken else []),
+        *_known(report),
         _basis(report),
     ]
     return wording.sentences(said, report)
+
+
+def _known(report: Report) -> list[str]:
+    """What was known to differ before, and is not counted in the estimates, with `design: watch`"""
+    limit, say = report.spec.threshold_pct, report.language.say
+    each = [
+        say(
+            "answer-change",
+            workload=section.title,
+            change=report.numbers.estimate(known, limit, section.figures.ci95_pct),
+        )
+        for section in report.sections
+        if (known := section.figures.known_pct) is not None and abs(known) >= limit
+    ]
+    told = wording.few(each, report.language)
+    return [say("answer-known", each=told, **wording.labels(report))] if each else []
 
 
 def later(report: Report, comparison: Comparison | None) -> str:

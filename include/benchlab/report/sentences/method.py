@@ -121,7 +121,9 @@ def _consistency(report: Report) -> tuple[str, ...]:
 
 def _deployments(report: Report) -> tuple[str, ...]:
     say, number = report.language.say, report.plan.deployments
-    planned = [say("step-deployments", deployments=number)] if number > 1 else []
+    first = report.plan.screening_rounds or 0
+    shape = {"deployments": number, "screening": first, "confirming": number - first}
+    planned = [say("step-deployments", **shape)] if number > 1 else []
     if resumed := report.campaign.resumed_after:
         after = items(resumed, report.language)
         again = "yes" if report.plan.can.administers else "no"
@@ -143,7 +145,7 @@ def _order(report: Report) -> str:
     counts = (str(n) for name in plan.workloads_in_order for n in plan.threads_in_order(name))
     return report.language.say(
         step,
-        rounds=plan.rounds,
+        rounds=plan.screening_rounds or plan.rounds,
         threads=items(dict.fromkeys(counts), report.language),
         seed=str(plan.seed),
     )

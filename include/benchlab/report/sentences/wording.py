@@ -37,7 +37,7 @@ def title(report: Report) -> str:
     system = " ".join(filter(None, (report.engine_title, report.client)))
     if report.campaign.is_aa:
         return say("title-aa", system=system, version=report.sides["baseline"].version)
-    return say("title", system=system, **_labels(report))
+    return say("title", system=system, **labels(report))
 
 
 def subject(report: Report) -> str:
@@ -58,7 +58,8 @@ def subject(report: Report) -> str:
     return say("subject", **versions, **said)
 
 
-def _labels(report: Report) -> dict[str, str]:
+def labels(report: Report) -> dict[str, str]:
+    """What its sides are called, by side."""
     return {name: side.label for name, side in report.sides.items()}
 
 
@@ -137,7 +138,7 @@ def outcome(report: Report, section: Section) -> str:
         "limit": report.numbers.limit(report.spec.threshold_pct),
         "figures": figures(report, section),
         "because": because,
-        **_labels(report),
+        **labels(report),
     }
     if found.verdict in ("unstable", "inconclusive"):
         return say(f"outcome-{found.verdict}", **said)

@@ -16,6 +16,7 @@ from benchlab.plan.metric import COUNT
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import SIDES, Side
 from benchlab.results.records import TrialKey, TrialResult
+from benchlab.results.screening import Screening
 
 _NORMAL_95 = 1.959963984540054
 
@@ -49,8 +50,10 @@ class Recomputed:
         sides: those of the plan, the baseline first.
     """
 
-    def __init__(self, plan: Plan, trials: Sequence[TrialResult]) -> None:
-        self.plan, self.used = plan, _used(plan, trials)
+    def __init__(
+        self, plan: Plan, trials: Sequence[TrialResult], screening: Screening | None = None
+    ) -> None:
+        self.plan, self.used, self._screening = plan, _used(plan, trials), screening
         self._figures: dict[tuple[str, int, str, int], dict[str, float | None]] = {
             (one.trial.workload, one.trial.threads, one.trial.side, one.trial.round): one.figures
             for one in trials
@@ -115,18 +118,24 @@ class Recomputed:
     def change(self, workload: str, metric: str) -> Change:
         """The change that a workload's verdict on a metric rests on.
 
-        Thread counts with a ratio in at most half of the rounds are left out, unless all are.
+        Thread counts with a ratio in at most half of the rounds are left out, unless all are. With
+        ``design: watch`` only the rounds that confirm count if they were measured, and else only
+        those that screen.
         """
         threads, ratios = self.plan.threads_in_order(workload), {}
-        for at in self._rounds:
+        rounds = {trial.round for trial in self.plan.trials if trial.workload == workload}
+        for at in rounds:
             for count in threads:
                 one, other = (self._value(workload, count, side, at, metric) for side in SIDES)
                 if one and other:
                     ratios[at, count] = math.log(other / one)
-        half = len(self._rounds) / 2
-        most = [n for n in threads if sum((at, n) in ratios for at in self._rounds) > half]
+        half = len(rounds) / 2
+        most = [n for n in threads if sum((at, n) in ratios for at in rounds) > half]
         by_deployment: dict[int, list[float]] = {}
-        for at in self._rounds:
+        confirmed = self._screening is not None and workload in self._screening.confirming
+        for at in sorted(rounds):
+            if self._screening and self.plan.confirms(at) != confirmed:
+                continue
             if all((at, count) in ratios for count in most or threads):
                 mean = fmean(ratios[at, count] for count in most or threads)
                 by_deployment.setdefault(self.plan.deployment_of(at), []).append(mean)

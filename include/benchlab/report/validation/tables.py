@@ -11,7 +11,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -77,7 +77,8 @@ def of_report(report: Report, files: Mapping[str, bytes]) -> tuple[Table, ...]:
         ``of_report(report, bundle.figures(...))[0].name`` is ``plan``.
     """
     document = json.loads(files["report.json"])
-    own, trials = Recomputed(report.plan, report.results), read(files["trials.csv"])
+    own = Recomputed(report.plan, report.results, report.campaign.screening)
+    trials = read(files["trials.csv"])
     made = {
         "plan": _planned(own, trials, document),
         "trials": _trials(report, own, trials, document),
@@ -228,11 +229,13 @@ def _decisions(report: Report, own: Recomputed, document: Row) -> Iterator[Fact]
             change = own.change(workload, metric.name)
             if metric.family == COUNT and (metric.kind not in found or change.mean is None):
                 continue  # too little of it to be compared, or none on a side
-            if metric != own.plan.throughput:
-                # At a rate the first latency takes the throughput's place.
-                first = metric.kind == LATENCY and rate_of(workload) is not None
-                found = found if first else found.get(metric.kind, {})
-            else:
+            # At a rate the first latency takes the throughput's place.
+            first = metric.kind == LATENCY and rate_of(workload) is not None
+            if not (first or metric == own.plan.throughput):
+                found = found.get(metric.kind, {})
+            if (before := found.get("known_pct")) and change.mean is not None:
+                change = replace(change, mean=change.mean - math.log1p(before / 100))
+            if metric == own.plan.throughput:
                 cells = [own.change_pct(*at, metric.name) for at, _ in _cells(own, workload)]
                 known = [change for change in cells if change is not None]
                 mean = fmean(known) if len(known) == len(cells) else None
@@ -249,7 +252,7 @@ def _decisions(report: Report, own: Recomputed, document: Row) -> Iterator[Fact]
             yield _verdict(name, found.get("verdict"), gain, threshold)
             # Calibration may make an interval narrower than the campaign's own variance does.
             own_least = max(change.of_rounds, change.of_deployments)
-            least = 0.0 if document["calibration"] else own_least
+            least = 0.0 if document["calibration"] or "known_pct" in found else own_least
             yield from _interval(name, "ci95_pct", found, change, least)
             yield from _interval(name, "rounds_ci95_pct", found, change, change.of_rounds)
 

@@ -135,7 +135,8 @@ def _versions(campaign: Outline) -> tuple[str, str]:
 
 def _ratio(found: ComparedCampaign, workload: str, days: ReleaseDays) -> Ratio:
     campaign = found.campaign
-    estimate_pct = found.workload(workload).estimate_pct
+    decided = found.workload(workload)
+    estimate_pct, known_pct = decided.estimate_pct, decided.known_pct
     assert estimate_pct is not None  # noqa: S101 - those without are left out
     baseline, candidate = _versions(campaign)
     return Ratio(
@@ -143,7 +144,8 @@ def _ratio(found: ComparedCampaign, workload: str, days: ReleaseDays) -> Ratio:
         at=_place(campaign, days),
         baseline=baseline,
         candidate=candidate,
-        log_ratio=math.log1p(estimate_pct / 100),
+        # With `design: watch` the estimate is counted from what was known before.
+        log_ratio=math.log1p(estimate_pct / 100) + math.log1p((known_pct or 0.0) / 100),
         standard_error=found.standard_error(workload),
         is_planned=campaign.planned_for is not None,
         df=found.estimates[workload].variance.df,

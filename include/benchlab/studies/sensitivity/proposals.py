@@ -22,6 +22,8 @@ from benchlab.analysis.error_rates.deployments import (
     settings,
 )
 from benchlab.analysis.error_rates.resampling import MOST_CHANGE_PCT, NoiseModel
+from benchlab.analysis.trend import weeks
+from benchlab.analysis.trend.weeks import Chances
 from benchlab.analysis.verdict.aa_campaigns import can_calibrate, is_alike
 from benchlab.analysis.verdict.decision import level
 from benchlab.analysis.verdict.estimates import LEAST_ROUNDS
@@ -90,6 +92,7 @@ class PlanSensitivity:
             be planned.
         wanted_pct: the slowdown that ``cheapest`` must find.
         why_none: why there is no ``cheapest``, as a sentence; else empty.
+        told: with ``design: watch``, in place of all of these.
     """
 
     campaigns: tuple[str, ...]
@@ -100,6 +103,7 @@ class PlanSensitivity:
     cheapest: Proposal | None
     why_none: str
     counts: tuple[tuple[Metric, float], ...] = ()
+    told: Chances | None = None
 
 
 def propose(
@@ -185,6 +189,9 @@ def plan_sensitivity(
     if spec.sides == "single" or spec.rounds < LEAST_ROUNDS:
         return None
     wanted = wanted_pct(spec, detect_pct)
+    if spec.design == "watch":
+        known, told = _told(home, spec, planned, store)
+        return PlanSensitivity(known, 0, None, (), wanted, None, "", told=told)
     measured = _measured(home, spec, planned, store)
     nothing = assumed([len(spec.threads_of(workload)) for workload in spec.as_written])
     campaigns, deployments, noise = _noise(spec, measured, spec.as_written, THROUGHPUT, nothing)
@@ -200,6 +207,16 @@ def plan_sensitivity(
         why_none=cheapest if isinstance(cheapest, str) else "",
         counts=_of_counts(spec, planned, measured),
     )
+
+
+def _told(
+    home: Home, spec: ReportSpec, planned: Plan, store: Store | None
+) -> tuple[tuple[str, ...], Chances]:
+    """With `design: watch`: the campaigns that show the noise, and how likely a loss is told."""
+    if store is None and not is_there(home):
+        return (), weeks.least_chances(planned, spec.threshold_pct, {})
+    with contextlib.nullcontext(store) if store else open_store(home) as store:
+        return Comparer(home, store).watching.chances(planned, spec)
 
 
 def wanted_pct(spec: ReportSpec, detect_pct: float | None) -> float:

@@ -111,6 +111,10 @@ def plan_lines(found: PlanSensitivity | None, planned: Plan) -> list[str]:
         return [
             "sensitivity: with one side or fewer than three rounds, nothing is ever called a change"
         ]
+    if found.told is not None:
+        known = len(found.campaigns)
+        by = f"by the noise of {known} campaign{'s' * (known != 1)}" if known else "as assumed"
+        return [f"sensitivity, {by}: {english().text(found.told.said)}"]
     head = f"sensitivity, {_rests_on(found, planned)}: "
     if found.detects_pct is None:
         head += "not even a slowdown of 50% is found in 4 of 5 campaigns"

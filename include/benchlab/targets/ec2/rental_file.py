@@ -114,14 +114,16 @@ def new(
     earlier = spent_before(state)
     # A plan that keeps to the limit fits into it.
     payable = (budget.limit - earlier) / most
-    measuring = sum(step.minutes for step in plan.steps if step.stage == "measure")
+    measuring = sum(
+        step.minutes for step in plan.steps if step.stage == "measure" and not step.confirms
+    )
     if earlier and payable < plan.minutes - measuring:
         raise TargetError(
             f"budget.limit: campaign {campaign} has spent {earlier:.2f} of {budget.limit:.2f} "
             "dollars on what it rented before, and the rest does not pay for another one. What it "
             f"has measured is kept: `benchlab publish {campaign}`"
         )
-    longest = plan.minutes + max(plan.minutes, plan.repeat_minutes)
+    longest = plan.most_minutes + max(plan.most_minutes, plan.repeat_minutes)
     return RentalFile(
         mark=new_mark(home),
         region=region,

@@ -1,0 +1,392 @@
+"""Report types with `design: watch`: weeks are evidence, and fresh rounds decide."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchlab.analysis.verdict.compare import WorkloadComparison
+from benchlab.campaign.outcome import Comparer, Outcome
+from benchlab.campaign.resolving import Asks, Resolver
+from benchlab.campaign.stored import StoredCampaign
+from benchlab.errors import NothingToMeasureError
+from benchlab.plan.order import PlannedTrial
+from benchlab.plan.resolved import Request, Versioned
+from benchlab.report import bundle as report_bundle
+from benchlab.report.evidence import contents
+from benchlab.report.evidence.verify import verify
+from benchlab.results import screening
+from benchlab.results.records import Campaign, GateResult
+from benchlab.results.screening import Screening
+from benchlab.studies.comparisons import Comparisons
+from benchlab.studies.long_view.view import long_view
+from benchlab.studies.sensitivity.proposals import PlanSensitivity, plan_sensitivity
+from benchlab.studies.sensitivity.text import plan_lines
+from tests.builders import campaigns, evidence, plans, weekly
+from tests.builders.installation import Here
+
+INDEX, POINT = "oltp_update_index", "oltp_point_select"
+# Of the log ratio of a round, as it was seen on published reports.
+SD = 0.02
+ANCHOR = "10.2.11"
+
+
+class Mondays:
+    """A report type that is run every week, whose figures are made up and all else is real."""
+
+    def __init__(self, of: weekly.Weeks) -> None:
+        self.home, self.store, self.number = of.home, of.store, 0
+        self._random = random.Random(7)
+
+    def week(
+        self,
+        losses: Mapping[str, float] | None = None,
+        *,
+        fresh: Mapping[str, float] | None = None,
+        anchor: str = ANCHOR,
+        build: str = "",
+        pays_for: int = 9,
+        unstable: bool = False,
+        real: bool = False,
+        **fields: Any,
+    ) -> Campaign:
+        """Measure a week.
+
+        Args:
+            losses: by how much a workload is truly worse than the anchor, in percent.
+            fresh: what only the rounds that confirm find; None: the same.
+            pays_for: so many workloads can be confirmed.
+            real: trials have recorded outputs, by which the candidate is 11 % faster.
+        """
+        self.number += 1
+        build = build or f"11.4.{self.number}"
+        sides = {"baseline": {"version": anchor}, "candidate": {"version": build}}
+        usual = {"rounds": 6, "deployments": 6, "design": "watch", "restore": "per_workload"}
+        made = campaigns.campaign(
+            id=f"week-{self.number:02}",
+            **{"engines": {"mariadb": sides}, "seed": self.number, **usual, **fields},
+        )
+        started = plans.START + timedelta(weeks=self.number)
+        made = dataclasses.replace(
+            made, started_at=started, ended_at=started + timedelta(hours=2), planned_for=started
+        )
+        self.store.add_campaign(made)
+        first = [trial for trial in made.plan.trials if not made.plan.confirms(trial.round)]
+        self._measure(made, first, losses or {}, unstable=unstable, real=real)
+        if made.plan.screening_rounds is None:
+            return made
+        found = Comparer(self.home, self.store).watching.decide(
+            made, self.store.trials(made.id), lambda names: len(names) <= pays_for
+        )
+        self.store.add_to_environment(made.id, screening.KEY, screening.as_text(found))
+        made = self.store.campaign(made.id)
+        again = [trial for trial in made.wanted.trials if made.plan.confirms(trial.round)]
+        self._measure(made, again, losses if fresh is None else fresh, real=real)
+        return self.store.campaign(made.id)
+
+    def _measure(
+        self,
+        made: Campaign,
+        trials: Sequence[PlannedTrial],
+        losses: Mapping[str, float] | None,
+        *,
+        unstable: bool = False,
+        real: bool = False,
+    ) -> None:
+        ratios: dict[tuple[str, int], float] = {}
+        for trial in trials:
+            if real:
+                evidence.keep(self.store, made.id, evidence.measured(made, trial))
+                continue
+            true = math.log1p(-(losses or {}).get(trial.workload, 0.0) / 100)
+            ratio = ratios.setdefault(trial.pair[::-1], true + self._random.gauss(0, SD))
+            tps = 1000.0 * math.exp(ratio if trial.side == "candidate" else 0.0)
+            symptom = GateResult("stalls", "fail", 1.0, "no interval is empty", "symptom")
+            shown = (symptom,) if unstable and trial.side == "candidate" else None
+            at = campaigns.trial_result(trial, tps=tps, p95_ms=2000 / tps, gates=shown)
+            self.store.add_trial(made.id, at)
+
+    def stored(self, campaign: Campaign) -> StoredCampaign:
+        """The campaign with what publishes it."""
+        return StoredCampaign(self.home, self.store, self.store.campaign(campaign.id))
+
+    def outcome(self, campaign: Campaign) -> Outcome:
+        """Its verdicts, as any process computes them."""
+        return Comparer(self.home, self.store).outcome(self.store.campaign(campaign.id))
+
+    def verdict(self, campaign: Campaign, workload: str = INDEX) -> str:
+        """Of the throughput of a workload."""
+        return _of(self.outcome(campaign), workload).verdict
+
+    def quiet(self, weeks: int, **fields: Any) -> None:
+        """Measure weeks in which nothing changes."""
+        for _ in range(weeks):
+            self.week(**fields)
+
+
+def _of(outcome: Outcome, workload: str = INDEX) -> WorkloadComparison:
+    return next(one for one in outcome.comparison.workloads if one.name == workload)
+
+
+def _flagged(campaign: Campaign) -> set[str]:
+    found = campaign.screening
+    assert found is not None
+    return {one.workload for one in found.flagged}
+
+
+@pytest.fixture
+def mondays(tmp_path: Path) -> Iterator[Mondays]:
+    """A report type that was never run."""
+    with weekly.installation(tmp_path) as of:
+        yield Mondays(of)
+
+
+def test_a_quiet_week_measures_its_screening_alone_and_calls_nothing_equal(
+    mondays: Mondays,
+) -> None:
+    """Nothing is missing, and it is said how likely a loss would have been told."""
+    mondays.quiet(6)
+    week = mondays.week()
+    assert week.screening == Screening()
+    outcome = mondays.outcome(week)
+    assert outcome.comparison.missing == ()
+    assert {trial.trial.round for trial in outcome.trials} == {1, 2}
+    for workload in outcome.comparison.workloads:
+        assert workload.verdict == "inconclusive"
+        assert "is told by the campaign in which it begins" in str(workload.reasons[0])
+    stored = mondays.stored(week)
+    assert stored.validate() == []
+    page = stored.publish()[0].read_text()
+    assert "2 without a change seen" in page
+    assert "inconclusive" not in page
+
+
+def test_a_large_loss_is_confirmed_in_its_first_week(mondays: Mondays) -> None:
+    """On fresh deployments, of the one workload that lost; the bundle's figures can be checked."""
+    mondays.quiet(8)
+    week = mondays.week({INDEX: 8.0})
+    assert week.screening is not None
+    assert week.screening.confirming == (INDEX,)
+    outcome = mondays.outcome(week)
+    measured = {(one.trial.workload, one.trial.round) for one in outcome.trials}
+    assert measured == {
+        *((INDEX, number) for number in range(1, 7)),
+        *((POINT, number) for number in (1, 2)),
+    }
+    found = _of(outcome)
+    assert found.verdict == "regression"
+    assert found.rounds_used == 4
+    assert found.ci95_pct is not None
+    low, high = found.ci95_pct
+    assert low < -8.0 < high < 0
+    assert "in this build" in str(found.reasons[0])
+    assert _of(outcome, POINT).verdict == "inconclusive"
+    stored = mondays.stored(week)
+    assert stored.validate() == []
+    paths = stored.publish()
+    assert "1 regression" in paths[0].read_text()
+
+
+def test_a_loss_that_fresh_deployments_do_not_show_is_not_told(mondays: Mondays) -> None:
+    """It is said that it was flagged, and its weeks are no evidence any more."""
+    mondays.quiet(8)
+    week = mondays.week({INDEX: 8.0}, fresh={})
+    assert _flagged(week) == {INDEX}
+    found = _of(mondays.outcome(week))
+    assert found.verdict == "inconclusive"
+    assert "do not confirm it" in str(found.reasons[0])
+    assert mondays.stored(week).validate() == []
+    assert _flagged(mondays.week()) == set()
+
+
+def test_eight_weeks_find_a_creep_that_no_week_shows(mondays: Mondays) -> None:
+    """Half a per cent a week is within the noise of each campaign; the anchor stays."""
+    mondays.quiet(20)
+    told = None
+    for week in range(1, 10):
+        campaign = mondays.week({INDEX: 0.5 * week})
+        if mondays.verdict(campaign) == "regression":
+            told = week
+            break
+    assert told is not None
+    assert told > 1
+
+
+def test_a_known_change_is_told_once_and_said_to_last(mondays: Mondays) -> None:
+    """The weeks after it are counted from there; a further loss is seen beside it."""
+    mondays.quiet(8)
+    assert mondays.verdict(mondays.week({INDEX: 8.0})) == "regression"
+    for _ in range(3):
+        week = mondays.week({INDEX: 8.0})
+        assert _flagged(week) == set()
+    found = _of(mondays.outcome(week))
+    assert found.verdict == "inconclusive"
+    assert found.estimate_pct == pytest.approx(0.0, abs=4.0)
+    assert found.known_pct == pytest.approx(-8.0, abs=3.0)
+    assert "later builds show as well" in str(found.reasons[1])
+    stored = mondays.stored(week)
+    assert stored.validate() == [], "figures computed a second time agree"
+    assert mondays.verdict(mondays.week({INDEX: 16.0})) == "regression"
+
+
+def test_what_the_budget_does_not_pay_for_is_named_and_not_measured(mondays: Mondays) -> None:
+    """The strongest evidence is confirmed; the other workload is flagged, and the report says so"""
+    mondays.quiet(8)
+    week = mondays.week({INDEX: 30.0, POINT: 9.0}, pays_for=1)
+    assert week.screening is not None
+    assert week.screening.confirming == (INDEX,)
+    assert week.screening.left_out == (POINT,)
+    outcome = mondays.outcome(week)
+    assert outcome.comparison.missing == ()
+    assert _of(outcome, POINT).verdict == "inconclusive"
+    assert "the budget did not suffice" in str(_of(outcome, POINT).reasons[0])
+    assert _of(outcome).verdict == "regression"
+
+
+def test_a_week_that_cannot_be_trusted_is_no_evidence(mondays: Mondays) -> None:
+    """Its loss is neither flagged nor remembered."""
+    mondays.quiet(8)
+    week = mondays.week({INDEX: 8.0, POINT: 8.0}, unstable=True)
+    assert week.screening is not None
+    assert week.screening.doubted
+    assert _flagged(week) == set()
+    assert mondays.verdict(week) == "unstable"
+    assert _flagged(mondays.week()) == set()
+
+
+def test_later_weeks_do_not_change_an_earlier_report(mondays: Mondays) -> None:
+    """A week that is measured afterwards for an earlier day is no evidence of it either."""
+    mondays.quiet(8)
+    week = mondays.week({INDEX: 8.0})
+    before = mondays.outcome(week).comparison
+    mondays.quiet(3)
+    assert mondays.outcome(week).comparison == before
+
+
+def test_other_settings_and_other_anchors_are_no_evidence(mondays: Mondays) -> None:
+    """Their ratios are to something else."""
+    mondays.quiet(4)
+    mondays.quiet(2, seconds=5)
+    mondays.quiet(2, anchor="10.3.1")
+    week = mondays.week()
+    assert mondays.outcome(week).comparison.weeks == tuple(f"week-0{n}" for n in range(1, 5))
+
+
+def test_a_bridge_joins_two_anchors(mondays: Mondays) -> None:
+    """The new anchor is 8 % slower than the old one, and the builds are as they were."""
+    mondays.quiet(8)
+    mondays.week(dict.fromkeys((INDEX, POINT), 8.0), build="10.11.5", design="fixed")
+    gain = dict.fromkeys((INDEX, POINT), -100 * (1 / 0.92 - 1))
+    for _ in range(4):
+        week = mondays.week(gain, anchor="10.11.5")
+        assert _flagged(week) == set()
+    assert len(mondays.outcome(week).comparison.weeks) == 8 + 1 + 3
+    # What is lost after the seam is seen across it.
+    assert _flagged(mondays.week({INDEX: 0.0, POINT: -8.7}, anchor="10.11.5")) == {INDEX}
+
+
+def test_without_a_bridge_a_new_anchor_is_a_new_beginning(mondays: Mondays) -> None:
+    """Nothing is known of it, so that a difference to it is told."""
+    mondays.quiet(8)
+    week = mondays.week({INDEX: -9.0, POINT: -9.0}, anchor="10.11.5")
+    assert mondays.outcome(week).comparison.weeks == ()
+
+
+REAL: dict[str, Any] = {"workloads": ["oltp_read_write"], "threads": [4], "seconds": 5}
+
+
+def test_the_bundle_has_the_weeks_by_which_it_is_verified(mondays: Mondays, tmp_path: Path) -> None:
+    """Whoever has only the bundle computes the same verdict, and sees a week that was forged."""
+    mondays.quiet(6, **REAL)
+    week = mondays.week(real=True, **REAL)
+    assert mondays.verdict(week, "oltp_read_write") == "improvement"
+    outcome = mondays.outcome(week)
+    published = report_bundle.make(
+        *(outcome.campaign, outcome.comparison, outcome.trials, ("en",)),
+        read_object=mondays.store.read_bytes,
+    )
+    bundle = tmp_path / "evidence.zip"
+    known = outcome.comparison.weeks
+    bundle.write_bytes(
+        contents.make(mondays.store, week.id, published, gates=evidence.GATES, calibration=known)
+    )
+    found = verify(bundle)
+    assert found.differences == []
+    assert found.checked["campaigns before"] == 6
+    files = evidence.files_of(bundle.read_bytes())
+    other = json.loads(files["calibration/week-03.json"])
+    other["campaign"]["ended_at"] = "2031-01-01T00:00:00Z"
+    forged = evidence.forged(
+        bundle.read_bytes(), {"calibration/week-03.json": evidence.as_json(other)}
+    )
+    bundle.write_bytes(forged)
+    assert "calibration/week-03.json" in {one.file for one in verify(bundle).differences}
+
+
+def test_a_new_anchor_is_first_compared_with_the_one_before(mondays: Mondays, here: Here) -> None:
+    """In a campaign of its own, once; a run of it is resumed as it began."""
+    mondays.quiet(2)
+    spec = mondays.store.campaign("week-01").report_type
+    resolver = Resolver(here.home, mondays.store, asks=Asks.NOBODY)
+
+    def versions(anchor: str) -> Versioned:
+        asked = spec.with_overrides({"engines.mariadb.baseline": {"version": anchor}})
+        return resolver.versions(Request(asked, plans.START.date() + timedelta(weeks=30)))
+
+    same, new = versions(ANCHOR), versions("10.11.5")
+    assert (same.spec.design, same.notes) == ("watch", ())
+    sides = new.spec.engines["mariadb"]
+    assert sides.candidate is not None
+    assert (sides.baseline.version, sides.candidate.version) == (ANCHOR, "10.11.5")
+    assert new.spec.design == "fixed"
+    assert "compared with each other first" in str(new.notes[-1])
+    mondays.week(build="10.11.5", design="fixed")
+    begun = mondays.store.campaign("week-03")
+    with pytest.raises(NothingToMeasureError):
+        resolver.as_begun(spec.with_overrides({"seed": begun.plan.seed}), begun)
+    after = versions("10.11.5")
+    assert (after.spec.design, after.notes) == ("watch", ())
+
+
+def test_a_plan_says_how_likely_it_tells_a_loss(mondays: Mondays, here: Here) -> None:
+    """By assumption at first; by the noise of its own campaigns once there are some."""
+    spec = mondays.week().report_type
+
+    def told() -> PlanSensitivity:
+        resolved = plans.resolved(spec, "mariadb")
+        planned = mondays.store.campaign("week-01").plan
+        found = plan_sensitivity(here.home, resolved, planned, mondays.store)
+        assert found is not None
+        return found
+
+    first = told()
+    mondays.quiet(12)
+    later = told()
+    assert first.told is not None
+    assert later.told is not None
+    assert (len(first.campaigns), len(later.campaigns)) == (1, 13)
+    assert 0 < first.told.now < later.told.now < later.told.soon <= 100
+    (line,) = plan_lines(later, mondays.store.campaign("week-01").plan)
+    assert line.startswith("sensitivity, by the noise of 13 campaigns: a loss of 5% is told")
+
+
+def test_the_long_view_goes_through_the_weeks(mondays: Mondays) -> None:
+    """Every build is at its distance from the anchor, also after a change has become known."""
+    mondays.quiet(8)
+    for _ in range(4):
+        mondays.week({INDEX: 12.0})
+    view = long_view(Comparisons(mondays.home, mondays.store), weekly.REPORT, INDEX)
+    (chain,) = view.chains
+    assert len(chain.links) == 12
+    assert not view.left_out
+    levels = [100 * math.expm1(link.point.level) for link in chain.links]
+    assert levels[:8] == pytest.approx([0.0] * 8, abs=5.0)
+    assert levels[8:] == pytest.approx([-12.0] * 4, abs=5.0)
