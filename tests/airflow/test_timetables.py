@@ -15,7 +15,8 @@ import yaml
 from tests.airflow.conftest import PROJECT, told
 from tests.airflow.test_flow import describe
 
-SCHEDULED = {"sysbench_ec2", "sysbench_ec2_weekly", "sysbench_local_releases"}
+ON_DAYS = ("sysbench_ec2_watch", "sysbench_ec2_weekly")
+SCHEDULED = {"sysbench_ec2", *ON_DAYS, "sysbench_local_releases"}
 # A timetable as Airflow asks it, at a time of the test's.
 ASK = """
 from bisect import bisect_left
@@ -298,7 +299,7 @@ def test_unpausing_starts_no_historical_fleet(airflow_env: dict[str, str], tmp_p
         AIRFLOW__DATABASE__SQL_ALCHEMY_CONN=f"sqlite:///{database}",
     )
     assert paused.split() == [
-        *("a_week_late", "sysbench_ec2", "sysbench_ec2_weekly", "sysbench_local_releases")
+        *("a_week_late", "sysbench_ec2", *ON_DAYS, "sysbench_local_releases")
     ]
     assert runs == [f"a_week_late scheduled {slot}"]
 

@@ -1448,6 +1448,7 @@ phase-check-after-load = check after load
 phase-check-after-last-trial = check after last trial
 phase-back-up = back up
 phase-stop = stop
+phase-screen = screen
 phase-restore = restore
 phase-configure = configure
 phase-start = start

@@ -1340,6 +1340,7 @@ phase-check-after-load = 导入后的检查
 phase-check-after-last-trial = 最后一次试验后的检查
 phase-back-up = 创建快照
 phase-stop = 停止
+phase-screen = 筛查
 phase-restore = 恢复快照
 phase-configure = 更改配置
 phase-start = 启动
