@@ -61,7 +61,7 @@ from benchlab.analysis.verdict.variances import (
 from benchlab.arrays import special
 
 Flag = Literal["worse", "better"]
-_UNLIKE = 0.1
+_UNLIKE, _CERTAIN = 0.1, 0.01
 # Weeks that are remembered, and those of them that are asked whether all is noisier now.
 _MEMORY, _LATEST = 26, 8
 # One-sided: whether weeks of other builds show a confirmed change, or that it is gone.
@@ -270,7 +270,7 @@ class Watch:
         """
         alone, size = Variance(deployments.value / count, deployments.df), self.sizes[-1]
         more = weeks.value - self.deployment().value / size
-        if not _is_larger(weeks, Variance(deployments.value / size, deployments.df)):
+        if not _is_larger(weeks, Variance(deployments.value / size, deployments.df), _CERTAIN):
             return alone
         return alone + Variance(more, weeks.df)
 
@@ -363,7 +363,7 @@ def _pooled(squares: Sequence[Squares]) -> Variance:
     return Variance(total / df if df else 0.0, df)
 
 
-def _is_larger(one: Variance, other: Variance) -> bool:
+def _is_larger(one: Variance, other: Variance, chance: float = _UNLIKE) -> bool:
     """Whether a variance is larger than another one by more than chance."""
     ratio = one.value / other.value if other.value else math.inf
-    return float(special.fdtrc(one.df, other.df, ratio)) < _UNLIKE
+    return float(special.fdtrc(one.df, other.df, ratio)) < chance
