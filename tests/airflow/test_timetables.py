@@ -298,9 +298,7 @@ def test_unpausing_starts_no_historical_fleet(airflow_env: dict[str, str], tmp_p
         BENCHLAB_PROJECT=str(project),
         AIRFLOW__DATABASE__SQL_ALCHEMY_CONN=f"sqlite:///{database}",
     )
-    assert paused.split() == [
-        *("a_week_late", "sysbench_ec2", *ON_DAYS, "sysbench_local_releases")
-    ]
+    assert paused.split() == [*("a_week_late", "sysbench_ec2", *ON_DAYS, "sysbench_local_releases")]
     assert runs == [f"a_week_late scheduled {slot}"]
 
 

@@ -9,8 +9,11 @@ from tests.machine import Machine
 
 INDEX = "oltp_update_index"
 WATCH = {
-    **{"report": "watch_local", "design": "watch"},
-    **{"rounds": 6, "deployments": 6, "screening_rounds": 3},
+    "report": "watch_local",
+    "design": "watch",
+    "rounds": 6,
+    "deployments": 6,
+    "screening_rounds": 3,
 }
 
 

@@ -18,12 +18,15 @@ from benchlab.campaign.outcome import Comparer, Outcome
 from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.campaign.stored import StoredCampaign
 from benchlab.errors import NothingToMeasureError
+from benchlab.language import english
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.resolved import Request, Versioned
 from benchlab.report import bundle as report_bundle
 from benchlab.report.evidence import contents
 from benchlab.report.evidence.verify import verify
+from benchlab.report.sentences import answer
 from benchlab.results import screening
+from benchlab.results.listing import Chosen
 from benchlab.results.records import Campaign, GateResult
 from benchlab.results.screening import Screening
 from benchlab.studies.comparisons import Comparisons
@@ -167,6 +170,10 @@ def test_a_quiet_week_measures_its_screening_alone_and_calls_nothing_equal(
     page = stored.publish()[0].read_text()
     assert "2 without a change seen" in page
     assert "inconclusive" not in page
+    (listed,) = mondays.store.listing.summaries(Chosen(state="complete"), limit=1)
+    assert answer.counted(listed, answer.throughput(listed), english())[0].text == (
+        "2 without a change seen"
+    )
 
 
 def test_a_large_loss_is_confirmed_in_its_first_week(mondays: Mondays) -> None:

@@ -17,7 +17,7 @@ from benchlab.analysis.verdict.compare import LEFT_OUT, Comparison
 from benchlab.analysis.verdict.decision import Decision, Verdict
 from benchlab.analysis.verdict.estimates import Basis
 from benchlab.engines.counts import Count
-from benchlab.language import Language, Message, english
+from benchlab.language import FORM_OF_WATCH, Language, Message, english, load
 from benchlab.language.names import clauses, items, title_of
 from benchlab.language.numbers import MISSING, Numbers, rate_decimals
 from benchlab.plan.metric import COUNT, Metric
@@ -433,6 +433,9 @@ def _counted(
 ) -> list[Counted]:
     names = dict.fromkeys(CHANGES, "false-alarm") if campaign.measures_noise else names
     groups = {verdict: [one for one in decided if one[1].verdict == verdict] for verdict in ORDER}
+    # With `design: watch` what was not flagged has an interval, and no p value.
+    if any(one.p_adjusted is None and one.low_pct is not None for _, one in decided):
+        language = load(language.code, FORM_OF_WATCH)
     return [
         Counted(verdict, _group(names.get(verdict, verdict), own, language, 0, most))
         for verdict, own in groups.items()
