@@ -339,7 +339,9 @@ class _Figure:
     def _nothing_seen(self, deployments: int, flag: Flagged | None) -> Message:
         """What was not flagged: how likely a change would have been told."""
         if flag is not None:
-            return message("reason-flagged", **self._of_flag(flag))
+            confirming = self.week.screening.confirming if self.week.screening else ()
+            why = "missing" if self.rounds.workload in confirming else "budget"
+            return message("reason-flagged", why=why, **self._of_flag(flag))
         told = chances(self.watch, deployments, self.week.confirming_rounds)
         return message("reason-nothing-seen", chances=told.said)
 

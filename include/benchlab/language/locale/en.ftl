@@ -42,7 +42,10 @@ watch-chances = a loss of { $large }% is told by the campaign in which it begins
 reason-flagged = it was flagged ({ $change }% over { $weeks ->
     [one] 1 campaign
    *[other] { $weeks } campaigns
-}), but not measured again, because the budget did not suffice
+}), but { $why ->
+    [missing] no fresh deployment has a valid figure
+   *[budget] not measured again, because the budget did not suffice
+}
 reason-confirmed = it was flagged ({ $change }% over { $weeks ->
     [one] 1 campaign
    *[other] { $weeks } campaigns

@@ -36,7 +36,10 @@ reason-undecidable = 本计划无法判定：按其数据的离散程度，既�
 reason-winners-curse = 真实变化很可能小于这一估计值（赢家诅咒）：置信区间延伸到了 { $limit }% 以内
 reason-nothing-seen = 没有看到新的变化；{ $chances }
 watch-chances = { $large }% 的损失在其开始的那次测试活动中被报告的概率至少为 { $now }%，到下一次为 { $soon }%；{ $small }% 的损失在 { $weeks } 次之内为 { $later }%
-reason-flagged = 已被标记（{ $weeks } 次测试活动平均 { $change }%），但因预算不足没有再次测量
+reason-flagged = 已被标记（{ $weeks } 次测试活动平均 { $change }%），但{ $why ->
+    [missing] 全新部署上没有有效数值
+   *[budget] 因预算不足没有再次测量
+}
 reason-confirmed = 先被标记（{ $weeks } 次测试活动平均 { $change }%），又在 { $deployments } 次全新部署上得到证实，数值即来自这些部署；在其他构建也显示出来之前，只能说是本构建的变化
 reason-confirmed-beside = 因为该负载的另一项数值被标记，它也在 { $deployments } 次全新部署上测量，数值即来自这些部署；在其他构建也显示出来之前，只能说是本构建的变化
 reason-not-confirmed = 曾被标记（{ $weeks } 次测试活动平均 { $change }%），但 { $deployments } 次全新部署没有证实，数值即来自这些部署
