@@ -113,7 +113,7 @@ class Resolver:
         )
         spec = self.hashed(fit.check(named.spec, where=f"{spec.report} on {request.on}"))
         engine, reason = self.engine(spec)
-        spec, bridge = self._bridged(spec, engine)
+        spec, bridge = self._bridged(spec, engine, request)
         unasked = tuple(_unasked(request.spec)) if self.asks == Asks.MACHINE else ()
         notes = (*notes, *named.notes, *bridge)
         return Versioned(spec, request.on, engine, reason, notes, unasked)
@@ -215,6 +215,12 @@ class Resolver:
             chosen = spec.engines[engine].candidate or spec.engines[engine].baseline
             side = {**chosen.model_dump(mode="json"), **_pinned(begun.plan.sides["baseline"])}
             changes = {"sides": "same", **{f"engines.{engine}.{name}": side for name in SIDES}}
+        if is_fixed and not is_aa and _is_bridge(before, engine):
+            anchor = spec.engines[engine].baseline.model_dump(mode="json")
+            changes = {
+                f"engines.{engine}.{name}": {**anchor, **_pinned(side)}
+                for name, side in begun.plan.sides.items()
+            }
         changes |= {"engine": engine, **({"design": "fixed"} if is_fixed else {})}
         resumed = self.hashed(spec.with_overrides(changes))
         if differing := before.measured_otherwise(resumed, engine):
@@ -244,17 +250,21 @@ class Resolver:
 
         return measured_by(self.home, self.store, spec.report)
 
-    def _bridged(self, spec: ReportSpec, engine: str) -> tuple[ReportSpec, tuple[Message, ...]]:
-        """Where an anchor is new, the comparison with the one before, which comes first.
+    def _bridged(
+        self, spec: ReportSpec, engine: str, request: Request
+    ) -> tuple[ReportSpec, tuple[Message, ...]]:
+        """Where a rule names a new anchor, the comparison with the one before, which comes first.
 
         Without it, nothing that was measured before would be evidence.
         """
-        if spec.design == "fixed" or self.store is None:
+        by_rule = not request.spec.engines[engine].baseline.is_resolved
+        if spec.design == "fixed" or self.store is None or spec.slowdown_pct or not by_rule:
             return spec, ()
         from benchlab.campaign.watching import anchor_before  # with all that compares
 
         new = spec.engines[engine].baseline
-        if (before := anchor_before(self.home, self.store, spec, engine)) is None:
+        before = anchor_before(self.home, self.store, spec, engine, request.on)
+        if before is None:
             return spec, ()
         said = {"old": before.label, "new": new.label}
         if (why := builds.why_not_deployable(self.home, before)) is not None:
@@ -398,6 +408,13 @@ def _not_as_begun(spec: ReportSpec, begun: Campaign, *, sides_differ: bool) -> l
         if asked.is_resolved and not _is_build_of(asked, side):
             differing.append(f"{name} {side.label}, not {asked.label}")
     return differing
+
+
+def _is_bridge(begun: ReportSpec, engine: str) -> bool:
+    """Whether both sides differ in nothing but version and builds, as two anchors do."""
+    old, new = begun.engines[engine].baseline, begun.engines[engine].candidate
+    alike = {"version": old.version, "builds": old.builds}
+    return new is not None and new.model_copy(update=alike) == old
 
 
 def _is_build_of(asked: SideSpec, side: SideSpec) -> bool:

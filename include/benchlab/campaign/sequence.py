@@ -146,6 +146,8 @@ class TrialSequence:
         with self._fenced():
             self._end_deployment(1)
             self._screen()
+            if self.money.stopped() is not None:
+                return []
             return self.remaining.left(self.store.trials(self.campaign.id), 1)
 
     def _screen(self) -> None:
@@ -303,7 +305,7 @@ class TrialSequence:
 
     def _stop_soon(self, measured: PlannedTrial) -> None:
         """Begin to stop the server while the next trial's task starts, if it must stop anyway."""
-        following = self.plan.trials[measured.index + 1 : measured.index + 2]
+        following = [one for one in self.remaining.wanted if one.index > measured.index][:1]
         if any(after.restore or after.side != measured.side for after in following):
             with contextlib.suppress(BenchlabError):  # the next trial stops it, or fails
                 self.deployment.engine(measured.side).stop_soon()

@@ -272,7 +272,8 @@ class StoredCampaign:
         lost or unknown; else ``complete``. A campaign already in that state keeps its end time.
         """
         found = self.outcome()
-        unreliable = found.comparison.missing or self._doubts(found.campaign)
+        record = found.campaign
+        unreliable = found.comparison.missing or record.is_unscreened or self._doubts(record)
         state: Literal["complete", "failed"] = "failed" if unreliable else "complete"
         failure = self.store.failure(self.campaign.id) or NO_FAILURE
         if state == "failed" and not failure.said:
@@ -301,6 +302,8 @@ class StoredCampaign:
         lacking = self._lacking(instead)
         if outcome.missing:
             raise NotMeasuredError(*self._not_measured(found), *doubts)
+        if found.campaign.is_unscreened:
+            raise NotMeasuredError(message("failure-unscreened"), *doubts)
         if (validation := self.validation()) and validation.failures:
             raise UnsoundReportError("\n".join([self._unsound(validation), *doubts]))
         if FILES in lacking:
@@ -346,6 +349,8 @@ class StoredCampaign:
         if found.comparison.missing:
             *others, last = self._not_measured(found)
             return [last, *others[:_MOST_NAMED]]
+        if found.campaign.is_unscreened:
+            return [message("failure-unscreened"), *self._doubts(found.campaign)]
         return [message("failure-consistency"), *self._doubts(found.campaign)]
 
     def _not_measured(self, found: Outcome) -> list[Said]:

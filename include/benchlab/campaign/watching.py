@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import TYPE_CHECKING
 
 from benchlab.analysis.trend import weeks
@@ -36,11 +37,14 @@ if TYPE_CHECKING:
 _ALIKE = ("measured", "parameters", "by_workload")
 
 
-def anchor_before(home: Home, store: Store, spec: ReportSpec, engine: str) -> SideSpec | None:
+def anchor_before(
+    home: Home, store: Store, spec: ReportSpec, engine: str, on: date
+) -> SideSpec | None:
     """The anchor of a report type's latest week, if it is another one and no bridge leads from it.
 
     Args:
         spec: with the versions of its next campaign.
+        on: the day as of which they were chosen; later weeks do not count.
     """
     from benchlab.campaign.outcome import Comparer
 
@@ -49,7 +53,7 @@ def anchor_before(home: Home, store: Store, spec: ReportSpec, engine: str) -> Si
         for one in Comparer(home, store).outlines(spec.report)
         if one.state == "complete" and one.engine == engine and one.has_both_sides
     ]
-    watched = [one for one in known if one.screening_rounds is not None]
+    watched = [one for one in known if one.screening_rounds is not None and one.at.date() <= on]
     if not watched:
         return None
     latest, new = max(watched, key=lambda one: one.at), spec.engines[engine].baseline.label
@@ -99,18 +103,20 @@ class Watching:
 
     def weeks(self, campaigns: Sequence[Outline], like: Outline) -> list[Week]:
         """Their figures, as far as they have the thread counts of another campaign."""
-        figures = self._comparer.figures(campaigns)
+        figures, doubts = self._comparer.figures(campaigns), self._comparer.doubts(campaigns)
         return [
             Week(
                 build=one.labels["candidate"],
-                rounds=[
-                    rounds
-                    for rounds in figures[one.id]
-                    if tuple(sorted(rounds.threads)) == like.threads.get(rounds.workload)
-                ],
+                rounds=weeks.alike(figures[one.id], like.threads),
                 screening_rounds=one.screening_rounds,
                 confirming_rounds=one.confirming_rounds,
                 screening=one.screening,
+                doubted=frozenset(
+                    (
+                        *(one.screening.doubted if one.screening else ()),
+                        *(name for name, reasons in doubts[one.id][0].items() if reasons),
+                    )
+                ),
             )
             for one in campaigns
         ]

@@ -234,6 +234,8 @@ class ReportSpec(Frozen):
             return self
         if self.sides != "different" or self.placement != "interleaved":
             raise ValueError(message("fault-watch-sides"))
+        if self.restore == "after_writes":
+            raise ValueError(message("fault-watch-restore"))
         if self.deployments != self.rounds:
             asked = {"deployments": str(self.deployments), "rounds": str(self.rounds)}
             raise ValueError(message("fault-watch-deployments", **asked))

@@ -505,9 +505,14 @@ class Campaign(_Timed):
 
     @property
     def wanted(self) -> Plan:
-        """Its plan, without confirming rounds that its screening made unnecessary."""
+        """Its plan, without confirming rounds of which it is not known that they are needed."""
         known = self.screening
-        return self.plan if known is None else self.plan.confirming(known.confirming)
+        return self.plan.confirming(() if known is None else known.confirming)
+
+    @property
+    def is_unscreened(self) -> bool:
+        """Whether it is not decided yet what is confirmed."""
+        return self.plan.screening_rounds is not None and self.screening is None
 
     @property
     def client(self) -> Client:

@@ -43,7 +43,7 @@ class AtWork:
     @property
     def planned(self) -> int:
         """The number of planned trials."""
-        return len(self.campaign.plan.trials)
+        return len(self.campaign.wanted.trials)
 
     @property
     def versions(self) -> list[str]:

@@ -47,7 +47,7 @@ def campaign(site: Site, campaign: str) -> Page:
         "remarks": site.store.remarks().get(record.id),
         **_downloads(site, record.id),
         "others": _others(site, record),
-        "has_trial_pages": site.has_trial_pages(len(record.plan.trials)),
+        "has_trial_pages": site.has_trial_pages(len(record.wanted.trials)),
         "failure": _failure(site, record),
     }
     found = site.comparisons.outcome(record)
@@ -155,7 +155,7 @@ def _measured(
     for result in results:
         by_trial.setdefault(result.trial.id, []).append(result)
     rows = []
-    for planned in record.plan.trials:
+    for planned in record.wanted.trials:
         for result in by_trial.get(planned.id, ()):
             key = (planned.id, result.attempt)
             figures = TrialFigures(result.valid, result.reasons, result.figures)

@@ -142,7 +142,7 @@ def _with_pages(site: Site, campaign_id: str) -> list[str]:
     measured = site.store.trial_ids(campaign_id)
     if not site.has_trial_pages(len(measured)):
         return []
-    planned = len(site.store.campaign(campaign_id).plan.trials)
+    planned = len(site.store.campaign(campaign_id).wanted.trials)
     return measured if site.has_trial_pages(planned) else []
 
 

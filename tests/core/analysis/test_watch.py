@@ -202,3 +202,13 @@ def test_a_figure_that_was_not_flagged_itself_needs_more_to_be_told() -> None:
     assert asked.confirm(fresh).verdict == "worse"
     assert beside.confirm(fresh, flagged=False).verdict is None
     assert beside.ended == 0
+
+
+def test_the_chance_is_stated_of_a_watch_without_weeks() -> None:
+    """At the start, after a confirmation and after a bridge."""
+    new, confirmed, bridged = Watch(), after(20), after(20)
+    confirmed.add([-0.06, -0.062])
+    confirmed.confirm([-0.06, -0.058, -0.061, -0.059])
+    bridged.bridge([0.01, 0.012, 0.008, 0.01])
+    for watch in (new, confirmed, bridged):
+        assert 0 < watch.told_within(1, -0.1, 2, 4) < watch.told_within(2, -0.1, 2, 4) <= 1

@@ -17,9 +17,10 @@ from benchlab.analysis.verdict.compare import WorkloadComparison
 from benchlab.campaign.outcome import Comparer, Outcome
 from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.campaign.stored import StoredCampaign
-from benchlab.errors import NothingToMeasureError
+from benchlab.errors import NothingToMeasureError, NotMeasuredError
 from benchlab.language import english
 from benchlab.plan.order import PlannedTrial
+from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.resolved import Request, Versioned
 from benchlab.report import bundle as report_bundle
 from benchlab.report.evidence import contents
@@ -59,6 +60,8 @@ class Mondays:
         pays_for: int = 9,
         unstable: bool = False,
         real: bool = False,
+        fresh_rounds: int = 9,
+        fresh_unstable: bool = False,
         **fields: Any,
     ) -> Campaign:
         """Measure a week.
@@ -67,6 +70,8 @@ class Mondays:
             losses: by how much a workload is truly worse than the anchor, in percent.
             fresh: what only the rounds that confirm find; None: the same.
             pays_for: so many workloads can be confirmed.
+            fresh_rounds: so many that confirm are measured, and no more.
+            fresh_unstable: these cannot be trusted.
             real: trials have recorded outputs, by which the candidate is 11 % faster.
         """
         self.number += 1
@@ -91,8 +96,10 @@ class Mondays:
         )
         self.store.add_to_environment(made.id, screening.KEY, screening.as_text(found))
         made = self.store.campaign(made.id)
-        again = [trial for trial in made.wanted.trials if made.plan.confirms(trial.round)]
-        self._measure(made, again, losses if fresh is None else fresh, real=real)
+        last = fresh_rounds + (made.plan.screening_rounds or 0)
+        again = [t for t in made.wanted.trials if made.plan.confirms(t.round) and t.round <= last]
+        found = losses if fresh is None else fresh
+        self._measure(made, again, found, unstable=fresh_unstable, real=real)
         return self.store.campaign(made.id)
 
     def _measure(
@@ -342,14 +349,22 @@ def test_a_new_anchor_is_first_compared_with_the_one_before(mondays: Mondays, he
     """In a campaign of its own, once; a run of it is resumed as it began."""
     mondays.quiet(2)
     spec = mondays.store.campaign("week-01").report_type
+    calendar = "version,release_date,type\n10.2.11,2017-11-28,GA\n10.11.5,2023-08-14,GA\n"
+    (here.home.configs / "releases.csv").write_text(calendar)
     resolver = Resolver(here.home, mondays.store, asks=Asks.NOBODY)
 
-    def versions(anchor: str) -> Versioned:
-        asked = spec.with_overrides({"engines.mariadb.baseline": {"version": anchor}})
-        return resolver.versions(Request(asked, plans.START.date() + timedelta(weeks=30)))
+    def asked(anchor: str, **fields: Any) -> ReportSpec:
+        return spec.with_overrides({"engines.mariadb.baseline": {"version": anchor}, **fields})
 
-    same, new = versions(ANCHOR), versions("10.11.5")
-    assert (same.spec.design, same.notes) == ("watch", ())
+    def versions(anchor: str, **fields: Any) -> Versioned:
+        on = plans.START.date() + timedelta(weeks=30)
+        return resolver.versions(Request(asked(anchor, **fields), on))
+
+    same, new = versions("newest 10.2"), versions("newest 10.11")
+    assert same.spec.design == "watch"
+    # What a person names, or slows down on purpose, is measured as it was asked for.
+    assert versions("10.11.5").spec.design == "watch"
+    assert versions("newest 10.11", slowdown_pct=20).spec.design == "watch"
     sides = new.spec.engines["mariadb"]
     assert sides.candidate is not None
     assert (sides.baseline.version, sides.candidate.version) == (ANCHOR, "10.11.5")
@@ -357,10 +372,13 @@ def test_a_new_anchor_is_first_compared_with_the_one_before(mondays: Mondays, he
     assert "compared with each other first" in str(new.notes[-1])
     mondays.week(build="10.11.5", design="fixed")
     begun = mondays.store.campaign("week-03")
+    own = asked("newest 10.11", seed=begun.plan.seed)
     with pytest.raises(NothingToMeasureError):
-        resolver.as_begun(spec.with_overrides({"seed": begun.plan.seed}), begun)
-    after = versions("10.11.5")
-    assert (after.spec.design, after.notes) == ("watch", ())
+        resolver.as_begun(own, begun)
+    other = own.with_overrides({"engines.mariadb.candidate.parameters": {"max_heap_table_size": 9}})
+    with pytest.raises(NothingToMeasureError):
+        resolver.as_begun(other, begun)
+    assert versions("newest 10.11").spec.design == "watch"
 
 
 def test_a_plan_says_how_likely_it_tells_a_loss(mondays: Mondays, here: Here) -> None:
@@ -397,3 +415,30 @@ def test_the_long_view_goes_through_the_weeks(mondays: Mondays) -> None:
     levels = [100 * math.expm1(link.point.level) for link in chain.links]
     assert levels[:8] == pytest.approx([0.0] * 8, abs=5.0)
     assert levels[8:] == pytest.approx([-12.0] * 4, abs=5.0)
+
+
+def test_a_change_that_was_never_told_is_not_known_later(mondays: Mondays) -> None:
+    """The rounds that confirm it cannot be trusted, or are too few: it is flagged again."""
+    mondays.quiet(8)
+    unstable = mondays.week({INDEX: 8.0}, fresh_unstable=True)
+    assert mondays.verdict(unstable) == "unstable"
+    assert mondays.stored(unstable).validate() == []
+    few = mondays.week({INDEX: 8.0}, fresh_rounds=2)
+    found = _of(mondays.outcome(few))
+    assert found.verdict == "inconclusive"
+    assert "no fresh deployment has a valid figure" in str(found.reasons[0])
+    assert mondays.outcome(few).comparison.missing
+    week = mondays.week({INDEX: 8.0})
+    assert _flagged(week) == {INDEX}
+    assert mondays.verdict(week) == "regression"
+
+
+def test_a_campaign_whose_screening_was_not_decided_is_not_complete(mondays: Mondays) -> None:
+    """Nobody takes it for a quiet one; a run of it again decides."""
+    week = mondays.week()
+    environment = {k: v for k, v in week.environment.items() if k != screening.KEY}
+    mondays.store.set_environment(week.id, environment)
+    stored = mondays.stored(week)
+    assert stored.finish().campaign.state == "failed"
+    with pytest.raises(NotMeasuredError, match="not decided which of them are confirmed"):
+        stored.verdict()

@@ -620,6 +620,7 @@ def test_each_stage_of_a_watch_is_balanced_by_itself(seed: int) -> None:
         ({"rounds": 4, "deployments": 4}, "leave too few after the 2 that screen"),
         ({"deployments": 3}, "rounds is 6 and deployments 3"),
         ({"sides": "same"}, "takes `sides: different`"),
+        ({"restore": "after_writes"}, "nobody knows beforehand"),
         ({"screening_rounds": 4}, "at least 3 are needed"),
         ({"schedule": {"runs": "weekly", "cron": "0 2 * * 1"}}, "release_every: 4: with design"),
     ],

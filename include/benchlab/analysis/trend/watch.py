@@ -263,12 +263,15 @@ class Watch:
         total = alone.df * alone.value + weeks.df * weeks.value
         return Variance(total / (alone.df + weeks.df), alone.df + weeks.df)
 
-    def _mean_of(self, deployments: Variance, count: int, weeks: Variance) -> Variance:
+    def _mean_of(self, deployments: Variance, count: int, weeks: Variance, size: int) -> Variance:
         """Of a mean over fresh deployments, which have a week of their own in common.
 
         Where weeks differ by more than their deployments explain, more deployments do not help.
+
+        Args:
+            weeks: of the mean of a week with so many (``size``) deployments.
         """
-        alone, size = Variance(deployments.value / count, deployments.df), self.sizes[-1]
+        alone = Variance(deployments.value / count, deployments.df)
         more = weeks.value - self.deployment().value / size
         if not _is_larger(weeks, Variance(deployments.value / size, deployments.df), _CERTAIN):
             return alone
@@ -290,7 +293,7 @@ class Watch:
         # A noisier day is believed at once, a quieter one is not.
         if own.df and _is_larger(today := Variance(own.total / own.df, own.df), one):
             one = today
-        change, of_mean = mean - level, self._mean_of(one, len(fresh), noise)
+        change, of_mean = mean - level, self._mean_of(one, len(fresh), noise, self.sizes[-1])
         variance = of_mean.value + of_level
         half = float(special.stdtrit(of_mean.df, 1 - self.rule.confirmed / 2)) * math.sqrt(variance)
         p = 2 * _chance(change, variance, of_mean.df)
@@ -331,7 +334,7 @@ class Watch:
             deployments, fresh: of a week, and of a confirmation.
         """
         noise = self.week(deployments)
-        of_fresh = self._mean_of(self.deployment(), fresh, noise)
+        of_fresh = self._mean_of(self.deployment(), fresh, noise, deployments)
         level = self.rule.worse if change < 0 else self.rule.better
         chances = []
         for so_far in range(1, min(weeks, self.rule.longest) + 1):

@@ -10,7 +10,7 @@ Example:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from benchlab.analysis.trend.watch import RULE, Evidence, Rule, Watch
@@ -28,6 +28,7 @@ from benchlab.arrays import np
 from benchlab.language import Message, message
 from benchlab.plan.metric import COUNT, LATENCY, THROUGHPUT, Metric, of_kind
 from benchlab.plan.plan import Plan
+from benchlab.plan.report_type import LEAST_CONFIRMING
 from benchlab.results.records import Campaign
 from benchlab.results.screening import Course, Flagged, Screening
 
@@ -51,6 +52,7 @@ class Week:
         screening_rounds: None for a bridge, which measures a new anchor against the one before.
         confirming_rounds: how many there can be.
         screening: what it showed; None until that is known.
+        doubted: the workloads whose figures cannot be trusted, so that they are no evidence.
     """
 
     build: str
@@ -58,6 +60,7 @@ class Week:
     screening_rounds: int | None
     confirming_rounds: int = 0
     screening: Screening | None = None
+    doubted: frozenset[str] = frozenset()
 
     def screened(self, rounds: Rounds, kind: str) -> list[float]:
         """The gains of the rounds that screen, of a bridge those of all rounds."""
@@ -65,21 +68,32 @@ class Week:
         return _gains(rounds, kind, [last is None or number <= last for number in rounds.rounds])
 
     def fresh(self, rounds: Rounds, kind: str) -> list[float]:
-        """The gains of the rounds that confirm."""
+        """The gains of the rounds that confirm; empty if too few have any."""
         last = self.screening_rounds or 0
-        return _gains(rounds, kind, [number > last for number in rounds.rounds])
+        found = _gains(rounds, kind, [number > last for number in rounds.rounds])
+        return found if len(found) >= LEAST_CONFIRMING else []
 
 
-def week_of(campaign: Campaign, rounds: Sequence[Rounds]) -> Week:
-    """A campaign's part of the evidence, with its figures."""
-    plan = campaign.plan
+def week_of(campaign: Campaign, rounds: Sequence[Rounds], unstable: Iterable[str] = ()) -> Week:
+    """A campaign's part of the evidence, with its figures.
+
+    Args:
+        unstable: the workloads of which no change can be concluded.
+    """
+    plan, known = campaign.plan, campaign.screening or _NOTHING
     return Week(
         build=plan.sides["candidate"].label,
         rounds=rounds,
         screening_rounds=plan.screening_rounds,
         confirming_rounds=plan.confirming_rounds,
         screening=campaign.screening,
+        doubted=frozenset((*known.doubted, *unstable)),
     )
+
+
+def alike(found: Sequence[Rounds], threads: Mapping[str, Sequence[int]]) -> list[Rounds]:
+    """The figures of workloads that were measured with the thread counts of another campaign."""
+    return [one for one in found if sorted(one.threads) == sorted(threads.get(one.workload, ()))]
 
 
 def _gains(rounds: Rounds, kind: str, chosen: Sequence[bool]) -> list[float]:
@@ -118,7 +132,7 @@ def _take(
     seen = []
     screening = week.screening or _NOTHING
     for rounds in week.rounds:
-        for kind in rounds.kinds if rounds.workload not in screening.doubted else ():
+        for kind in rounds.kinds if rounds.workload not in week.doubted else ():
             gains, metric = week.screened(rounds, kind), of_kind(rounds.metrics, kind)
             if not gains:
                 continue
@@ -217,6 +231,8 @@ def judged(
     What is `unstable` stays so. All else is `inconclusive`, with the chance that a change would
     have been told, unless fresh rounds confirm what was flagged.
     """
+    unstable = {one.name for one in comparison.workloads if one.verdict == "unstable"}
+    week = replace(week, doubted=week.doubted | unstable)
     known = watches(before, threshold_pct)
     by_name = {rounds.workload: rounds for rounds in week.rounds}
     return replace(
@@ -258,8 +274,10 @@ def _decided(
         metric = of_kind(rounds.metrics, kind)
         watch = known.get((rounds.workload, kind)) or Watch(_rule(rounds, metric, threshold_pct))
         gains = week.screened(rounds, kind)
-        if found.verdict == "unstable" or not gains:
+        if not gains:
             return found
+        if found.verdict == "unstable":
+            return _unsure(found, metric, week.fresh(rounds, kind) or gains)
         return _Figure(metric, watch, week, rounds).decision(gains, found)
 
     own = of(first, workload)
@@ -269,6 +287,18 @@ def _decided(
         **decided,
         beside={kind: of(kind, workload.beside[kind]) for kind in others},
         basis="weeks",
+    )
+
+
+def _unsure(found: Decision, metric: Metric, gains: Sequence[float]) -> Decision:
+    """A decision that is `unstable`, with the mean of the rounds that would have decided."""
+    return replace(
+        found,
+        rounds_used=len(gains),
+        estimate_pct=percent(_sign(metric) * math.fsum(gains) / len(gains)),
+        ci95_pct=None,
+        rounds_ci95_pct=None,
+        p_adjusted=None,
     )
 
 

@@ -186,12 +186,32 @@ def _comparison(
     used, _ = usable_trials.usable_trials(own.campaign.wanted, trials)
     before.sort(key=lambda one: one[0].campaign.at)
     known = tuple(other.campaign.id for other, _ in before)
+    plan = own.campaign.plan
+    threads = {name: plan.threads_in_order(name) for name in plan.workloads_in_order}
     return weeks.judged(
         dataclasses.replace(made, weeks=known),
         weeks.week_of(own.campaign, compare.rounds_of(own.campaign.wanted, used)),
-        [weeks.week_of(other.campaign, rounds) for other, rounds in before],
+        [_week(other, rounds, threads, gates) for other, rounds in before],
         own.campaign.report_type.threshold_pct,
     )
+
+
+def _week(
+    other: Measured,
+    rounds: Sequence[Rounds],
+    threads: Mapping[str, Sequence[int]],
+    gates: Sequence[Gate],
+) -> weeks.Week:
+    """What an earlier campaign is evidence of."""
+    shown = compare.shown_by(
+        other.campaign.wanted,
+        other.trials,
+        other.campaign.report_type.threshold_pct,
+        inconsistencies(other.campaign.facts),
+        gates=gates,
+    )
+    unstable = (name for name, reasons in shown.doubts.unstable.items() if reasons)
+    return weeks.week_of(other.campaign, weeks.alike(rounds, threads), unstable)
 
 
 def _week_fault(file: str, own: Measured, other: Measured) -> str | None:
@@ -203,6 +223,8 @@ def _week_fault(file: str, own: Measured, other: Measured) -> str | None:
         return "no campaign that was complete when this one began"
     if unlike := aa_campaigns.differences(campaign, one):
         return f"of another setting: {', '.join(unlike)}"
+    if one.plan.slowdown_pct:
+        return "its candidate was slowed down on purpose"
     return None
 
 

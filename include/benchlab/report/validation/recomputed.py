@@ -14,7 +14,7 @@ from statistics import fmean, pvariance, variance
 from benchlab.arrays import special
 from benchlab.plan.metric import COUNT
 from benchlab.plan.plan import Plan
-from benchlab.plan.report_type import SIDES, Side
+from benchlab.plan.report_type import LEAST_CONFIRMING, SIDES, Side
 from benchlab.results.records import TrialKey, TrialResult
 from benchlab.results.screening import Screening
 
@@ -132,13 +132,14 @@ class Recomputed:
         half = len(rounds) / 2
         most = [n for n in threads if sum((at, n) in ratios for at in rounds) > half]
         by_deployment: dict[int, list[float]] = {}
-        confirmed = self._screening is not None and workload in self._screening.confirming
-        for at in sorted(rounds):
-            if self._screening and self.plan.confirms(at) != confirmed:
-                continue
-            if all((at, count) in ratios for count in most or threads):
-                mean = fmean(ratios[at, count] for count in most or threads)
-                by_deployment.setdefault(self.plan.deployment_of(at), []).append(mean)
+        whole = [at for at in sorted(rounds) if all((at, n) in ratios for n in most or threads)]
+        if self._screening is not None:
+            fresh = [at for at in whole if self.plan.confirms(at)]
+            enough = len(fresh) >= LEAST_CONFIRMING
+            whole = fresh if enough else [at for at in whole if not self.plan.confirms(at)]
+        for at in whole:
+            mean = fmean(ratios[at, count] for count in most or threads)
+            by_deployment.setdefault(self.plan.deployment_of(at), []).append(mean)
         return _change([*by_deployment.values()])
 
 
