@@ -98,8 +98,8 @@ class Mondays:
         made = self.store.campaign(made.id)
         last = fresh_rounds + (made.plan.screening_rounds or 0)
         again = [t for t in made.wanted.trials if made.plan.confirms(t.round) and t.round <= last]
-        found = losses if fresh is None else fresh
-        self._measure(made, again, found, unstable=fresh_unstable, real=real)
+        true = losses if fresh is None else fresh
+        self._measure(made, again, true, unstable=fresh_unstable, real=real)
         return self.store.campaign(made.id)
 
     def _measure(

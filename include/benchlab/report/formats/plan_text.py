@@ -240,11 +240,21 @@ def _repeats(spec: ReportSpec, plan: Plan) -> Iterator[str]:
     # Hosts are rented for as long as the limit pays for the dearest that the topology allows.
     most = plan.most_dollars or plan.dollars
     repeats = plan.repeat_dollars * most / plan.dollars
+    # With `design: watch` the rounds that confirm are measured and repeated as well.
+    repeats *= plan.rounds / (plan.screening_rounds or plan.rounds)
+    most *= plan.most_minutes / plan.minutes
     limit, worst = spec.budget.limit, most + repeats
+    confirmed = "all workloads confirmed, and " if plan.screening_rounds else ""
     if worst <= limit:
-        yield f"at worst: {worst:.2f} dollars, with all blocks measured again as often as allowed"
+        yield (
+            f"at worst: {worst:.2f} dollars, with {confirmed}all blocks measured again as often "
+            "as allowed"
+        )
         return
-    pairs = len({trial.pair for trial in plan.confirming(()).trials})
+    if most >= limit:
+        yield f"at worst: {limit:.2f} dollars, the limit, at which it stops measuring"
+        return
+    pairs = len({trial.pair for trial in plan.trials})
     room = int((limit - most) / (repeats / (spec.repeat_limit * pairs)))
     yield (
         f"at worst: {limit:.2f} dollars, the limit, at which it stops measuring; that pays for "
