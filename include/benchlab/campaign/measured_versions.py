@@ -1,4 +1,4 @@
-"""The versions that a report type has measured, from the store, for version rules that name them.
+"""The versions that a report type has measured, from the store: for version rules, and anchors.
 
 The rules themselves are in plan/last_measured.py.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from datetime import UTC
+from datetime import UTC, date
 
 from benchlab.campaign.outcome import Comparer
 from benchlab.engines import builds
@@ -56,6 +56,35 @@ def measured_by(home: Home, store: Store, report: str) -> Measured:
             )
 
     return measured
+
+
+def anchor_before(
+    home: Home, store: Store, spec: ReportSpec, engine: str, on: date
+) -> SideSpec | None:
+    """The anchor of a report type's latest week, if it is another one and no bridge leads from it.
+
+    Args:
+        spec: with the versions of its next campaign.
+        on: the day as of which they were chosen; later weeks do not count.
+    """
+    known = [
+        one
+        for one in Comparer(home, store).outlines(spec.report)
+        if one.state == "complete" and one.engine == engine and one.has_both_sides
+    ]
+    watched = [one for one in known if one.screening_rounds is not None and one.at.date() <= on]
+    if not watched:
+        return None
+    latest, new = max(watched, key=lambda one: one.at), spec.engines[engine].baseline.label
+    old = latest.labels["baseline"]
+    bridged = {
+        (one.labels["baseline"], one.labels["candidate"])
+        for one in known
+        if one.screening_rounds is None and not one.slowdown_pct
+    }
+    if old == new or (old, new) in bridged:
+        return None
+    return store.campaign(latest.id).plan.sides["baseline"]
 
 
 def asks(spec: ReportSpec) -> bool:

@@ -67,6 +67,11 @@ class Money:
         found: Stop | None = self.store.campaign(self.campaign.id).environment.get(STOPPED)  # type: ignore[assignment]
         return found
 
+    def pays_for(self, minutes: float) -> bool:
+        """Whether the hosts may be used for this many more minutes; measuring goes on either way"""
+        spending = self._deployment.spending()
+        return self.stopped() is None and (spending is None or spending.allows(minutes))
+
     def allows(self, what: str, minutes: float) -> bool:
         """Whether the hosts may be used for this many more minutes; if not, measuring stops.
 

@@ -260,7 +260,7 @@ class Resolver:
         by_rule = not request.spec.engines[engine].baseline.is_resolved
         if spec.design == "fixed" or self.store is None or spec.slowdown_pct or not by_rule:
             return spec, ()
-        from benchlab.campaign.watching import anchor_before  # with all that compares
+        from benchlab.campaign.measured_versions import anchor_before  # with all that compares
 
         new = spec.engines[engine].baseline
         before = anchor_before(self.home, self.store, spec, engine, request.on)

@@ -159,7 +159,7 @@ class TrialSequence:
         found = self._decide(campaign, results, self._pays_for)
         self.store.add_to_environment(campaign.id, screening.KEY, screening.as_text(found))
         named = {
-            "flagged": names.first_of([*dict.fromkeys(one.workload for one in found.flagged)]),
+            "flagged": names.first_of(found.workloads),
             "confirming": names.first_of(found.confirming),
             "left_out": names.first_of(found.left_out),
         }
@@ -168,9 +168,8 @@ class TrialSequence:
 
     def _pays_for(self, workloads: Sequence[str]) -> bool:
         """Whether the hosts may be used until these workloads are confirmed."""
-        spending = self.deployment.spending()
         needed = self.plan.minutes_to_confirm(workloads) + minutes_after_trials(self.plan.steps)
-        return self.money.stopped() is None and (spending is None or spending.allows(needed))
+        return self.money.pays_for(needed)
 
     def repeats(self, attempt: int) -> list[PlannedTrial]:
         """See :meth:`Remaining.to_repeat`; empty if measuring has stopped."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import date
 from typing import TYPE_CHECKING
 
 from benchlab.analysis.trend import weeks
@@ -21,51 +20,17 @@ from benchlab.analysis.verdict import aa_campaigns
 from benchlab.analysis.verdict.compare import Comparison, rounds_of
 from benchlab.analysis.verdict.usable_trials import usable_trials
 from benchlab.campaign.outline import Outline, outline_of
-from benchlab.home import Home
-from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec
 from benchlab.results import screening
 from benchlab.results.records import Campaign, TrialResult
 from benchlab.results.screening import Screening
-from benchlab.results.store import Store
 
 if TYPE_CHECKING:
     from benchlab.campaign.outcome import Comparer
 
 # What two weeks must have in common, beside their setting.
 _ALIKE = ("measured", "parameters", "by_workload")
-
-
-def anchor_before(
-    home: Home, store: Store, spec: ReportSpec, engine: str, on: date
-) -> SideSpec | None:
-    """The anchor of a report type's latest week, if it is another one and no bridge leads from it.
-
-    Args:
-        spec: with the versions of its next campaign.
-        on: the day as of which they were chosen; later weeks do not count.
-    """
-    from benchlab.campaign.outcome import Comparer
-
-    known = [
-        one
-        for one in Comparer(home, store).outlines(spec.report)
-        if one.state == "complete" and one.engine == engine and one.has_both_sides
-    ]
-    watched = [one for one in known if one.screening_rounds is not None and one.at.date() <= on]
-    if not watched:
-        return None
-    latest, new = max(watched, key=lambda one: one.at), spec.engines[engine].baseline.label
-    old = latest.labels["baseline"]
-    bridged = {
-        (one.labels["baseline"], one.labels["candidate"])
-        for one in known
-        if one.screening_rounds is None and not one.slowdown_pct
-    }
-    if old == new or (old, new) in bridged:
-        return None
-    return store.campaign(latest.id).plan.sides["baseline"]
 
 
 class Watching:
@@ -110,13 +75,8 @@ class Watching:
                 rounds=weeks.alike(figures[one.id], like.threads),
                 screening_rounds=one.screening_rounds,
                 confirming_rounds=one.confirming_rounds,
-                screening=one.screening,
-                doubted=frozenset(
-                    (
-                        *(one.screening.doubted if one.screening else ()),
-                        *(name for name, reasons in doubts[one.id][0].items() if reasons),
-                    )
-                ),
+                screening=one.screening or Screening(),
+                unstable=frozenset(name for name, reasons in doubts[one.id][0].items() if reasons),
             )
             for one in campaigns
         ]
@@ -178,13 +138,13 @@ class Watching:
         doubted = tuple(one.name for one in compared.workloads if one.verdict == "unstable")
         screened = _with_screening(campaign, Screening(doubted=doubted))
         limit, own = campaign.report_type.threshold_pct, outline_of(campaign)
-        known = weeks.watches(self.weeks(self.before(campaign), own), limit)
-        flagged = tuple(weeks.flagged(_week(screened, trials), known, limit))
-        confirming: list[str] = []
-        for name in dict.fromkeys(one.workload for one in flagged):
+        before = self.weeks(self.before(campaign), own)
+        flagged = tuple(weeks.flagged(_week(screened, trials), before, limit))
+        found, confirming = Screening(flagged, doubted=doubted), list[str]()
+        for name in found.workloads:
             if pays_for([*confirming, name]):
                 confirming.append(name)
-        return Screening(flagged, tuple(confirming), doubted)
+        return replace(found, confirming=tuple(confirming))
 
 
 def _week(campaign: Campaign, trials: Sequence[TrialResult]) -> Week:

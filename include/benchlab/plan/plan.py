@@ -157,6 +157,8 @@ class Plan:
 
     def confirming(self, workloads: Collection[str]) -> Plan:
         """The plan with the confirming rounds of these workloads alone."""
+        if self.screening_rounds is None:
+            return self
         return replace(
             self,
             trials=tuple(

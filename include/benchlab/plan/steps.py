@@ -273,8 +273,12 @@ def minutes_with_end(
 
 def repeat_minutes(steps: Sequence[PlanStep], repeat_limit: int) -> float:
     """Minutes that repeats add if every pair of blocks is measured again as often as allowed."""
-    measured = (step for step in steps if step.stage == "measure" and not step.confirms)
-    return repeat_limit * sum(step.minutes for step in measured)
+    return repeat_limit * measuring_minutes(steps)
+
+
+def measuring_minutes(steps: Sequence[PlanStep]) -> float:
+    """Minutes of the trials, without those that confirm."""
+    return sum(step.minutes for step in steps if step.stage == "measure" and not step.confirms)
 
 
 def page_minutes(spec: ReportSpec, published: Published, topology: Topology | None) -> float:

@@ -74,10 +74,14 @@ class Screening:
         return next(own, None)
 
     @property
+    def workloads(self) -> tuple[str, ...]:
+        """The workloads that were flagged, the strongest evidence first."""
+        return tuple(dict.fromkeys(one.workload for one in self.flagged))
+
+    @property
     def left_out(self) -> tuple[str, ...]:
-        """The workloads that were flagged, and are not measured again."""
-        names = dict.fromkeys(one.workload for one in self.flagged)
-        return tuple(name for name in names if name not in self.confirming)
+        """Those of them that are not measured again."""
+        return tuple(name for name in self.workloads if name not in self.confirming)
 
 
 _FORM: TypeAdapter[Screening] = TypeAdapter(Screening)

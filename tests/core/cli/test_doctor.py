@@ -144,8 +144,8 @@ def test_credentials_are_checked_if_hosts_are_rented(
     assert (found.good, found.blocks) == (False, False)
     assert "finds no credentials" in found.detail
     assert (
-        "sysbench_ec2, sysbench_ec2_first, sysbench_ec2_watch, sysbench_ec2_weekly, tpcc_ec2 cannot"
-        in found.detail
+        "sysbench_ec2, sysbench_ec2_first, sysbench_ec2_watch, sysbench_ec2_weekly, tpcc_ec2 "
+        "cannot be run" in found.detail
     )
     monkeypatch.setattr("socket.socket.connect", lambda *_: pytest.fail("somebody is called"))
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "a")
@@ -203,7 +203,10 @@ def test_an_outdated_calendar_is_reported(
     found = said(here, "release calendar: tidb")
     assert found.good is recent
     assert not found.blocks
-    assert recent or "sysbench_ec2_weekly may miss new ones" in found.detail
+    # Without a version after its anchor there is nothing to watch.
+    watched = "sysbench_ec2_watch, " * ("pre-release" not in version)
+    missed = f"so sysbench_ec2, {watched}sysbench_ec2_weekly may miss new ones"
+    assert recent or missed in found.detail
     assert (f", {(TODAY - day).days} days ago" in found.detail) == ("pre-release" not in version)
     assert "`benchlab releases update --from tiup` adds new ones" in found.detail
 

@@ -178,6 +178,11 @@ class Watch:
 
     def add(self, gains: Sequence[float], build: str = "") -> Evidence:
         """Take a week's gains, one for each deployment; what all weeks say now."""
+        self.take(gains, build)
+        return self.evidence()
+
+    def take(self, gains: Sequence[float], build: str = "") -> None:
+        """Take a week's gains, without asking what they say."""
         mean = fmean(gains)
         self._within.append(_squares(gains))
         step = NOTHING
@@ -189,7 +194,6 @@ class Watch:
         self.sizes.append(len(gains))
         self.builds.append(build)
         self._ask_other_builds()
-        return self.evidence()
 
     def evidence(self) -> Evidence:
         """The strongest run of weeks that ends with the last one; flagged ones come first."""
@@ -312,8 +316,7 @@ class Watch:
     def bridge(self, gains: Sequence[float]) -> None:
         """Go on with a new anchor, which has these gains to the old one, by its deployments."""
         apart = fmean(gains)
-        own = _squares(gains)
-        self._within.append(own)
+        self._within.append(_squares(gains))
         added = self.deployment().value / len(gains)
 
         def moved(level: Level) -> Level:
@@ -336,16 +339,18 @@ class Watch:
         noise = self.week(deployments)
         of_fresh = self._mean_of(self.deployment(), fresh, noise, deployments)
         level = self.rule.worse if change < 0 else self.rule.better
-        chances = []
-        for so_far in range(1, min(weeks, self.rule.longest) + 1):
-            shift = abs(change) / math.sqrt(noise.value / so_far + self.level.variance)
-            limit = float(special.stdtrit(noise.df, 1 - level))
-            chances.append(1 - float(special.nctdtr(noise.df, shift, limit)))
-        error = math.sqrt(of_fresh.value + self.level.variance)
-        limit = float(special.stdtrit(of_fresh.df, 1 - self.rule.confirmed / 2))
-        confirmed = 1 - float(special.nctdtr(of_fresh.df, abs(change) / error, limit))
-        large = float(special.ndtr((abs(change) - self.rule.least) / error))
-        return max(chances) * min(confirmed, large)
+        of_run = noise.value / min(weeks, self.rule.longest) + self.level.variance
+        flagged = _power(change, Variance(of_run, noise.df), level)
+        error = Variance(of_fresh.value + self.level.variance, of_fresh.df)
+        confirmed = _power(change, error, self.rule.confirmed / 2)
+        large = float(special.ndtr((abs(change) - self.rule.least) / math.sqrt(error.value)))
+        return flagged * min(confirmed, large)
+
+
+def _power(change: float, error: Variance, level: float) -> float:
+    """The chance that a mean of this change is significant, one-sided, by noncentral t."""
+    limit = special.stdtrit(error.df, 1 - level)
+    return 1 - float(special.nctdtr(error.df, abs(change) / math.sqrt(error.value), limit))
 
 
 def _chance(change: float, variance: float, df: float) -> float:

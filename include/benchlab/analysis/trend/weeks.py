@@ -12,18 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 
-from benchlab.analysis.trend.watch import RULE, Evidence, Rule, Watch
+from benchlab.analysis.trend.watch import RULE, Rule, Watch
 from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison
 from benchlab.analysis.verdict.decision import Decision, Verdict
 from benchlab.analysis.verdict.rounds import Rounds
-from benchlab.analysis.verdict.variances import (
-    PRIOR_VARIANCE,
-    Estimate,
-    percent,
-    percents,
-    round_variance,
-)
+from benchlab.analysis.verdict.variances import Estimate, percent, percents, round_variance
 from benchlab.arrays import np
 from benchlab.language import Message, message
 from benchlab.plan.metric import COUNT, LATENCY, THROUGHPUT, Metric, of_kind
@@ -37,7 +32,6 @@ Key = tuple[str, str]
 # How rarely a figure may be flagged by chance, compared with a throughput: counts and latencies are
 # many, and a flag costs a confirmation.
 _SHARES = {THROUGHPUT: 1.0, LATENCY: 0.1, COUNT: 0.1}
-_NOTHING = Screening()
 # The chance that is stated of what was not flagged: of changes so many thresholds large, after so
 # many weeks.
 _LARGE, _SMALL, _SOME_WEEKS = 2.5, 1.5, 5
@@ -51,16 +45,21 @@ class Week:
         build: its candidate.
         screening_rounds: None for a bridge, which measures a new anchor against the one before.
         confirming_rounds: how many there can be.
-        screening: what it showed; None until that is known.
-        doubted: the workloads whose figures cannot be trusted, so that they are no evidence.
+        screening: what it showed; empty until that is known.
+        unstable: the workloads of which no change can be concluded in the end.
     """
 
     build: str
     rounds: Sequence[Rounds]
     screening_rounds: int | None
-    confirming_rounds: int = 0
-    screening: Screening | None = None
-    doubted: frozenset[str] = frozenset()
+    confirming_rounds: int
+    screening: Screening
+    unstable: frozenset[str] = frozenset()
+
+    @property
+    def doubted(self) -> set[str]:
+        """The workloads whose figures cannot be trusted, so that they are no evidence."""
+        return {*self.screening.doubted, *self.unstable}
 
     def screened(self, rounds: Rounds, kind: str) -> list[float]:
         """The gains of the rounds that screen, of a bridge those of all rounds."""
@@ -80,14 +79,14 @@ def week_of(campaign: Campaign, rounds: Sequence[Rounds], unstable: Iterable[str
     Args:
         unstable: the workloads of which no change can be concluded.
     """
-    plan, known = campaign.plan, campaign.screening or _NOTHING
+    plan = campaign.plan
     return Week(
         build=plan.sides["candidate"].label,
         rounds=rounds,
         screening_rounds=plan.screening_rounds,
         confirming_rounds=plan.confirming_rounds,
-        screening=campaign.screening,
-        doubted=frozenset((*known.doubted, *unstable)),
+        screening=campaign.screening or Screening(),
+        unstable=frozenset(unstable),
     )
 
 
@@ -98,7 +97,7 @@ def alike(found: Sequence[Rounds], threads: Mapping[str, Sequence[int]]) -> list
 
 def _gains(rounds: Rounds, kind: str, chosen: Sequence[bool]) -> list[float]:
     means = rounds.by_round(kind)
-    sign = -1 if of_kind(rounds.metrics, kind).less_is_better else 1
+    sign = _sign(of_kind(rounds.metrics, kind))
     return [sign * float(one) for one in means[np.asarray(chosen) & np.isfinite(means)]]
 
 
@@ -110,47 +109,49 @@ def watches(weeks: Sequence[Week], threshold_pct: float) -> dict[Key, Watch]:
     return found
 
 
-def flagged(week: Week, before: Mapping[Key, Watch], threshold_pct: float) -> list[Flagged]:
-    """What a week flags after those before it, the strongest evidence first.
-
-    Args:
-        before: from :func:`watches`; the week is added to it.
-    """
-    known = dict(before)
-    found = [
-        Flagged(*key, seen.flag, seen.weeks, percent(_sign(metric) * seen.change), seen.p)
-        for key, metric, seen in _take(known, week, threshold_pct)
-        if seen.flag is not None
-    ]
+def flagged(week: Week, before: Sequence[Week], threshold_pct: float) -> list[Flagged]:
+    """What a week flags after those before it, the strongest evidence first."""
+    known = watches(before, threshold_pct)
+    found = []
+    for key, metric in _take(known, week, threshold_pct):
+        seen = known[key].evidence()
+        if seen.flag is not None:
+            change_pct = percent(_sign(metric) * seen.change)
+            found.append(Flagged(*key, seen.flag, seen.weeks, change_pct, seen.p))
     return sorted(found, key=lambda one: one.p)
 
 
-def _take(
-    known: dict[Key, Watch], week: Week, threshold_pct: float
-) -> list[tuple[Key, Metric, Evidence]]:
-    """Add a week to the watches; returns what each figure that it measured shows."""
-    seen = []
-    screening = week.screening or _NOTHING
+def _take(known: dict[Key, Watch], week: Week, threshold_pct: float) -> list[tuple[Key, Metric]]:
+    """Add a week to the watches; returns the figures that it measured."""
+    taken = []
     for rounds in week.rounds:
         for kind in rounds.kinds if rounds.workload not in week.doubted else ():
             gains, metric = week.screened(rounds, kind), of_kind(rounds.metrics, kind)
             if not gains:
                 continue
             key = rounds.workload, kind
-            watch = known.setdefault(key, Watch(_rule(rounds, metric, threshold_pct)))
+            if key not in known:
+                known[key] = Watch(_rule_in(rounds, metric, threshold_pct))
+            watch = known[key]
             if week.screening_rounds is None:
                 watch.bridge(gains)
                 continue
-            seen.append((key, metric, watch.add(gains, week.build)))
-            if rounds.workload in screening.confirming and (fresh := week.fresh(rounds, kind)):
-                watch.confirm(fresh, flagged=screening.flag_of(*key) is not None)
-    return seen
+            watch.take(gains, week.build)
+            taken.append((key, metric))
+            if rounds.workload in week.screening.confirming and (fresh := week.fresh(rounds, kind)):
+                watch.confirm(fresh, flagged=week.screening.flag_of(*key) is not None)
+    return taken
 
 
-def _rule(rounds: Rounds, metric: Metric, threshold_pct: float) -> Rule:
+def _rule_in(rounds: Rounds, metric: Metric, threshold_pct: float) -> Rule:
     several = sum(of_kind(rounds.metrics, kind).family == metric.family for kind in rounds.kinds)
+    return _rule(metric, several, len(rounds.threads), threshold_pct)
+
+
+def _rule(metric: Metric, several: int, thread_counts: int, threshold_pct: float) -> Rule:
+    """The rule of one of ``several`` metrics of its family."""
     share = _SHARES.get(metric.family, _SHARES[COUNT]) / several
-    of_rounds = 0.0 if metric.family == COUNT else round_variance(len(rounds.threads))
+    of_rounds = 0.0 if metric.family == COUNT else round_variance(thread_counts)
     return replace(
         RULE,
         worse=share * RULE.worse,
@@ -192,13 +193,12 @@ def chances(watch: Watch, deployments: int, fresh: int) -> Chances:
         deployments, fresh: that screen, and that confirm.
     """
     least = 100 * math.expm1(watch.rule.least)
-    sizes = _LARGE * least, _SMALL * least
-    large, small = (-math.log1p(size / 100) for size in sizes)
-    told = ((1, large), (2, large), (_SOME_WEEKS, small))
-    return Chances(
-        *(float(f"{size:.6g}") for size in sizes),
-        *(100 * watch.told_within(*one, deployments, fresh) for one in told),
-    )
+    large, small = (round(times * least, 6) for times in (_LARGE, _SMALL))
+
+    def told(weeks: int, size: float) -> float:
+        return 100 * watch.told_within(weeks, -math.log1p(size / 100), deployments, fresh)
+
+    return Chances(large, small, told(1, large), told(2, large), told(_SOME_WEEKS, small))
 
 
 def least_chances(plan: Plan, threshold_pct: float, known: Mapping[Key, Watch]) -> Chances:
@@ -210,8 +210,7 @@ def least_chances(plan: Plan, threshold_pct: float, known: Mapping[Key, Watch]) 
     screening, fresh = plan.screening_rounds or 0, plan.confirming_rounds
     each = []
     for name in plan.workloads:
-        prior = PRIOR_VARIANCE + round_variance(len(plan.threads_in_order(name)))
-        rule = replace(RULE, least=math.log1p(threshold_pct / 100), prior=prior)
+        rule = _rule(plan.throughput, 1, len(plan.threads_in_order(name)), threshold_pct)
         each.append(chances(known.get((name, THROUGHPUT)) or Watch(rule), screening, fresh))
     return min(each, key=lambda one: one.now)
 
@@ -232,53 +231,57 @@ def judged(
     have been told, unless fresh rounds confirm what was flagged.
     """
     unstable = {one.name for one in comparison.workloads if one.verdict == "unstable"}
-    week = replace(week, doubted=week.doubted | unstable)
+    doubted = week.doubted | unstable
     known = watches(before, threshold_pct)
+    # The week itself, of all workloads, and before it is asked what confirms.
+    taken = _take(known, replace(week, screening=Screening(), unstable=frozenset()), threshold_pct)
+    last = _of_this_anchor([*before, week])[-RULE.longest :]
+    courses = [
+        _course(workload, known[workload, THROUGHPUT], last)
+        for (workload, kind), _ in taken
+        if kind == THROUGHPUT and workload not in doubted
+    ]
     by_name = {rounds.workload: rounds for rounds in week.rounds}
     return replace(
         comparison,
-        courses=tuple(_courses(week, before, threshold_pct)),
+        courses=tuple(courses),
         workloads=tuple(
-            _decided(workload, by_name[workload.name], week, known, threshold_pct)
+            _decided(workload, by_name[workload.name], week, known)
             for workload in comparison.workloads
         ),
     )
 
 
-def _courses(week: Week, before: Sequence[Week], threshold_pct: float) -> Iterator[Course]:
-    """The throughput of every workload that was measured, over the last weeks of this anchor."""
-    bridges = [n for n, one in enumerate(before, 1) if one.screening_rounds is None]
-    last = [*before[max(bridges, default=0) :], week][-RULE.longest :]
-    known, unscreened = watches(before, threshold_pct), replace(week, screening=None)
-    for (workload, kind), _, seen in _take(known, unscreened, threshold_pct):
-        if kind == THROUGHPUT:
-            changes = tuple(
-                (one.build, percent(math.fsum(gains) / len(gains)))
-                for one in last
-                for rounds in one.rounds
-                if rounds.workload == workload and (gains := one.screened(rounds, kind))
-            )
-            yield Course(workload, changes, seen.weeks, percent(seen.change), seen.p)
+def _of_this_anchor(weeks: Sequence[Week]) -> Sequence[Week]:
+    bridges = [number for number, one in enumerate(weeks, 1) if one.screening_rounds is None]
+    return weeks[max(bridges, default=0) :]
+
+
+def _course(workload: str, watch: Watch, last: Sequence[Week]) -> Course:
+    """The throughput of a workload over the last weeks, and what it is evidence of."""
+    seen = watch.evidence()
+    changes = tuple(
+        (one.build, percent(fmean(gains)))
+        for one in last
+        for rounds in one.rounds
+        if rounds.workload == workload and (gains := one.screened(rounds, THROUGHPUT))
+    )
+    return Course(workload, changes, seen.weeks, percent(seen.change), seen.p)
 
 
 def _decided(
-    workload: WorkloadComparison,
-    rounds: Rounds,
-    week: Week,
-    known: dict[Key, Watch],
-    threshold_pct: float,
+    workload: WorkloadComparison, rounds: Rounds, week: Week, known: Mapping[Key, Watch]
 ) -> WorkloadComparison:
     first, *others = rounds.kinds
 
     def of(kind: str, found: Decision) -> Decision:
         metric = of_kind(rounds.metrics, kind)
-        watch = known.get((rounds.workload, kind)) or Watch(_rule(rounds, metric, threshold_pct))
         gains = week.screened(rounds, kind)
         if not gains:
             return found
         if found.verdict == "unstable":
             return _unsure(found, metric, week.fresh(rounds, kind) or gains)
-        return _Figure(metric, watch, week, rounds).decision(gains, found)
+        return _Figure(metric, known[rounds.workload, kind], week, rounds).decision(gains, found)
 
     own = of(first, workload)
     decided = {name: getattr(own, name) for name in Decision.__dataclass_fields__}
@@ -295,7 +298,7 @@ def _unsure(found: Decision, metric: Metric, gains: Sequence[float]) -> Decision
     return replace(
         found,
         rounds_used=len(gains),
-        estimate_pct=percent(_sign(metric) * math.fsum(gains) / len(gains)),
+        estimate_pct=percent(_sign(metric) * fmean(gains)),
         ci95_pct=None,
         rounds_ci95_pct=None,
         p_adjusted=None,
@@ -304,7 +307,7 @@ def _unsure(found: Decision, metric: Metric, gains: Sequence[float]) -> Decision
 
 @dataclass(frozen=True)
 class _Figure:
-    """A metric of a workload, in a week that is judged."""
+    """A metric of a workload, in a week that is judged; its watch has taken that week."""
 
     metric: Metric
     watch: Watch
@@ -312,35 +315,30 @@ class _Figure:
     rounds: Rounds
 
     def decision(self, gains: Sequence[float], found: Decision) -> Decision:
-        key = self.rounds.workload, self.metric.kind
-        screening = self.week.screening or _NOTHING
-        self.watch.add(gains, self.week.build)
-        level = self.watch.level
+        screening, level = self.week.screening, self.watch.level
         fresh = self.week.fresh(self.rounds, self.metric.kind)
+        flag = screening.flag_of(self.rounds.workload, self.metric.kind)
         kept = tuple(self._of_level())
-        flag = screening.flag_of(*key)
         if not (self.rounds.workload in screening.confirming and fresh):
             noise = self.watch.week(len(gains))
-            change = Estimate(
-                math.fsum(gains) / len(gains) - level.value,
-                replace(noise, value=noise.value + level.variance),
-            )
-            why = self._nothing_seen(len(gains), flag)
-            estimate, ends = change.mean, change.interval(0.95)
-            return self._made((estimate, *ends), found, "inconclusive", (why, *kept), len(gains))
-        nothing = self._nothing_seen(len(gains), None)
+            error = replace(noise, value=noise.value + level.variance)
+            change = Estimate(fmean(gains) - level.value, error)
+            why = self._nothing_seen(len(gains)) if flag is None else self._only_flagged(flag)
+            gain = change.mean, *change.interval(0.95)
+            return self._made(gain, found, "inconclusive", (why, *kept), len(gains))
+        why = self._nothing_seen(len(gains))  # before what is confirmed becomes the level
         seen = self.watch.confirm(fresh, flagged=flag is not None)
-        verdicts: dict[str | None, Verdict] = {"worse": "regression", "better": "improvement"}
-        verdict = verdicts.get(seen.verdict, "inconclusive")
+        verdict: Verdict = "inconclusive"
+        if seen.verdict is not None:
+            verdict = "regression" if seen.verdict == "worse" else "improvement"
         which = "reason-not-confirmed" if seen.verdict is None else "reason-confirmed"
-        why = message(which, deployments=len(fresh), **self._of_flag(flag))
-        if flag is None:
-            beside = message("reason-confirmed-beside", deployments=len(fresh))
-            why = nothing if seen.verdict is None else beside
-        made = self._made(
-            (seen.change, seen.low, seen.high), found, verdict, (why, *kept), len(fresh)
-        )
-        before = math.fsum(fresh) / len(fresh) - seen.change
+        if flag is not None:
+            why = message(which, deployments=len(fresh), **_of_flag(flag))
+        elif seen.verdict is not None:
+            why = message("reason-confirmed-beside", deployments=len(fresh))
+        gain = seen.change, seen.low, seen.high
+        made = self._made(gain, found, verdict, (why, *kept), len(fresh))
+        before = fmean(fresh) - seen.change
         return replace(made, p_adjusted=seen.p, known_pct=percent(_sign(self.metric) * before))
 
     def _made(
@@ -366,14 +364,16 @@ class _Figure:
             known_pct=percent(_sign(self.metric) * self.watch.level.value),
         )
 
-    def _nothing_seen(self, deployments: int, flag: Flagged | None) -> Message:
+    def _nothing_seen(self, deployments: int) -> Message:
         """What was not flagged: how likely a change would have been told."""
-        if flag is not None:
-            confirming = self.week.screening.confirming if self.week.screening else ()
-            why = "missing" if self.rounds.workload in confirming else "budget"
-            return message("reason-flagged", why=why, **self._of_flag(flag))
         told = chances(self.watch, deployments, self.week.confirming_rounds)
         return message("reason-nothing-seen", chances=told.said)
+
+    def _only_flagged(self, flag: Flagged) -> Message:
+        """What was flagged, and why nothing confirms it."""
+        is_missing = self.rounds.workload in self.week.screening.confirming
+        why = "missing" if is_missing else "budget"
+        return message("reason-flagged", why=why, **_of_flag(flag))
 
     def _of_level(self) -> Iterator[Message]:
         """What differs from the anchor and is known already."""
@@ -387,6 +387,6 @@ class _Figure:
                 lasts="yes" if level.lasts else "no",
             )
 
-    @staticmethod
-    def _of_flag(flag: Flagged | None) -> dict[str, str | int]:
-        return {} if flag is None else {"change": f"{flag.change_pct:+.1f}", "weeks": flag.weeks}
+
+def _of_flag(flag: Flagged) -> dict[str, str | int]:
+    return {"change": f"{flag.change_pct:+.1f}", "weeks": flag.weeks}

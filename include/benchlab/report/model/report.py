@@ -144,7 +144,7 @@ class Report:
     series: Mapping[str, tuple[PairSeries, ...]] = field(default_factory=dict)
     validation: Validation | None = None
 
-    @property
+    @cached_property
     def plan(self) -> Plan:
         return self.campaign.wanted
 

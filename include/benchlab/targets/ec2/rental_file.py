@@ -21,6 +21,7 @@ from benchlab.plan.documents import Frozen, flat
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.spending import Spending
+from benchlab.plan.steps import measuring_minutes
 from benchlab.plan.topology import Ec2Topology
 from benchlab.targets import fleet_files
 
@@ -114,10 +115,7 @@ def new(
     earlier = spent_before(state)
     # A plan that keeps to the limit fits into it.
     payable = (budget.limit - earlier) / most
-    measuring = sum(
-        step.minutes for step in plan.steps if step.stage == "measure" and not step.confirms
-    )
-    if earlier and payable < plan.minutes - measuring:
+    if earlier and payable < plan.minutes - measuring_minutes(plan.steps):
         raise TargetError(
             f"budget.limit: campaign {campaign} has spent {earlier:.2f} of {budget.limit:.2f} "
             "dollars on what it rented before, and the rest does not pay for another one. What it "
