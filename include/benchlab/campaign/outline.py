@@ -38,6 +38,7 @@ class Outline:
         by_workload: parameters that apply to one workload only.
         unlike: by workload, the parameters in which its sides differ regardless of version.
         screening_rounds, confirming_rounds: with ``design: watch``.
+        looks: with ``design: release``, after which deployments.
     """
 
     id: str
@@ -66,6 +67,7 @@ class Outline:
     screening_rounds: int | None = None
     confirming_rounds: int = 0
     screening: Screening | None = None
+    looks: tuple[int, ...] = ()
 
     @property
     def at(self) -> datetime:
@@ -124,6 +126,7 @@ def outline_of(campaign: Campaign | Outline) -> Outline:
         screening_rounds=plan.screening_rounds,
         confirming_rounds=plan.confirming_rounds,
         screening=campaign.screening,
+        looks=plan.looks,
     )
 
 

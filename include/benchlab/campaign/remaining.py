@@ -25,7 +25,7 @@ class Remaining:
 
     @property
     def screening(self) -> Screening | None:
-        """What the screening showed; None before it has ended, and with ``design: fixed``."""
+        """What the screening showed; None before it has ended, and with another design."""
         if self.plan.screening_rounds is None:
             return None
         return self.store.campaign(self.campaign.id).screening
@@ -33,6 +33,8 @@ class Remaining:
     @property
     def wanted(self) -> Sequence[PlannedTrial]:
         """The trials of the plan that are to be measured, as far as that is known."""
+        if self.plan.looks:
+            return self.store.campaign(self.campaign.id).wanted.trials
         known = self.screening
         return (self.plan if known is None else self.plan.confirming(known.confirming)).trials
 

@@ -202,7 +202,7 @@ class Resolver:
         # With `aa_every`, some runs of a report type with different sides are A/A campaigns.
         by_turn = bool(getattr(spec.schedule, "aa_every", 0))
         is_aa = by_turn and before.sides == "same" != spec.sides
-        # Some runs of a report type that watches are A/A campaigns or bridges.
+        # Some runs of a report type with another design are A/A campaigns or bridges.
         is_fixed = before.design == "fixed" != spec.design
         if differing := _not_as_begun(spec, begun, sides_differ=is_aa or is_fixed):
             raise AnotherPlanError(begun.id, differing)
@@ -258,7 +258,7 @@ class Resolver:
         Without it, nothing that was measured before would be evidence.
         """
         by_rule = not request.spec.engines[engine].baseline.is_resolved
-        if spec.design == "fixed" or self.store is None or spec.slowdown_pct or not by_rule:
+        if spec.design != "watch" or self.store is None or spec.slowdown_pct or not by_rule:
             return spec, ()
         from benchlab.campaign.measured_versions import anchor_before  # with all that compares
 

@@ -17,6 +17,7 @@ from benchlab.analysis.gates import gates
 from benchlab.analysis.gates.gates import Gate
 from benchlab.campaign import calm, equal_load, recovery, trial
 from benchlab.campaign.deployment import TrialSetup
+from benchlab.campaign.looking import look
 from benchlab.campaign.money import Money
 from benchlab.campaign.progress import ProgressNote
 from benchlab.campaign.recovery import Recovery
@@ -41,7 +42,8 @@ from benchlab.plan.steps import (
     trial_minutes,
 )
 from benchlab.report import gate_files
-from benchlab.results import screening
+from benchlab.results import looks, screening
+from benchlab.results.looks import Look
 from benchlab.results.records import TrialResult
 from benchlab.targets.target import Deployment, ServersOfOthers
 
@@ -74,6 +76,7 @@ class TrialSequence:
         self.spec, self.plan, self.directory = of.spec, of.plan, of.directory
         self.progress, self._note = of.progress, of.note
         self._decide = of.comparer.watching.decide
+        self._look_at: Callable[..., Look] = partial(look, of.comparer)
         self.deployment, self.state, self.remaining = deployment, state, remaining
         self.money, self.recovery, self.prepare = money, recovery, prepare
 
@@ -151,6 +154,8 @@ class TrialSequence:
             return self.remaining.left(self.store.trials(self.campaign.id), 1)
 
     def _screen(self) -> None:
+        if self.plan.screening_rounds is None:
+            return
         results = self.store.trials(self.campaign.id)
         left = self.remaining.left(results, 1)
         if not left or not self.plan.confirms(left[0].round) or self.remaining.screening:
@@ -165,6 +170,23 @@ class TrialSequence:
         }
         which = "left-out" if found.left_out else "flagged" if found.flagged else "nothing"
         self._note("measure", "screen", message(f"screened-{which}", **named))
+
+    def _look(self) -> None:
+        """Decide after a deployment which workloads are measured on, with ``design: release``."""
+        if not self.plan.looks:
+            return
+        results = self.store.trials(self.campaign.id)
+        left = self.remaining.left(results, 1)
+        after = self.plan.deployment_of(left[0].round) - 1 if left else 0
+        campaign = self.store.campaign(self.campaign.id)
+        if after not in self.plan.looks or any(one.after == after for one in campaign.looks):
+            return
+        found = self._look_at(campaign, results, after)
+        text = looks.as_text((*campaign.looks, found))
+        self.store.add_to_environment(campaign.id, looks.KEY, text)
+        which = "some" if found.left else "nothing"
+        said = message(f"looked-{which}", after=after, left=names.first_of(tuple(found.left)))
+        self._note("measure", "look", said)
 
     def _pays_for(self, workloads: Sequence[str]) -> bool:
         """Whether the hosts may be used until these workloads are confirmed."""
@@ -252,6 +274,7 @@ class TrialSequence:
         self._refuse_if_none_can_be_executed(results)
         if attempt == 1:
             self._screen()
+            self._look()
         left = self.remaining.left(results, attempt)
         if not left:
             return None
@@ -429,8 +452,7 @@ class TrialSequence:
         return result
 
     def _note_trial(self, planned: PlannedTrial, attempt: int, phase: str) -> None:
-        known = self.remaining.screening
-        wanted = self.plan.confirming(() if known is None else known.confirming).trials
+        wanted = self.remaining.wanted
         places = {trial.id: place for place, trial in enumerate(wanted)}
         done, again = places[planned.id], []
         if attempt > 1:  # a repeat comes after all planned trials of its deployment

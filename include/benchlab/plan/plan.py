@@ -27,6 +27,7 @@ from benchlab.plan.steps import (
     DatasetState,
     PlanStep,
     Written,
+    deployment_minutes,
     disk_bytes,
     kept_bytes,
     page_minutes,
@@ -104,7 +105,9 @@ class Plan:
         serving_usd_per_hour: of all hosts but the client's, without their root volumes; of TiDB
             Cloud its cluster's. None where ``dollars`` is.
         screening_rounds: with ``design: watch``, the rounds in which every workload is measured;
-            the later ones confirm what they show. None with ``design: fixed``.
+            the later ones confirm what they show. None with another design.
+        looks: with ``design: release``, after which deployments it is decided which workloads are
+            measured on; the last one ends the campaign. Empty with another design.
     """
 
     report: str
@@ -145,6 +148,7 @@ class Plan:
     interleave_minutes: float | None = None
     serving_usd_per_hour: float | None = None
     screening_rounds: int | None = None
+    looks: tuple[int, ...] = ()
 
     def confirms(self, round_number: int) -> bool:
         """Whether a round is measured only for workloads that the screening flags."""
@@ -167,6 +171,27 @@ class Plan:
                 if not self.confirms(trial.round) or trial.workload in workloads
             ),
         )
+
+    def without(self, left: Mapping[str, int]) -> Plan:
+        """The plan without what workloads would measure after the deployment that is their last.
+
+        Args:
+            left: that deployment, by workload; those that it lacks are measured in all of them.
+        """
+        if not left:
+            return self
+        kept = (
+            trial
+            for trial in self.trials
+            if self.deployment_of(trial.round) <= left.get(trial.workload, self.deployments)
+        )
+        return replace(self, trials=tuple(kept))
+
+    def minutes_until(self, deployment: int) -> float:
+        """Minutes of a campaign whose last deployment is this one, from 1."""
+        later = range(deployment + 1, self.deployments + 1)
+        spared = sum(deployment_minutes(self.steps, number) for number in later)
+        return self.minutes - spared
 
     def minutes_to_confirm(self, workloads: Collection[str]) -> float:
         """Minutes that the confirming rounds of these workloads add; none for none."""
@@ -338,6 +363,7 @@ def make(resolved: Resolved, campaign: str) -> Plan:
         learned=dict(basis.learned),
         workloads=spec.workloads,
         threads=spec.thread_counts,
+        looks=spec.looks,
     )
     if order.is_drawn(spec):
         made = replace(made, deployments=spec.deployments, first_prepared=prepared)

@@ -50,6 +50,8 @@ Rate = Annotated[int | str, pydantic.BeforeValidator(open_loop.valid)]
 MAX_DEPLOYMENTS = 20
 # A verdict rests on so many confirming rounds at least.
 LEAST_CONFIRMING = 3
+# Fewer deployments show too little of how they differ to end on.
+FIRST_LOOK = 3
 MAX_TRIALS = 100_000
 MAX_REPEATS = 2
 # Marks the fields that say what is measured and how. Everything else names, publishes, pays for,
@@ -87,7 +89,9 @@ class ReportSpec(Frozen):
         design: ``fixed``: all rounds are measured. ``watch``: all workloads are measured in the
             first ``screening_rounds``, of which each has a deployment of its own; what has become
             slower or faster than in the campaigns before is measured in the other rounds, too, and
-            these alone decide (:mod:`benchlab.analysis.trend.watch`).
+            these alone decide (:mod:`benchlab.analysis.trend.watch`). ``release``: from the third
+            deployment on, workloads that are decided are not measured again
+            (:mod:`benchlab.analysis.verdict.looks`).
         seconds: measured time of a trial.
         warmup_seconds: length of a warm-up; see :attr:`benchlab.plan.order.PlannedTrial.warm_up`.
         threshold_pct: the smallest change that is called a regression or an improvement.
@@ -122,7 +126,7 @@ class ReportSpec(Frozen):
     threads_by_workload: Annotated[dict[Name, ThreadCounts], HOW] = Field(default={})
     rounds: Annotated[int, Field(ge=1, le=1000), HOW]
     deployments: Annotated[int, Field(ge=1, le=MAX_DEPLOYMENTS), HOW] = 1
-    design: Annotated[Literal["fixed", "watch"], HOW] = "fixed"
+    design: Annotated[Literal["fixed", "watch", "release"], HOW] = "fixed"
     screening_rounds: Annotated[int, Field(ge=1, le=MAX_DEPLOYMENTS), HOW] = 2
     seconds: Annotated[int, Field(ge=1, le=86_400), HOW]
     warmup_seconds: Annotated[int, Field(ge=0, le=3600), HOW]
@@ -229,11 +233,23 @@ class ReportSpec(Frozen):
         return self
 
     @pydantic.model_validator(mode="after")
-    def _screens(self) -> Self:
+    def _stops_early(self) -> Self:
         if self.design == "fixed":
             return self
         if self.sides != "different" or self.placement != "interleaved":
-            raise ValueError(message("fault-watch-sides"))
+            raise ValueError(message("fault-design-sides", design=self.design))
+        return self._looks() if self.design == "release" else self._screens()
+
+    def _looks(self) -> Self:
+        if self.deployments <= FIRST_LOOK:
+            counts = {"deployments": str(self.deployments), "least": str(FIRST_LOOK + 1)}
+            raise ValueError(message("fault-release-deployments", **counts))
+        if self.rounds % self.deployments:
+            asked = {"deployments": str(self.deployments), "rounds": str(self.rounds)}
+            raise ValueError(message("fault-release-rounds", **asked))
+        return self
+
+    def _screens(self) -> Self:
         if self.restore == "after_writes":
             raise ValueError(message("fault-watch-restore"))
         if self.deployments != self.rounds:
@@ -245,6 +261,13 @@ class ReportSpec(Frozen):
             counts = {"rounds": str(self.rounds), "screening": str(self.screening_rounds)}
             raise ValueError(message("fault-watch-rounds", **counts, least=str(LEAST_CONFIRMING)))
         return self
+
+    @property
+    def looks(self) -> tuple[int, ...]:
+        """With ``design: release``, after which deployments it is decided what is left."""
+        if self.design != "release":
+            return ()
+        return tuple(range(FIRST_LOOK, self.deployments + 1))
 
     @property
     def stages(self) -> tuple[range, ...]:

@@ -240,11 +240,26 @@ def preparing_minutes(steps: Sequence[PlanStep], deployment: int) -> float:
     return sum(step.minutes for step in _preparing(steps, deployment))
 
 
+def _prepares(step: PlanStep) -> bool:
+    return step.stage in (*get_args(Preparation), "prepare")
+
+
 def _preparing(steps: Sequence[PlanStep], deployment: int) -> list[PlanStep]:
     """The steps before the trials of a deployment; none in a plan without steps."""
-    parts = groupby(steps, key=lambda step: step.stage in (*get_args(Preparation), "prepare"))
+    parts = groupby(steps, key=_prepares)
     found = [[*of] for prepares, of in parts if prepares]
     return found[deployment - 1] if deployment <= len(found) else []
+
+
+def deployment_minutes(steps: Sequence[PlanStep], deployment: int) -> float:
+    """Minutes of one deployment, from 1: to prepare both sides, and its trials."""
+    number, minutes, prepares = 0, 0.0, False
+    for step in steps:
+        number += _prepares(step) and not prepares
+        prepares = _prepares(step)
+        if number == deployment and (prepares or step.stage == "measure"):
+            minutes += step.minutes
+    return minutes
 
 
 def minutes_with_end(

@@ -20,7 +20,8 @@ from benchlab.plan.fields.client import Client
 from benchlab.plan.order import PlannedTrial
 from benchlab.plan.plan import Plan
 from benchlab.plan.report_type import ReportSpec, Side
-from benchlab.results import screening
+from benchlab.results import looks, screening
+from benchlab.results.looks import Look
 from benchlab.results.screening import Screening
 
 # Keys of Campaign.environment, in this order: about how many dollars the hosts cost until they were
@@ -500,14 +501,20 @@ class Campaign(_Timed):
 
     @property
     def screening(self) -> Screening | None:
-        """What its screening showed; None before it has ended, and with ``design: fixed``."""
+        """What its screening showed; None before it has ended, and with another design."""
         return screening.found(self.environment)
 
     @property
+    def looks(self) -> tuple[Look, ...]:
+        """What its looks decided so far; none with another design than ``release``."""
+        return looks.found(self.environment)
+
+    @property
     def wanted(self) -> Plan:
-        """Its plan, without confirming rounds of which it is not known that they are needed."""
+        """Its plan without what it is not known to need, and what it no longer needs."""
         known = self.screening
-        return self.plan.confirming(() if known is None else known.confirming)
+        screened = self.plan.confirming(() if known is None else known.confirming)
+        return screened.without(looks.left(self.looks))
 
     @property
     def is_unscreened(self) -> bool:

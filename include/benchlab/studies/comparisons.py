@@ -139,6 +139,7 @@ class Comparisons(Comparer):
             doubts=unstable,
             not_equivalent=not_equivalent,
             calibration=known,
+            looks=campaign.looks,
         )
         counts = {
             metric.name: metric

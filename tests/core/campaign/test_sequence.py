@@ -32,7 +32,8 @@ from benchlab.hosts.executor import JobStatus
 from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.plan.spending import Spending
 from benchlab.plan.steps import minutes_after_trials, trial_minutes
-from benchlab.results.records import TrialResult
+from benchlab.results.looks import Look
+from benchlab.results.records import Campaign, TrialResult
 from benchlab.results.screening import Flagged, Screening
 from benchlab.results.store import Store
 from tests.builders import campaigns, plans, states
@@ -736,3 +737,73 @@ def test_invalid_blocks_of_the_screening_are_repeated_before_it_decides(
     second = [(r.attempt, r.valid) for r in bench.results() if r.trial.round == 2]
     assert sorted(second) == [(1, False), (1, True), (2, True), (2, True)]
     assert bench.store.campaign("c1").screening == Screening()
+
+
+RELEASE = {"design": "release", "rounds": 5, "deployments": 5}
+
+
+def leaving(**after: int) -> Callable[..., Look]:
+    """A decision that leaves workloads out after these deployments, as equivalent."""
+
+    def look(campaign: Campaign, results: Sequence[TrialResult], number: int) -> Look:
+        return Look(number, {name: "equivalent" for name, last in after.items() if last == number})
+
+    return look
+
+
+def test_a_workload_that_is_decided_is_measured_no_further(make: Callable[..., Bench]) -> None:
+    """The others are; what is no longer measured is not missing, and progress counts what is."""
+    names = ["oltp_read_write", "oltp_read_only"]
+    bench = make(**RELEASE, workloads=names)
+    bench.sequence._look_at = leaving(oltp_read_only=3)
+    bench.sequence.measure_all()
+    measured = {(r.trial.workload, r.trial.round) for r in bench.results()}
+    assert measured == {
+        *(("oltp_read_write", number) for number in range(1, 6)),
+        *(("oltp_read_only", number) for number in (1, 2, 3)),
+    }
+    campaign = bench.store.campaign("c1")
+    assert [one.after for one in campaign.looks] == [3, 4]
+    assert len(campaign.wanted.trials) == len(bench.results())
+    steps = bench.sequence.progress.read()[0]
+    said = [step.note for step in steps if step.phase == "look"]
+    assert said[0] == "after deployment 3: measured no further: oltp_read_only"
+    assert said[1].startswith("after deployment 4: nothing is decided")
+    assert {step.total for step in steps if step.stage == "trial"} == {20, 16}
+
+
+def test_a_release_ends_when_everything_is_decided(make: Callable[..., Bench]) -> None:
+    """Nothing is measured on a later deployment, and calling it again measures nothing."""
+    bench = make(**RELEASE)
+    bench.sequence._look_at = leaving(oltp_read_write=3)
+    bench.sequence.measure_all()
+    assert {result.trial.round for result in bench.results()} == {1, 2, 3}
+    assert bench.sequence.measure_next() is None
+
+
+def test_what_a_look_decided_is_decided_once(make: Callable[..., Bench]) -> None:
+    """A process that goes on after a kill does not look again at the same deployments."""
+    bench = make(**RELEASE)
+    bench.sequence._look_at = leaving()
+    while len(bench.results()) < 7:
+        bench.sequence.measure_next()
+    again = bench.opened()
+    again._look_at = leaving(oltp_read_write=3)
+    again.measure_all()
+    assert {result.trial.round for result in bench.results()} == set(range(1, 6))
+    assert [one.after for one in bench.store.campaign("c1").looks] == [3, 4]
+
+
+def test_invalid_blocks_are_repeated_before_a_look(make: Callable[..., Bench]) -> None:
+    """It sees a whole deployment, whose data would be gone afterwards."""
+    bench = make(**RELEASE)
+    bench.broken_clients = {"r3-candidate-oltp_read_write-t4-a1"}
+    seen: list[int] = []
+
+    def look(campaign: Campaign, results: Sequence[TrialResult], number: int) -> Look:
+        seen.append(sum(result.trial.round == 3 and result.valid for result in results))
+        return Look(number, {"oltp_read_write": "regression"})
+
+    bench.sequence._look_at = look
+    bench.sequence.measure_all()
+    assert seen == [3], "the valid half of the first attempt, and both of the second"

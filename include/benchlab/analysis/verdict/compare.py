@@ -26,12 +26,14 @@ from benchlab.analysis.verdict.estimates import (
     Basis,
     Calibration,
     WorkloadEstimate,
+    at_looks,
     estimates,
 )
 from benchlab.analysis.verdict.exact import exact
+from benchlab.analysis.verdict.looks import Looks
 from benchlab.analysis.verdict.rounds import Rounds, collect
 from benchlab.analysis.verdict.usable_trials import Exclusion, usable_trials
-from benchlab.analysis.verdict.variances import percent
+from benchlab.analysis.verdict.variances import Estimate, percent
 from benchlab.arrays import Array, np
 from benchlab.language import Message, Said, Value, message, side_name
 from benchlab.plan.metric import COUNT, LATENCY, THROUGHPUT, Metric, kinds, of_kind
@@ -243,6 +245,7 @@ def compare(
         calibration=calibration,
         left_out=_left_out(shown, gates),
         deploys=plan.can.administers,
+        looks=plan.looks,
     )
     return Comparison(
         workloads=judged,
@@ -360,6 +363,7 @@ def judge(
     left_out: Mapping[tuple[str, str], Sequence[Said]] | None = None,
     calibration: Calibration | None = None,
     deploys: bool = True,
+    looks: Sequence[int] = (),
 ) -> tuple[WorkloadComparison, ...]:
     """Decide every metric of every workload, wherever their figures come from.
 
@@ -369,6 +373,7 @@ def judge(
         not_equivalent: by workload, why these cannot be `equivalent`; counts can.
         left_out: by workload and kind, why some of its trials lack a figure.
         deploys: whether a side can be deployed more than once.
+        looks: with ``design: release``, the planned ones (:attr:`benchlab.plan.plan.Plan.looks`).
     """
     known, barred = calibration or NO_CALIBRATION, not_equivalent or {}
     cell_count = sum(len(rounds.threads) for rounds in workloads)
@@ -387,7 +392,12 @@ def judge(
         is_count = of_kind(having[0].metrics, kind).family == COUNT
         doubted = (doubts_of_counts if is_count else doubts) or {}
         losing = loses_by_side(having, kind)
-        estimated[kind] = estimates(having, kind, known)
+        at_each = at_looks(having, kind, known, looks) if looks else {}
+        estimated[kind] = (
+            {name: found[-1] for name, found in at_each.items()}
+            if looks
+            else estimates(having, kind, known)
+        )
         for r in having:
             measured = _measured(
                 r,
@@ -399,6 +409,7 @@ def judge(
             by_family.setdefault(measured.metric.family, {})[kind, r.workload] = replace(
                 measured,
                 deploys=deploys,
+                looks=_looks([one.versions for one in at_each.get(r.workload, ())], looks),
                 notes=(*measured.notes, *(left_out or {}).get((r.workload, kind), ())),
                 not_equivalent=(
                     *measured.not_equivalent,
@@ -433,6 +444,11 @@ def judge(
         )
         compared.append(comparison)
     return tuple(compared)
+
+
+def _looks(seen: Sequence[Estimate], planned: Sequence[int]) -> Looks | None:
+    """What the looks saw of a metric; None where there are none."""
+    return Looks(seen, planned) if planned else None
 
 
 def _apart(moved: Sequence[Moved], kind: str) -> Iterator[Message]:

@@ -16,6 +16,8 @@ alike cancels in the ratio.
 * `equivalent` is decided by two one-sided tests (Schuirmann 1987): the 90 % interval lies inside
   the threshold on both sides. Something may forbid it, such as a thread count that moved against
   the rest: equal on average is not equal.
+* with ``design: release``, where workloads may leave after any look, p values are those of all
+  looks together, and the intervals hold at each of them (:mod:`benchlab.analysis.verdict.looks`).
 
 Ratios are averaged as logarithms, so that +100 % and -50 % are the same distance (Fleming and
 Wallace 1986: the geometric mean is the right average of ratios). Percentages are printed as
@@ -37,6 +39,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
 from benchlab.analysis.verdict.exact import FINEST, Exact
+from benchlab.analysis.verdict.looks import LATE, Looks
 from benchlab.analysis.verdict.variances import LEAST_SD, Estimate, holm, percent, percents
 from benchlab.arrays import Array, np, special
 from benchlab.language import Message, Said, message
@@ -73,6 +76,8 @@ class Decision:
             share of the 5 %.
         known_pct: with ``design: watch``, by how much the sides were known to differ before: the
             estimate is the change from there.
+        reach: with ``design: release``, the chance that the deployments that are left decide it,
+            if what they show is like what was seen; None where it is not known.
     """
 
     rounds_used: int
@@ -83,6 +88,7 @@ class Decision:
     verdict: Verdict
     reasons: tuple[Said, ...]
     known_pct: float | None = field(default=None, kw_only=True)
+    reach: float | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -100,6 +106,7 @@ class Measurement:
         exact: a count that does not vary; its estimate is then not used.
         doubts: why no change can be concluded: the verdict is then `unstable`.
         not_equivalent: why it cannot be `equivalent`, however narrow its interval is.
+        looks: what each look saw; None where all that is planned is measured.
     """
 
     metric: Metric
@@ -114,6 +121,16 @@ class Measurement:
     notes: tuple[Said, ...] = ()
     doubts: tuple[Said, ...] = ()
     not_equivalent: tuple[Said, ...] = ()
+    looks: Looks | None = None
+
+    def interval(self, found: Estimate) -> tuple[float, float]:
+        """The 95 % interval, as logarithms; it holds whichever look ended measuring."""
+        return found.interval(1 - (self.looks.level(ALPHA) if self.looks else ALPHA))
+
+    def interval_of_equal(self, found: Estimate) -> tuple[float, float]:
+        """The 90 % interval that has to be within the threshold for `equivalent`."""
+        both = 2 * ALPHA
+        return found.interval(1 - (self.looks.level(both, rho=LATE) if self.looks else both))
 
 
 def decide(
@@ -151,6 +168,8 @@ def level(metrics: Iterable[Metric], family: str = THROUGHPUT) -> float:
 def _p_value(measured: Measurement) -> float | None:
     if measured.exact is not None:
         return 0.0 if measured.exact.differs else 1.0
+    if measured.looks is not None:
+        return measured.looks.p_value
     return measured.estimate.p_value if measured.estimate else None
 
 
@@ -162,13 +181,14 @@ def _decide(measured: Measurement, p_adjusted: float | None, threshold_pct: floa
     return Decision(
         rounds_used=measured.rounds,
         estimate_pct=None if measured.mean is None else percent(measured.mean),
-        ci95_pct=percents(found.interval(0.95)) if found else None,
+        ci95_pct=percents(measured.interval(found)) if found else None,
         rounds_ci95_pct=(
-            percents(measured.of_rounds.interval(0.95)) if measured.of_rounds else None
+            percents(measured.interval(measured.of_rounds)) if measured.of_rounds else None
         ),
         p_adjusted=p_adjusted,
         verdict=verdict,
         reasons=tuple(dict.fromkeys((*measured.notes, *reasons))),
+        reach=measured.looks.reach(threshold_pct, ALPHA) if measured.looks else None,
     )
 
 
@@ -206,8 +226,8 @@ def _verdict(
     change = percent(found.mean)
     if p_adjusted < ALPHA and abs(change) >= threshold_pct:
         verdict: Verdict = "improvement" if is_better(measured.metric, change) else "regression"
-        return verdict, tuple(_winners_curse(found, threshold_pct))
-    low, high = percents(found.interval(0.90))
+        return verdict, (*_looked(measured), *_winners_curse(measured, found, threshold_pct))
+    low, high = percents(measured.interval_of_equal(found))
     if low > -threshold_pct and high < threshold_pct:
         if measured.not_equivalent:
             return "inconclusive", measured.not_equivalent
@@ -230,12 +250,23 @@ def _certain(
         yield message("reason-certain", how=how, p=f"{p_adjusted:.2g}", limit=f"{threshold_pct:g}")
 
 
-def _winners_curse(found: Estimate, threshold_pct: float) -> Iterator[Message]:
+def _looked(measured: Measurement) -> Iterator[Message]:
+    """How large a change is whose size decided when to end, which shows it too large."""
+    looks = measured.looks
+    if looks is not None and len(looks.seen) > 1:
+        counts = {"done": str(measured.deployments), "planned": str(looks.planned[-1])}
+        change = f"{percent(looks.corrected(ALPHA)):+.1f}"
+        yield message("reason-looked", change=change, **counts)
+
+
+def _winners_curse(
+    measured: Measurement, found: Estimate, threshold_pct: float
+) -> Iterator[Message]:
     """Warn that the true change is probably smaller (Gelman and Carlin 2014, type M errors).
 
     That matters where the interval reaches below the threshold.
     """
-    nearest = min(percents(found.interval(0.95)), key=abs)
+    nearest = min(percents(measured.interval(found)), key=abs)
     if abs(nearest) < threshold_pct:
         yield message("reason-winners-curse", limit=f"{threshold_pct:g}")
 
@@ -247,8 +278,8 @@ def _why_inconclusive(
     if p_adjusted < ALPHA:
         yield message("reason-small", p=f"{p_adjusted:.2g}", limit=f"{threshold_pct:g}")
         return
-    low, high = found.interval(0.95)
-    least, most = found.interval(0.90)
+    low, high = measured.interval(found)
+    least, most = measured.interval_of_equal(found)
     wide = (most - least) / 2 / math.log1p(threshold_pct / 100)
     if low > 0 or high < 0:
         yield message("reason-holm", p=f"{p_adjusted:.2g}")

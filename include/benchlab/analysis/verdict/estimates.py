@@ -163,6 +163,29 @@ def estimates(
     return made
 
 
+def at_looks(
+    workloads: Sequence[Rounds], kind: str, known: Calibration, looks: Sequence[int]
+) -> dict[str, list[WorkloadEstimate]]:
+    """One kind of metric by workload, as each look that brought it another deployment saw it.
+
+    What a look sees of a workload does not change with what others measure after it.
+
+    Args:
+        looks: after how many deployments, from the first look on.
+    """
+    found: dict[str, list[WorkloadEstimate]] = {}
+    seen: dict[str, int] = {}
+    for look in looks:
+        until = [rounds.until(look) for rounds in workloads]
+        estimated = estimates(until, kind, known)
+        for rounds in until:
+            count = len(rounds.by_deployment(kind))
+            if count >= looks[0] and count > seen.get(rounds.workload, 0):
+                seen[rounds.workload] = count
+                found.setdefault(rounds.workload, []).append(estimated[rounds.workload])
+    return found
+
+
 def _basis(deployments: int, aa_campaigns: int) -> Basis:
     if aa_campaigns >= MIN_CAMPAIGNS:
         return "A/A campaigns"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from benchlab.arrays import Array, np
 from benchlab.plan.metric import COUNT, Metric, kinds, of_kind
@@ -118,6 +118,16 @@ class Rounds:
         complete = np.isfinite(means)
         present = sorted(set(numbers[complete].tolist()))
         return [np.asarray(means[complete & (numbers == number)]) for number in present]
+
+    def until(self, deployment: int) -> Rounds:
+        """The same without the rounds of later deployments."""
+        kept = [place for place, number in enumerate(self.deployments) if number <= deployment]
+        return replace(
+            self,
+            rounds=[self.rounds[place] for place in kept],
+            deployments=[self.deployments[place] for place in kept],
+            values={name: array[kept] for name, array in self.values.items()},
+        )
 
     def _log_ratios(self, kind: str) -> Array:
         columns = [self.threads.index(count) for count in self.compared(kind)]

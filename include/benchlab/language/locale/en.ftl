@@ -37,6 +37,7 @@ reason-undecidable = this plan cannot decide: the figures vary too much to show 
     }
 }
 reason-winners-curse = the true change is probably smaller than this estimate (winner's curse): the interval extends below { $limit }%
+reason-looked = { $done } of { $planned } deployments decided it, and its size decided when to end: allowing for that, the change is { $change }%
 reason-nothing-seen = nothing new was seen; { $chances }
 watch-chances = a loss of { $large }% is told by the campaign in which it begins with a chance of at least { $now }%, and by the next one with { $soon }%; a loss of { $small }% within { $weeks } campaigns with { $later }%
 reason-flagged = it was flagged ({ $change }% over { $weeks ->
@@ -470,6 +471,7 @@ step-consistency = Check TPC-C's consistency conditions (clause 3.3.2) on each s
 }.
 step-snapshot = Stop each side and take a snapshot of its data.
 step-deployments = All of this is done { $deployments } times, each time from empty servers: the rounds are spread over { $deployments } deployments of each side, and which side is prepared first is balanced over them and otherwise random.
+step-deployments-looked = All of this is done up to { $deployments } times, each time from empty servers: each deployment measures as many rounds as the others, of the workloads that are not decided yet. Which side is prepared first is balanced over them and otherwise random.
 step-deployments-watch = All of this is done { $screening } times, each time from empty servers, with one round each in which every workload is measured; then up to { $confirming } times more, with one round each of the workloads that were flagged. Which side is prepared first is balanced over them and otherwise random.
 step-resumed = Measuring was interrupted; trials measured by then: { $after }. { $again ->
     [no] The dataset was then loaded again: trials before and after that are of different loads.
@@ -635,6 +637,16 @@ column-why = Why
 ## Counts: what a transaction takes of the servers
 
 head-taken = What a transaction takes
+head-looked = When each workload was decided
+looked-about = After { $first } deployments, and after each further one, Benchlab looks at what all of them show, and a workload that is decided is not measured any further. Of { $planned } planned deployments, { $each }. All p values and intervals allow for these looks.
+looked-left = { $workload } took { $after } ({ $why ->
+    [regression] slower
+    [improvement] faster
+    [equivalent] equivalent
+   *[other] out of reach: the others would hardly have decided it
+})
+looked-all = { $workload } took all
+looked-so-far = { $workload } is still measured
 head-watched = Evidence of several campaigns
 watched-screening = The screening has not ended.
 watched-quiet = Nothing was flagged, so that the campaign ended with its screening.
@@ -1272,11 +1284,15 @@ fault-one-version = engines.{ $engine }: candidate equals baseline ({ $version }
 fault-twice = { $field }: { $values } names one twice; each cell is run once
 fault-rounds = deployments: { $deployments } of each side take a round each at least, and rounds is { $rounds }
 fault-pairs = deployments: { $deployments }: sides are deployed in pairs, which takes `placement: interleaved` and two sides; write 1, or leave it out
-fault-watch-sides = design: watch: compares builds with an anchor, which takes `sides: different` and `placement: interleaved`
+fault-design-sides = design: { $design }: compares two versions that take turns, which takes `sides: different` and `placement: interleaved`
+fault-release-deployments = design: release: looks after three deployments at the earliest, so that { $deployments } leave nothing to save; write at least { $least } deployments
+fault-release-rounds = design: release: each deployment needs as many rounds as the others, but rounds is { $rounds } and deployments { $deployments }; write a multiple
 fault-watch-deployments = design: watch: each round has a deployment of its own, but rounds is { $rounds } and deployments { $deployments }; write the same number for both
 fault-watch-restore = restore: after_writes: with design: watch nobody knows beforehand which trials come before which; write per_workload or every_trial
 fault-watch-rounds = design: watch: { $rounds } rounds leave too few after the { $screening } that screen: at least { $least } are needed to confirm what they flag; write more rounds, or fewer `screening_rounds`
 fault-watch-release = schedule.release_every: { $every }: with design: watch the anchor stays the same; write 0
+looked-nothing = after deployment { $after }: nothing is decided that was not before
+looked-some = after deployment { $after }: measured no further: { $left }
 screened-nothing = nothing is flagged, so that nothing is measured again
 screened-flagged = flagged and measured again: { $confirming }
 screened-left-out = flagged: { $flagged }; measured again: { $confirming }; not measured again, because the budget does not suffice: { $left_out }

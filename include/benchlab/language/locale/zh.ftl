@@ -33,6 +33,7 @@ reason-undecidable = 本计划无法判定：按其数据的离散程度，既�
        *[deployments] 次部署（每一方）
     }
 }
+reason-looked = { $planned } 次部署中的 { $done } 次得出了结论，而变化的大小决定了何时结束：考虑到这一点，变化为 { $change }%
 reason-winners-curse = 真实变化很可能小于这一估计值（赢家诅咒）：置信区间延伸到了 { $limit }% 以内
 reason-nothing-seen = 没有看到新的变化；{ $chances }
 watch-chances = { $large }% 的损失在其开始的那次测试活动中被报告的概率至少为 { $now }%，到下一次为 { $soon }%；{ $small }% 的损失在 { $weeks } 次之内为 { $later }%
@@ -413,6 +414,7 @@ step-consistency = { $moments ->
 }在每一方检查 TPC-C 的一致性条件（条款 3.3.2）。
 step-snapshot = 停止每一方，并为其数据创建快照。
 step-deployments = 以上步骤共进行 { $deployments } 次，每次都从空的服务器开始：各轮次分布在每一方的 { $deployments } 次部署中；先准备哪一方在各次部署间保持均衡，其余随机决定。
+step-deployments-looked = 以上步骤最多进行 { $deployments } 次，每次都从空的服务器开始：每次部署对尚无结论的负载测量相同的轮数。先准备哪一方在各次部署间保持均衡，其余随机决定。
 step-deployments-watch = 以上步骤进行 { $screening } 次，每次都从空的服务器开始，各测试一个轮次的全部负载；然后对被标记的负载最多再进行 { $confirming } 次，各一个轮次。先准备哪一方在各次部署间保持均衡，其余随机决定。
 step-resumed = 测试曾经中断，当时已执行的试验数：{ $after }。{ $again ->
     [no] 之后重新写入数据，因此此前与此后的试验属于不同的写入。
@@ -572,6 +574,16 @@ column-why = 原因
 ## 计数：每个事务对服务器的消耗
 
 head-taken = 每个事务的消耗
+head-looked = 各负载何时有了结论
+looked-about = 在 { $first } 次部署之后以及此后每次部署之后，都查看到目前为止的全部结果，已有结论的负载不再测量。计划 { $planned } 次部署：{ $each }。所有 p 值和置信区间都考虑了这些查看。
+looked-left = { $workload } 用了 { $after } 次（{ $why ->
+    [regression] 变慢
+    [improvement] 变快
+    [equivalent] 等效
+   *[other] 无法得出结论：其余部署几乎不可能得出结论
+}）
+looked-all = { $workload } 用了全部
+looked-so-far = { $workload } 仍在测量
 head-watched = 多次测试活动的证据
 watched-screening = 筛查尚未结束。
 watched-quiet = 没有标记任何变化，测试活动在筛查之后结束。
@@ -1174,11 +1186,15 @@ fault-one-version = engines.{ $engine }：候选与基线相同（{ $version }�
 fault-twice = { $field }：{ $values } 中有重复；每种组合只测一次
 fault-rounds = deployments：每一方 { $deployments } 次部署，每次至少需要一轮，而 rounds 为 { $rounds }
 fault-pairs = deployments：{ $deployments }：两方成对部署，这需要 `placement: interleaved` 和两方；请写 1，或不填
-fault-watch-sides = design: watch：把构建与锚点比较，这需要 `sides: different` 和 `placement: interleaved`
+fault-design-sides = design: { $design }：比较轮流测量的两个版本，这需要 `sides: different` 和 `placement: interleaved`
+fault-release-deployments = design: release：最早在三次部署之后查看是否已有结论；{ $deployments } 次部署没有可节省的；请至少写 { $least }
+fault-release-rounds = design: release：每次部署的轮数必须相同，但 rounds 为 { $rounds }，deployments 为 { $deployments }；请写成整数倍
 fault-watch-deployments = design: watch：每个轮次各有一次部署，但 rounds 为 { $rounds }，deployments 为 { $deployments }；请写成相同的数
 fault-watch-restore = restore：after_writes：使用 design: watch 时无法预知各次试验的先后；请写 per_workload 或 every_trial
 fault-watch-rounds = design: watch：共 { $rounds } 轮，减去用于筛查的 { $screening } 轮之后太少：证实被标记的变化至少需要 { $least } 轮；请增加 rounds，或减少 `screening_rounds`
 fault-watch-release = schedule.release_every：{ $every }：使用 design: watch 时锚点保持不变；请写 0
+looked-nothing = 第 { $after } 次部署之后：没有新的结论
+looked-some = 第 { $after } 次部署之后：不再测量：{ $left }
 screened-nothing = 没有标记任何变化，因此没有再次测量
 screened-flagged = 已标记并再次测量：{ $confirming }
 screened-left-out = 已标记：{ $flagged }；再次测量：{ $confirming }；因预算不足没有再次测量：{ $left_out }

@@ -74,7 +74,7 @@ def _question(spec: ReportSpec, plan: Plan) -> Iterator[str]:
             f"{spec.budget.limit:g}, where it also stops measuring"
         )
     yield f"- about **{duration(plan.minutes)}** ({plan.minutes:.0f} minutes)"
-    yield from (f"- {line}" for line in _watched(spec, plan))
+    yield from (f"- {line}" for line in _stages(spec, plan))
     yield from (f"- {line}" for line in _repeats(spec, plan))
     yield f"- {len(plan.hosts)} hosts of {plan.topology}: {_kinds(plan)}"
     if plan.vcpus is not None:
@@ -103,9 +103,11 @@ def duration(minutes: float) -> str:
 
 
 def trials(plan: Plan) -> str:
-    """``96 trials``; with ``design: watch`` ``48 trials, and up to 96 that confirm``."""
+    """``96 trials``, ``up to 192 trials``, or ``48 trials, and up to 96 that confirm``."""
     screening = len(plan.confirming(()).trials)
     more = len(plan.trials) - screening
+    if plan.looks:
+        return f"up to {screening} trials"
     return f"{screening} trials" + (f", and up to {more} that confirm" if more else "")
 
 
@@ -121,7 +123,8 @@ def rounds(plan: Plan) -> str:
     least, more = divmod(plan.rounds, plan.deployments)
     each = f"{least} or {least + 1}" if more else str(least)
     plural = "s" * (more > 0 or least != 1)
-    return f"{plan.deployments} deployments of each side, {each} round{plural} each"
+    up_to = "up to " if plan.looks else ""
+    return f"{up_to}{plan.deployments} deployments of each side, {each} round{plural} each"
 
 
 def _head(plan: Plan, reason: str, client: str | None) -> Iterator[str]:
@@ -155,7 +158,7 @@ def _needs(spec: ReportSpec, plan: Plan) -> Iterator[str]:
     if plan.topology is None:
         disk = "" if spec.connections else f" and {plan.disk_gib:g} GiB of disk"
         yield f"about {plan.minutes:g} minutes{disk}; nothing is rented"
-        yield from _watched(spec, plan)
+        yield from _stages(spec, plan)
         yield from _repeats(spec, plan)
         yield from _learned(plan)
         return
@@ -169,7 +172,7 @@ def _needs(spec: ReportSpec, plan: Plan) -> Iterator[str]:
         yield f"dollars: about {plan.dollars:.2f}, {_priced(plan)}"
         yield from _dearest(plan)
         yield from _beside(spec, plan)
-    yield from _watched(spec, plan)
+    yield from _stages(spec, plan)
     yield from _repeats(spec, plan)
     yield from _dataset(plan)
     if spec.budget is not None:
@@ -184,8 +187,15 @@ def _needs(spec: ReportSpec, plan: Plan) -> Iterator[str]:
     yield ESTIMATES
 
 
-def _watched(spec: ReportSpec, plan: Plan) -> Iterator[str]:
-    """With ``design: watch``: what a campaign takes on average, with a finding, and at most."""
+def _stages(spec: ReportSpec, plan: Plan) -> Iterator[str]:
+    """What a campaign takes that its design ends early, and one that it does not."""
+    if plan.looks:
+        first = plan.looks[0]
+        yield (
+            f"it ends as soon as every workload is decided, after {first} deployments at the "
+            f"earliest: {_priced_minutes(plan, plan.minutes_until(first))}; this is a campaign of "
+            f"all {plan.deployments}"
+        )
     if plan.screening_rounds is None:
         return
     one = max(plan.minutes_to_confirm([name]) for name in plan.workloads)

@@ -33,7 +33,7 @@ from benchlab.report.model import quality as result_quality
 from benchlab.report.model import software as software_module
 from benchlab.report.model.series import PairSeries
 from benchlab.report.model.validation import Validation
-from benchlab.results import ended_servers, redaction, screening
+from benchlab.results import ended_servers, looks, redaction, screening
 from benchlab.results.records import (
     HASH_OF,
     PAGE,
@@ -57,7 +57,17 @@ ORDER = (*CHANGES, "unstable", "inconclusive", "equivalent")
 # Without what could end a link in HTML or Markdown.
 _ADDRESS = re.compile(r"https?://[^\s<>()\"'\\]+")
 _MACHINE = ("host", "hostname", "os", "kernel", "cpu", "cores", "memory", "disk", "filesystem")
-OF_A_RUN = (PAGE, SPENT, STOPPED, REPLACED, RESUMED, ended_servers.KEY, screening.KEY, CLOCKS)
+OF_A_RUN = (
+    PAGE,
+    SPENT,
+    STOPPED,
+    REPLACED,
+    RESUMED,
+    ended_servers.KEY,
+    screening.KEY,
+    looks.KEY,
+    CLOCKS,
+)
 """Keys of a campaign's environment that concern its run, not its hosts and programs."""
 # Recorded facts that are not among machine and software, because the report states them elsewhere.
 _ELSEWHERE = (

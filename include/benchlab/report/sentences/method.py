@@ -123,7 +123,8 @@ def _deployments(report: Report) -> tuple[str, ...]:
     say, number = report.language.say, report.plan.deployments
     first = report.plan.screening_rounds or 0
     shape = {"deployments": number, "screening": first, "confirming": number - first}
-    planned = [say("step-deployments", **shape)] if number > 1 else []
+    which = "step-deployments-looked" if report.campaign.plan.looks else "step-deployments"
+    planned = [say(which, **shape)] if number > 1 else []
     if resumed := report.campaign.resumed_after:
         after = items(resumed, report.language)
         again = "yes" if report.plan.can.administers else "no"

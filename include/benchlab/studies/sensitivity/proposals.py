@@ -25,8 +25,9 @@ from benchlab.analysis.error_rates.resampling import MOST_CHANGE_PCT, NoiseModel
 from benchlab.analysis.trend import weeks
 from benchlab.analysis.trend.weeks import Chances
 from benchlab.analysis.verdict.aa_campaigns import can_calibrate, is_alike
-from benchlab.analysis.verdict.decision import level
+from benchlab.analysis.verdict.decision import ALPHA, level
 from benchlab.analysis.verdict.estimates import LEAST_ROUNDS
+from benchlab.analysis.verdict.looks import Looks
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.analysis.verdict.usable_trials import usable_trials
 from benchlab.analysis.verdict.variances import Squares, by_workload, squares, together
@@ -196,6 +197,9 @@ def plan_sensitivity(
     nothing = assumed([len(spec.threads_of(workload)) for workload in spec.as_written])
     campaigns, deployments, noise = _noise(spec, measured, spec.as_written, THROUGHPUT, nothing)
     noise = replace(noise, level=level(planned.metrics))
+    if planned.looks:  # what is decided by the last look has what the earlier ones left
+        last = Looks((), planned.looks).last_level(ALPHA)
+        noise = replace(noise, level=noise.level * last / ALPHA)
     cheapest = _cheapest(resolved, planned, noise, wanted)
     return PlanSensitivity(
         campaigns=campaigns,
