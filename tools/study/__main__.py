@@ -1,8 +1,8 @@
 """Simulates what the decision rule and the long view promise: ``make study``.
 
 ``python -m tools.study promises``, ``shares``, ``dollars``, ``mondays``, ``looks`` or ``long-view``
-simulates one of them. The tables go to ``build/study``. The seed is fixed: the same rule gives the same
-bytes. It fails, naming them, where promises of the rule do not hold.
+simulates one of them. The tables go to ``build/study``. The seed is fixed: the same rule gives the
+same bytes. It fails, naming them, where promises of the rule do not hold.
 """
 
 from __future__ import annotations

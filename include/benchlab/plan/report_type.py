@@ -238,6 +238,8 @@ class ReportSpec(Frozen):
             return self
         if self.sides != "different" or self.placement != "interleaved":
             raise ValueError(message("fault-design-sides", design=self.design))
+        if self.restore == "after_writes":
+            raise ValueError(message("fault-design-restore", design=self.design))
         return self._looks() if self.design == "release" else self._screens()
 
     def _looks(self) -> Self:
@@ -250,8 +252,6 @@ class ReportSpec(Frozen):
         return self
 
     def _screens(self) -> Self:
-        if self.restore == "after_writes":
-            raise ValueError(message("fault-watch-restore"))
         if self.deployments != self.rounds:
             asked = {"deployments": str(self.deployments), "rounds": str(self.rounds)}
             raise ValueError(message("fault-watch-deployments", **asked))

@@ -599,6 +599,41 @@ def test_a_limit_that_pays_for_no_confirmation_is_refused() -> None:
         on_fleet(weekly(**WATCHED, budget={"approve_above": 20, "limit": 20}), basis=KEPT)
 
 
+LOOKED = {"design": "release", "rounds": 6, "deployments": 6, **SNAPSHOTS}
+
+
+def test_a_release_design_is_planned_whole_and_says_when_it_may_end() -> None:
+    """Its estimate and its limit are those of all deployments; each spared one is worth its own."""
+    budget = {"approve_above": 90, "limit": 90}
+    plan, fixed, four = (
+        on_fleet(weekly(**{**LOOKED, "budget": budget, **fields}), basis=KEPT)
+        for fields in ({}, {"design": "fixed"}, {"design": "fixed", "rounds": 4, "deployments": 4})
+    )
+    assert plan.looks == (3, 4, 5, 6)
+    assert (plan.minutes, plan.dollars) == (fixed.minutes, fixed.dollars)
+    assert plan.minutes_until(6) == plan.minutes
+    assert plan.minutes_until(4) == pytest.approx(four.minutes, abs=0.3)
+    left = plan.without({plan.workloads[0]: 3})
+    assert {t.round for t in left.trials if t.workload == plan.workloads[0]} == {1, 2, 3}
+    assert {t.round for t in left.trials if t.workload == plan.workloads[1]} == set(range(1, 7))
+    assert Plan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
+
+
+@pytest.mark.parametrize(
+    ("fields", "refused"),
+    [
+        ({"rounds": 3, "deployments": 3}, "3 leave nothing to save; write at least 4"),
+        ({"rounds": 8}, "rounds is 8 and deployments 6; write a multiple"),
+        ({"sides": "same"}, "takes `sides: different`"),
+        ({"restore": "after_writes"}, "design: release nobody knows beforehand"),
+    ],
+)
+def test_a_release_design_that_cannot_look_is_refused(fields: dict[str, Any], refused: str) -> None:
+    """Before anything starts."""
+    with pytest.raises(ValueError, match=refused):
+        testing.spec(**{**LOOKED, "snapshots": None, **fields})
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_each_stage_of_a_watch_is_balanced_by_itself(seed: int) -> None:
     """Most weeks have the first stage alone, and a verdict rests on the second alone."""

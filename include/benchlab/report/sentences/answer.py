@@ -355,7 +355,7 @@ def _basis(report: Report) -> str:
     return report.language.say(
         f"answer-basis-{weakest.replace('/', '').replace(' ', '-').lower()}",
         campaigns=min(workload.aa_campaigns for workload in found),
-        deployments=min(workload.deployments for workload in found),
+        deployments=wording.deployed(report, (workload.deployments for workload in found)),
     )
 
 

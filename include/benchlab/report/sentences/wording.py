@@ -324,6 +324,14 @@ MOST_NAMED = 4
 """So many of several things does a sentence name; the others are counted."""
 
 
+def deployed(report: Report, own: Iterable[int]) -> int:
+    """How often each side was deployed, where workloads were measured in so many deployments.
+
+    With ``design: release`` some are measured in fewer, as planned; otherwise they lack trials.
+    """
+    return (max if report.campaign.plan.looks else min)(own)
+
+
 def deployments(report: Report) -> str:
     """How intervals account for deployments, and the intervals of rounds alone."""
     say, sections = report.language.say, report.sections
@@ -340,7 +348,8 @@ def deployments(report: Report) -> str:
                 f"basis-{basis.replace('/', '').replace(' ', '-').lower()}",
                 which="all" if len(own) == len(sections) else "some",
                 workloads=items((section.title for section in own), report.language),
-                deployments=min(section.figures.deployments for section in own) + more,
+                deployments=deployed(report, (section.figures.deployments for section in own))
+                + more,
                 campaigns=min(section.figures.aa_campaigns for section in own),
                 side=Numbers(report.language).limit(100 * PRIOR_SIDE_SD),
                 again="no" if not report.plan.can.administers else prepared,

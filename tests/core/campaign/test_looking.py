@@ -1,0 +1,202 @@
+"""Report types with `design: release`: looks after deployments, and workloads that leave."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import random
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchlab.analysis.verdict.compare import WorkloadComparison
+from benchlab.campaign.looking import look
+from benchlab.campaign.outcome import Comparer, Outcome
+from benchlab.campaign.stored import StoredCampaign
+from benchlab.report import bundle as report_bundle
+from benchlab.report.evidence import contents
+from benchlab.report.evidence.verify import verify
+from benchlab.results import looks
+from benchlab.results.records import Campaign
+from benchlab.studies.comparisons import Comparisons
+from tests.builders import campaigns, evidence, weekly
+
+INDEX, POINT, REAL = "oltp_update_index", "oltp_point_select", "oltp_read_write"
+DEPLOYMENTS = 8
+
+
+class Releases:
+    """Measures campaigns whose figures are made up, deployment by deployment, and looks."""
+
+    def __init__(self, of: weekly.Weeks) -> None:
+        self.home, self.store, self.number = of.home, of.store, 0
+
+    def campaign(
+        self,
+        losses: Mapping[str, float] | None = None,
+        *,
+        noise: Mapping[str, float] | None = None,
+        until: int = DEPLOYMENTS,
+        real: bool = False,
+        **fields: Any,
+    ) -> Campaign:
+        """Measure one.
+
+        Args:
+            losses: by how much a workload's candidate is truly slower, in percent.
+            noise: the standard deviation of a round of a workload, as a logarithm.
+            until: its last deployment; then it is interrupted.
+            real: trials have recorded outputs, by which the candidate is 11 % faster.
+        """
+        self.number += 1
+        usual = {"rounds": DEPLOYMENTS, "deployments": DEPLOYMENTS, "design": "release"}
+        made = campaigns.campaign(
+            id=f"release-{self.number}", **{**usual, "restore": "per_workload", **fields}
+        )
+        self.store.add_campaign(made)
+        draws = random.Random(self.number)
+        ratios: dict[tuple[str, int], float] = {}
+        for deployment in range(1, until + 1):
+            wanted = self.store.campaign(made.id).wanted.trials
+            own = [t for t in wanted if made.plan.deployment_of(t.round) == deployment]
+            for trial in own:
+                if real:
+                    evidence.keep(self.store, made.id, evidence.measured(made, trial))
+                    continue
+                sd = (noise or {}).get(trial.workload, 0.01)
+                true = math.log1p(-(losses or {}).get(trial.workload, 0.0) / 100)
+                ratio = ratios.setdefault(trial.pair[::-1], true + draws.gauss(0, sd))
+                tps = 1000.0 * math.exp(ratio if trial.side == "candidate" else 0.0)
+                kept = campaigns.trial_result(trial, tps=tps, p95_ms=2000 / tps)
+                self.store.add_trial(made.id, kept)
+            if own and deployment in made.plan.looks[:-1]:
+                self.look(made.id, deployment)
+        return self.store.campaign(made.id)
+
+    def look(self, name: str, after: int) -> looks.Look:
+        """Look at a campaign, as its own process does after a deployment."""
+        campaign = self.store.campaign(name)
+        found = look(Comparer(self.home, self.store), campaign, self.store.trials(name), after)
+        text = looks.as_text((*campaign.looks, found))
+        self.store.add_to_environment(name, looks.KEY, text)
+        return found
+
+    def outcome(self, campaign: Campaign) -> Outcome:
+        """Its verdicts, as any process computes them."""
+        return Comparer(self.home, self.store).outcome(campaign)
+
+    def stored(self, campaign: Campaign) -> StoredCampaign:
+        """The campaign with what publishes it."""
+        return StoredCampaign(self.home, self.store, campaign)
+
+
+def of(outcome: Outcome, workload: str = INDEX) -> WorkloadComparison:
+    """What was found of one workload."""
+    return next(one for one in outcome.comparison.workloads if one.name == workload)
+
+
+@pytest.fixture
+def releases(tmp_path: Path) -> Iterator[Releases]:
+    """A report type that was never run."""
+    with weekly.installation(tmp_path) as installed:
+        yield Releases(installed)
+
+
+def test_a_large_loss_is_told_after_three_deployments(releases: Releases) -> None:
+    """Others are measured on; the published report says which took how many, and nothing lacks."""
+    campaign = releases.campaign({INDEX: 20.0}, noise={POINT: 0.02})
+    assert campaign.looks[0] == looks.Look(3, {INDEX: "regression"})
+    outcome = releases.outcome(campaign)
+    found = of(outcome)
+    assert (found.verdict, found.rounds_used) == ("regression", 3)
+    assert found.ci95_pct is not None
+    assert found.ci95_pct[0] < -20 < found.ci95_pct[1] < -2
+    assert of(outcome, POINT).rounds_used > 3
+    assert outcome.comparison.missing == ()
+    stored = releases.stored(campaign)
+    assert stored.validate() == [], "figures computed a second time agree"
+    page = stored.publish()[0].read_text()
+    assert "Update Index took 3 (slower)" in page
+    assert "After 3 deployments, and after each further one" in page
+
+
+def test_what_was_decided_stays_whatever_others_measure_later(releases: Releases) -> None:
+    """The estimate of a workload rests on what there was when it was measured last."""
+    early = releases.campaign({INDEX: 20.0}, noise={POINT: 0.02}, until=3)
+    later = releases.campaign({INDEX: 20.0}, noise={POINT: 0.02})
+    trials = [
+        dataclasses.replace(one, trial=next(t for t in later.plan.trials if t.id == one.trial.id))
+        for one in releases.store.trials(early.id)
+    ]
+    others = [one for one in releases.store.trials(later.id) if one.trial.round > 3]
+    compared = Comparer(releases.home, releases.store)
+    whole = of(compared.outcome(later, [*trials, *others]))
+    first = of(compared.outcome(dataclasses.replace(later, plan=early.plan), trials))
+    assert (whole.verdict, whole.estimate_pct, whole.ci95_pct) == (
+        *("regression", first.estimate_pct, first.ci95_pct),
+    )
+
+
+def test_what_hardly_anything_would_decide_is_measured_no_further(releases: Releases) -> None:
+    """Noise of 15 % a round neither shows a change of 2 % nor that there is none."""
+    campaign = releases.campaign(noise={INDEX: 0.15, POINT: 0.15})
+    why = {name: why for one in campaign.looks for name, why in one.left.items()}
+    assert why == dict.fromkeys((INDEX, POINT), "out of reach")
+    assert campaign.looks[-1].after < DEPLOYMENTS - 1
+    assert of(releases.outcome(campaign)).verdict == "inconclusive"
+    assert (
+        "out of reach: the others would hardly"
+        in releases.stored(campaign).publish()[0].read_text()
+    )
+
+
+def test_an_interval_is_wider_the_earlier_the_look(releases: Releases) -> None:
+    """It holds whichever look ended measuring: a fixed plan of three rounds claims more."""
+    early = of(releases.outcome(releases.campaign({INDEX: 5.0}, until=3)))
+    whole = campaigns.campaign(
+        id="fixed", design="fixed", rounds=3, deployments=3, restore="per_workload"
+    )
+    releases.store.add_campaign(whole)
+    for one in releases.store.trials("release-1"):
+        (trial,) = (
+            t
+            for t in whole.plan.trials
+            if (t.round, t.workload, t.threads, t.side)
+            == (one.trial.round, one.trial.workload, one.trial.threads, one.trial.side)
+        )
+        releases.store.add_trial("fixed", dataclasses.replace(one, trial=trial))
+    other = of(releases.outcome(releases.store.campaign("fixed")))
+    assert early.estimate_pct == pytest.approx(other.estimate_pct)
+    assert early.ci95_pct is not None
+    assert other.ci95_pct is not None
+    assert early.ci95_pct[0] < other.ci95_pct[0]
+    assert early.ci95_pct[1] > other.ci95_pct[1]
+    assert (early.p_adjusted or 0) > (other.p_adjusted or 1)
+
+
+def test_the_bundle_of_a_release_can_be_verified(releases: Releases, tmp_path: Path) -> None:
+    """Its verdicts follow from its trials and looks alone; nothing that was not measured lacks."""
+    campaign = releases.campaign(real=True, workloads=[REAL], threads=[4], seconds=5)
+    assert campaign.looks[0].left == {REAL: "improvement"}
+    outcome = releases.outcome(campaign)
+    published = report_bundle.make(
+        *(outcome.campaign, outcome.comparison, outcome.trials, ("en",)),
+        read_object=releases.store.read_bytes,
+    )
+    bundle = tmp_path / "evidence.zip"
+    made = contents.make(releases.store, campaign.id, published, gates=evidence.GATES)
+    bundle.write_bytes(made)
+    found = verify(bundle)
+    assert found.differences == []
+    assert outcome.comparison.missing == ()
+
+
+def test_the_long_view_has_the_verdicts_of_the_report(releases: Releases) -> None:
+    """It computes them from kept figures, without the trials."""
+    campaign = releases.campaign({INDEX: 20.0}, noise={POINT: 0.02})
+    shown = Comparisons(releases.home, releases.store).compared(campaign)
+    for one in releases.outcome(campaign).comparison.workloads:
+        assert shown.verdicts[one.name].verdict == one.verdict
+        assert shown.verdicts[one.name].ci95_pct == one.ci95_pct
