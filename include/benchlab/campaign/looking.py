@@ -10,12 +10,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from benchlab.analysis.verdict.decision import Decision
+from benchlab.analysis.verdict.looks import LEAST_REACH
 from benchlab.campaign.outcome import Comparer
 from benchlab.results.looks import Look, Why
 from benchlab.results.records import Campaign, TrialResult
-
-# Below this chance of a verdict from the deployments that are left, they are not worth their price.
-LEAST_REACH = 0.1
 
 
 def look(comparer: Comparer, campaign: Campaign, trials: Sequence[TrialResult], after: int) -> Look:

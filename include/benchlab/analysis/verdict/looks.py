@@ -31,6 +31,8 @@ from benchlab.arrays import Array, np, special
 
 RHO, LATE = 2.0, 4.0
 """How late alpha is spent on a change, and on `equivalent`, which few deployments hardly show."""
+LEAST_REACH = 0.1
+"""Deployments that decide a workload with a smaller chance are not worth their price."""
 LEAST_P = 1e-15
 """Smaller p values count as this one."""
 # The density is known at so many points, from the bound down to where no path that matters is, in

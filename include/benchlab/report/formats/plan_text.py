@@ -193,7 +193,7 @@ def _stages(spec: ReportSpec, plan: Plan) -> Iterator[str]:
         first = plan.looks[0]
         yield (
             f"it ends as soon as every workload is decided, after {first} deployments at the "
-            f"earliest: {_priced_minutes(plan, plan.minutes_until(first))}; this is a campaign of "
+            f"earliest: {priced_minutes(plan, plan.minutes_until(first))}; this is a campaign of "
             f"all {plan.deployments}"
         )
     if plan.screening_rounds is None:
@@ -201,11 +201,11 @@ def _stages(spec: ReportSpec, plan: Plan) -> Iterator[str]:
     one = max(plan.minutes_to_confirm([name]) for name in plan.workloads)
     yield (
         "this is a campaign in which nothing is flagged; on average, while nothing changes: "
-        f"{_priced_minutes(plan, mean_quiet_minutes(plan))}; with one workload confirmed: "
-        f"{_priced_minutes(plan, plan.minutes + one)}"
+        f"{priced_minutes(plan, mean_quiet_minutes(plan))}; with one workload confirmed: "
+        f"{priced_minutes(plan, plan.minutes + one)}"
     )
     most, limit = plan.most_minutes, spec.budget.limit if spec.budget else None
-    yield f"with all {len(plan.workloads)} workloads confirmed: {_priced_minutes(plan, most)}"
+    yield f"with all {len(plan.workloads)} workloads confirmed: {priced_minutes(plan, most)}"
     hourly = plan.most_usd_per_minute
     if hourly is not None and limit is not None and most * hourly > limit:
         yield (
@@ -215,7 +215,8 @@ def _stages(spec: ReportSpec, plan: Plan) -> Iterator[str]:
         )
 
 
-def _priced_minutes(plan: Plan, minutes: float) -> str:
+def priced_minutes(plan: Plan, minutes: float) -> str:
+    """``4.0 h, 31.93 dollars``, or the time alone where nothing is priced."""
     if plan.usd_per_minute is None:
         return duration(minutes)
     return f"{duration(minutes)}, {minutes * plan.usd_per_minute:.2f} dollars"

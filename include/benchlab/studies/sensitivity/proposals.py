@@ -6,6 +6,7 @@ import contextlib
 import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import get_args
 
 from benchlab.analysis.error_rates.deployments import (
@@ -22,6 +23,7 @@ from benchlab.analysis.error_rates.deployments import (
     settings,
 )
 from benchlab.analysis.error_rates.resampling import MOST_CHANGE_PCT, NoiseModel
+from benchlab.analysis.error_rates.taken import taken
 from benchlab.analysis.trend import weeks
 from benchlab.analysis.trend.weeks import Chances
 from benchlab.analysis.verdict.aa_campaigns import can_calibrate, is_alike
@@ -37,6 +39,7 @@ from benchlab.campaign.outline import outline_of
 from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.errors import SpecError, StoreError
 from benchlab.home import Home
+from benchlab.plan import open_loop
 from benchlab.plan.metric import COUNT, THROUGHPUT, Metric
 from benchlab.plan.plan import Plan, make
 from benchlab.plan.report_type import ReportSpec
@@ -94,6 +97,7 @@ class PlanSensitivity:
         wanted_pct: the slowdown that ``cheapest`` must find.
         why_none: why there is no ``cheapest``, as a sentence; else empty.
         told: with ``design: watch``, in place of all of these.
+        mean_minutes: with ``design: release``, of a campaign in which nothing differs.
     """
 
     campaigns: tuple[str, ...]
@@ -105,6 +109,7 @@ class PlanSensitivity:
     why_none: str
     counts: tuple[tuple[Metric, float], ...] = ()
     told: Chances | None = None
+    mean_minutes: float | None = None
 
 
 def propose(
@@ -197,6 +202,7 @@ def plan_sensitivity(
     nothing = assumed([len(spec.threads_of(workload)) for workload in spec.as_written])
     campaigns, deployments, noise = _noise(spec, measured, spec.as_written, THROUGHPUT, nothing)
     noise = replace(noise, level=level(planned.metrics))
+    mean_minutes = _mean_minutes(planned, noise, spec.threshold_pct)
     if planned.looks:  # what is decided by the last look has what the earlier ones left
         last = Looks((), planned.looks).last_level(ALPHA)
         noise = replace(noise, level=noise.level * last / ALPHA)
@@ -210,6 +216,19 @@ def plan_sensitivity(
         cheapest=cheapest if isinstance(cheapest, Proposal) else None,
         why_none=cheapest if isinstance(cheapest, str) else "",
         counts=_of_counts(spec, planned, measured),
+        mean_minutes=mean_minutes,
+    )
+
+
+def _mean_minutes(planned: Plan, noise: Noise, threshold_pct: float) -> float | None:
+    if not planned.looks:
+        return None
+    names = [name for name in planned.workloads if open_loop.rate_of(name) is None]
+    drawn = taken(noise, planned.looks, planned.rounds, threshold_pct)
+    everything = dict.fromkeys(planned.workloads, planned.deployments)
+    return fmean(
+        planned.minutes_with({**everything, **dict(zip(names, one, strict=True))})
+        for one in drawn.tolist()
     )
 
 

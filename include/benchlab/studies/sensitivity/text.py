@@ -19,7 +19,7 @@ from benchlab.language.names import plain, title_of
 from benchlab.language.numbers import MISSING
 from benchlab.plan.plan import Plan
 from benchlab.report.formats.console import console_for, print_table, table_of, text_of
-from benchlab.report.formats.plan_text import duration
+from benchlab.report.formats.plan_text import duration, priced_minutes
 from benchlab.studies.sensitivity.findings import ErrorRates, Findings
 from benchlab.studies.sensitivity.proposals import PlanSensitivity, Proposal
 from benchlab.studies.sensitivity.selection import HOW_TO_MAKE, AAGroup
@@ -123,7 +123,14 @@ def plan_lines(found: PlanSensitivity | None, planned: Plan) -> list[str]:
     cheapest = _offer(found.cheapest) if found.cheapest else found.why_none
     wanted = f"to find {found.wanted_pct:g}% at least cost: {cheapest}"
     offers = [f"  {line}" for line in (*map(_offer, found.offers), wanted)]
-    return [head, *offers, *_of_counts(found)]
+    return [head, *offers, *_of_counts(found), *_mean(found, planned)]
+
+
+def _mean(found: PlanSensitivity, planned: Plan) -> list[str]:
+    """What a campaign with ``design: release`` takes on average."""
+    if found.mean_minutes is None:
+        return []
+    return [f"  while nothing differs it takes {priced_minutes(planned, found.mean_minutes)}"]
 
 
 def _of_counts(found: PlanSensitivity) -> list[str]:
