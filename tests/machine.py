@@ -185,12 +185,13 @@ def project_in(folder: Path, *gates: str) -> Path:
 
 def let_neighbours_be(configs: Path, *gates: str) -> None:
     """Raise what neighbours may take above what there is, so that it is not waited for either."""
-    path = configs / "quality" / "validity.yaml"
-    entries = yaml.safe_load(path.read_text())
-    for entry in entries:
-        if entry["id"] in (*OF_NEIGHBOURS, *gates):
+    for path in (configs / "quality").glob("*.yaml"):
+        entries = yaml.safe_load(path.read_text())
+        raised = [one for one in entries if one["id"] in (*OF_NEIGHBOURS, *gates)]
+        for entry in raised:
             entry["max"] = 2.0
-    path.write_text(yaml.safe_dump(entries))
+        if raised:
+            path.write_text(yaml.safe_dump(entries))
 
 
 @contextmanager

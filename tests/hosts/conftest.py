@@ -36,9 +36,15 @@ exec unshare --net --pid --mount --uts --fork sh -ec '
 NEEDED = ("/usr/sbin/sshd", "ip", "unshare", "nsenter", "sudo", "setsid", "flock")
 
 
-LONGEST = ("test_fleet_dag", "test_campaign", "test_owned_hosts", "test_cluster")
-# Its tests share nothing, not even a host.
-SEPARATE = ("test_campaign",)
+LONGEST = (
+    "test_fleet_dag",
+    "test_watch_fleet",
+    "test_campaign",
+    "test_owned_hosts",
+    "test_cluster",
+)
+# Their tests share nothing, not even a host.
+SEPARATE = ("test_campaign", "test_watch_fleet")
 
 
 @cache

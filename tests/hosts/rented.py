@@ -17,9 +17,10 @@ import pytest
 import yaml
 
 from benchlab.results.records import Campaign, TrialResult
+from benchlab.targets import fleet_files
 from tests import machine
 from tests.hosts import standin
-from tests.hosts.cloud import REGION, Cloud
+from tests.hosts.cloud import NOTHING, REGION, Cloud
 from tests.hosts.install_script import script_on
 from tests.hosts.namespaces import Namespaces, unused
 from tests.hosts.object_storage import KEYS, bucket_on
@@ -31,6 +32,7 @@ SPOT_TOPOLOGY = "test_spot_fleet"
 PUBLISHED_TOPOLOGY = "ec2_published"
 # The published fleet has 3 of each but the client.
 HOSTS = {"pd": 1, "tikv": 2, "tidb": 2}
+CLI = "benchlab.cli.main"
 AUTHORITY = "etc/install-script.pem"
 SMALL = {
     "topology": TOPOLOGY,
@@ -53,10 +55,12 @@ class RentingCloud(Cloud):
         granted: environment of every login on instances that boot from now on: what a real one
             is granted by its instance profile.
         certificate: of the server that has TiUP's install script.
+        pauses_ms: how slow TiDB is on them: see :func:`standin.install`.
     """
 
     granted: Mapping[str, str] = {}
     certificate = ""
+    pauses_ms: Mapping[str, Sequence[float]] = {}
 
     def _boot(self, address: str, script: str, fail: list[str]) -> str:
         console = super()._boot(address, script, fail)
@@ -69,7 +73,8 @@ class RentingCloud(Cloud):
             if instance["State"]["Name"] in ("pending", "running")  # not of an earlier fleet
             and {"Key": "benchlab:role", "Value": "tikv"} in instance["Tags"]
         }
-        standin.install(host, imdsv2_only="required" in tokens)
+        imdsv2_only = "required" in tokens
+        standin.install(host, imdsv2_only=imdsv2_only, pauses_ms=self.pauses_ms)
         (host.root / AUTHORITY).write_text(self.certificate)
         told = {"CURL_CA_BUNDLE": f"/{AUTHORITY}", **self.granted}
         lines = [f'{name}="{value}"\n' for name, value in told.items()]
@@ -185,6 +190,21 @@ def assert_every_host_measured(campaign: Campaign, trials: Sequence[TrialResult]
         assert {gate: judged[gate] for gate in machine.OF_NEIGHBOURS} == dict.fromkeys(
             machine.OF_NEIGHBOURS, "pass"
         )
+
+
+def assert_nothing_left(rented: Rented, *campaigns: str) -> None:
+    """No instance, key, group, host, process, secret or lock of these campaigns."""
+    machine = rented.machine
+    assert rented.cloud.holdings() == NOTHING
+    assert rented.namespaces.addresses == ()
+    assert "nothing to end" in machine.run(CLI, "reap")
+    for campaign in campaigns:
+        assert machine.left_running(campaign) == []
+        directory = machine.here.campaign(campaign)
+        for secret in ("ssh_key", "password", "fleet.json"):
+            assert not (directory / secret).exists()
+        lock = directory / fleet_files.DRIVER_LOCK
+        assert not lock.exists() or lock.read_text() == ""
 
 
 def _decided(project: Path, namespaces: Namespaces, script: str) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import shutil
 import sysconfig
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchlab import home
@@ -30,11 +31,18 @@ PYTHONPATH={packages} exec /usr/bin/python3 -S -W ignore /{place}/standin_tiup.p
 """
 
 
-def install(client: NamespaceHost, *, imdsv2_only: bool = False) -> None:
+def install(
+    client: NamespaceHost,
+    *,
+    imdsv2_only: bool = False,
+    pauses_ms: Mapping[str, Sequence[float]] | None = None,
+) -> None:
     """Make ``tiup`` a command of a host; versions that are not in :data:`RELEASES` are unknown.
 
     Args:
         imdsv2_only: whether TiKV's hosts offer the second metadata service alone.
+        pauses_ms: how long TiDB waits before each statement, by version: in its first deployment
+            from this host, in the next one, and so on; the last one holds for those that follow.
     """
     place = client.root / PLACE
     place.mkdir(parents=True, exist_ok=True)
@@ -48,5 +56,6 @@ def install(client: NamespaceHost, *, imdsv2_only: bool = False) -> None:
         "base": str((home.find().servers / "mariadb" / MARIADB).resolve()),
         "versions": RELEASES,
         "imdsv2_only": imdsv2_only,
+        "pauses_ms": {version: [*each] for version, each in (pauses_ms or {}).items()},
     }
     (client.root / "etc/standin-tiup.json").write_text(json.dumps(settings))

@@ -419,13 +419,18 @@ def instead(data: bytes) -> bytes:
     return data
 
 
-def forward(port: int, backend: str) -> None:
-    """Hand every connection on to the backend, for ever, and say from where it comes."""
+def forward(port: int, backend: str, pause_s: float) -> None:
+    """Hand every connection on to the backend, for ever, and say from where it comes.
+
+    What a client sends waits for ``pause_s``, as in a TiDB that is slow.
+    """
     host, _, backend_port = backend.rpartition(":")
 
-    def pump(source: socket.socket, sink: socket.socket) -> None:
+    def pump(source: socket.socket, sink: socket.socket, wait_s: float = 0.0) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
+                if wait_s:
+                    time.sleep(wait_s)
                 sink.sendall(instead(data))
         with contextlib.suppress(OSError):
             sink.shutdown(socket.SHUT_RDWR)  # also ends the other direction
@@ -442,7 +447,7 @@ def forward(port: int, backend: str) -> None:
             onward.sendall(f"PROXY TCP4 {there} {here} {its_port} {own_port}\r\n".encode())
             back = threading.Thread(target=pump, args=[onward, client], daemon=True)
             back.start()
-            pump(client, onward)
+            pump(client, onward, pause_s)
             back.join()
 
     with socket.create_server(("0.0.0.0", port), backlog=1024) as listener:  # noqa: S104 - see above
@@ -527,7 +532,7 @@ def main() -> None:
         database.start()
     if conf["component"] == "tidb":
         make_temporary(conf)
-        place = (conf["port"], conf["backend"])
+        place = (conf["port"], conf["backend"], conf["pause_ms"] / 1000)
         threading.Thread(target=forward, args=place, daemon=True).start()
     serve_http(conf["status_port"], Routes(conf, identity))
     log("INFO", "server is ready to serve")

@@ -21,11 +21,12 @@ from benchlab.results.records import rows_of
 from benchlab.targets import fleet_files
 from benchlab.targets.ec2 import rental_file
 from tests.hosts import published
-from tests.hosts.cloud import NOTHING
 from tests.hosts.rented import (
+    CLI,
     TOPOLOGY,
     Rented,
     assert_every_host_measured,
+    assert_nothing_left,
     bucket_for,
     rented_in,
 )
@@ -33,7 +34,6 @@ from tests.machine import LIMIT_S, LOOK_AGAIN_S, Machine, servers
 
 __all__ = ["servers"]  # a fixture
 
-CLI = "benchlab.cli.main"
 # Longer than a connection without an answer is held on to.
 OUTAGE_S = 30.0
 
@@ -316,18 +316,3 @@ def assert_no_figure_of(machine: Machine, campaign: str, trial: str) -> None:
     (cell,) = comparison["workloads"][0]["cells"]
     assert cell[side] == {"tps": None, "qps": None, "p95_ms": None}
     assert cell["improvement_pct"] is None
-
-
-def assert_nothing_left(rented: Rented, *campaigns: str) -> None:
-    """No instance, key, group, host, process, secret or lock of these campaigns."""
-    machine = rented.machine
-    assert rented.cloud.holdings() == NOTHING
-    assert rented.namespaces.addresses == ()
-    assert "nothing to end" in machine.run(CLI, "reap")
-    for campaign in campaigns:
-        assert machine.left_running(campaign) == []
-        directory = machine.here.campaign(campaign)
-        for secret in ("ssh_key", "password", "fleet.json"):
-            assert not (directory / secret).exists()
-        lock = directory / fleet_files.DRIVER_LOCK
-        assert not lock.exists() or lock.read_text() == ""

@@ -20,7 +20,6 @@ import yaml
 
 from benchlab.campaign.progress import ProgressLog, ProgressNote
 from benchlab.results.records import Campaign, rows_of
-from benchlab_airflow.local.services import Services
 from tests.builders import given_server
 from tests.builders import tidb_cloud as fake
 from tests.builders.tidb_cloud import FakeCloud
@@ -33,9 +32,9 @@ from tests.hosts.rented import (
     bucket_for,
     rented_in,
 )
+from tests.hosts.scheduled import Scheduled, scheduler_of
 from tests.machine import servers
-from tests.ports import free_port
-from tests.scheduler import Api, dag_ids, process_in_trial, wait
+from tests.scheduler import process_in_trial, wait
 
 __all__ = ["servers"]  # a fixture
 
@@ -45,15 +44,12 @@ CLOUD_DAG = "sysbench_cloud"
 OLD_VERSION = "7.1.3"
 TPCC_DAG = "tpcc_ec2"
 REAPER = "/api/v2/dags/reap_expired_fleets/dagRuns"
-ENDED = ("success", "failed")
 
 
 @dataclass
-class Airflow:
+class Airflow(Scheduled):
     """A scheduler of its own, and what its campaigns rent from."""
 
-    rented: Rented
-    api: Api
     bucket: Any
     tidb_cloud: FakeCloud
 
@@ -76,44 +72,6 @@ class Airflow:
         }
         return self.start(DAG, conf)
 
-    def start(self, dag: str, conf: dict[str, Any]) -> str:
-        """Start a run of any DAG with these fields of the form alone; its path in the API."""
-        runs = f"/api/v2/dags/{dag}/dagRuns"
-        made = self.api.call("POST", runs, {"logical_date": None, "conf": conf})
-        return f"{runs}/{made['dag_run_id']}"
-
-    def ended(self, run: str) -> str:
-        """The final state of a run."""
-
-        def state() -> str | None:
-            found = str(self.api.call("GET", run)["state"])
-            return found if found in ENDED else None
-
-        return str(wait(f"the end of {run}", state))
-
-    def tasks(self, run: str) -> dict[str, list[dict[str, Any]]]:
-        """The tasks of a run by id; a mapped one has several."""
-        found: dict[str, list[dict[str, Any]]] = {}
-        answer = self.api.call("GET", f"{run}/taskInstances?limit=100")
-        for task in answer["task_instances"]:
-            found.setdefault(task["task_id"], []).append(task)
-        return found
-
-    def story(self, run: str, campaign: str) -> str:
-        """What did not go well in a run, for a message."""
-        states = [
-            f"{name}: {[str(task['state']) for task in found]}"
-            for name, found in self.tasks(run).items()
-            if {task["state"] for task in found} - {"success", "skipped"}
-        ]
-        log = ProgressLog(self.rented.machine.here.campaign(campaign) / "progress.jsonl")
-        steps = [
-            f"{s.stage} {s.phase} {s.note}"
-            for s in log.read()[0]
-            if s.phase == "failed" or s.stage == "failed"
-        ]
-        return "\n".join([*states, *steps])
-
 
 @pytest.fixture(scope="module")
 def airflow(tmp_path_factory: pytest.TempPathFactory, servers: Path) -> Iterator[Airflow]:
@@ -129,17 +87,8 @@ def airflow(tmp_path_factory: pytest.TempPathFactory, servers: Path) -> Iterator
         written = file.read_text()
         assert "\nsnapshots: null\n" in written
         file.write_text(written.replace("\nsnapshots: null\n", f"\nsnapshots: {SNAPSHOTS}\n"))
-        services = Services(rented.machine.here.root)
-        port = free_port()
-        services.up(port)
-        try:
-            api = Api(port, services.airflow.password())
-            wait("the DAG", lambda: DAG in dag_ids(api))
-            # What is run by the calendar begins paused.
-            api.call("PATCH", f"/api/v2/dags/{DAG}", {"is_paused": False})
+        with scheduler_of(rented, DAG) as api:
             yield Airflow(rented, api, bucket, tidb_cloud)
-        finally:
-            services.down()
 
 
 @contextmanager

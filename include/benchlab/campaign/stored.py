@@ -390,5 +390,6 @@ class StoredCampaign:
 
 def _verdicts(comparison: Comparison) -> dict[str, str]:
     """The verdicts on throughput, by workload; none if one version was measured."""
-    found = (stored for stored in verdicts_of(comparison)[::2])
-    return {stored.workload: stored.verdict for stored in found}
+    if not comparison.has_verdicts:
+        return {}
+    return {workload.name: workload.verdict for workload in comparison.workloads}
