@@ -95,7 +95,9 @@ class Remaining:
         ]
 
     def is_anything(self) -> bool:
-        """Whether any trial is left, planned or to be repeated."""
+        """Whether any trial is left, planned or to be repeated, or may be once it is decided."""
+        if self.store.campaign(self.campaign.id).is_unscreened:
+            return True
         results = self.store.trials(self.campaign.id)
         return any(self.left(results, attempt) for attempt in self.attempts)
 

@@ -331,6 +331,8 @@ def _told(work: CampaignRun, result: TrialResult | None) -> dict[str, Any] | Non
             why = {"lost": "hosts were lost", "deployment": "the sides could not be deployed again"}
             otherwise = f"another trial would pass the {stopped} of the hosts"
             log.warning("not measured: %s", why.get(stopped, otherwise))
+        elif work.store.campaign(work.campaign.id).looks:
+            log.info("nothing left to do: every workload is decided, or measured by another task")
         else:
             log.info("nothing left to do: an earlier try of another task has measured this trial")
         return None

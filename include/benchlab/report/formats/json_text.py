@@ -84,6 +84,7 @@ def to_json(
         **cost.to_json(campaign, comparison),
         **_recorded(campaign),
         **_watched(campaign, comparison),
+        **({"looks": [asdict(one) for one in campaign.looks]} if campaign.looks else {}),
     }
 
 

@@ -202,7 +202,7 @@ def plan_sensitivity(
     nothing = assumed([len(spec.threads_of(workload)) for workload in spec.as_written])
     campaigns, deployments, noise = _noise(spec, measured, spec.as_written, THROUGHPUT, nothing)
     noise = replace(noise, level=level(planned.metrics))
-    mean_minutes = _mean_minutes(planned, noise, spec.threshold_pct)
+    mean_minutes = _mean_minutes(spec, planned, noise)
     if planned.looks:  # what is decided by the last look has what the earlier ones left
         last = Looks((), planned.looks).last_level(ALPHA)
         noise = replace(noise, level=noise.level * last / ALPHA)
@@ -220,15 +220,16 @@ def plan_sensitivity(
     )
 
 
-def _mean_minutes(planned: Plan, noise: Noise, threshold_pct: float) -> float | None:
+def _mean_minutes(spec: ReportSpec, planned: Plan, noise: Noise) -> float | None:
+    """With ``design: release``: a workload at a rate is assumed to take as long as without it."""
     if not planned.looks:
         return None
-    names = [name for name in planned.workloads if open_loop.rate_of(name) is None]
-    drawn = taken(noise, planned.looks, planned.rounds, threshold_pct)
-    everything = dict.fromkeys(planned.workloads, planned.deployments)
+    place = {name: number for number, name in enumerate(spec.as_written)}
+    places = {n: place.get(n, place.get(open_loop.saturated(n), 0)) for n in planned.workloads}
+    drawn = taken(noise, planned.looks, planned.rounds, spec.threshold_pct)
     return fmean(
-        planned.minutes_with({**everything, **dict(zip(names, one, strict=True))})
-        for one in drawn.tolist()
+        planned.minutes_with({name: last[number] for name, number in places.items()})
+        for last in drawn.tolist()
     )
 
 

@@ -1,4 +1,4 @@
-"""A report type with `design: watch` in Airflow, on real servers."""
+"""Report types with `design: watch` and `design: release` in Airflow, on real servers."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ WATCH = {
     "deployments": 6,
     "screening_rounds": 3,
 }
+RELEASE = {"report": "release_local", "design": "release", "rounds": 5, "deployments": 5}
 
 
 def test_a_dag_measures_again_what_it_flags_and_nothing_else(machine: Machine) -> None:
@@ -47,3 +48,36 @@ def test_a_dag_measures_again_what_it_flags_and_nothing_else(machine: Machine) -
     assert said in screened.read_text()
     assert "learned from the campaigns before" in output
     assert machine.left_running(name) == []
+
+
+def test_a_dag_ends_its_deployments_once_everything_is_decided(machine: Machine) -> None:
+    """The newer release does twice the index updates, which three deployments show; two are spared.
+
+    Tasks of trials that are no longer needed end green and say so.
+    """
+    reports = machine.here.configs / "reports"
+    own = yaml.safe_load((reports / "sysbench_local.yaml").read_text())
+    (reports / "release_local.yaml").write_text(yaml.safe_dump({**own, **RELEASE}))
+    machine.run(
+        *("benchlab_airflow.local.demo", "release_local"),
+        *machine.settings(
+            workloads=INDEX, rounds=5, seconds=2, baseline="10.2.11", candidate="10.11.5"
+        ),
+    )
+    (directory,) = (machine.here.root / "campaigns").iterdir()
+    campaign, trials = machine.outcome(directory.name)
+    (workload,) = machine.comparison(directory.name)["workloads"]
+    last = max(trial.trial.round for trial in trials)
+    decided = [one.after for one in campaign.looks if one.left]
+    assert last == (decided[0] if decided else 5), "a noisy machine may need them all"
+    assert workload["rounds_used"] == last
+    assert workload["verdict"] in ("improvement", "unstable", *["inconclusive"] * (last == 5))
+    found = machine.verified(directory.name)
+    assert found.outcome == "holds", found.lines()
+    log = AirflowHome(machine.here.root).root / "logs" / "dag_id=release_local"
+    spared = [*log.glob("run_id=*/task_id=measure.trials/map_index=*/attempt=1.log")] or [
+        *log.glob("run_id=*/task_id=trials/map_index=*/attempt=1.log")
+    ]
+    said = [path for path in spared if "every workload is decided" in path.read_text()]
+    assert len(said) == len(campaign.plan.trials) - len(campaign.wanted.trials)
+    assert machine.left_running(directory.name) == []
