@@ -16,7 +16,7 @@ from benchlab.plan.resolved import Request
 from benchlab.results.store import open_store
 from benchlab.studies import backfill, backfill_text
 from benchlab.studies.backfill import BackfillMoment, BackfillPlan
-from tests.builders import campaigns, plans
+from tests.builders import campaigns, fixed_weekly, plans
 from tests.builders.installation import Here
 
 HISTORY = (date(2021, 4, 1), date(2022, 9, 30))
@@ -42,9 +42,9 @@ def spec_of(here: Here, report: str, **fields: Any) -> ReportSpec:
 
 
 def weekly(here: Here, **fields: Any) -> ReportSpec:
-    """The house's weekly report type, of releases: past nightlies cannot be had."""
+    """A weekly report type with a fixed plan, of releases: past nightlies cannot be had."""
     rules = {"baseline": "previous series", "candidate": "newest"}
-    return spec_of(here, "sysbench_ec2_weekly", **rules, **fields)
+    return overrides.override(fixed_weekly.load(here.home), {**rules, **fields})
 
 
 def planned(here: Here, spec: ReportSpec, days: tuple[date, date]) -> BackfillPlan:
@@ -318,7 +318,7 @@ def test_what_a_person_has_to_approve_is_said(here: Here) -> None:
 
 
 def test_what_is_rented_without_being_asked_is_said(here: Here) -> None:
-    """As the house's weekly report type does; moments without a campaign do not count."""
+    """As a weekly report type does; moments without a campaign do not count."""
     found = planned(here, weekly(here), SUMMER)
     assert found.unasked == found.campaigns != found.moments
     document = backfill_text.to_json(found)
