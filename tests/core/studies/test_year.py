@@ -1,7 +1,7 @@
 """A year of Mondays of a weekly report type with a fixed plan: what runs, is skipped, and costs.
 
-The year is simulated. Releases, patches and betas are made up. TiDB's own nightly builds have names such as
-``v9.0.0-beta.2.pre-1895-g5c91``; here they are numbered by their weeks.
+The year is simulated. Releases, patches and betas are made up. TiDB's own nightly builds have
+names such as ``v9.0.0-beta.2.pre-1895-g5c91``; here they are numbered by their weeks.
 """
 
 from __future__ import annotations
