@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.airflow.conftest import told
 
-# A run of sysbench_local_releases or sysbench_ec2_weekly as its first task sees it.
+# A run of sysbench_local_releases or of a weekly report type as its first task sees it.
 PLAN = """
 import dataclasses
 import warnings
@@ -24,6 +24,7 @@ from benchlab_airflow.connections import open_store
 from benchlab_airflow.operators.plan_operator import PlanOperator, RunEndedTrigger
 from benchlab.campaign.progress import ProgressLog
 from benchlab_airflow.page.navigation import campaign_tab
+from tests.builders import fixed_weekly
 
 here = home.find()
 REPORTS = here.configs / "reports"
@@ -89,7 +90,7 @@ def test_versions_are_those_of_the_runs_day(airflow_env: dict[str, str], tmp_pat
     code = """
 from benchlab_airflow.calendar.calendar_runs import as_of
 from zoneinfo import ZoneInfo
-weekly = report_types.load(REPORTS / "sysbench_ec2_weekly.yaml")
+weekly = fixed_weekly.load(here)
 weekly = weekly.with_overrides({  # past nightlies cannot be had
     "engines.tidb.baseline.version": "previous series", "engines.tidb.candidate.version": "newest"})
 # Already the next day there, and a release came out on it: v6.3.0 on 2022-09-30.
@@ -342,7 +343,7 @@ def test_a_schedule_that_names_no_candidate_fails(
 ) -> None:
     """Week after week it would be skipped, and nobody would know."""
     code = """
-weekly = report_types.load(REPORTS / "sysbench_ec2_weekly.yaml")
+weekly = fixed_weekly.load(here)
 weekly = weekly.with_overrides({  # past nightlies cannot be had
     "engines.tidb.baseline.version": "previous series", "engines.tidb.candidate.version": "newest"})
 never = weekly.with_overrides({"engines.tidb.candidate.version": "newest 66.5"})
@@ -468,7 +469,7 @@ say(len(campaigns()))
 def test_every_fourth_week_is_an_aa_campaign(airflow_env: dict[str, str], tmp_path: Path) -> None:
     """By the calendar only; the candidate against itself, whatever has been measured."""
     code = """
-weekly = report_types.load(REPORTS / "sysbench_ec2_weekly.yaml")
+weekly = fixed_weekly.load(here)
 weekly = weekly.with_overrides({  # past nightlies cannot be had
     "engines.tidb.baseline.version": "previous series", "engines.tidb.candidate.version": "newest"})
 monday = datetime(2022, 10, 3, 2, tzinfo=UTC)

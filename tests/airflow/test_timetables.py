@@ -14,6 +14,7 @@ import yaml
 
 from tests.airflow.conftest import PROJECT, told
 from tests.airflow.test_flow import describe
+from tests.builders import fixed_weekly
 
 ON_DAYS = ("sysbench_ec2_watch", "sysbench_ec2_weekly")
 SCHEDULED = {"sysbench_ec2", *ON_DAYS, "sysbench_local_releases"}
@@ -193,7 +194,9 @@ def backfill(name, first, last, reverse=False):
 """
 
 
-def test_airflows_database_alone_has_every_moment(airflow_env: dict[str, str]) -> None:
+def test_airflows_database_alone_has_every_moment(
+    airflow_env: dict[str, str], tmp_path: Path
+) -> None:
     """The published years' nine new series, v5.0.0 to v6.3.0, and the patches of LTS series.
 
     As Airflow's own backfill finds them. Two patches of one day are two runs.
@@ -212,7 +215,11 @@ for name in ("sysbench_ec2", "sysbench_ec2_weekly"):
 by_hand = read.infer_manual_data_interval(run_after=datetime(2026, 1, 2, tzinfo=UTC))
 say(*by_hand)
 """
-    found, reverse, local, on_release, weekly, by_hand = told(SERIALIZED + code, airflow_env)
+    project = _project(tmp_path)
+    fixed_weekly.write(project / "configs")
+    found, reverse, local, on_release, weekly, by_hand = told(
+        SERIALIZED + code, airflow_env, BENCHLAB_PROJECT=str(project)
+    )
     nine = {
         *("2021-04-07", "2021-06-24", "2021-08-27", "2021-11-30", "2022-02-15"),
         *("2022-04-07", "2022-06-13", "2022-08-23", "2022-09-30"),

@@ -49,7 +49,7 @@ from tools.study.worlds import (
     in_one_column,
 )
 
-REPORT_TYPE = "sysbench_ec2_weekly"
+REPORT_TYPE = "sysbench_ec2"
 VERSIONS = ["candidate=v8.5.6", "baseline=v8.5.5"]
 PRICES_OF = date(2026, 1, 1)
 DOLLARS = 20.0

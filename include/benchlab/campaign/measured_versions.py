@@ -6,8 +6,8 @@ The rules themselves are in plan/last_measured.py.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
-from datetime import UTC, date
+from collections.abc import Iterator, Sequence
+from datetime import UTC, date, datetime
 
 from benchlab.campaign.outcome import Comparer
 from benchlab.engines import builds
@@ -16,6 +16,7 @@ from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.last_measured import Measured, MeasuredVersion
 from benchlab.plan.metric import COUNT, THROUGHPUT
 from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.resolved import Compared
 from benchlab.plan.versions import MEASURED
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
@@ -59,32 +60,48 @@ def measured_by(home: Home, store: Store, report: str) -> Measured:
 
 
 def anchor_before(
-    home: Home, store: Store, spec: ReportSpec, engine: str, on: date
+    home: Home,
+    store: Store | None,
+    spec: ReportSpec,
+    engine: str,
+    on: date,
+    planned: Sequence[Compared] = (),
 ) -> SideSpec | None:
     """The anchor of a report type's latest week, if it is another one and no bridge leads from it.
 
     Args:
         spec: with the versions of its next campaign.
-        on: the day as of which they were chosen; later weeks do not count.
+        on: the day as of which they were chosen; later weeks and bridges do not count.
+        planned: campaigns that will have been measured, too.
     """
+    outlines = Comparer(home, store).outlines(spec.report) if store else []
     known = [
         one
-        for one in Comparer(home, store).outlines(spec.report)
-        if one.state == "complete" and one.engine == engine and one.has_both_sides
+        for one in outlines
+        if one.state == "complete"
+        and one.engine == engine
+        and one.has_both_sides
+        and one.at.astimezone(UTC).date() <= on
     ]
-    watched = [one for one in known if one.screening_rounds is not None and one.at.date() <= on]
-    if not watched:
-        return None
-    latest, new = max(watched, key=lambda one: one.at), spec.engines[engine].baseline.label
-    old = latest.labels["baseline"]
+    weeks: list[tuple[datetime, str, SideSpec | str]] = [
+        (one.at, one.labels["baseline"], one.id) for one in known if one.screening_rounds
+    ]
+    weeks += [(one.at, one.baseline.label, one.baseline) for one in planned if not one.is_bridge]
     bridged = {
         (one.labels["baseline"], one.labels["candidate"])
         for one in known
         if one.screening_rounds is None and not one.slowdown_pct
     }
+    bridged |= {(one.baseline.label, one.candidate.label) for one in planned if one.is_bridge}
+    if not weeks:
+        return None
+    _, old, latest = max(weeks, key=lambda week: week[0])
+    new = spec.engines[engine].baseline.label
     if old == new or (old, new) in bridged:
         return None
-    return store.campaign(latest.id).plan.sides["baseline"]
+    if isinstance(latest, SideSpec):
+        return latest
+    return store.campaign(latest).plan.sides["baseline"] if store else None
 
 
 def asks(spec: ReportSpec) -> bool:

@@ -258,12 +258,15 @@ class Resolver:
         Without it, nothing that was measured before would be evidence.
         """
         by_rule = not request.spec.engines[engine].baseline.is_resolved
-        if spec.design != "watch" or self.store is None or spec.slowdown_pct or not by_rule:
+        if spec.design != "watch" or spec.slowdown_pct or not by_rule:
+            return spec, ()
+        if self.store is None and not request.planned:
             return spec, ()
         from benchlab.campaign.measured_versions import anchor_before  # with all that compares
 
         new = spec.engines[engine].baseline
-        before = anchor_before(self.home, self.store, spec, engine, request.on)
+        known = self.home, self.store, spec, engine, request.on
+        before = anchor_before(*known, request.planned)
         if before is None:
             return spec, ()
         said = {"old": before.label, "new": new.label}

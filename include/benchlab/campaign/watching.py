@@ -1,8 +1,9 @@
 """Reads the weeks of report types with ``design: watch`` from the store, and screens by them.
 
-A week belongs to the evidence if it was measured alike and against the same anchor. What was
-measured against an earlier anchor belongs to it as well, where a *bridge* leads there: a campaign
-of the same report type whose candidate is the later anchor and whose baseline is the earlier one.
+A week belongs to the evidence if it was measured alike and against the same anchor, with the
+parameters that the report type gives its versions now. What was measured against an earlier anchor
+belongs to it as well, where a *bridge* leads there: a campaign of the same report type whose
+candidate is the later anchor and whose baseline is the earlier one.
 
 Example:
     ``Watching(comparer).decide(campaign, trials, pays_for).confirming``
@@ -10,18 +11,19 @@ Example:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchlab.analysis.trend import weeks
 from benchlab.analysis.trend.weeks import Chances, Week
 from benchlab.analysis.verdict import aa_campaigns
 from benchlab.analysis.verdict.compare import Comparison, rounds_of
 from benchlab.analysis.verdict.usable_trials import usable_trials
-from benchlab.campaign.outline import Outline, outline_of
+from benchlab.campaign.outline import Outline, outline_of, parameters_of
 from benchlab.plan.plan import Plan
-from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.report_type import SIDES, ReportSpec, Side
 from benchlab.results import screening
 from benchlab.results.records import Campaign, TrialResult
 from benchlab.results.screening import Screening
@@ -29,8 +31,8 @@ from benchlab.results.screening import Screening
 if TYPE_CHECKING:
     from benchlab.campaign.outcome import Comparer
 
-# What two weeks must have in common, beside their setting.
-_ALIKE = ("measured", "parameters", "by_workload")
+# What two weeks must have in common, beside their setting and the parameters of their versions.
+_ALIKE = ("measured", "by_workload")
 
 
 class Watching:
@@ -58,13 +60,26 @@ class Watching:
             and not aa_campaigns.unlike(own.setting, other.setting)
             and all(getattr(own, name) == getattr(other, name) for name in _ALIKE)
         ]
+        given = functools.cache(functools.partial(_parameters, self._report_type(campaign), own))
         for other in sorted(known, key=lambda one: one.at, reverse=True):
-            if other.screening_rounds is not None and other.labels["baseline"] == anchor:
-                found.append(other)
-            elif other.screening_rounds is None and other.labels["candidate"] == anchor:
-                found.append(other)
+            is_bridge = other.screening_rounds is None
+            if other.labels["candidate" if is_bridge else "baseline"] != anchor:
+                continue
+            # A bridge has two baselines.
+            sides: Mapping[Side, Side] = {"baseline": "baseline", "candidate": "candidate"}
+            if is_bridge:
+                sides = dict.fromkeys(SIDES, "baseline")
+            if any(other.parameters[n] != given(sides[n], other.versions[n]) for n in SIDES):
+                continue
+            found.append(other)
+            if is_bridge:
                 anchor = other.labels["baseline"]
         return found[::-1]
+
+    def _report_type(self, campaign: Campaign | Outline) -> ReportSpec:
+        if isinstance(campaign, Outline):
+            campaign = self._comparer.store.campaign(campaign.id)
+        return campaign.report_type
 
     def weeks(self, campaigns: Sequence[Outline], like: Outline) -> list[Week]:
         """Their figures, as far as they have the thread counts of another campaign."""
@@ -145,6 +160,11 @@ class Watching:
             if pays_for([*confirming, name]):
                 confirming.append(name)
         return replace(found, confirming=tuple(confirming))
+
+
+def _parameters(spec: ReportSpec, own: Outline, side: Side, version: str) -> dict[str, Any]:
+    """What a campaign's report type gives a version; by ``by_version`` that may be its own."""
+    return parameters_of(spec.side(own.engine, side, version=version))
 
 
 def _week(campaign: Campaign, trials: Sequence[TrialResult]) -> Week:

@@ -8,11 +8,13 @@ Example:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime
 
 from benchlab.language import Message, Said
 from benchlab.plan.capabilities import Capabilities
+from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.fields.schedule import ORDINARY, Turn
 from benchlab.plan.last_measured import Measured
 from benchlab.plan.metric import Metric
@@ -20,6 +22,21 @@ from benchlab.plan.pricing import PriceList
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.steps import NOTHING_KNOWN, Basis
 from benchlab.plan.topology import Topology
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A campaign of a ``design: watch`` that is planned, and will be measured by then.
+
+    Attributes:
+        at: its moment.
+        is_bridge: whether it compares two anchors.
+    """
+
+    at: datetime
+    baseline: SideSpec
+    candidate: SideSpec
+    is_bridge: bool
 
 
 @dataclass(frozen=True)
@@ -32,12 +49,14 @@ class Request:
         turn: what the schedule wants of the moment.
         measured: what the report type has measured, by engine, for rules such as ``last good``;
             None: the store is asked.
+        planned: what a backfill will have measured before, with this engine.
     """
 
     spec: ReportSpec
     on: date
     turn: Turn = ORDINARY
     measured: Measured | None = None
+    planned: Sequence[Compared] = ()
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from benchlab.plan.fields.schedule import OnRelease, Weekly
 from benchlab.plan.last_measured import Measured, MeasuredVersion
 from benchlab.plan.plan import make, needs_approval
 from benchlab.plan.report_type import ReportSpec, Side
-from benchlab.plan.resolved import Request, Resolved, Versioned
+from benchlab.plan.resolved import Compared, Request, Resolved, Versioned
 from benchlab.plan.steps import Basis
 from benchlab.results.store import Store
 from benchlab.studies import comparisons
@@ -38,8 +38,10 @@ class BackfillMoment:
     Attributes:
         at: in UTC.
         aa: whether it is an A/A campaign.
+        bridge: whether it compares two anchors of a ``design: watch``.
         engine, versions, minutes, vcpus: of the campaign; None or empty without one.
         dollars: the cost of its hosts; None without a campaign, or if nothing is rented.
+        most_minutes, most_dollars: of one that watches, if everything is confirmed.
         approval: whether a person has to approve it before hosts are rented; None like ``dollars``.
         no_campaign: why there is no campaign, one fault per line; None if there is one.
         refused: whether the run would fail. Other moments without a campaign are skipped.
@@ -47,10 +49,13 @@ class BackfillMoment:
 
     at: datetime
     aa: bool
+    bridge: bool = False
     engine: str | None = None
     versions: Mapping[Side, str] = field(default_factory=dict)
     minutes: float | None = None
     dollars: float | None = None
+    most_minutes: float | None = None
+    most_dollars: float | None = None
     vcpus: int | None = None
     approval: bool | None = None
     no_campaign: str | None = None
@@ -216,17 +221,22 @@ class _Backfill:
     basis: Basis | None = None
     # The candidates of earlier moments, each with its engine, all assumed to be no regression.
     planned: list[tuple[str, MeasuredVersion]] = field(default_factory=list)
+    watched: list[Compared] = field(default_factory=list)
 
     def moment(self, at: datetime) -> BackfillMoment:
         turn = schedule.turn(self.rule, at)
         found = BackfillMoment(at, turn.aa)
         try:
-            versioned = self.resolver.versions(Request(self.spec, at.date(), turn, self._known))
+            request = Request(self.spec, at.date(), turn, self._known, self.watched)
+            versioned = self.resolver.versions(request)
             spec, engine = versioned.spec, versioned.engine
             sides = {side: spec.side(engine, side) for side in spec.measured_sides}
             versions = {side: deployed.label for side, deployed in sides.items()}
-            found = replace(found, aa=spec.sides == "same", engine=engine, versions=versions)
-            pair = "\n".join((engine, *(side.model_dump_json() for side in sides.values())))
+            aa = spec.sides == "same"
+            bridge = spec.design != self.spec.design and not aa
+            found = replace(found, aa=aa, bridge=bridge, engine=engine, versions=versions)
+            written = (side.model_dump_json() for side in sides.values())
+            pair = "\n".join((engine, spec.design, *written))
             if reason := self._needless(spec, engine, pair):
                 return replace(found, no_campaign=reason)
             plan = make(self._resolved(versioned), spec.report)
@@ -239,6 +249,13 @@ class _Backfill:
         self.measured[pair] = f"the same pair as on {at.date()}"
         if spec.sides == "different":
             self.planned.append((engine, _to_measure(sides["candidate"], at)))
+        if self.spec.design == "watch" and not found.aa:
+            compared = Compared(at, sides["baseline"], sides["candidate"], found.bridge)
+            self.watched.append(compared)
+        if plan.screening_rounds is not None:
+            cost = plan.usd_per_minute
+            most = None if cost is None else round(cost * plan.most_minutes, 2)
+            found = replace(found, most_minutes=plan.most_minutes, most_dollars=most)
         approval = None if plan.dollars is None else needs_approval(plan, spec.budget)
         return replace(
             found, minutes=plan.minutes, dollars=plan.dollars, vcpus=plan.vcpus, approval=approval

@@ -120,6 +120,15 @@ def _notes(plan: BackfillPlan) -> Iterator[str]:
             f"{_of_all(plan.unasked, plan)} no more than {_limit(plan)}: hosts are rented without "
             "anybody being asked"
         )
+    if watched := [one for one in plan.campaigns if one.most_minutes is not None]:
+        dearest = max(watched, key=lambda one: one.most_minutes or 0.0)
+        most = duration(dearest.most_minutes or 0.0)
+        if dearest.most_dollars is not None:
+            most += f" and {dearest.most_dollars:,.2f} dollars"
+        yield (
+            "time and cost are of campaigns in which nothing is flagged; one in which everything "
+            f"is confirmed takes {most}"
+        )
     if plan.undecided:
         yield f"every run is refused until this is decided: {'; '.join(map(str, plan.undecided))}"
 
@@ -162,7 +171,7 @@ def _kind(moment: BackfillMoment) -> Text:
         return Text("refused", style="red")
     if moment.no_campaign is not None:
         return Text("none", style="dim")
-    return Text("A/A" if moment.aa else "comparison")
+    return Text("A/A" if moment.aa else "bridge" if moment.bridge else "comparison")
 
 
 def _without(plan: BackfillPlan) -> Iterator[str]:

@@ -15,9 +15,10 @@ from benchlab.campaign.stages import CampaignRun
 from benchlab.errors import SpecError, UnavailableError
 from benchlab.home import find
 from benchlab.language import message
-from benchlab.plan.plan import make
+from benchlab.plan.plan import Plan, make, mean_quiet_minutes
 from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.resolved import Request
+from benchlab.plan.steps import Basis, DatasetState
 from benchlab.results.store import open_store
 from tests.builders import installation, plans
 
@@ -89,6 +90,25 @@ def test_every_report_type_has_an_estimate_and_nobody_is_asked(
     plan = make(Resolver(find(), asks=Asks.NOBODY).resolve(Request(spec, date(2026, 1, 1))), "c1")
     assert plan.minutes > 0
     assert (plan.dollars is not None) == (spec.target == "ec2")
+
+
+def test_the_weekly_report_type_is_as_cheap_as_it_says() -> None:
+    """With a dataset snapshot, and without: its limit then pays for a new anchor as well."""
+
+    def planned(dataset: DatasetState | None, **changes: Any) -> tuple[Plan, float]:
+        resolver = Resolver(find(), asks=Asks.NOBODY)
+        request = Request(report("sysbench_ec2_weekly", **changes), date(2026, 1, 1))
+        made = make(resolver.complete(resolver.versions(request), Basis(dataset)), "c1")
+        return made, made.usd_per_minute or 0.0
+
+    kept, price = planned("kept", snapshots="s3://bucket/prefix")
+    assert kept.minutes <= 2.2 * 60
+    assert kept.minutes * price <= 17
+    assert mean_quiet_minutes(kept) * price <= 19
+    assert kept.most_minutes * price <= 48
+    loaded, price = planned(None)
+    bridge, _ = planned(None, design="fixed")
+    assert loaded.most_minutes * price == pytest.approx(bridge.dollars, abs=0.1)
 
 
 def test_what_is_read_for_a_plan_makes_no_build(tmp_path: Path) -> None:

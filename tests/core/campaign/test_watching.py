@@ -314,6 +314,25 @@ def test_without_a_bridge_a_new_anchor_is_a_new_beginning(mondays: Mondays) -> N
     assert mondays.outcome(week).comparison.weeks == ()
 
 
+def test_parameters_that_belong_to_versions_are_no_other_setting(mondays: Mondays) -> None:
+    """The new anchor gets what the report type gives such versions; weeks before stay evidence.
+
+    A version that gets something else now does not.
+    """
+
+    def fields(anchor: str, build: str, size: int = 9) -> dict[str, Any]:
+        sides = {"baseline": {"version": anchor}, "candidate": {"version": build}}
+        old = {"until": "10.3.0", "parameters": {"max_heap_table_size": size}}
+        return {"engines": {"mariadb": {**sides, "by_version": [old]}}}
+
+    for number in range(2):
+        mondays.week(**fields(ANCHOR, f"11.4.{number}"))
+    mondays.week(**fields(ANCHOR, "11.4.7", size=7))
+    mondays.week(**fields(ANCHOR, "10.11.5"), design="fixed")
+    week = mondays.week(**fields("10.11.5", "11.4.8"))
+    assert mondays.outcome(week).comparison.weeks == ("week-01", "week-02", "week-04")
+
+
 REAL: dict[str, Any] = {"workloads": ["oltp_read_write"], "threads": [4], "seconds": 5}
 
 
@@ -343,6 +362,46 @@ def test_the_bundle_has_the_weeks_by_which_it_is_verified(mondays: Mondays, tmp_
     )
     bundle.write_bytes(forged)
     assert "calibration/week-03.json" in {one.file for one in verify(bundle).differences}
+
+
+@pytest.mark.parametrize("is_bridged", [False, True])
+def test_a_week_of_another_anchor_is_no_evidence_of_a_bundle(
+    mondays: Mondays, tmp_path: Path, is_bridged: bool
+) -> None:
+    """A forged anchor is named with the campaign and the anchor that it has to be, before a bridge
+    as well.
+    """
+    mondays.quiet(3, **REAL)
+    anchor = "10.11.5" if is_bridged else ANCHOR
+    if is_bridged:
+        mondays.week(build=anchor, design="fixed", **REAL)
+    week = mondays.week(anchor=anchor, real=True, **REAL)
+    outcome = mondays.outcome(week)
+    published = report_bundle.make(
+        *(outcome.campaign, outcome.comparison, outcome.trials, ("en",)),
+        read_object=mondays.store.read_bytes,
+    )
+    known = outcome.comparison.weeks
+    made = contents.make(mondays.store, week.id, published, gates=evidence.GATES, calibration=known)
+    bundle = tmp_path / "evidence.zip"
+    bundle.write_bytes(made)
+    assert verify(bundle).differences == []
+
+    def faults(name: str, side: str) -> list[str]:
+        file = f"calibration/{name}.json"
+        other = json.loads(evidence.files_of(made)[file])
+        other["campaign"]["plan"]["sides"][side]["version"] = "10.3.1"
+        bundle.write_bytes(evidence.forged(made, {file: evidence.as_json(other)}))
+        found = verify(bundle).differences
+        return [str(one) for one in found if one.file == file]
+
+    (said,) = faults("week-02", "baseline")
+    assert "week-02 was measured against the anchor 10.3.1" in said
+    assert f"what {week.id} rests on had the anchor 10.2.11 then" in said
+    if is_bridged:
+        (said,) = faults("week-04", "candidate")
+        assert "week-04 is a bridge from 10.2.11 to the anchor 10.3.1" in said
+        assert "had the anchor 10.11.5 then" in said
 
 
 def test_a_new_anchor_is_first_compared_with_the_one_before(mondays: Mondays, here: Here) -> None:
@@ -379,6 +438,23 @@ def test_a_new_anchor_is_first_compared_with_the_one_before(mondays: Mondays, he
     with pytest.raises(NothingToMeasureError):
         resolver.as_begun(other, begun)
     assert versions("newest 10.11").spec.design == "watch"
+
+
+def test_a_bridge_of_a_later_day_leads_nowhere(mondays: Mondays, here: Here) -> None:
+    """A backfill comes to a new anchor in the past: weeks of then know no bridge of today."""
+    mondays.quiet(2)
+    spec = mondays.store.campaign("week-01").report_type
+    calendar = "version,release_date,type\n10.2.11,2017-11-28,GA\n10.11.5,2023-08-14,GA\n"
+    (here.home.configs / "releases.csv").write_text(calendar)
+    for _ in range(3):
+        mondays.week(build="10.11.5", design="fixed")
+    asked = spec.with_overrides({"engines.mariadb.baseline": {"version": "newest 10.11"}})
+    resolver = Resolver(here.home, mondays.store, asks=Asks.NOBODY)
+    designs = [
+        resolver.versions(Request(asked, plans.START.date() + timedelta(weeks=weeks))).spec.design
+        for weeks in (2, 30)
+    ]
+    assert designs == ["fixed", "watch"]
 
 
 def test_a_plan_says_how_likely_it_tells_a_loss(mondays: Mondays, here: Here) -> None:

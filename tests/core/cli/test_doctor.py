@@ -204,8 +204,8 @@ def test_an_outdated_calendar_is_reported(
     assert found.good is recent
     assert not found.blocks
     # Without a version after its anchor there is nothing to watch.
-    watched = "sysbench_ec2_watch, " * ("pre-release" not in version)
-    missed = f"so sysbench_ec2, {watched}sysbench_ec2_weekly may miss new ones"
+    watched = ", sysbench_ec2_watch, sysbench_ec2_weekly" * ("pre-release" not in version)
+    missed = f"so sysbench_ec2{watched} may miss new ones"
     assert recent or missed in found.detail
     assert (f", {(TODAY - day).days} days ago" in found.detail) == ("pre-release" not in version)
     assert "`benchlab releases update --from tiup` adds new ones" in found.detail

@@ -16,7 +16,7 @@ from benchlab.plan.resolved import Request
 from benchlab.results.store import open_store
 from benchlab.studies import backfill, backfill_text
 from benchlab.studies.backfill import BackfillMoment, BackfillPlan
-from tests.builders import campaigns, plans
+from tests.builders import campaigns, fixed_weekly, plans
 from tests.builders.installation import Here
 
 HISTORY = (date(2021, 4, 1), date(2022, 9, 30))
@@ -42,9 +42,9 @@ def spec_of(here: Here, report: str, **fields: Any) -> ReportSpec:
 
 
 def weekly(here: Here, **fields: Any) -> ReportSpec:
-    """The house's weekly report type, of releases: past nightlies cannot be had."""
+    """A weekly report type with a fixed plan, of releases: past nightlies cannot be had."""
     rules = {"baseline": "previous series", "candidate": "newest"}
-    return spec_of(here, "sysbench_ec2_weekly", **rules, **fields)
+    return overrides.override(fixed_weekly.load(here.home), {**rules, **fields})
 
 
 def planned(here: Here, spec: ReportSpec, days: tuple[date, date]) -> BackfillPlan:
@@ -223,6 +223,45 @@ def test_past_nightlies_are_skipped_and_each_week_says_why(here: Here) -> None:
     assert all("no longer available" in (m.no_campaign or "") for m in found.moments)
 
 
+def test_a_watch_of_the_past_has_the_anchors_of_then(here: Here) -> None:
+    """Each day's newest LTS release, and where there is a newer one, first a bridge to it.
+
+    The price is that of quiet weeks, and what a confirmation takes is said beside it.
+    """
+    spec = spec_of(here, "sysbench_ec2_weekly", candidate="newest")
+    days = (date(2022, 9, 26), date(2023, 3, 12))
+    found = planned(here, spec, days)
+    assert not found.refused
+    compared = [(f"{one.at:%m-%d}", one.bridge, *pairs((one,))[0]) for one in found.campaigns]
+    assert compared == [
+        ("09-26", False, "v6.2.0", "v6.1.0"),
+        ("10-03", False, "v6.3.0", "v6.1.0"),
+        ("11-21", False, "v6.4.0", "v6.1.0"),
+        ("02-20", True, "v6.5.0", "v6.1.0"),
+        ("02-27", False, "v6.6.0", "v6.5.0"),
+    ]
+    bridge = found.campaigns[3]
+    assert bridge.dollars == pytest.approx(found.campaigns[0].most_dollars, rel=0.01)
+    assert bridge.most_dollars is None
+    text = backfill_text.render(found, 400, False)
+    assert text.count(" bridge ") == 1
+    assert "one in which everything is confirmed takes 10.6 h and 84.20 dollars" in text
+    # Without a store as well: what the backfill itself measures is known.
+    assert backfill.backfill_plan(here.home, spec, *days, None).campaigns == found.campaigns
+
+
+def test_before_the_first_anchor_nothing_is_watched(here: Here) -> None:
+    """Each week says that there was no LTS release; with the anchor itself there is no pair."""
+    spec = spec_of(here, "sysbench_ec2_weekly", candidate="newest")
+    for monday, why in (
+        (date(2020, 2, 3), "baseline.version: newest LTS on 2020-02-03: there is none"),
+        (date(2022, 6, 13), "are both v6.1.0"),
+    ):
+        (moment,) = planned(here, spec, (monday, monday)).moments
+        assert why in (moment.no_campaign or "")
+        assert not moment.refused
+
+
 def test_a_parameter_that_a_version_refuses_costs_its_campaign_only(here: Here) -> None:
     """The reason names it, and every pair that takes it is planned."""
     key = "engines.tidb.parameters.tidb_enable_async_commit"
@@ -318,7 +357,7 @@ def test_what_a_person_has_to_approve_is_said(here: Here) -> None:
 
 
 def test_what_is_rented_without_being_asked_is_said(here: Here) -> None:
-    """As the house's weekly report type does; moments without a campaign do not count."""
+    """As a weekly report type does; moments without a campaign do not count."""
     found = planned(here, weekly(here), SUMMER)
     assert found.unasked == found.campaigns != found.moments
     document = backfill_text.to_json(found)

@@ -1,7 +1,7 @@
-"""A simulated year of Mondays of the weekly report type: what runs, what is skipped, what it costs.
+"""A year of Mondays of a weekly report type with a fixed plan: what runs, is skipped, and costs.
 
-Releases, patches and betas are made up. TiDB's own nightly builds have names such as
-``v9.0.0-beta.2.pre-1895-g5c91``; here they are numbered by their weeks.
+The year is simulated. Releases, patches and betas are made up. TiDB's own nightly builds have
+names such as ``v9.0.0-beta.2.pre-1895-g5c91``; here they are numbered by their weeks.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from benchlab.campaign import overrides, report_types
+from benchlab.campaign import overrides
 from benchlab.campaign.measured_versions import measured_by
 from benchlab.campaign.resolving import Asks, Resolver
 from benchlab.errors import NoReleaseError
@@ -23,7 +23,7 @@ from benchlab.plan.report_type import ReportSpec
 from benchlab.plan.resolved import Request
 from benchlab.results.store import Store, open_store
 from benchlab.studies import backfill
-from tests.builders import campaigns, plans
+from tests.builders import campaigns, fixed_weekly, plans
 from tests.builders.installation import Here
 
 CALENDAR = """version,release_date,type
@@ -65,9 +65,9 @@ class Week:
 
 @pytest.fixture
 def weekly(here: Here) -> ReportSpec:
-    """The house's weekly report type, with a calendar of this year."""
+    """The house's weekly report type with a fixed plan, and a calendar of this year."""
     here.home.releases.write_text(CALENDAR)
-    return report_types.load(report_types.find_report(here.home, "sysbench_ec2_weekly"))
+    return fixed_weekly.load(here.home)
 
 
 def with_rules(spec: ReportSpec, baseline: str, candidate: str) -> ReportSpec:

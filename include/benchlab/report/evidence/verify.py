@@ -30,6 +30,7 @@ from benchlab.hosts.metrics import HostMetrics
 from benchlab.hosts.samples import METRICS, Figure, HostFigures, HostSeries, Interval, figures
 from benchlab.language import Said
 from benchlab.plan.metric import COUNT, THROUGHPUT, of_kind
+from benchlab.plan.report_type import SIDES
 from benchlab.report import bundle as report_bundle
 from benchlab.report.evidence import contents, documents
 from benchlab.report.evidence.contents import (
@@ -159,6 +160,11 @@ def _comparison(
                 used, _ = usable_trials.usable_trials(wanted, other.trials)
                 rounds = compare.rounds_of(wanted, used)
                 (before if of_watch else counted).append((other, rounds))
+    before.sort(key=lambda one: one[0].campaign.at)
+    unlike = _anchor_faults(own.campaign, [other.campaign for other, _ in before])
+    for name, fault in unlike.items():
+        found.differs(f"{CALIBRATION}{name}.json", fault)
+    before = [one for one in before if one[0].campaign.id not in unlike]
     if before:
         found.checked["campaigns before"] = len(before)
         found.not_recomputed.append(
@@ -184,7 +190,6 @@ def _comparison(
     if not watches:
         return made
     used, _ = usable_trials.usable_trials(own.campaign.wanted, trials)
-    before.sort(key=lambda one: one[0].campaign.at)
     known = tuple(other.campaign.id for other, _ in before)
     plan = own.campaign.plan
     threads = {name: plan.threads_in_order(name) for name in plan.workloads_in_order}
@@ -225,7 +230,30 @@ def _week_fault(file: str, own: Measured, other: Measured) -> str | None:
         return f"of another setting: {', '.join(unlike)}"
     if one.plan.slowdown_pct:
         return "its candidate was slowed down on purpose"
+    if set(one.plan.sides) != set(SIDES):
+        return "it has no candidate"
     return None
+
+
+def _anchor_faults(own: Campaign, before: Sequence[Campaign]) -> dict[str, str]:
+    """Which earlier campaigns, in order, were measured against another anchor, by id; and why.
+
+    They rest on the anchor of the campaign, and before a bridge on the one from which it leads.
+    """
+    anchor, faults = own.plan.sides["baseline"].label, dict[str, str]()
+    for one in reversed(before):
+        old, build = (one.plan.sides[side].label for side in SIDES)
+        is_bridge = one.plan.screening_rounds is None
+        measured = build if is_bridge else old
+        if measured != anchor:
+            what = f"is a bridge from {old} to" if is_bridge else "was measured against"
+            faults[one.id] = (
+                f"{one.id} {what} the anchor {measured}, and what {own.id} rests on had the anchor "
+                f"{anchor} then"
+            )
+        elif is_bridge:
+            anchor = old
+    return faults
 
 
 def _calibration_fault(file: str, own: Measured, other: Measured) -> str | None:
