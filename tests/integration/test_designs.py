@@ -68,16 +68,16 @@ def test_a_dag_ends_its_deployments_once_everything_is_decided(machine: Machine)
     campaign, trials = machine.outcome(directory.name)
     (workload,) = machine.comparison(directory.name)["workloads"]
     last = max(trial.trial.round for trial in trials)
-    decided = [one.after for one in campaign.looks if one.left]
-    assert last == (decided[0] if decided else 5), "a noisy machine may need them all"
+    # A noisy machine may need them all, or show that all of them would not decide it.
+    why = {one.after: one.left[INDEX] for one in campaign.looks if one.left}
+    assert last == min([*why, 5])
     assert workload["rounds_used"] == last
-    assert workload["verdict"] in ("improvement", "unstable", *["inconclusive"] * (last == 5))
+    told = {"improvement": "improvement", "out of reach": "inconclusive"}
+    assert [workload["verdict"]] == [told[one] for one in why.values()] or last == 5
     found = machine.verified(directory.name)
     assert found.outcome == "holds", found.lines()
     log = AirflowHome(machine.here.root).root / "logs" / "dag_id=release_local"
-    spared = [*log.glob("run_id=*/task_id=measure.trials/map_index=*/attempt=1.log")] or [
-        *log.glob("run_id=*/task_id=trials/map_index=*/attempt=1.log")
-    ]
+    spared = log.glob("run_id=*/task_id=trials/map_index=*/attempt=1.log")
     said = [path for path in spared if "every workload is decided" in path.read_text()]
     assert len(said) == len(campaign.plan.trials) - len(campaign.wanted.trials)
     assert machine.left_running(directory.name) == []
