@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -21,7 +21,7 @@ from benchlab.errors import BenchlabError, SpecError, StoreError
 from benchlab.language import FORM_OF_ONE, Language, Said, load, message, side_name
 from benchlab.language.names import items, plain
 from benchlab.language.numbers import Numbers
-from benchlab.plan.plan import Plan, make, needs_approval
+from benchlab.plan.plan import Plan, make, mean_quiet_minutes, needs_approval
 from benchlab.plan.report_type import SIDES, ReportSpec
 from benchlab.plan.resolved import Request
 from benchlab.plan.steps import PlanStep
@@ -287,10 +287,11 @@ def _facts(
         facts.append(("cost", say("site-plan-unpriced")))
     else:
         facts.append(("cost", _cost(site, spec, made)))
+    facts += _ends(site, made, finds)
     facts.append(("finds", _finds(site, spec, finds)))
     if finds and finds.cheapest:
         facts.append(("cheapest", _cheapest(site, spec, finds.cheapest)))
-    facts.append(("trials", numbers.whole(len(made.trials))))
+    facts.append(("trials", numbers.whole(len(made.confirming(()).trials))))
     facts.append(
         ("rounds", say("site-plan-rounds-of", rounds=made.rounds, deployments=made.deployments))
     )
@@ -307,6 +308,26 @@ def _cost(site: Site, spec: ReportSpec, made: Plan) -> str:
     if spec.budget is not None and needs_approval(made, spec.budget):
         cost += say("site-plan-approval")
     return cost
+
+
+def _ends(site: Site, made: Plan, finds: PlanSensitivity | None) -> Iterator[tuple[str, str]]:
+    """What a campaign takes whose design ends it early or late, beside what its plan takes."""
+    if made.screening_rounds is not None:
+        yield "on-average", _takes(site, made, mean_quiet_minutes(made))
+        yield "with-everything", _takes(site, made, made.most_minutes)
+    if made.looks:
+        if finds and finds.mean_minutes is not None:
+            yield "on-average", _takes(site, made, finds.mean_minutes)
+        yield "at-the-earliest", _takes(site, made, made.minutes_until(made.looks[0]))
+
+
+def _takes(site: Site, made: Plan, minutes: float) -> str:
+    numbers = Numbers(site.language)
+    took = numbers.duration(timedelta(minutes=minutes))
+    if made.usd_per_minute is None:
+        return took
+    dollars = numbers.rate(minutes * made.usd_per_minute, 2)
+    return site.language.say("site-plan-takes", duration=took, dollars=dollars)
 
 
 def _finds(site: Site, spec: ReportSpec, found: PlanSensitivity | None) -> str:

@@ -67,6 +67,28 @@ def test_hours_dollars_and_what_it_finds_are_shown(site: Site) -> None:
     assert "benchlab run tpcc_ec2 --set rounds=9" in many
 
 
+def test_a_design_that_ends_early_says_when_and_for_how_much(site: Site) -> None:
+    """A watch whose week passes is the cheapest; of a release design the whole is the dearest."""
+    watch = figures(site, report=["sysbench_ec2_watch"], candidate=["v8.0.0"])
+    passes, quiet, all_of_it = (
+        found(rf"{before} (?:[^$]*?)about ([\d.,]+) dollars", watch)
+        for before in ("Costs", "On average, if nothing differs", "With every workload confirmed")
+    )
+    assert passes < quiet < all_of_it
+    path = site.home.configs / "reports" / "looked.yaml"
+    own = (site.home.configs / "reports" / "sysbench_ec2.yaml").read_text()
+    own = own.replace("report: sysbench_ec2\n", "report: looked\ndesign: release\n")
+    own = own.replace("rounds: 6\n", "rounds: 5\ndeployments: 5\n")
+    path.write_text(own.replace("limit: 60}", "limit: 120}"))
+    looked = figures(site, report=["looked"])
+    path.unlink()
+    whole, mean, least = (
+        found(rf"{before} (?:[^$]*?)about ([\d.,]+) dollars", looked)
+        for before in ("Costs", "On average, if nothing differs", "At the earliest")
+    )
+    assert least < mean < whole
+
+
 def test_what_it_finds_rests_on_what_was_measured_here(tmp_path: Path) -> None:
     """How many campaigns and deployments of this setting; else on an assumption."""
     with weekly.installation(tmp_path) as opened:
