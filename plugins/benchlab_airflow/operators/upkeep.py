@@ -1,4 +1,4 @@
-"""Tasks outside of campaigns: they end what is past its expiry, and add new releases.
+"""Tasks outside of campaigns: they end what is past its expiry, add releases, watch schedules.
 
 Each provider has its own reaper, so that a fault in one does not stop the other; a third one is for
 deleted runs. Heavy imports are inside the functions, so that parsing the DAG files stays fast.
@@ -97,3 +97,20 @@ def update_calendar() -> list[str]:
     for sentence in said:
         log.info("%s", sentence)
     return said
+
+
+def check_schedules() -> None:
+    """Fail if a report type has stopped being run by its schedule; the error names all of them.
+
+    Raises:
+        NotMeasuredError: one has.
+    """
+    from datetime import UTC, datetime
+
+    from benchlab import home
+    from benchlab.errors import NotMeasuredError
+    from benchlab_airflow.operators.silent import silent
+
+    count = get_current_context()["ti"].get_dr_count
+    if found := silent(home.find(), count, datetime.now(UTC)):
+        raise NotMeasuredError("\n".join(found))
