@@ -423,6 +423,28 @@ def test_a_plan_proposes_what_finds_a_wanted_change_at_least_cost(home: Home, re
     assert "--detect: must be above 0" in refused("plan", report, "--detect", "-1")
 
 
+def test_a_plan_says_what_finds_a_wanted_change_where_it_may_end_early(
+    home: Home, report: Path
+) -> None:
+    """With `design: release`: at most longer than the fixed plan, on average shorter; one that has
+    the design says its own mean, and one that takes it is planned as it was said.
+    """
+    found = planned(report, "--detect", 4)["sensitivity"]
+    offer, mean_minutes = found["by_looks"]
+    assert offer["detects_pct"] <= 4
+    assert mean_minutes / 60 < found["cheapest"]["hours"] < offer["hours"]
+    shape = [f"{name}={offer[name]}" for name in ("deployments", "rounds")]
+    taken = [part for one in ("design=release", *shape) for part in ("--set", one)]
+    chosen = planned(report, *taken)
+    assert chosen["minutes"] / 60 == pytest.approx(offer["hours"], rel=0.01)
+    own = chosen["sensitivity"]
+    assert own["mean_minutes"] == pytest.approx(mean_minutes, rel=0.01)
+    assert own["by_looks"] is None
+    assert own["detects_pct"] == pytest.approx(offer["detects_pct"])
+    assert "on average while nothing differs" in run("plan", report, "--detect", "4").stdout
+    assert "while nothing differs it takes" in run("plan", report, *taken).stdout
+
+
 def test_a_plan_without_campaigns_says_how_to_get_there(home: Home, report: Path) -> None:
     """No campaigns in JSON; what is assumed for people; and no store is made by asking."""
     assert planned(report)["sensitivity"]["campaigns"] == []

@@ -42,7 +42,7 @@ from benchlab.home import Home
 from benchlab.plan import open_loop
 from benchlab.plan.metric import COUNT, THROUGHPUT, Metric
 from benchlab.plan.plan import Plan, make
-from benchlab.plan.report_type import ReportSpec
+from benchlab.plan.report_type import FIRST_LOOK, ReportSpec
 from benchlab.plan.resolved import Resolved, Versioned
 from benchlab.plan.steps import NOTHING_KNOWN, Preparation
 from benchlab.results.records import Campaign, TrialResult
@@ -98,6 +98,8 @@ class PlanSensitivity:
         why_none: why there is no ``cheapest``, as a sentence; else empty.
         told: with ``design: watch``, in place of all of these.
         mean_minutes: with ``design: release``, of a campaign in which nothing differs.
+        by_looks: the cheapest plan with ``design: release`` that finds it, and its mean minutes;
+            None where none was asked for.
     """
 
     campaigns: tuple[str, ...]
@@ -110,6 +112,7 @@ class PlanSensitivity:
     counts: tuple[tuple[Metric, float], ...] = ()
     told: Chances | None = None
     mean_minutes: float | None = None
+    by_looks: tuple[Proposal, float] | None = None
 
 
 def propose(
@@ -203,10 +206,12 @@ def plan_sensitivity(
     campaigns, deployments, noise = _noise(spec, measured, spec.as_written, THROUGHPUT, nothing)
     noise = replace(noise, level=level(planned.metrics))
     mean_minutes = _mean_minutes(spec, planned, noise)
-    if planned.looks:  # what is decided by the last look has what the earlier ones left
-        last = Looks((), planned.looks).last_level(ALPHA)
-        noise = replace(noise, level=noise.level * last / ALPHA)
+    noise = _at_last_look(noise, planned.looks)
     cheapest = _cheapest(resolved, planned, noise, wanted)
+    by_looks = None
+    if detect_pct is not None and spec.design == "fixed" and wanted > spec.threshold_pct:
+        found = _by_looks(resolved, noise, wanted)
+        by_looks = min(found, key=lambda one: one[1], default=None)
     return PlanSensitivity(
         campaigns=campaigns,
         deployments=deployments,
@@ -217,7 +222,37 @@ def plan_sensitivity(
         why_none=cheapest if isinstance(cheapest, str) else "",
         counts=_of_counts(spec, planned, measured),
         mean_minutes=mean_minutes,
+        by_looks=by_looks,
     )
+
+
+def _at_last_look(noise: Noise, looks: Sequence[int]) -> Noise:
+    """What the last look decides has the level that the earlier ones left."""
+    if not looks:
+        return noise
+    return replace(noise, level=noise.level * Looks((), looks).last_level(ALPHA) / ALPHA)
+
+
+def _by_looks(resolved: Resolved, noise: Noise, wanted: float) -> Iterator[tuple[Proposal, float]]:
+    """Plans with ``design: release`` that find a slowdown, with one or two rounds a deployment."""
+    spec = resolved.spec
+    for each in (1, 2):
+        for count in range(FIRST_LOOK + 1, MOST_DEPLOYMENTS + 1):
+            at_last = _at_last_look(noise, range(FIRST_LOOK, count + 1))
+            detects = detectable_pct(at_last, count, each * count, spec.threshold_pct)
+            if detects > wanted:
+                continue
+            # What cannot be planned, such as above the limit, is no proposal.
+            with contextlib.suppress(SpecError):
+                shape = {"design": "release", "deployments": count, "rounds": each * count}
+                made = spec.with_overrides(shape)
+                plan = make(replace(resolved, spec=made), made.report)
+                hours, mean = plan.minutes / 60, _mean_minutes(made, plan, noise)
+                proposal = Proposal(
+                    *(count, made.rounds, made.seconds, hours, plan.dollars, detects)
+                )
+                yield proposal, mean or plan.minutes
+            break
 
 
 def _mean_minutes(spec: ReportSpec, planned: Plan, noise: Noise) -> float | None:

@@ -123,7 +123,29 @@ def plan_lines(found: PlanSensitivity | None, planned: Plan) -> list[str]:
     cheapest = _offer(found.cheapest) if found.cheapest else found.why_none
     wanted = f"to find {found.wanted_pct:g}% at least cost: {cheapest}"
     offers = [f"  {line}" for line in (*map(_offer, found.offers), wanted)]
-    return [head, *offers, *_of_counts(found), *_mean(found, planned)]
+    by_looks = [f"  {line}" for line in _by_looks(found)]
+    return [head, *offers, *by_looks, *_of_counts(found), *_mean(found, planned)]
+
+
+def _by_looks(found: PlanSensitivity) -> list[str]:
+    """The same with ``design: release``, which takes less where it is decided early."""
+    if found.by_looks is None:
+        return []
+    offer, mean = found.by_looks
+    each, hours = offer.rounds // offer.deployments, mean / 60
+    plural = "s" * (each != 1)
+    of_mean = None if offer.dollars is None else offer.dollars * hours / offer.hours
+    said = (
+        f"or with design: release, up to {offer.deployments} deployments of {each} round{plural}: "
+        f"{_cost(hours, of_mean)} on average while nothing differs, at most "
+        f"{_cost(offer.hours, offer.dollars)}"
+    )
+    return [said]
+
+
+def _cost(hours: float, dollars: float | None) -> str:
+    took = duration(60 * hours)
+    return took if dollars is None else f"{dollars:.2f} dollars in {took}"
 
 
 def _mean(found: PlanSensitivity, planned: Plan) -> list[str]:
