@@ -60,7 +60,15 @@ class Watching:
             and not aa_campaigns.unlike(own.setting, other.setting)
             and all(getattr(own, name) == getattr(other, name) for name in _ALIKE)
         ]
-        given = functools.cache(functools.partial(_parameters, self._report_type(campaign), own))
+
+        @functools.cache
+        def report_type() -> ReportSpec:  # read only where parameters differ
+            return self._report_type(campaign)
+
+        @functools.cache
+        def given(side: Side, version: str) -> dict[str, Any]:
+            return _parameters(report_type(), own, side, version)
+
         for other in sorted(known, key=lambda one: one.at, reverse=True):
             is_bridge = other.screening_rounds is None
             if other.labels["candidate" if is_bridge else "baseline"] != anchor:
@@ -69,7 +77,11 @@ class Watching:
             sides: Mapping[Side, Side] = {"baseline": "baseline", "candidate": "candidate"}
             if is_bridge:
                 sides = dict.fromkeys(SIDES, "baseline")
-            if any(other.parameters[n] != given(sides[n], other.versions[n]) for n in SIDES):
+            if any(
+                other.parameters[n] != own.parameters[sides[n]]
+                and other.parameters[n] != given(sides[n], other.versions[n])
+                for n in SIDES
+            ):
                 continue
             found.append(other)
             if is_bridge:
