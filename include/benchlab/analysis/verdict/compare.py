@@ -385,6 +385,7 @@ def judge(
         else ()
         for r in workloads
     }
+    at = [[rounds.until(look) for rounds in workloads] for look in looks]
     estimated: dict[str, dict[str, WorkloadEstimate]] = {}
     by_family: dict[str, dict[tuple[str, str], Measurement]] = {}
     for kind in kinds(metric for rounds in workloads for metric in rounds.metrics):
@@ -392,7 +393,7 @@ def judge(
         is_count = of_kind(having[0].metrics, kind).family == COUNT
         doubted = (doubts_of_counts if is_count else doubts) or {}
         losing = loses_by_side(having, kind)
-        at_each = at_looks(having, kind, known, looks) if looks else {}
+        at_each = at_looks(at, kind, known, looks[0]) if looks else {}
         estimated[kind] = (
             {name: found[-1] for name, found in at_each.items()}
             if looks

@@ -164,23 +164,24 @@ def estimates(
 
 
 def at_looks(
-    workloads: Sequence[Rounds], kind: str, known: Calibration, looks: Sequence[int]
+    looks: Sequence[Sequence[Rounds]], kind: str, known: Calibration, first: int
 ) -> dict[str, list[WorkloadEstimate]]:
     """One kind of metric by workload, as each look that brought it another deployment saw it.
 
     What a look sees of a workload does not change with what others measure after it.
 
     Args:
-        looks: after how many deployments, from the first look on.
+        looks: the workloads as far as each look sees them.
+        first: how many deployments the first look has.
     """
     found: dict[str, list[WorkloadEstimate]] = {}
     seen: dict[str, int] = {}
-    for look in looks:
-        until = [rounds.until(look) for rounds in workloads]
-        estimated = estimates(until, kind, known)
-        for rounds in until:
+    for workloads in looks:
+        having = [rounds for rounds in workloads if kind in rounds.kinds]
+        estimated = estimates(having, kind, known)
+        for rounds in having:
             count = len(rounds.by_deployment(kind))
-            if count >= looks[0] and count > seen.get(rounds.workload, 0):
+            if count >= first and count > seen.get(rounds.workload, 0):
                 seen[rounds.workload] = count
                 found.setdefault(rounds.workload, []).append(estimated[rounds.workload])
     return found
