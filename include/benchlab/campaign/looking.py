@@ -27,7 +27,7 @@ def look(comparer: Comparer, campaign: Campaign, trials: Sequence[TrialResult], 
     Raises:
         StoreError: the store cannot be read.
     """
-    plan = campaign.plan.without(dict.fromkeys(campaign.plan.workloads, after))
+    plan = campaign.wanted.without(dict.fromkeys(campaign.plan.workloads, after))
     compared = comparer.outcome(replace(campaign, plan=plan), trials).comparison
     on = {
         trial.workload

@@ -86,6 +86,7 @@ def anchor_before(
     weeks: list[tuple[datetime, str, SideSpec | str]] = [
         (one.at, one.labels["baseline"], one.id) for one in known if one.screening_rounds
     ]
+    planned = [one for one in planned if one.engine == engine]
     weeks += [(one.at, one.baseline.label, one.baseline) for one in planned if not one.is_bridge]
     bridged = {
         (one.labels["baseline"], one.labels["candidate"])

@@ -197,7 +197,8 @@ class Comparer:
                 for other in self._read_outlines(own.report, only_aa=own.report not in self._whole)
                 if other.calibrates and not aa_campaigns.unlike(own.setting, other.setting)
             ]
-        ended = None if later else own.ended_at
+        # What a look saw must not change while its campaign goes on.
+        ended = None if later else own.started_at if own.looks else own.ended_at
         return [
             other
             for other in self._alike[setting]

@@ -144,8 +144,8 @@ def first_prepared(spec: ReportSpec, seed: int) -> tuple[Side, ...]:
 
 
 def _deployments(spec: ReportSpec) -> list[int]:
-    """How many deployments each stage has."""
-    of = [{deployment_of(n, spec.rounds, spec.deployments) for n in stage} for stage in spec.stages]
+    """How many deployments each part has whose order is balanced."""
+    of = [{deployment_of(n, spec.rounds, spec.deployments) for n in part} for part in spec.balanced]
     return [*map(len, of)]
 
 
@@ -225,17 +225,17 @@ def _restores(policy: RestorePolicy, first_of_block: bool, dirty: bool) -> bool:
 def _first_sides(
     spec: ReportSpec, rng: random.Random, workloads: Sequence[Sequence[str]], workload: str
 ) -> list[Side]:
-    """The side that comes first in each round of a workload, balanced within each stage.
+    """The side that comes first in each round of a workload, balanced within each part.
 
     Args:
         workloads: of each round, in order.
     """
     sides: list[Side] = []
-    for stage in spec.stages:
-        sizes = Counter(deployment_of(number, spec.rounds, spec.deployments) for number in stage)
+    for part in spec.balanced:
+        sizes = Counter(deployment_of(number, spec.rounds, spec.deployments) for number in part)
         places = [
             (number - 1) * len(in_order) + in_order.index(workload)
-            for number in stage
+            for number in part
             if len(in_order := workloads[number - 1]) > 1
         ]
         sides += _balanced_first_sides(list(sizes.values()), rng, places)

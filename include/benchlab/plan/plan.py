@@ -32,7 +32,6 @@ from benchlab.plan.steps import (
     kept_bytes,
     page_minutes,
     plan_steps,
-    preparing_minutes,
     repeat_minutes,
 )
 from benchlab.plan.topology import CloudTopology, Ec2Topology, HostsTopology, Nodes, Topology
@@ -193,16 +192,6 @@ class Plan:
         later = range(deployment + 1, self.deployments + 1)
         spared = sum(deployment_minutes(self.steps, number) for number in later)
         return self.minutes - spared
-
-    def minutes_with(self, last: Mapping[str, int]) -> float:
-        """Minutes of a campaign in which each workload's last deployment is this one, from 1."""
-        spared = 0.0
-        for number in range(1, max(last.values()) + 1):
-            own = [t.workload for t in self.trials if self.deployment_of(t.round) == number]
-            share = sum(last[name] < number for name in own) / max(len(own), 1)
-            prepared = preparing_minutes(self.steps, number)
-            spared += share * (deployment_minutes(self.steps, number) - prepared)
-        return self.minutes_until(max(last.values())) - spared
 
     def minutes_to_confirm(self, workloads: Collection[str]) -> float:
         """Minutes that the confirming rounds of these workloads add; none for none."""

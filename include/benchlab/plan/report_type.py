@@ -277,6 +277,18 @@ class ReportSpec(Frozen):
         return tuple(stage for stage in both if stage)
 
     @property
+    def balanced(self) -> tuple[range, ...]:
+        """The rounds over each of which the order of the sides is balanced.
+
+        With ``design: release`` two deployments each, because any of them may be the last.
+        """
+        if self.design != "release":
+            return self.stages
+        size = 2 * self.rounds // self.deployments
+        firsts = range(1, self.rounds + 1, size)
+        return tuple(range(first, min(first + size, self.rounds + 1)) for first in firsts)
+
+    @property
     def as_written(self) -> tuple[str, ...]:
         """The workloads without those that ``rate`` adds."""
         rated = open_loop.rate_of

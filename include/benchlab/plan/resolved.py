@@ -34,6 +34,7 @@ class Compared:
     """
 
     at: datetime
+    engine: str
     baseline: SideSpec
     candidate: SideSpec
     is_bridge: bool
@@ -49,7 +50,7 @@ class Request:
         turn: what the schedule wants of the moment.
         measured: what the report type has measured, by engine, for rules such as ``last good``;
             None: the store is asked.
-        planned: what a backfill will have measured before, with this engine.
+        planned: what a backfill will have measured before.
     """
 
     spec: ReportSpec

@@ -84,7 +84,7 @@ def trial(site: Site, campaign: str, trial: str, attempt: int | None = None) -> 
     title = site.language.say(
         "site-trial-title",
         number=str(planned.index + 1),
-        trials=str(len(record.plan.trials)),
+        trials=str(len(record.wanted.trials)),
         title=titled(planned, language),
     )
     query = {} if attempt is None else {"attempt": str(attempt)}

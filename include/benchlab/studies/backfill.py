@@ -250,8 +250,8 @@ class _Backfill:
         if spec.sides == "different":
             self.planned.append((engine, _to_measure(sides["candidate"], at)))
         if self.spec.design == "watch" and not found.aa:
-            compared = Compared(at, sides["baseline"], sides["candidate"], found.bridge)
-            self.watched.append(compared)
+            both = sides["baseline"], sides["candidate"]
+            self.watched.append(Compared(at, engine, *both, found.bridge))
         if plan.screening_rounds is not None:
             cost = plan.usd_per_minute
             most = None if cost is None else round(cost * plan.most_minutes, 2)

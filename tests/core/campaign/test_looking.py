@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,8 @@ class Releases:
         noise: Mapping[str, float] | None = None,
         until: int = DEPLOYMENTS,
         real: bool = False,
+        turns: int = DEPLOYMENTS,
+        lacks: Collection[tuple[int, int]] = (),
         **fields: Any,
     ) -> Campaign:
         """Measure one.
@@ -49,11 +52,13 @@ class Releases:
             noise: the standard deviation of a round of a workload, as a logarithm.
             until: its last deployment; then it is interrupted.
             real: trials have recorded outputs, by which the candidate is 11 % faster.
+            turns: after so many deployments the losses are gains of the same size.
+            lacks: the rounds and thread counts whose candidate has no valid trial.
         """
         self.number += 1
         usual = {"rounds": DEPLOYMENTS, "deployments": DEPLOYMENTS, "design": "release"}
         made = campaigns.campaign(
-            id=f"release-{self.number}", **{**usual, "restore": "per_workload", **fields}
+            **{"id": f"release-{self.number}", **usual, "restore": "per_workload", **fields}
         )
         self.store.add_campaign(made)
         draws = random.Random(self.number)
@@ -67,9 +72,13 @@ class Releases:
                     continue
                 sd = (noise or {}).get(trial.workload, 0.01)
                 true = math.log1p(-(losses or {}).get(trial.workload, 0.0) / 100)
+                true *= 1 if deployment <= turns else -1
                 ratio = ratios.setdefault(trial.pair[::-1], true + draws.gauss(0, sd))
                 tps = 1000.0 * math.exp(ratio if trial.side == "candidate" else 0.0)
-                kept = campaigns.trial_result(trial, tps=tps, p95_ms=2000 / tps)
+                gone = (trial.round, trial.threads) in lacks and trial.side == "candidate"
+                kept = campaigns.trial_result(
+                    trial, tps=tps, p95_ms=2000 / tps, reasons=("made up",) * gone
+                )
                 self.store.add_trial(made.id, kept)
             if own and deployment in made.plan.looks[:-1]:
                 self.look(made.id, deployment)
@@ -177,7 +186,10 @@ def test_an_interval_is_wider_the_earlier_the_look(releases: Releases) -> None:
 
 
 def test_the_bundle_of_a_release_can_be_verified(releases: Releases, tmp_path: Path) -> None:
-    """Its verdicts follow from its trials and looks alone; nothing that was not measured lacks."""
+    """Its verdicts follow from its trials and looks, and nothing lacks.
+
+    Trials after a look that was moved to an earlier deployment are named.
+    """
     campaign = releases.campaign(real=True, workloads=[REAL], threads=[4], seconds=5)
     assert campaign.looks[0].left == {REAL: "improvement"}
     outcome = releases.outcome(campaign)
@@ -188,9 +200,14 @@ def test_the_bundle_of_a_release_can_be_verified(releases: Releases, tmp_path: P
     bundle = tmp_path / "evidence.zip"
     made = contents.make(releases.store, campaign.id, published, gates=evidence.GATES)
     bundle.write_bytes(made)
-    found = verify(bundle)
-    assert found.differences == []
+    assert verify(bundle).differences == []
     assert outcome.comparison.missing == ()
+    document = json.loads(evidence.files_of(made)["campaign.json"])
+    earlier = looks.as_text([looks.Look(2, {REAL: "improvement"})])
+    document["environment"][looks.KEY] = earlier
+    forged = evidence.forged(made, {"campaign.json": evidence.as_json(document)})
+    bundle.write_bytes(forged)
+    assert "trials.json" in {one.file for one in verify(bundle).differences}
 
 
 def test_the_long_view_has_the_verdicts_of_the_report(releases: Releases) -> None:
@@ -200,3 +217,63 @@ def test_the_long_view_has_the_verdicts_of_the_report(releases: Releases) -> Non
     for one in releases.outcome(campaign).comparison.workloads:
         assert shown.verdicts[one.name].verdict == one.verdict
         assert shown.verdicts[one.name].ci95_pct == one.ci95_pct
+
+
+def test_a_thread_count_that_was_left_out_at_first_counts_in_the_end(releases: Releases) -> None:
+    """The verdict rests on all figures, and they are computed a second time alike."""
+    campaign = releases.campaign(
+        {INDEX: 3.0},
+        noise={INDEX: 0.02, POINT: 0.02},
+        lacks=[(1, 8), (2, 8)],
+        rounds=5,
+        deployments=5,
+        repeat_limit=0,
+    )
+    found = of(releases.outcome(campaign))
+    assert found.estimate_pct is not None
+    assert found.ci95_pct is not None
+    assert found.ci95_pct[0] < found.estimate_pct < found.ci95_pct[1]
+    (incomplete, *_) = releases.stored(campaign).validate()
+    assert "gate complete_rounds failed: found 2" in incomplete
+
+
+def test_what_turned_round_after_an_early_look_is_no_change(releases: Releases) -> None:
+    """Early p values count only for a change of the same direction."""
+    campaign = releases.campaign({INDEX: 4.0}, noise={INDEX: 0.001, POINT: 0.02}, turns=3, until=3)
+    early = of(releases.outcome(campaign))
+    assert early.p_adjusted is not None
+    assert early.p_adjusted < 0.05
+    releases.number = 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Releases, "look", lambda *_: None)  # it is measured whole all the same
+        whole = releases.campaign({INDEX: 4.0}, noise={INDEX: 0.001}, turns=3, id="turned")
+    found = of(releases.outcome(whole))
+    assert found.verdict == "inconclusive"
+    assert found.p_adjusted is not None
+    assert found.p_adjusted > 0.05
+
+
+def test_a_campaign_that_was_stopped_says_so_and_not_that_it_cannot_decide(
+    releases: Releases,
+) -> None:
+    """After three of eight deployments without a verdict the rest might have decided it."""
+    campaign = releases.campaign({INDEX: 3.0}, noise={INDEX: 0.02, POINT: 0.02}, until=3)
+    (page, *_) = releases.stored(campaign).publish()
+    text = page.read_text()
+    assert "was measured in 3, after which measuring stopped" in text
+    assert "it was not decided after 3 of 8 deployments" in text
+    assert "deployments per side would be needed" not in text
+    early = releases.campaign({INDEX: 3.0}, until=2)
+    assert "the first look is after 3" in str(of(releases.outcome(early)).reasons[-1])
+
+
+def test_any_prefix_of_a_release_design_has_balanced_sides(releases: Releases) -> None:
+    """Each deployment may be the last, and which side is first has an effect of its own."""
+    plan = releases.campaign(until=0, seed=3).plan
+    for count in range(1, DEPLOYMENTS + 1):
+        prepared = [plan.in_order(number)[0] for number in range(1, count + 1)]
+        assert abs(2 * prepared.count("baseline") - count) <= 1
+        firsts = [
+            next(t.side for t in plan.trials if t.pair == (n, INDEX)) for n in range(1, count + 1)
+        ]
+        assert abs(2 * firsts.count("baseline") - count) <= 1

@@ -33,7 +33,7 @@ from benchlab.analysis.verdict.exact import exact
 from benchlab.analysis.verdict.looks import Looks
 from benchlab.analysis.verdict.rounds import Rounds, collect
 from benchlab.analysis.verdict.usable_trials import Exclusion, usable_trials
-from benchlab.analysis.verdict.variances import Estimate, percent
+from benchlab.analysis.verdict.variances import percent
 from benchlab.arrays import Array, np
 from benchlab.language import Message, Said, Value, message, side_name
 from benchlab.plan.metric import COUNT, LATENCY, THROUGHPUT, Metric, kinds, of_kind
@@ -410,7 +410,7 @@ def judge(
             by_family.setdefault(measured.metric.family, {})[kind, r.workload] = replace(
                 measured,
                 deploys=deploys,
-                looks=_looks([one.versions for one in at_each.get(r.workload, ())], looks),
+                looks=_looks(r, kind, at_each, looks),
                 notes=(*measured.notes, *(left_out or {}).get((r.workload, kind), ())),
                 not_equivalent=(
                     *measured.not_equivalent,
@@ -447,9 +447,17 @@ def judge(
     return tuple(compared)
 
 
-def _looks(seen: Sequence[Estimate], planned: Sequence[int]) -> Looks | None:
+def _looks(
+    rounds: Rounds,
+    kind: str,
+    at_each: Mapping[str, Sequence[WorkloadEstimate]],
+    planned: Sequence[int],
+) -> Looks | None:
     """What the looks saw of a metric; None where there are none."""
-    return Looks(seen, planned) if planned else None
+    if not planned:
+        return None
+    seen = [one.versions for one in at_each.get(rounds.workload, ())]
+    return Looks(seen, planned, decides=kind == rounds.kinds[0])
 
 
 def _apart(moved: Sequence[Moved], kind: str) -> Iterator[Message]:

@@ -39,7 +39,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
 from benchlab.analysis.verdict.exact import FINEST, Exact
-from benchlab.analysis.verdict.looks import LATE, Looks
+from benchlab.analysis.verdict.looks import LATE, LEAST_REACH, Looks
 from benchlab.analysis.verdict.variances import LEAST_SD, Estimate, holm, percent, percents
 from benchlab.arrays import Array, np, special
 from benchlab.language import Message, Said, message
@@ -127,6 +127,11 @@ class Measurement:
         """The 95 % interval, as logarithms; it holds whichever look ended measuring."""
         return found.interval(1 - (self.looks.level(ALPHA) if self.looks else ALPHA))
 
+    def interval_at_end(self, found: Estimate) -> tuple[float, float]:
+        """What :meth:`interval_of_equal` would be of this estimate after all that is planned."""
+        both = 2 * ALPHA
+        return found.interval(1 - (self.looks.last_level(both, rho=LATE) if self.looks else both))
+
     def interval_of_equal(self, found: Estimate) -> tuple[float, float]:
         """The 90 % interval that has to be within the threshold for `equivalent`."""
         both = 2 * ALPHA
@@ -188,7 +193,7 @@ def _decide(measured: Measurement, p_adjusted: float | None, threshold_pct: floa
         p_adjusted=p_adjusted,
         verdict=verdict,
         reasons=tuple(dict.fromkeys((*measured.notes, *reasons))),
-        reach=measured.looks.reach(threshold_pct, ALPHA) if measured.looks else None,
+        reach=_reach(measured, threshold_pct),
     )
 
 
@@ -222,7 +227,7 @@ def _verdict(
         return "unstable", measured.doubts
     found = measured.estimate
     if found is None or p_adjusted is None:
-        return "inconclusive", (message("reason-rounds", rounds=measured.rounds),)
+        return "inconclusive", (_too_little(measured),)
     change = percent(found.mean)
     if p_adjusted < ALPHA and abs(change) >= threshold_pct:
         verdict: Verdict = "improvement" if is_better(measured.metric, change) else "regression"
@@ -250,10 +255,24 @@ def _certain(
         yield message("reason-certain", how=how, p=f"{p_adjusted:.2g}", limit=f"{threshold_pct:g}")
 
 
+def _too_little(measured: Measurement) -> Message:
+    if (looks := measured.looks) is None:
+        return message("reason-rounds", rounds=measured.rounds)
+    counts = {"done": str(measured.deployments), "planned": str(looks.planned[-1])}
+    return message("reason-before-look", first=str(looks.planned[0]), **counts)
+
+
+def _reach(measured: Measurement, threshold_pct: float) -> float | None:
+    if measured.looks is None:
+        return None
+    threshold_pct = measured.metric.threshold_pct or threshold_pct
+    return measured.looks.reach(threshold_pct, ALPHA, equal=not measured.not_equivalent)
+
+
 def _looked(measured: Measurement) -> Iterator[Message]:
     """How large a change is whose size decided when to end, which shows it too large."""
     looks = measured.looks
-    if looks is not None and len(looks.seen) > 1:
+    if looks is not None and looks.decides and 1 < len(looks.seen) < len(looks.planned):
         counts = {"done": str(measured.deployments), "planned": str(looks.planned[-1])}
         change = f"{percent(looks.corrected(ALPHA)):+.1f}"
         yield message("reason-looked", change=change, **counts)
@@ -278,8 +297,12 @@ def _why_inconclusive(
     if p_adjusted < ALPHA:
         yield message("reason-small", p=f"{p_adjusted:.2g}", limit=f"{threshold_pct:g}")
         return
+    if measured.looks is not None and (_reach(measured, threshold_pct) or 0.0) >= LEAST_REACH:
+        counts = {"done": measured.deployments, "planned": measured.looks.planned[-1]}
+        yield message("reason-not-yet", **{name: str(n) for name, n in counts.items()})
+        return
     low, high = measured.interval(found)
-    least, most = measured.interval_of_equal(found)
+    least, most = measured.interval_at_end(found)
     wide = (most - least) / 2 / math.log1p(threshold_pct / 100)
     if low > 0 or high < 0:
         yield message("reason-holm", p=f"{p_adjusted:.2g}")

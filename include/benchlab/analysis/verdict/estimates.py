@@ -168,22 +168,30 @@ def at_looks(
 ) -> dict[str, list[WorkloadEstimate]]:
     """One kind of metric by workload, as each look that brought it another deployment saw it.
 
-    What a look sees of a workload does not change with what others measure after it.
+    What a look sees of a workload does not change with what others measure after it. The last one
+    is of all its figures, even if a thread count that was left out before leaves fewer complete.
 
     Args:
         looks: the workloads as far as each look sees them.
         first: how many deployments the first look has.
     """
     found: dict[str, list[WorkloadEstimate]] = {}
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
+    rounds_of: dict[str, int] = {}
     for workloads in looks:
         having = [rounds for rounds in workloads if kind in rounds.kinds]
         estimated = estimates(having, kind, known)
         for rounds in having:
-            count = len(rounds.by_deployment(kind))
-            if count >= first and count > seen.get(rounds.workload, 0):
-                seen[rounds.workload] = count
-                found.setdefault(rounds.workload, []).append(estimated[rounds.workload])
+            name, count = rounds.workload, len(rounds.by_deployment(kind))
+            measured = len(rounds.rounds)
+            if measured == rounds_of.get(name) or name not in estimated:
+                continue
+            rounds_of[name] = measured
+            if count > counts.get(name, first - 1):
+                counts[name] = count
+                found.setdefault(name, []).append(estimated[name])
+            elif name in found:
+                found[name][-1] = estimated[name]
     return found
 
 

@@ -50,10 +50,12 @@ class Looks:
     Attributes:
         seen: at each look so far, the earliest first.
         planned: after how many deployments each look is, the last one after all of them.
+        decides: whether the workload leaves by this metric.
     """
 
     seen: Sequence[Estimate]
     planned: Sequence[int]
+    decides: bool = True
 
     @property
     def fractions(self) -> tuple[float, ...]:
@@ -61,10 +63,16 @@ class Looks:
         return tuple(count / self.planned[-1] for count in self.planned)
 
     @property
-    def p_value(self) -> float | None:
-        """Of all looks together; None before the first one."""
-        p_values = [estimate.p_value for estimate in self.seen]
-        return sequential_p(p_values, self.fractions) if p_values else None
+    def p_value(self) -> float:
+        """Of all looks together, as far as they agree with the last one; 1 before the first.
+
+        As twice the p value of the better of two one-sided tests.
+        """
+        if not self.seen:
+            return 1.0
+        rises = self.seen[-1].mean > 0
+        p_values = [one.p_value if (one.mean > 0) == rises else 1.0 for one in self.seen]
+        return sequential_p(p_values, self.fractions)
 
     def corrected(self, alpha: float) -> float:
         """The last estimate, made median unbiased, as far as looks ended on a change.
@@ -83,7 +91,7 @@ class Looks:
         """The nominal level of the last planned look."""
         return levels(self.fractions, alpha, rho=rho)[-1]
 
-    def reach(self, threshold_pct: float, alpha: float) -> float | None:
+    def reach(self, threshold_pct: float, alpha: float, *, equal: bool) -> float | None:
         """The chance that the last planned look decides, if the rest is like what was seen.
 
         The predictive power (Spiegelhalter, Freedman and Blackburn 1986), without Holm.
@@ -91,6 +99,7 @@ class Looks:
         Args:
             threshold_pct: the smallest change that is called one, and the largest that is equal.
             alpha: what the test of a change may err, two-sided, and that of equality one-sided.
+            equal: whether it may be called equivalent.
 
         Returns:
             None before the first look and after the last one.
@@ -99,7 +108,7 @@ class Looks:
             return None
         found, done = self.seen[-1], self.fractions[len(self.seen) - 1]
         error, df = found.error * math.sqrt(done), found.variance.df
-        changed, equal = (
+        of_change, of_equal = (
             float(special.stdtrit(df, 1 - self.last_level(both, rho=rho) / 2)) * error
             for both, rho in ((alpha, RHO), (2 * alpha, LATE))
         )
@@ -109,8 +118,8 @@ class Looks:
         def below(limit: float) -> float:
             return float(special.ndtr((limit - found.mean) / to_come))
 
-        outside = max(threshold, changed)
-        inside = max(threshold - equal, 0.0)
+        outside = max(threshold, of_change)
+        inside = max(threshold - of_equal, 0.0) if equal else 0.0
         decided = 1 - below(outside) + below(-outside) + below(inside) - below(-inside)
         return min(decided, 1.0)
 

@@ -37,6 +37,8 @@ reason-undecidable = this plan cannot decide: the figures vary too much to show 
     }
 }
 reason-winners-curse = the true change is probably smaller than this estimate (winner's curse): the interval extends below { $limit }%
+reason-before-look = { $done } of { $planned } deployments are complete, and the first look is after { $first }
+reason-not-yet = it was not decided after { $done } of { $planned } deployments
 reason-looked = { $done } of { $planned } deployments decided it, and its size decided when to end: allowing for that, the change is { $change }%
 reason-nothing-seen = nothing new was seen; { $chances }
 watch-chances = a loss of { $large }% is told by the campaign in which it begins with a chance of at least { $now }%, and by the next one with { $soon }%; a loss of { $small }% within { $weeks } campaigns with { $later }%
@@ -646,6 +648,7 @@ looked-left = { $workload } took { $after } ({ $why ->
    *[other] out of reach: the others would hardly have decided it
 })
 looked-all = { $workload } took all
+looked-stopped = { $workload } was measured in { $after }, after which measuring stopped
 looked-so-far = { $workload } is still measured
 head-watched = Evidence of several campaigns
 watched-screening = The screening has not ended.
@@ -1286,7 +1289,7 @@ fault-rounds = deployments: { $deployments } of each side take a round each at l
 fault-pairs = deployments: { $deployments }: sides are deployed in pairs, which takes `placement: interleaved` and two sides; write 1, or leave it out
 fault-design-restore = restore: after_writes: with design: { $design } nobody knows beforehand which trials come before which; write per_workload or every_trial
 fault-design-sides = design: { $design }: compares two versions that take turns, which takes `sides: different` and `placement: interleaved`
-fault-release-deployments = design: release: looks after three deployments at the earliest, so that { $deployments } leave nothing to save; write at least { $least } deployments
+fault-release-deployments = design: release: looks after three deployments at the earliest, so that { $deployments } leave nothing to save; write at least { $least } deployments, or design: fixed
 fault-release-rounds = design: release: each deployment needs as many rounds as the others, but rounds is { $rounds } and deployments { $deployments }; write a multiple
 fault-watch-deployments = design: watch: each round has a deployment of its own, but rounds is { $rounds } and deployments { $deployments }; write the same number for both
 fault-watch-rounds = design: watch: { $rounds } rounds leave too few after the { $screening } that screen: at least { $least } are needed to confirm what they flag; write more rounds, or fewer `screening_rounds`

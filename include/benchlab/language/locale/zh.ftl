@@ -33,6 +33,8 @@ reason-undecidable = 本计划无法判定：按其数据的离散程度，既�
        *[deployments] 次部署（每一方）
     }
 }
+reason-before-look = { $planned } 次部署中完成了 { $done } 次，第一次查看在第 { $first } 次之后
+reason-not-yet = 在 { $planned } 次部署中的 { $done } 次之后尚无结论
 reason-looked = { $planned } 次部署中的 { $done } 次得出了结论，而变化的大小决定了何时结束：考虑到这一点，变化为 { $change }%
 reason-winners-curse = 真实变化很可能小于这一估计值（赢家诅咒）：置信区间延伸到了 { $limit }% 以内
 reason-nothing-seen = 没有看到新的变化；{ $chances }
@@ -583,6 +585,7 @@ looked-left = { $workload } 用了 { $after } 次（{ $why ->
    *[other] 无法得出结论：其余部署几乎不可能得出结论
 }）
 looked-all = { $workload } 用了全部
+looked-stopped = { $workload } 测量了 { $after } 次，之后测量停止
 looked-so-far = { $workload } 仍在测量
 head-watched = 多次测试活动的证据
 watched-screening = 筛查尚未结束。
@@ -1188,7 +1191,7 @@ fault-rounds = deployments：每一方 { $deployments } 次部署，每次至少
 fault-pairs = deployments：{ $deployments }：两方成对部署，这需要 `placement: interleaved` 和两方；请写 1，或不填
 fault-design-restore = restore：after_writes：使用 design: { $design } 时无法预知各次试验的先后；请写 per_workload 或 every_trial
 fault-design-sides = design: { $design }：比较轮流测量的两个版本，这需要 `sides: different` 和 `placement: interleaved`
-fault-release-deployments = design: release：最早在三次部署之后查看是否已有结论；{ $deployments } 次部署没有可节省的；请至少写 { $least }
+fault-release-deployments = design: release：最早在三次部署之后查看是否已有结论；{ $deployments } 次部署没有可节省的；请至少写 { $least }，或写 design: fixed
 fault-release-rounds = design: release：每次部署的轮数必须相同，但 rounds 为 { $rounds }，deployments 为 { $deployments }；请写成整数倍
 fault-watch-deployments = design: watch：每个轮次各有一次部署，但 rounds 为 { $rounds }，deployments 为 { $deployments }；请写成相同的数
 fault-watch-rounds = design: watch：共 { $rounds } 轮，减去用于筛查的 { $screening } 轮之后太少：证实被标记的变化至少需要 { $least } 轮；请增加 rounds，或减少 `screening_rounds`

@@ -127,8 +127,12 @@ def _trials(
     """Recompute the trials."""
     work = Recomputation(bundle, own.campaign, gates, found)
     again: dict[str, TrialResult | None] = {}
+    wanted = {trial.id for trial in own.campaign.wanted.trials}
     for stored in own.trials:
         name = named(stored)
+        if stored.trial.id not in wanted:
+            found.differs(TRIALS, "the campaign had decided not to measure it", name)
+            continue
         if name in again:
             found.differs(TRIALS, "it occurs twice", name)
             continue

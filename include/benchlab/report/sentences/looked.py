@@ -18,13 +18,18 @@ def sentences(report: Report) -> list[str]:
     left = {
         name: (look.after, why) for look in report.campaign.looks for name, why in look.left.items()
     }
-    on = "looked-so-far" if report.campaign.state == "running" else "looked-all"
-    each = [
-        say("looked-left", workload=title_of(name), after=left[name][0], why=left[name][1])
-        if name in left
-        else say(on, workload=title_of(name))
-        for name in plan.workloads_in_order
-    ]
+    last: dict[str, int] = {}
+    for one in report.results:
+        name, number = one.trial.workload, plan.deployment_of(one.trial.round)
+        last[name] = max(number, last.get(name, 0))
+    each = []
+    for name in plan.workloads_in_order:
+        after, why = left.get(name, (last.get(name, 0), ""))
+        on = "looked-all" if after == plan.deployments else "looked-stopped"
+        if report.campaign.state == "running":
+            on = "looked-so-far"
+        said = "looked-left" if name in left else on
+        each.append(say(said, workload=title_of(name), after=after, why=why))
     first, planned = plan.looks[0], plan.deployments
     told = clauses(each, report.language)
     return [say("looked-about", first=first, planned=planned, each=told)]

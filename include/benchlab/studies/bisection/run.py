@@ -396,7 +396,7 @@ class Bisection:
                 and found.plan.measures_as(plan.make(pair, found.id))
             ):
                 tried = {result.trial.id for result in self.store.trials(found.id)}
-                if any(trial.id not in tried for trial in found.plan.trials):
+                if any(trial.id not in tried for trial in found.wanted.trials):
                     return found.id
         return None
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import csv
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
 from typing import get_args
 
 from benchlab.analysis.error_rates.deployments import (
@@ -44,7 +44,12 @@ from benchlab.plan.metric import COUNT, THROUGHPUT, Metric
 from benchlab.plan.plan import Plan, make
 from benchlab.plan.report_type import FIRST_LOOK, ReportSpec
 from benchlab.plan.resolved import Resolved, Versioned
-from benchlab.plan.steps import NOTHING_KNOWN, Preparation
+from benchlab.plan.steps import (
+    NOTHING_KNOWN,
+    Preparation,
+    deployment_minutes,
+    preparing_minutes,
+)
 from benchlab.results.records import Campaign, TrialResult
 from benchlab.results.store import Store, is_there, open_store
 from benchlab.studies.sensitivity.selection import AASelection
@@ -206,12 +211,14 @@ def plan_sensitivity(
     campaigns, deployments, noise = _noise(spec, measured, spec.as_written, THROUGHPUT, nothing)
     noise = replace(noise, level=level(planned.metrics))
     mean_minutes = _mean_minutes(spec, planned, noise)
+    by_looks = None
+    if (detect_pct is not None or planned.looks) and wanted > spec.threshold_pct:
+        by_looks = min(_by_looks(resolved, noise, wanted), key=lambda one: one[1], default=None)
     noise = _at_last_look(noise, planned.looks)
     cheapest = _cheapest(resolved, planned, noise, wanted)
-    by_looks = None
-    if detect_pct is not None and spec.design == "fixed" and wanted > spec.threshold_pct:
-        found = _by_looks(resolved, noise, wanted)
-        by_looks = min(found, key=lambda one: one[1], default=None)
+    if planned.looks and wanted > spec.threshold_pct:
+        none = f"no plan of up to {MOST_DEPLOYMENTS} deployments of each side finds {wanted:g}%"
+        cheapest, by_looks = by_looks[0] if by_looks else none, None
     return PlanSensitivity(
         campaigns=campaigns,
         deployments=deployments,
@@ -262,10 +269,19 @@ def _mean_minutes(spec: ReportSpec, planned: Plan, noise: Noise) -> float | None
     place = {name: number for number, name in enumerate(spec.as_written)}
     places = {n: place.get(n, place.get(open_loop.saturated(n), 0)) for n in planned.workloads}
     drawn = taken(noise, planned.looks, planned.rounds, spec.threshold_pct)
-    return fmean(
-        planned.minutes_with({name: last[number] for name, number in places.items()})
-        for last in drawn.tolist()
-    )
+    own = Counter((planned.deployment_of(t.round), t.workload) for t in planned.trials)
+    mean = planned.minutes
+    for number in range(1, planned.deployments + 1):
+        whole, prepared = (
+            minutes_of(planned.steps, number)
+            for minutes_of in (deployment_minutes, preparing_minutes)
+        )
+        trials = sum(own[number, name] for name in planned.workloads)
+        mean -= prepared * float((drawn.max(axis=1) < number).mean())
+        for name, column in places.items():
+            spared = float((drawn[:, column] < number).mean())
+            mean -= (whole - prepared) * own[number, name] / trials * spared
+    return mean
 
 
 def _told(
