@@ -127,10 +127,11 @@ def _trials(
     """Recompute the trials."""
     work = Recomputation(bundle, own.campaign, gates, found)
     again: dict[str, TrialResult | None] = {}
-    wanted = {trial.id for trial in own.campaign.wanted.trials}
+    planned, wanted = own.campaign.plan.trials, own.campaign.wanted.trials
+    spared = {trial.id for trial in planned} - {trial.id for trial in wanted}
     for stored in own.trials:
         name = named(stored)
-        if stored.trial.id not in wanted:
+        if stored.trial.id in spared:
             found.differs(TRIALS, "the campaign had decided not to measure it", name)
             continue
         if name in again:
