@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Protocol
 
 from benchlab.campaign import report_types
 from benchlab.errors import BenchlabError
@@ -16,12 +16,8 @@ _PERIODS = 2
 _BEGUN = ["running", "success", "failed"]
 
 
-class Count(Protocol):
-    """Airflow's number of runs of a DAG, as ``RuntimeTaskInstance.get_dr_count``."""
-
-    def __call__(self, *, dag_id: str, logical_dates: list[datetime], states: list[str]) -> int:
-        """How many runs of these moments are in one of these states."""
-        ...
+Count = Callable[..., int]
+"""How many runs of a DAG there are, as ``RuntimeTaskInstance.get_dr_count``."""
 
 
 def silent(here: Home, count: Count, now: datetime) -> list[str]:
