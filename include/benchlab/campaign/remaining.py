@@ -35,6 +35,7 @@ class Remaining:
         """The trials of the plan that are to be measured, as far as that is known."""
         if self.plan.looks:
             return self.store.campaign(self.campaign.id).wanted.trials
+        # Before the screening has ended, any trial that confirms may be needed.
         known = self.screening
         return (self.plan if known is None else self.plan.confirming(known.confirming)).trials
 
@@ -95,9 +96,7 @@ class Remaining:
         ]
 
     def is_anything(self) -> bool:
-        """Whether any trial is left, planned or to be repeated, or may be once it is decided."""
-        if self.store.campaign(self.campaign.id).is_unscreened:
-            return True
+        """Whether any trial is left, planned or to be repeated."""
         results = self.store.trials(self.campaign.id)
         return any(self.left(results, attempt) for attempt in self.attempts)
 
