@@ -7,7 +7,7 @@ schedule within the last four months and neither of its last two moments has a r
 It cannot see a scheduler that is dead, because it is not run then: `bin/health` asks from outside.
 """
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from airflow.sdk import DAG, task
 
@@ -20,10 +20,8 @@ with DAG(
     description="Fails when a report type has stopped being run by its schedule",
     doc_md=__doc__,
     schedule=timedelta(days=1),
-    start_date=datetime(2024, 1, 1),  # noqa: DTZ001 - any day that is past
-    catchup=False,
-    max_active_runs=1,
     tags=["benchlab"],
     default_args={"owner": "benchlab", "retries": 0, "execution_timeout": timedelta(minutes=10)},
+    **upkeep.HOUSEKEEPING,
 ) as dag:
     task(upkeep.check_schedules, **notify.of_reaper())()

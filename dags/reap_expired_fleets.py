@@ -22,7 +22,7 @@ what has expired. Without Airflow, use `benchlab reap`; `benchlab reap --dry-run
 would end.
 """
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from airflow.sdk import DAG, task
 
@@ -35,11 +35,9 @@ with DAG(
     description="Ends EC2 fleets and TiDB Cloud clusters that are past their expiry",
     doc_md=__doc__,
     schedule=timedelta(minutes=15),
-    start_date=datetime(2024, 1, 1),  # noqa: DTZ001 - any day that is past
-    catchup=False,
-    max_active_runs=1,
     tags=["benchlab", "ec2"],
     default_args={"owner": "benchlab", "retries": 2, "execution_timeout": timedelta(minutes=30)},
+    **upkeep.HOUSEKEEPING,
 ) as dag:
     for reap in (upkeep.reap_fleets, upkeep.reap_clusters, upkeep.reap_deleted):
         task(reap, **notify.of_reaper())()

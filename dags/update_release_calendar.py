@@ -12,7 +12,7 @@ or if the calendar's file, which the message names, cannot be written. By hand: 
 update --from tiup`.
 """
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from airflow.sdk import DAG, task
 
@@ -24,10 +24,8 @@ with DAG(
     description="Adds new releases of TiDB to the release calendar",
     doc_md=__doc__,
     schedule=timedelta(days=1),
-    start_date=datetime(2024, 1, 1),  # noqa: DTZ001 - any day that is past
-    catchup=False,
-    max_active_runs=1,
     tags=["benchlab"],
     default_args={"owner": "benchlab", "retries": 2, "execution_timeout": timedelta(minutes=10)},
+    **upkeep.HOUSEKEEPING,
 ) as dag:
     task(upkeep.update_calendar)()

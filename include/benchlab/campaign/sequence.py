@@ -148,15 +148,14 @@ class TrialSequence:
         """
         with self._fenced():
             self._end_deployment(1)
-            self._screen()
+            self._screen(self.store.trials(self.campaign.id))
             if self.money.stopped() is not None:
                 return []
             return self.remaining.left(self.store.trials(self.campaign.id), 1)
 
-    def _screen(self) -> None:
+    def _screen(self, results: Sequence[TrialResult]) -> None:
         if self.plan.screening_rounds is None:
             return
-        results = self.store.trials(self.campaign.id)
         left = self.remaining.left(results, 1)
         if not left or not self.plan.confirms(left[0].round) or self.remaining.screening:
             return
@@ -171,11 +170,10 @@ class TrialSequence:
         which = "left-out" if found.left_out else "flagged" if found.flagged else "nothing"
         self._note("measure", "screen", message(f"screened-{which}", **named))
 
-    def _look(self) -> None:
+    def _look(self, results: Sequence[TrialResult]) -> None:
         """Decide after a deployment which workloads are measured on, with ``design: release``."""
         if not self.plan.looks:
             return
-        results = self.store.trials(self.campaign.id)
         left = self.remaining.left(results, 1)
         after = self.plan.deployment_of(left[0].round) - 1 if left else 0
         campaign = self.store.campaign(self.campaign.id)
@@ -273,8 +271,8 @@ class TrialSequence:
         results = self.store.trials(self.campaign.id)
         self._refuse_if_none_can_be_executed(results)
         if attempt == 1:
-            self._screen()
-            self._look()
+            self._screen(results)
+            self._look(results)
         left = self.remaining.left(results, attempt)
         if not left:
             return None

@@ -63,11 +63,13 @@ class Watching:
 
         @functools.cache
         def report_type() -> ReportSpec:  # read only where parameters differ
-            return self._report_type(campaign)
+            if isinstance(campaign, Outline):
+                return self._comparer.store.campaign(campaign.id).report_type
+            return campaign.report_type
 
         @functools.cache
         def given(side: Side, version: str) -> dict[str, Any]:
-            return _parameters(report_type(), own, side, version)
+            return parameters_of(report_type().side(own.engine, side, version=version))
 
         for other in sorted(known, key=lambda one: one.at, reverse=True):
             is_bridge = other.screening_rounds is None
@@ -87,11 +89,6 @@ class Watching:
             if is_bridge:
                 anchor = other.labels["baseline"]
         return found[::-1]
-
-    def _report_type(self, campaign: Campaign | Outline) -> ReportSpec:
-        if isinstance(campaign, Outline):
-            campaign = self._comparer.store.campaign(campaign.id)
-        return campaign.report_type
 
     def weeks(self, campaigns: Sequence[Outline], like: Outline) -> list[Week]:
         """Their figures, as far as they have the thread counts of another campaign."""
@@ -172,11 +169,6 @@ class Watching:
             if pays_for([*confirming, name]):
                 confirming.append(name)
         return replace(found, confirming=tuple(confirming))
-
-
-def _parameters(spec: ReportSpec, own: Outline, side: Side, version: str) -> dict[str, Any]:
-    """What a campaign's report type gives a version; by ``by_version`` that may be its own."""
-    return parameters_of(spec.side(own.engine, side, version=version))
 
 
 def _week(campaign: Campaign, trials: Sequence[TrialResult]) -> Week:

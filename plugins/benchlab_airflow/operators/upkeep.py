@@ -7,11 +7,21 @@ deleted runs. Heavy imports are inside the functions, so that parsing the DAG fi
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
 
 from airflow.sdk import get_current_context
 from airflow.sdk.exceptions import AirflowSkipException
 
 log = logging.getLogger(__name__)
+
+#: What the DAGs of these tasks have in common: no past run is made up for, and none beside another.
+HOUSEKEEPING: Mapping[str, Any] = {
+    "start_date": datetime(2024, 1, 1),  # noqa: DTZ001 - any day that is past
+    "catchup": False,
+    "max_active_runs": 1,
+}
 
 
 def reap_fleets() -> list[str]:
@@ -105,8 +115,6 @@ def check_schedules() -> None:
     Raises:
         NotMeasuredError: one has.
     """
-    from datetime import UTC, datetime
-
     from benchlab import home
     from benchlab.errors import NotMeasuredError
     from benchlab_airflow.operators.silent import silent

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from benchlab.analysis.error_rates.deployments import Noise
 from benchlab.analysis.verdict.decision import ALPHA
-from benchlab.analysis.verdict.looks import LATE, LEAST_REACH, levels
+from benchlab.analysis.verdict.looks import LATE, LEAST_REACH, fractions_of, levels, reach
 from benchlab.analysis.verdict.variances import Squares, estimated
 from benchlab.arrays import Array, np, special
 
@@ -38,9 +38,11 @@ def taken(noise: Noise, looks: Sequence[int], rounds: int, threshold_pct: float)
     drawn = np.sqrt(tau2 + s2 / each) * random.standard_normal((planned, *shape))
     df = each - 1
     within = s2 * random.chisquare(df, (planned, *shape)) if df else np.zeros((planned, *shape))
-    fractions = tuple(look / planned for look in looks)
-    of_change = levels(fractions, noise.level / len(s2))
-    of_equal = levels(fractions, 2 * ALPHA, rho=LATE)
+    fractions = fractions_of(looks)
+    both_levels = (
+        levels(fractions, noise.level / len(s2)),
+        levels(fractions, 2 * ALPHA, rho=LATE),
+    )
     threshold, last = math.log1p(threshold_pct / 100), np.full(shape, planned)
     for place, look in enumerate(looks[:-1]):
         seen = drawn[:look]
@@ -52,19 +54,13 @@ def taken(noise: Noise, looks: Sequence[int], rounds: int, threshold_pct: float)
             inverse_rounds=nothing + 1 / each,
         )
         found = estimated(own, noise.known, nothing + look, prior=noise.prior)
-        mean, error = abs(seen.mean(0)), np.sqrt(found.versions)
-
-        def half(level: float, error: Array = error, df: Array = found.versions_df) -> Array:
-            return np.asarray(special.stdtrit(df, 1 - level / 2) * error)
-
-        changed = (mean > half(of_change[place])) & (mean >= threshold)
-        equal = mean + half(of_equal[place]) < threshold
-        at_last = math.sqrt(look / planned)
-        outside = np.maximum(threshold, half(levels(fractions, ALPHA)[-1]) * at_last)
-        inside = np.maximum(threshold - half(of_equal[-1]) * at_last, 0)
-        to_come = error * math.sqrt(1 - look / planned)
-        reach = special.ndtr((mean - outside) / to_come) + special.ndtr((-mean - outside) / to_come)
-        reach += special.ndtr((inside - mean) / to_come) - special.ndtr((-inside - mean) / to_come)
-        leaves = changed | equal | (reach < LEAST_REACH)
+        mean, error, df_of = abs(seen.mean(0)), np.sqrt(found.versions), found.versions_df
+        of_change, of_equal = (
+            special.stdtrit(df_of, 1 - each_of[place] / 2) * error for each_of in both_levels
+        )
+        changed = (mean > of_change) & (mean >= threshold)
+        equal = mean + of_equal < threshold
+        chance = reach((mean, error, df_of), place, fractions, (threshold_pct, ALPHA))
+        leaves = changed | equal | (chance < LEAST_REACH)
         last = np.where(leaves & (last == planned), look, last)
     return last

@@ -265,7 +265,6 @@ def _too_little(measured: Measurement) -> Message:
 def _reach(measured: Measurement, threshold_pct: float) -> float | None:
     if measured.looks is None:
         return None
-    threshold_pct = measured.metric.threshold_pct or threshold_pct
     return measured.looks.reach(threshold_pct, ALPHA, equal=not measured.not_equivalent)
 
 

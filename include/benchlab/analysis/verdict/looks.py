@@ -60,7 +60,7 @@ class Looks:
     @property
     def fractions(self) -> tuple[float, ...]:
         """The share of the planned deployments that each planned look has."""
-        return tuple(count / self.planned[-1] for count in self.planned)
+        return fractions_of(self.planned)
 
     @property
     def p_value(self) -> float:
@@ -92,36 +92,57 @@ class Looks:
         return levels(self.fractions, alpha, rho=rho)[-1]
 
     def reach(self, threshold_pct: float, alpha: float, *, equal: bool) -> float | None:
-        """The chance that the last planned look decides, if the rest is like what was seen.
-
-        The predictive power (Spiegelhalter, Freedman and Blackburn 1986), without Holm.
-
-        Args:
-            threshold_pct: the smallest change that is called one, and the largest that is equal.
-            alpha: what the test of a change may err, two-sided, and that of equality one-sided.
-            equal: whether it may be called equivalent.
+        """The chance that the last planned look decides: see :func:`reach`.
 
         Returns:
             None before the first look and after the last one.
         """
         if not 0 < len(self.seen) < len(self.planned):
             return None
-        found, done = self.seen[-1], self.fractions[len(self.seen) - 1]
-        error, df = found.error * math.sqrt(done), found.variance.df
-        of_change, of_equal = (
-            float(special.stdtrit(df, 1 - self.last_level(both, rho=rho) / 2)) * error
-            for both, rho in ((alpha, RHO), (2 * alpha, LATE))
-        )
-        threshold = math.log1p(threshold_pct / 100)
-        to_come = found.error * math.sqrt(1 - done)
+        found, limits = self.seen[-1], (threshold_pct, alpha)
+        of = np.array(found.mean), np.array(found.error), np.array(found.variance.df)
+        return float(reach(of, len(self.seen) - 1, self.fractions, limits, equal=equal))
 
-        def below(limit: float) -> float:
-            return float(special.ndtr((limit - found.mean) / to_come))
 
-        outside = max(threshold, of_change)
-        inside = max(threshold - of_equal, 0.0) if equal else 0.0
-        decided = 1 - below(outside) + below(-outside) + below(inside) - below(-inside)
-        return min(decided, 1.0)
+def fractions_of(planned: Sequence[int]) -> tuple[float, ...]:
+    """The share of the planned deployments that each look has: of (2, 4) it is (0.5, 1.0)."""
+    return tuple(count / planned[-1] for count in planned)
+
+
+def reach(
+    seen: tuple[Array, Array, Array],
+    look: int,
+    fractions: Sequence[float],
+    limits: tuple[float, float],
+    *,
+    equal: bool = True,
+) -> Array:
+    """The chance that the last look decides, if the rest is like what was seen.
+
+    The predictive power (Spiegelhalter, Freedman and Blackburn 1986), without Holm.
+
+    Args:
+        seen: at this look: means of log ratios, their standard errors and degrees of freedom.
+        look: which, from 0; not the last one.
+        fractions: of the looks, as in :func:`levels`.
+        limits: the smallest change that is called one, which is the largest that is equal, in
+            percent; and what the test of a change may err, two-sided, and that of equality
+            one-sided.
+        equal: whether it may be called equivalent.
+    """
+    mean, error, df = seen
+    threshold, alpha = math.log1p(limits[0] / 100), limits[1]
+    of_change, of_equal = (
+        special.stdtrit(df, 1 - levels(fractions, both, rho=rho)[-1] / 2)
+        * (error * math.sqrt(fractions[look]))
+        for both, rho in ((alpha, RHO), (2 * alpha, LATE))
+    )
+    to_come = error * math.sqrt(1 - fractions[look])
+    outside = np.maximum(threshold, of_change)
+    inside = np.maximum(threshold - of_equal, 0.0) if equal else 0.0
+    chance = special.ndtr((mean - outside) / to_come) + special.ndtr((-mean - outside) / to_come)
+    chance += special.ndtr((inside - mean) / to_come) - special.ndtr((-inside - mean) / to_come)
+    return np.asarray(np.minimum(chance, 1.0))
 
 
 def levels(fractions: Sequence[float], alpha: float, *, rho: float = RHO) -> tuple[float, ...]:

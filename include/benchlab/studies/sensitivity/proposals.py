@@ -29,7 +29,7 @@ from benchlab.analysis.trend.weeks import Chances
 from benchlab.analysis.verdict.aa_campaigns import can_calibrate, is_alike
 from benchlab.analysis.verdict.decision import ALPHA, level
 from benchlab.analysis.verdict.estimates import LEAST_ROUNDS
-from benchlab.analysis.verdict.looks import Looks
+from benchlab.analysis.verdict.looks import fractions_of, levels
 from benchlab.analysis.verdict.rounds import Rounds
 from benchlab.analysis.verdict.usable_trials import usable_trials
 from benchlab.analysis.verdict.variances import Squares, by_workload, squares, together
@@ -210,15 +210,17 @@ def plan_sensitivity(
     nothing = assumed([len(spec.threads_of(workload)) for workload in spec.as_written])
     campaigns, deployments, noise = _noise(spec, measured, spec.as_written, THROUGHPUT, nothing)
     noise = replace(noise, level=level(planned.metrics))
-    mean_minutes = _mean_minutes(spec, planned, noise)
+    mean_minutes = _mean_minutes(spec, planned, noise) if planned.looks else None
     by_looks = None
     if (detect_pct is not None or planned.looks) and wanted > spec.threshold_pct:
         by_looks = min(_by_looks(resolved, noise, wanted), key=lambda one: one[1], default=None)
     noise = _at_last_look(noise, planned.looks)
-    cheapest = _cheapest(resolved, planned, noise, wanted)
+    cheapest: Proposal | str
     if planned.looks and wanted > spec.threshold_pct:
         none = f"no plan of up to {MOST_DEPLOYMENTS} deployments of each side finds {wanted:g}%"
         cheapest, by_looks = by_looks[0] if by_looks else none, None
+    else:
+        cheapest = _cheapest(resolved, planned, noise, wanted)
     return PlanSensitivity(
         campaigns=campaigns,
         deployments=deployments,
@@ -237,7 +239,7 @@ def _at_last_look(noise: Noise, looks: Sequence[int]) -> Noise:
     """What the last look decides has the level that the earlier ones left."""
     if not looks:
         return noise
-    return replace(noise, level=noise.level * Looks((), looks).last_level(ALPHA) / ALPHA)
+    return replace(noise, level=noise.level * levels(fractions_of(looks), ALPHA)[-1] / ALPHA)
 
 
 def _by_looks(resolved: Resolved, noise: Noise, wanted: float) -> Iterator[tuple[Proposal, float]]:
@@ -253,19 +255,13 @@ def _by_looks(resolved: Resolved, noise: Noise, wanted: float) -> Iterator[tuple
             with contextlib.suppress(SpecError):
                 shape = {"design": "release", "deployments": count, "rounds": each * count}
                 made = spec.with_overrides(shape)
-                plan = make(replace(resolved, spec=made), made.report)
-                hours, mean = plan.minutes / 60, _mean_minutes(made, plan, noise)
-                proposal = Proposal(
-                    *(count, made.rounds, made.seconds, hours, plan.dollars, detects)
-                )
-                yield proposal, mean or plan.minutes
+                plan = _planned(resolved, made)
+                yield _proposal(made, plan, detects), _mean_minutes(made, plan, noise)
             break
 
 
-def _mean_minutes(spec: ReportSpec, planned: Plan, noise: Noise) -> float | None:
+def _mean_minutes(spec: ReportSpec, planned: Plan, noise: Noise) -> float:
     """With ``design: release``: a workload at a rate is assumed to take as long as without it."""
-    if not planned.looks:
-        return None
     place = {name: number for number, name in enumerate(spec.as_written)}
     places = {n: place.get(n, place.get(open_loop.saturated(n), 0)) for n in planned.workloads}
     drawn = taken(noise, planned.looks, planned.rounds, spec.threshold_pct)
@@ -410,7 +406,7 @@ def _offers(resolved: Resolved, noise: Noise) -> Iterator[Proposal]:
         for times in _TIMES:
             made = resolved.spec.with_overrides({"rounds": times * resolved.spec.rounds})
             if (detects := _detects(noise, made)) is not None:
-                yield _proposal(resolved, made, detects)
+                yield _proposal(made, _planned(resolved, made), detects)
 
 
 def _cheapest(resolved: Resolved, planned: Plan, noise: Noise, wanted: float) -> Proposal | str:
@@ -432,7 +428,7 @@ def _cheapest(resolved: Resolved, planned: Plan, noise: Noise, wanted: float) ->
     detects = detectable_pct(noise, deployments, rounds, spec.threshold_pct)
     try:
         made = spec.with_overrides({"deployments": deployments, "rounds": rounds})
-        return _proposal(resolved, made, detects)
+        return _proposal(made, _planned(resolved, made), detects)
     except SpecError as error:
         would = (
             f"{rounds} rounds of {spec.seconds} s in {deployments} deployments find {detects:.1f}%"
@@ -440,8 +436,12 @@ def _cheapest(resolved: Resolved, planned: Plan, noise: Noise, wanted: float) ->
         return f"{would}, but cannot be planned: {error}"
 
 
-def _proposal(resolved: Resolved, made: ReportSpec, detects_pct: float) -> Proposal:
-    plan = make(replace(resolved, spec=made), made.report)
+def _planned(resolved: Resolved, made: ReportSpec) -> Plan:
+    """The plan of a report type with other rounds, deployments or design."""
+    return make(replace(resolved, spec=made), made.report)
+
+
+def _proposal(made: ReportSpec, plan: Plan, detects_pct: float) -> Proposal:
     return Proposal(
         made.deployments, made.rounds, made.seconds, plan.minutes / 60, plan.dollars, detects_pct
     )
