@@ -39,7 +39,7 @@ def test_a_page_is_read_as_far_as_it_is_understood(recorded: dict[str, Any]) -> 
     } == recorded.get("figures", {})
     unread = [f"{one.id} below {one.heading}" for one in report.unread]
     assert unread == recorded.get("unread", [])
-    assert audit([report])[0].findings == ()
+    assert audit([report])[0].discrepancies == ()
     if "mean" in recorded:
         (mean,) = map(recompute.headline, report.workloads)
         assert mean is not None

@@ -1,8 +1,8 @@
 """Published pages are read, recomputed, audited, rendered and listed in a history as they were.
 
 The facts of each page lie in ``published_pages/``: versions, hosts, plan, commands and the figures
-of its tables as they are printed, and the findings that a person has checked. The pages themselves
-are made of these facts, in our own words (:mod:`tests.builders.published_page`).
+of its tables as they are printed, and the discrepancies that a person has checked. The pages
+themselves are made of these facts, in our own words (:mod:`tests.builders.published_page`).
 """
 
 from __future__ import annotations
@@ -123,8 +123,8 @@ def test_improvements_recompute(name: str, language: str) -> None:
 @each_page
 def test_the_findings_are_those_that_were_checked(name: str, language: str) -> None:
     """These and no others: every row recomputes, and every latency is possible at its threads."""
-    found = audit([page(name, language)])[0].findings
-    assert Counter(one.kind for one in found) == facts_in(RECORDED[name], language)["findings"]
+    found = audit([page(name, language)])[0].discrepancies
+    assert Counter(one.kind for one in found) == facts_in(RECORDED[name], language)["discrepancies"]
     assert all(one.where and one.line for one in found)
 
 
@@ -135,7 +135,9 @@ def test_the_release_that_was_measured_twice_has_drifted() -> None:
     )
     drifts = {
         one.report.source: [
-            finding.recomputed for finding in one.findings if finding.kind == "same_version_drift"
+            discrepancy.recomputed
+            for discrepancy in one.discrepancies
+            if discrepancy.kind == "same_version_drift"
         ]
         for one in audits
     }

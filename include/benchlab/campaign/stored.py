@@ -47,7 +47,7 @@ from benchlab.results.records import NO_FAILURE, Campaign, inconsistencies
 from benchlab.results.store import Store
 from benchlab.workloads.workload import Workload
 
-# How many findings of a validation a message names; the validation's file has all of them.
+# How many failures of a validation a message names; the validation's file has all of them.
 _MOST_NAMED = 6
 
 

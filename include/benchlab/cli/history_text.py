@@ -39,8 +39,8 @@ APART = (
 )
 _ABOUT_PUBLISHED = (
     "Published, by version. One value for each figure: no interval, no verdict. change: mean over "
-    "the threads, recomputed; highest: of the candidate; findings: of `benchlab audit`, of this "
-    "workload alone."
+    "the threads, recomputed; highest: of the candidate; discrepancies: of `benchlab audit`, of "
+    "this workload alone."
 )
 _COLOUR = {"regression": "red", "improvement": "green", "unstable": "yellow"}
 
@@ -190,7 +190,7 @@ def render(found: History, width: int, colour: bool, views: Sequence[LongView] =
 def _published(changes: Sequence[PublishedChange]) -> Table:
     numbers = Numbers(english())
     table = table_of(
-        "versions", "metric", "threads", "change", "printed", "highest", "findings", "report"
+        "versions", "metric", "threads", "change", "printed", "highest", "discrepancies", "report"
     )
     for change in changes:
         threads = change.threads
@@ -201,7 +201,7 @@ def _published(changes: Sequence[PublishedChange]) -> Table:
             numbers.change(change.change_pct),
             numbers.change(change.printed_pct),
             numbers.whole(change.highest.get(change.candidate)),
-            str(change.findings),
+            str(change.discrepancies),
             _pages(change),
         )
     return table

@@ -22,7 +22,7 @@ from benchlab.language.names import plain
 from benchlab.published import page
 from benchlab.published.audit import audit as audits
 from benchlab.published.audit.audit import Audit
-from benchlab.published.audit.finding import Finding
+from benchlab.published.audit.discrepancy import Discrepancy
 from benchlab.published.model import PublishedReport
 from benchlab.published.store import PublishedReports, called
 from benchlab.report.formats.console import console_for, text_of
@@ -82,10 +82,10 @@ def import_pages(
 def _imported(report: PublishedReport, new: bool) -> str:
     rows = [row for workload in report.workloads for row in workload.rows]
     figures = sum(len(side) for row in rows for side in row.sides.values())
-    findings = len(audits.audit([report])[0].findings)
+    discrepancies = len(audits.audit([report])[0].discrepancies)
     head = (
         f"{report.id}: {'imported' if new else 'there already'}; workloads: "
-        f"{len(report.workloads)}, figures: {figures}, findings of an audit: {findings}\n"
+        f"{len(report.workloads)}, figures: {figures}, discrepancies of an audit: {discrepancies}\n"
     )
     unread = (f"  line {one.line}: {plain(one.why(english()))}\n" for one in report.unread)
     return head + "".join(unread)
@@ -98,7 +98,7 @@ def audit(pages: Pages, as_json: Json = False) -> None:
     A table that is not understood whole is listed as not read, with its line and the reason.
 
     A version that appears in several pages is compared between them. Exit code 0 even if there are
-    findings; 1 if a page cannot be read (the others are audited nevertheless).
+    discrepancies; 1 if a page cannot be read (the others are audited nevertheless).
 
     Example: benchlab audit docs/*.md --json
     """
@@ -120,7 +120,7 @@ def audit(pages: Pages, as_json: Json = False) -> None:
 
 
 def render(audits: Sequence[Audit], width: int, colour: bool) -> str:
-    """The findings of each page, and its parts that were not read; ``colour`` adds ANSI codes."""
+    """The discrepancies of each page, and what was not read; ``colour`` adds ANSI codes."""
     console = console_for(width, colour)
     for audit in audits:
         console.print(Group(*_page(audit)))
@@ -134,15 +134,15 @@ def _page(audit: Audit) -> Iterator[RenderableType]:
     report = audit.report
     yield Text(f"{plain(report.source)}: {plain(report.title)}", style="bold")
     yield Text(_extent(audit))
-    if not audit.findings and not any(workload.rows for workload in report.workloads):
+    if not audit.discrepancies and not any(workload.rows for workload in report.workloads):
         yield Text(
             "no row of figures was understood, so nothing could be recomputed", style="yellow"
         )
-    elif not audit.findings:
-        yield Text("no findings", style="green")
+    elif not audit.discrepancies:
+        yield Text("no discrepancies", style="green")
     else:
-        yield Text(_counted(len(audit.findings), "finding"), style="red")
-        yield Padding(_table(audit.findings), (0, 0, 0, 2))
+        yield Text(_counted(len(audit.discrepancies), "discrepancy"), style="red")
+        yield Padding(_table(audit.discrepancies), (0, 0, 0, 2))
     for unread in report.unread:
         where = f", below {plain(unread.heading)!r}" if unread.heading else ""
         why = plain(unread.why(english()))
@@ -157,22 +157,25 @@ def _extent(audit: Audit) -> str:
     return text + (f"; no table of {', '.join(charts)}" if charts else "")
 
 
-def _table(findings: Sequence[Finding]) -> Table:
+def _table(discrepancies: Sequence[Discrepancy]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     table.add_column("kind", no_wrap=True)
     for heading in ("where", "published", "recomputed", "why"):
         table.add_column(heading, overflow="fold")
-    for found in findings:
+    for found in discrepancies:
         figures = ["" if f is None else str(f) for f in (found.published, found.recomputed)]
         table.add_row(found.kind, *map(plain, (found.where, *figures, found.explanation)))
     return table
 
 
 def _total(audits: Sequence[Audit]) -> str:
-    found = [len(audit.findings) for audit in audits]
+    found = [len(audit.discrepancies) for audit in audits]
     clean = found.count(0)
-    return f"{_counted(len(found), 'page')}, {_counted(sum(found), 'finding')}, {clean} without any"
+    total = _counted(sum(found), "discrepancy")
+    return f"{_counted(len(found), 'page')}, {total}, {clean} without any"
 
 
 def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' * (count != 1)}"
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"

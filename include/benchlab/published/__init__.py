@@ -5,6 +5,6 @@ anything that a campaign records, so it has its own data model
 (:mod:`benchlab.published.model`)::
 
     report, raw = page.load(Path("sysbench-v5.2.0-vs-v5.1.1.md"))
-    findings = audit([report])[0].findings
+    discrepancies = audit([report])[0].discrepancies
     files = rendering.make(report, english())
 """

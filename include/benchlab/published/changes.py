@@ -26,7 +26,7 @@ class PublishedChange:
         change_pct: recomputed arithmetic mean over the thread counts; None if figures are missing.
         printed_pct: the change that a sentence of the page states; None if none does.
         highest: the highest printed throughput, by version.
-        findings: how many findings an audit has for this workload; the most of all translations.
+        discrepancies: how many an audit has for this workload; the most of all translations.
     """
 
     reports: tuple[str, ...]
@@ -37,7 +37,7 @@ class PublishedChange:
     change_pct: float | None
     printed_pct: float | None
     highest: Mapping[str, float]
-    findings: int
+    discrepancies: int
 
 
 def published_changes(
@@ -61,8 +61,10 @@ def _published(name: str, reports: Sequence[PublishedReport]) -> list[PublishedC
             change = _change(report, workload)
             key = (check_drift.identity_of(report, workload), change.printed_pct)
             if same := found.get(key):
-                findings = max(same.findings, change.findings)
-                change = replace(same, reports=(*same.reports, report.id), findings=findings)
+                discrepancies = max(same.discrepancies, change.discrepancies)
+                change = replace(
+                    same, reports=(*same.reports, report.id), discrepancies=discrepancies
+                )
             found[key] = change
     return list(found.values())
 
@@ -80,7 +82,9 @@ def _change(report: PublishedReport, workload: Workload) -> PublishedChange:
         change_pct=float(mean.exact) if mean else None,
         printed_pct=None if printed is None else float(printed),
         highest=_highest(workload),
-        findings=sum(one.workload == workload.name for one in audit([report])[0].findings),
+        discrepancies=sum(
+            one.workload == workload.name for one in audit([report])[0].discrepancies
+        ),
     )
 
 

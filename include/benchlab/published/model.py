@@ -103,7 +103,7 @@ class Claim:
     changes: tuple[StatedChange, ...]
 
     def where(self, section: Workload | None) -> str:
-        """Line and part of the page, for findings: ``line 12, Point Select``."""
+        """Line and part of the page, for discrepancies: ``line 12, Point Select``."""
         return f"line {self.line}, {section.heading if section else self.place}"
 
 

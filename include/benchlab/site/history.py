@@ -291,7 +291,7 @@ class ChainOnPage:
 
 
 def _published_row(language: Language, change: PublishedChange) -> Row:
-    """A row on a published report: changes recomputed and as printed, throughput, findings."""
+    """A row on a published report: changes recomputed and as printed, throughput, discrepancies."""
     numbers = Numbers(language)
     versions = [change.candidate, *([change.baseline] if change.baseline else [])]
     return {
@@ -300,7 +300,7 @@ def _published_row(language: Language, change: PublishedChange) -> Row:
             numbers.change(change.change_pct),
             numbers.change(change.printed_pct),
             numbers.whole(change.highest.get(change.candidate)),
-            str(change.findings),
+            str(change.discrepancies),
         ],
         "pages": items(map(plain, change.reports), language),
     }

@@ -123,9 +123,9 @@ def test_pages_with_a_name_of_their_own_are_listed_by_it() -> None:
 
 
 def test_the_printed_headline_stands_beside_the_recomputed_one() -> None:
-    """The findings of the page's audit are counted."""
+    """The discrepancies of the page's audit are counted."""
     (found,) = history_of(POINT, [published("v7.1.0", "v7.0.0", pct="18.0")], []).published
-    assert (found.printed_pct, found.change_pct, found.findings) == (18.0, 15.0, 1)
+    assert (found.printed_pct, found.change_pct, found.discrepancies) == (18.0, 15.0, 1)
 
 
 def test_a_workload_that_nothing_is_known_of_is_refused_with_those_that_are() -> None:
@@ -288,7 +288,7 @@ def test_what_is_copied_is_not_broken_on_a_narrow_terminal(width: int) -> None:
     found = history_of(POINT, [published("v7.1.0", "v7.0.0")], [made])
     text = history_text.render(found, width, colour=False)
     names = made.campaign.id, "improvement", "10.11.5 vs. 10.2.11", "sysbench-v7.1.0-vs-v7.0.0-en"
-    for whole in (*names, "findings", "+15.00%", "2024-01-02"):
+    for whole in (*names, "discrepancies", "+15.00%", "2024-01-02"):
         assert whole in text
     assert "-20261122" not in text.replace(made.campaign.id, "")
 

@@ -157,25 +157,25 @@ def test_a_failed_publication_elsewhere_names_the_whole_command(stored: Here) ->
 
 
 def test_an_audit_says_what_is_wrong(here: Here, page: Path) -> None:
-    """For people and as JSON; a finding is a result, so the exit code is 0."""
+    """For people and as JSON; a discrepancy is a result, so the exit code is 0."""
     done = here.run("audit", page)
     assert (done.returncode, "headline_mismatch" in done.stdout) == (0, True)
     document = json.loads(here.run("audit", page, "--json").stdout)
-    assert [finding["kind"] for finding in document["findings"]] == ["headline_mismatch"]
+    assert [one["kind"] for one in document["discrepancies"]] == ["headline_mismatch"]
     assert document["workloads"][0]["headline_pct"] == 7.5
     several = json.loads(here.run("audit", page, page, "--json").stdout)
     assert [audit["report"] for audit in several] == [ID, ID]
 
 
 def test_a_page_is_imported_rendered_and_in_the_history(here: Here, page: Path) -> None:
-    """The rendered page has the right headline, and so no finding."""
+    """The rendered page has the right headline, and so no discrepancy."""
     assert f"{ID}: imported" in here.run("import", page).stdout
     assert f"{ID}: there already" in here.run("import", page).stdout
     rendered = here.run("render", ID).stdout
     assert "7.50%" in rendered
     again = here.path / "again.md"
     again.write_text(rendered)
-    assert json.loads(here.run("audit", again, "--json").stdout)["findings"] == []
+    assert json.loads(here.run("audit", again, "--json").stdout)["discrepancies"] == []
     assert here.run("render", ID, "--format", "csv").stdout.startswith("workload,threads,version")
     assert "md, csv or json" in here.refused("render", ID, "--format", "html")
     listed = here.run("history", "point_select", "--picture", here.path / "h.svg").stdout

@@ -200,7 +200,7 @@ def test_an_improvement_that_the_figures_allow_is_not_listed_as_wrong() -> None:
     """The bounds are the audit's: 10.1 and 10.6 are rounded, and 5.2 % may be right."""
     row = Row(8, {OLD: side(tps="10.1"), NEW: side(tps="10.6")}, Printed("5.2"), 31)
     allowed = report(workload([row]))
-    assert audit([allowed])[0].findings == ()
+    assert audit([allowed])[0].discrepancies == ()
     assert rendering.Page(allowed, language.english()).claims is None
 
 

@@ -1250,7 +1250,7 @@ site-column-versions = Versions
 site-column-recomputed = Change, recomputed
 site-column-printed = Change as printed
 site-column-highest = Highest throughput
-site-column-findings = Findings
+site-column-discrepancies = Discrepancies
 site-column-pages = Pages
 
 ## Site: plan

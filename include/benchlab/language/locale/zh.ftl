@@ -1152,7 +1152,7 @@ site-column-versions = 版本
 site-column-recomputed = 变化（重新计算）
 site-column-printed = 变化（页面所载）
 site-column-highest = 最高吞吐
-site-column-findings = 问题数
+site-column-discrepancies = 问题数
 site-column-pages = 页面
 
 ## 网站：计划

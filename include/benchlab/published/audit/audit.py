@@ -10,7 +10,7 @@ from benchlab.language import english
 from benchlab.plan.fields.published import Metric
 from benchlab.published import recompute
 from benchlab.published.audit import check_drift, check_figures, check_plan, check_threads
-from benchlab.published.audit.finding import KINDS, Finding, number
+from benchlab.published.audit.discrepancy import KINDS, Discrepancy, number
 from benchlab.published.model import PublishedReport, Row, Workload
 from benchlab.published.recompute import Recomputed
 
@@ -22,7 +22,7 @@ class Audit:
     """One page and the errors found in it, ordered by kind and line."""
 
     report: PublishedReport
-    findings: tuple[Finding, ...]
+    discrepancies: tuple[Discrepancy, ...]
 
     def to_json(self) -> dict[str, Any]:
         """The audit as ``benchlab audit --json`` prints it: changes in percent, latencies in ms."""
@@ -35,7 +35,7 @@ class Audit:
             "language": report.language,
             "versions": list(report.versions),
             "workloads": [_workload(report, workload) for workload in report.workloads],
-            "findings": [finding.to_json() for finding in self.findings],
+            "discrepancies": [discrepancy.to_json() for discrepancy in self.discrepancies],
             "unread": [
                 {"line": one.line, "heading": one.heading, "what": one.why(english())}
                 for one in report.unread
@@ -46,9 +46,9 @@ class Audit:
 def audit(reports: Sequence[PublishedReport]) -> list[Audit]:
     """Audit each page, and all pages against each other; one audit per page, in the given order.
 
-    Only certain errors are findings: whatever a page leaves open is not.
+    Only certain errors are discrepancies: whatever a page leaves open is not.
 
-    >>> audit([load(Path("page.md"))[0]])[0].findings  # doctest: +SKIP
+    >>> audit([load(Path("page.md"))[0]])[0].discrepancies  # doctest: +SKIP
     """
     drifts = list(check_drift.check_all(reports))
     return [
@@ -60,9 +60,9 @@ def audit(reports: Sequence[PublishedReport]) -> list[Audit]:
                         *check_figures.check(report),
                         *check_plan.check(report),
                         *check_threads.check(report),
-                        *(finding for later, finding in drifts if later is report),
+                        *(discrepancy for later, discrepancy in drifts if later is report),
                     ),
-                    key=lambda finding: (KINDS.index(finding.kind), finding.line),
+                    key=lambda discrepancy: (KINDS.index(discrepancy.kind), discrepancy.line),
                 )
             ),
         )

@@ -11,11 +11,11 @@ from typing import NamedTuple
 from benchlab.plan.fields.published import Metric
 from benchlab.plan.versions import is_same, order
 from benchlab.published import recompute
-from benchlab.published.audit.finding import Finding
+from benchlab.published.audit.discrepancy import Discrepancy
 from benchlab.published.model import PublishedReport, Workload
 from benchlab.published.version_names import same_version
 
-_THRESHOLD_PCT = Decimal(2)  # as for verdicts; a smaller mean difference is not a finding
+_THRESHOLD_PCT = Decimal(2)  # as for verdicts; a smaller mean difference is not a discrepancy
 
 
 class _Result(NamedTuple):
@@ -25,8 +25,8 @@ class _Result(NamedTuple):
     workload: Workload
 
 
-def check_all(reports: Sequence[PublishedReport]) -> Iterator[tuple[PublishedReport, Finding]]:
-    """Find ``same_version_drift``; each finding comes with the later of the two reports.
+def check_all(reports: Sequence[PublishedReport]) -> Iterator[tuple[PublishedReport, Discrepancy]]:
+    """Find ``same_version_drift``; each discrepancy comes with the later of the two reports.
 
     Results that several pages print, such as one report in two languages, count once.
     """
@@ -35,8 +35,8 @@ def check_all(reports: Sequence[PublishedReport]) -> Iterator[tuple[PublishedRep
             for version, other in product(later.workload.versions, earlier.workload.versions):
                 # In two reports, 5.0 and 5.0.2 need not be the same version.
                 if is_same(_exact(earlier.report, other), _exact(later.report, version)):
-                    for finding in _drift(earlier, other, later, version):
-                        yield later.report, finding
+                    for discrepancy in _drift(earlier, other, later, version):
+                        yield later.report, discrepancy
 
 
 def identity_of(report: PublishedReport, workload: Workload) -> tuple[object, ...]:
@@ -84,8 +84,8 @@ def _exact(report: PublishedReport, version: str) -> str:
     return found[0] if len(found) == 1 else version
 
 
-def _drift(earlier: _Result, other: str, later: _Result, version: str) -> Iterator[Finding]:
-    """A finding if the mean change, over the thread counts that both have, is above 2 %."""
+def _drift(earlier: _Result, other: str, later: _Result, version: str) -> Iterator[Discrepancy]:
+    """A discrepancy if the mean change, over the thread counts that both have, is above 2 %."""
     workload = later.workload
     if workload.metric is None:
         return
@@ -98,7 +98,7 @@ def _drift(earlier: _Result, other: str, later: _Result, version: str) -> Iterat
         return
     mean = recompute.rounded_to(sum(changes.values(), Decimal()) / len(changes), 2)
     if abs(mean) > _THRESHOLD_PCT:
-        yield Finding(
+        yield Discrepancy(
             "same_version_drift",
             f"line {workload.line}, {workload.heading}, {version}",
             workload.line,

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from benchlab.published import recompute
-from benchlab.published.audit.finding import Finding
+from benchlab.published.audit.discrepancy import Discrepancy
 from benchlab.published.model import Printed, PublishedReport, Row, Stated, Workload, headline
 from benchlab.published.recompute import Recomputed
 
 
-def check(report: PublishedReport) -> Iterator[Finding]:
+def check(report: PublishedReport) -> Iterator[Discrepancy]:
     """Find ``row_mismatch``, ``headline_mismatch``, ``overview_mismatch``, ``direction_mismatch``.
 
     The last three are about sentences: the change that a workload's section states, a change
@@ -38,10 +38,10 @@ def check(report: PublishedReport) -> Iterator[Finding]:
                 yield from _of_one_row(one, row, recomputed)
 
 
-def _row(row: Row, workload: Workload) -> Iterator[Finding]:
+def _row(row: Row, workload: Workload) -> Iterator[Discrepancy]:
     printed, found = row.improvement, recompute.improvement(row, workload)
     if printed and found and recompute.is_wrong(row, workload):
-        yield Finding(
+        yield Discrepancy(
             "row_mismatch",
             f"line {row.line}, {workload.heading}, {row.threads} threads",
             row.line,
@@ -51,14 +51,14 @@ def _row(row: Row, workload: Workload) -> Iterator[Finding]:
         )
 
 
-def _headline(main: Stated, mean: Recomputed) -> Iterator[Finding]:
+def _headline(main: Stated, mean: Recomputed) -> Iterator[Discrepancy]:
     value, printed = main.value, main.change.pct
     if _agrees(main, mean):
         return
     if _contradicts(main, mean) and mean.allows(-value, printed.rounding):
-        return  # only its word of direction is wrong, which is a separate finding
+        return  # only its word of direction is wrong, which is a separate discrepancy
     fitting = recompute.fitting(value, printed.decimals, main.workload)
-    yield Finding(
+    yield Discrepancy(
         "headline_mismatch",
         main.where,
         main.claim.line,
@@ -69,11 +69,11 @@ def _headline(main: Stated, mean: Recomputed) -> Iterator[Finding]:
     )
 
 
-def _direction(one: Stated, recomputed: Recomputed | None) -> Iterator[Finding]:
+def _direction(one: Stated, recomputed: Recomputed | None) -> Iterator[Discrepancy]:
     """A word of direction that contradicts the recomputed sign."""
     if recomputed is not None and _contradicts(one, recomputed):
         word, printed = "improved" if one.change.direction > 0 else "reduced", one.change.pct
-        yield Finding(
+        yield Discrepancy(
             "direction_mismatch",
             one.where,
             one.claim.line,
@@ -83,7 +83,7 @@ def _direction(one: Stated, recomputed: Recomputed | None) -> Iterator[Finding]:
         )
 
 
-def _elsewhere(one: Stated, main: Stated, mean: Recomputed | None) -> Iterator[Finding]:
+def _elsewhere(one: Stated, main: Stated, mean: Recomputed | None) -> Iterator[Discrepancy]:
     """A change for all rows that differs from the one that the section states."""
     # Without rows to check the directions against, the two directions must agree as well.
     opposite = one.change.direction != main.change.direction
@@ -91,10 +91,10 @@ def _elsewhere(one: Stated, main: Stated, mean: Recomputed | None) -> Iterator[F
         _alike(one.change.pct, main.change.pct) and not (opposite and mean is None)
     ):
         return
-    # If both changes are outside the section, only the wrong one is a finding.
+    # If both changes are outside the section, only the wrong one is a discrepancy.
     if main.claim.place != "section" and mean is not None and _agrees(one, mean):
         return
-    yield Finding(
+    yield Discrepancy(
         "overview_mismatch",
         one.where,
         one.claim.line,
@@ -105,14 +105,14 @@ def _elsewhere(one: Stated, main: Stated, mean: Recomputed | None) -> Iterator[F
     )
 
 
-def _of_one_row(one: Stated, row: Row, recomputed: Recomputed | None) -> Iterator[Finding]:
+def _of_one_row(one: Stated, row: Row, recomputed: Recomputed | None) -> Iterator[Discrepancy]:
     """A change at one thread count that matches neither its row nor the recomputed value."""
     in_table = row.improvement
     if (in_table is None and recomputed is None) or (recomputed and _agrees(one, recomputed)):
         return
     if in_table and _alike(one.change.pct, in_table):
         return
-    yield Finding(
+    yield Discrepancy(
         "overview_mismatch",
         f"{one.where}, {row.threads} threads",
         one.claim.line,

@@ -14,7 +14,7 @@ from math import exp, log
 
 from benchlab.plan.fields.published import Metric
 from benchlab.published import recompute
-from benchlab.published.audit.finding import Finding
+from benchlab.published.audit.discrepancy import Discrepancy
 from benchlab.published.model import Printed, PublishedReport, Row, Workload
 
 _HISTOGRAM = Decimal(repr(exp(log(1e8) / 1023 / 2)))
@@ -23,7 +23,7 @@ steps from 0.001 to 100,000 ms, equally spaced in logarithm (src/sb_histogram.c,
 1.0, 1.1)."""
 
 
-def check(report: PublishedReport) -> Iterator[Finding]:
+def check(report: PublishedReport) -> Iterator[Discrepancy]:
     """Find ``thread_plan_mismatch`` and ``implausible_latency``."""
     for workload in report.workloads:
         yield from _plan(workload, report.procedure.threads)
@@ -31,7 +31,9 @@ def check(report: PublishedReport) -> Iterator[Finding]:
             yield from _latencies(row, workload)
 
 
-def _plan(workload: Workload, plans: Sequence[tuple[int, tuple[int, ...]]]) -> Iterator[Finding]:
+def _plan(
+    workload: Workload, plans: Sequence[tuple[int, tuple[int, ...]]]
+) -> Iterator[Discrepancy]:
     measured = sorted(row.threads for row in workload.rows)
     if not measured or not plans or any(sorted(counts) == measured for _, counts in plans):
         return
@@ -40,7 +42,7 @@ def _plan(workload: Workload, plans: Sequence[tuple[int, tuple[int, ...]]]) -> I
     in_plan, in_table = (", ".join(map(str, counts)) for counts in (planned, measured))
     is_refused = _is_refused(workload, sorted(planned))
     law = f"Little's law refuses {in_plan}: threads / TPS would be above the p95"
-    yield Finding(
+    yield Discrepancy(
         "thread_plan_mismatch",
         f"line {line}, plan; line {first}, table of {workload.heading}",
         line,
@@ -62,14 +64,14 @@ def _is_refused(workload: Workload, planned: Sequence[int]) -> bool:
     )
 
 
-def _latencies(row: Row, workload: Workload) -> Iterator[Finding]:
+def _latencies(row: Row, workload: Workload) -> Iterator[Discrepancy]:
     for version, side in row.sides.items():
         printed, most = side.get("p95_ms"), _most_p95(side)
         if printed is None or most is None:
             continue
         mean = mean_ms(side, row.threads)
         if most < mean:
-            yield Finding(
+            yield Discrepancy(
                 "implausible_latency",
                 f"line {row.line}, {workload.heading}, {row.threads} threads, {version}",
                 row.line,

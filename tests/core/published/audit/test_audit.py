@@ -17,7 +17,7 @@ from tests.audited import (
     row,
     workload,
 )
-from tests.builders.findings import FASTER
+from tests.builders.discrepancies import FASTER
 
 
 def test_the_json_has_numbers_and_nulls() -> None:
@@ -44,7 +44,7 @@ def test_the_json_has_numbers_and_nulls() -> None:
             "headline_pct": 9.95,
         }
     ]
-    assert {"report", "kind", "language", "versions", "findings", "unread"} <= set(told)
+    assert {"report", "kind", "language", "versions", "discrepancies", "unread"} <= set(told)
 
 
 def test_a_clean_page_says_so_in_words() -> None:
@@ -54,9 +54,9 @@ def test_a_clean_page_says_so_in_words() -> None:
         **{**vars(report), "unread": (Unread(12, "Colours", "no-throughput"),)}
     )
     text = audit_view.render(audit([report, unread]), 100, colour=False)
-    assert text.count("no findings") == 2
+    assert text.count("no discrepancies") == 2
     assert "not read, line 12, below 'Colours': a table without throughput" in text
-    assert "2 pages, 0 findings, 2 without any" in text
+    assert "2 pages, 0 discrepancies, 2 without any" in text
 
 
 def test_a_page_without_a_figure_is_not_called_clean() -> None:
@@ -65,13 +65,13 @@ def test_a_page_without_a_figure_is_not_called_clean() -> None:
     text = audit_view.render(audit([report]), 100, colour=False)
     assert "0 workloads, 0 rows" in text
     assert "nothing could be recomputed" in text
-    assert "no findings" not in text
+    assert "no discrepancies" not in text
 
 
 def test_findings_are_shown_with_their_figures() -> None:
     """Kind, place, both figures and why, whatever control characters a page has."""
     report = page(workload(FASTER, claim(change("31"))), source="a\x1b[31m.md")
     text = audit_view.render(audit([report]), 160, colour=False)
-    for word in ("1 finding", "headline_mismatch", "line 90", "31", "20.3", "16 threads"):
+    for word in ("1 discrepancy", "headline_mismatch", "line 90", "31", "20.3", "16 threads"):
         assert word in text
     assert "\x1b" not in text

@@ -16,7 +16,7 @@ from tests.audited import (
     row,
     workload,
 )
-from tests.builders.findings import kinds
+from tests.builders.discrepancies import kinds
 
 
 def two_reports(later: str, **values: Any) -> list[PublishedReport]:
@@ -34,8 +34,8 @@ def two_reports(later: str, **values: Any) -> list[PublishedReport]:
 def test_a_version_that_two_reports_measured_apart_is_found(later: str, drift: str | None) -> None:
     """Beyond 2 %, in the later report, over the threads that both have."""
     first, second = audit(two_reports(later))
-    assert first.findings == ()
-    assert [(finding.kind, finding.recomputed) for finding in second.findings] == (
+    assert first.discrepancies == ()
+    assert [(discrepancy.kind, discrepancy.recomputed) for discrepancy in second.discrepancies] == (
         [("same_version_drift", Decimal(drift))] if drift else []
     )
 
@@ -59,7 +59,7 @@ def test_languages_of_one_report_are_not_compared() -> None:
     chinese = two_reports("1050.0", language="zh")[1]
     assert kinds(english, chinese) == []
     both = audit([*two_reports("1050"), chinese])
-    assert [len(audited.findings) for audited in both] == [0, 1, 0]
+    assert [len(audited.discrepancies) for audited in both] == [0, 1, 0]
 
 
 def test_more_exact_names_keep_versions_apart() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from benchlab.published import recompute
 from benchlab.published.audit.audit import audit
-from benchlab.published.audit.finding import Finding
+from benchlab.published.audit.discrepancy import Discrepancy
 from benchlab.published.model import PublishedReport, Row, Stated
 from tests.audited import (
     INDEX,
@@ -27,16 +27,16 @@ from tests.audited import (
     table,
     workload,
 )
-from tests.builders.findings import FASTER, found_in, kinds
+from tests.builders.discrepancies import FASTER, found_in, kinds
 
 SLOWER = table((4, "1000", "957"), (8, "2500", "2394"))  # -4.3, -4.24 %
 
 
 def test_a_row_that_does_not_recompute_is_found() -> None:
-    """The finding has both numbers, and the line, section and threads."""
+    """The discrepancy has both numbers, and the line, section and threads."""
     rows = [*FASTER, row(32, {"tps": "4000"}, {"tps": "5000"}, "24.90", line=99)]
     assert found_in(page(workload(rows))) == [
-        Finding(
+        Discrepancy(
             "row_mismatch",
             "line 99, Results of oltp_point_select, 32 threads",
             99,
@@ -48,7 +48,7 @@ def test_a_row_that_does_not_recompute_is_found() -> None:
 
 
 @pytest.mark.parametrize("printed", ["24.99", "25.01", "25", "25.0"])
-def test_what_rounding_can_explain_is_no_finding(printed: str) -> None:
+def test_what_rounding_can_explain_is_no_discrepancy(printed: str) -> None:
     """Throughput is rounded as well: 4000 and 5000 allow 24.97 to 25.03."""
     assert kinds(page(workload([row(32, {"tps": "4000"}, {"tps": "5000"}, printed)]))) == []
 
@@ -68,7 +68,7 @@ def test_what_rounding_can_explain_is_no_finding(printed: str) -> None:
 def test_a_headline_is_the_mean_of_the_rows(printed: str, why: str | None) -> None:
     """Fewer decimals are right; another number is found, with what it is instead."""
     found = found_in(page(workload(FASTER, claim(change(printed)))))
-    assert [(finding.kind, finding.explanation) for finding in found] == (
+    assert [(discrepancy.kind, discrepancy.explanation) for discrepancy in found] == (
         [("headline_mismatch", why)] if why else []
     )
 
@@ -76,7 +76,7 @@ def test_a_headline_is_the_mean_of_the_rows(printed: str, why: str | None) -> No
 def test_a_truncated_headline_is_found() -> None:
     """4.27 % down is 4.3 with one digit, and 4.2 only when it is cut."""
     found = found_in(page(workload(SLOWER, claim(change("4.2", -1)))))
-    assert [finding.kind for finding in found] == ["headline_mismatch"]
+    assert [discrepancy.kind for discrepancy in found] == ["headline_mismatch"]
     assert "the mean, -4.27, cut off" in found[0].explanation
     assert kinds(page(workload(SLOWER, claim(change("4.3", -1))))) == []
 
@@ -90,7 +90,7 @@ def test_the_headline_of_an_overview_counts_where_the_section_has_none() -> None
 
 
 def test_a_chart_alone_gives_no_headline_to_compare() -> None:
-    """What cannot be recomputed is null and not a finding."""
+    """What cannot be recomputed is null and not a discrepancy."""
     report = page(workload([], claim(change("99"))))
     assert kinds(report) == []
     assert audit([report])[0].to_json()["workloads"][0] == {
@@ -124,7 +124,9 @@ def sentence(rows: Sequence[Row], places: int) -> Any:
 
 
 @given(tables(), tables())
-def test_a_page_with_computed_figures_has_no_findings(one: list[Row], other: list[Row]) -> None:
+def test_a_page_with_computed_figures_has_no_discrepancies(
+    one: list[Row], other: list[Row]
+) -> None:
     """Whatever was measured: rounded figures and the mean of the rows are never called wrong."""
     first, second = sentence(one, 2), sentence(other, 2)
     overview = claim(
@@ -139,7 +141,7 @@ def test_a_page_with_computed_figures_has_no_findings(one: list[Row], other: lis
 
 
 @given(tables(), st.data(), st.sampled_from([1, -1]))
-def test_one_changed_improvement_is_one_finding(
+def test_one_changed_improvement_is_one_discrepancy(
     rows: list[Row], data: st.DataObject, sign: int
 ) -> None:
     """One row beyond rounding gives one ``row_mismatch``, in its line, and nothing else."""
@@ -158,7 +160,9 @@ def test_one_changed_improvement_is_one_finding(
         line=123,
     )
     report = page(workload([*rows[:at], changed, *rows[at + 1 :]], claim(sentence(rows, 2))))
-    assert [(finding.kind, finding.line) for finding in found_in(report)] == [("row_mismatch", 123)]
+    assert [(discrepancy.kind, discrepancy.line) for discrepancy in found_in(report)] == [
+        ("row_mismatch", 123)
+    ]
 
 
 @pytest.mark.parametrize(("pct", "expected"), [("4.22", []), ("4.2", []), ("4.30", ["4.30"])])
@@ -168,17 +172,18 @@ def test_the_overview_repeats_the_section(pct: str, expected: list[str]) -> None
     """
     overview = claim(change(pct, -1, POINT), place="overview", line=9)
     found = found_in(page(workload([], claim(change("4.22", -1))), claims=[overview]))
-    assert [(finding.kind, str(finding.published)) for finding in found] == [
+    assert [(discrepancy.kind, str(discrepancy.published)) for discrepancy in found] == [
         ("overview_mismatch", f"-{pct}") for pct in expected
     ]
 
 
 def test_a_number_in_another_section_is_found_where_it_stands() -> None:
-    """The finding names the section of the sentence, not that of its workload."""
+    """The discrepancy names the section of the sentence, not that of its workload."""
     aside = claim(change("31", workload=POINT), line=99)
     sections = (workload(FASTER, claim(change("20.33"))), workload(SLOWER, aside, name=INDEX))
     assert [
-        (finding.kind, finding.where, finding.explanation) for finding in found_in(page(*sections))
+        (discrepancy.kind, discrepancy.where, discrepancy.explanation)
+        for discrepancy in found_in(page(*sections))
     ] == [
         (
             "overview_mismatch",
@@ -230,8 +235,9 @@ def test_a_summary_may_follow_the_table_where_a_row_is_wrong() -> None:
 
 
 def test_an_improvement_of_which_only_the_word_is_wrong() -> None:
-    """4.27 % less that is called an improvement is one finding: the direction."""
+    """4.27 % less that is called an improvement is one discrepancy: the direction."""
     report = page(workload(SLOWER, claim(change("4.27", 1))))
     assert [
-        (finding.kind, finding.published, finding.recomputed) for finding in found_in(report)
+        (discrepancy.kind, discrepancy.published, discrepancy.recomputed)
+        for discrepancy in found_in(report)
     ] == [("direction_mismatch", "improved by 4.27 %", Decimal("-4.270"))]

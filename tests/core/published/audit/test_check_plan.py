@@ -13,7 +13,7 @@ from tests.audited import (
     row,
     workload,
 )
-from tests.builders.findings import FASTER, found_in, kinds
+from tests.builders.discrepancies import FASTER, found_in, kinds
 
 
 @pytest.mark.parametrize(
@@ -40,10 +40,10 @@ def test_a_sentence_names_the_versions_of_the_page(
 
 
 def test_each_sentence_with_another_version_is_found() -> None:
-    """Two sentences are two findings, with their lines."""
+    """Two sentences are two discrepancies, with their lines."""
     wrong = [claim(change("20.33"), versions=["v5.0.2"], line=line) for line in (88, 99)]
     report = page(workload(FASTER, wrong[0]), workload(FASTER, wrong[1], name=INDEX))
-    assert [(finding.kind, finding.line) for finding in found_in(report)] == [
+    assert [(discrepancy.kind, discrepancy.line) for discrepancy in found_in(report)] == [
         ("version_mismatch", 88),
         ("version_mismatch", 99),
     ]
@@ -55,7 +55,7 @@ def test_a_table_of_other_versions_is_found_once() -> None:
     rows = [row(4, {"tps": "100"}, {"tps": "110"}, "10.00", versions=versions)]
     said = claim(change("10"), versions=versions)
     report = page(workload(rows, said, versions=versions))
-    assert [(finding.kind, finding.where) for finding in found_in(report)] == [
+    assert [(discrepancy.kind, discrepancy.where) for discrepancy in found_in(report)] == [
         ("version_mismatch", "line 80, table of Results of oltp_point_select")
     ]
 
@@ -119,8 +119,8 @@ def test_commands_go_where_the_plan_says(
 def test_a_client_has_its_options_and_no_others(text: str, wrong: list[str]) -> None:
     """Unknown options and a password that is a port are found; what is not certain is not."""
     found = found_in(page(workload(FASTER), procedure=procedure(text)))
-    assert [finding.kind for finding in found] == ["command_error"] * len(wrong)
-    assert [finding.published for finding in found] == wrong
+    assert [discrepancy.kind for discrepancy in found] == ["command_error"] * len(wrong)
+    assert [discrepancy.published for discrepancy in found] == wrong
 
 
 def test_a_tool_that_no_command_calls_is_found() -> None:

@@ -7,7 +7,7 @@ import pytest
 from benchlab.plan.fields.published import Metric
 from benchlab.published.model import Row
 from tests.audited import NEW, OLD, POINT, page, procedure, row, workload
-from tests.builders.findings import FASTER, found_in, kinds
+from tests.builders.discrepancies import FASTER, found_in, kinds
 
 
 def latencies(*rows: tuple[int, str, str]) -> list[Row]:
@@ -55,7 +55,7 @@ def test_little_may_not_know(
 
 
 @pytest.mark.parametrize("lists", [(), ((16, 8, 4),), ((1, 2), (4, 8, 16))])
-def test_a_plan_that_fits_is_no_finding(lists: tuple[tuple[int, ...], ...]) -> None:
+def test_a_plan_that_fits_is_no_discrepancy(lists: tuple[tuple[int, ...], ...]) -> None:
     """The order does not matter, and of several lists one has to fit."""
     assert kinds(page(workload(FASTER), procedure=procedure(threads=lists))) == []
 

@@ -37,10 +37,13 @@ def page(
 def drifts(*pages: PublishedReport) -> list[tuple[str, str]]:
     """In which page a drift is found, and against which."""
     return [
-        (audited.report.source, finding.explanation.partition("against ")[2].partition(", mean")[0])
+        (
+            audited.report.source,
+            discrepancy.explanation.partition("against ")[2].partition(", mean")[0],
+        )
         for audited in audit(pages)
-        for finding in audited.findings
-        if finding.kind == "same_version_drift"
+        for discrepancy in audited.discrepancies
+        if discrepancy.kind == "same_version_drift"
     ]
 
 

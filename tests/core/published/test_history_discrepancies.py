@@ -1,4 +1,4 @@
-"""The findings that a history counts are those of its workload, each once."""
+"""The discrepancies that a history counts are those of its workload, each once."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from tests.builders.published_page import CHINESE, PAIRS, page, read
 WRONG = ("10.00%", "12.00%")
 
 
-def _findings(*texts: str, workload: str = "oltp_insert") -> list[int]:
+def _discrepancies(*texts: str, workload: str = "oltp_insert") -> list[int]:
     pages = [read(text, f"{number}.md") for number, text in enumerate(texts)]
-    return [change.findings for change in history_of(workload, pages, []).published]
+    return [change.discrepancies for change in history_of(workload, pages, []).published]
 
 
 def test_findings_of_another_workload_or_of_the_whole_page_do_not_count() -> None:
@@ -22,13 +22,13 @@ def test_findings_of_another_workload_or_of_the_whole_page_do_not_count() -> Non
         ("Update Index", PAIRS),
         overview="Compared with v4.0, the Point Select performance of v4.9 is improved by 2.5%.",
     )
-    assert len(audit([read(text, "page.md")])[0].findings) == 3
+    assert len(audit([read(text, "page.md")])[0].discrepancies) == 3
     for workload, count in {"insert": 1, "point_select": 1, "update_index": 0}.items():
-        assert _findings(text, workload=workload) == [count]
+        assert _discrepancies(text, workload=workload) == [count]
 
 
 def test_a_page_in_two_languages_has_its_findings_once() -> None:
     """Translations repeat them."""
     chinese = page(("插入", ""), ("Insert", CHINESE.replace(*WRONG)), language="zh")
     english = page(("Insert", CHINESE.replace(*WRONG)))
-    assert _findings(english, chinese) == [1]
+    assert _discrepancies(english, chinese) == [1]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal, get_args
 
-FindingKind = Literal[
+DiscrepancyKind = Literal[
     "row_mismatch",
     "headline_mismatch",
     "overview_mismatch",
@@ -19,14 +19,14 @@ FindingKind = Literal[
     "tool_mismatch",
     "same_version_drift",
 ]
-KINDS: tuple[FindingKind, ...] = get_args(FindingKind)
+KINDS: tuple[DiscrepancyKind, ...] = get_args(DiscrepancyKind)
 
 Figure = Decimal | str | None
-"""A number, in percent if the finding is about a change, or words instead of one."""
+"""A number, in percent if the discrepancy is about a change, or words instead of one."""
 
 
 @dataclass(frozen=True)
-class Finding:
+class Discrepancy:
     """One error in a published page.
 
     Attributes:
@@ -38,10 +38,10 @@ class Finding:
         recomputed: what it should print, or what contradicts it; None if unknown. For
             ``same_version_drift`` the mean difference in percent.
         explanation: the difference in words; empty if the figures say everything.
-        workload: the workload whose results are wrong; None if the finding is not about one.
+        workload: the workload whose results are wrong; None if the discrepancy is not about one.
     """
 
-    kind: FindingKind
+    kind: DiscrepancyKind
     where: str
     line: int
     published: Figure
@@ -50,7 +50,7 @@ class Finding:
     workload: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The finding as ``benchlab audit --json`` prints it; an empty explanation is left out."""
+        """It as ``benchlab audit --json`` prints it; an empty explanation is left out."""
         figures = {"published": number(self.published), "recomputed": number(self.recomputed)}
         explanation = {"explanation": self.explanation} if self.explanation else {}
         return {"kind": self.kind, "where": self.where, "line": self.line, **figures, **explanation}
