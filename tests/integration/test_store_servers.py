@@ -15,11 +15,12 @@ from benchlab.errors import StoreError
 from benchlab.hosts.executor import LocalExecutor
 from benchlab.results import revisions
 from benchlab.results.database import StoreDatabase
+from benchlab.results.findings import Sought
 from benchlab.results.records import Remarks
 from benchlab.results.rows import METADATA
 from benchlab.results.store import Store
 from tests import postgresql as server
-from tests.builders import campaigns, migrations
+from tests.builders import campaigns, findings, migrations
 from tests.ports import free_port
 
 PASSWORD = "s3cret/with@signs"
@@ -135,6 +136,29 @@ def test_a_store_is_upgraded_from_revision_to_revision(
         METADATA.drop_all(connection)
         revisions.CURRENT.drop(connection)
     engine.dispose()
+
+
+def test_two_who_publish_at_once_record_one_finding(url: str, tmp_path: Path) -> None:
+    """Campaigns of one pair and of one baseline; what people say comes back as they said it."""
+    names = [f"at-once-{number}" for number in range(4)]
+    with Store(url, UPath(tmp_path)) as store:
+        for name in names:
+            versions = ("10.2.11", f"11.4.{int(name[-1]) // 2}")
+            findings.add(store, name, {}, versions, report="at_once")
+        findings.publish_at_once(url, names, findings.WORSE)
+        (found,) = store.findings.found(Sought("at_once"))
+        assert set(found.campaigns) == set(names)
+        store.findings.mark(found.id, "noise", "Größe 漢字", "😀")
+        store.findings.take_back(found.id, "ann")
+        (again,) = store.findings.found(Sought("at_once", states=("new",)), limit=1)
+        assert [(one.state, one.by, one.note) for one in again.history] == [
+            ("noise", "Größe 漢字", "😀"), ("new", "ann", ""),
+        ]  # fmt: skip
+        assert store.findings.count(Sought("at_once", states=("noise",))) == 0
+        assert [one.state for one in store.findings.judgements(Sought("at_once"))] == ["new"]
+        for name in names:
+            store.delete_campaign(name)
+        assert store.findings.found(Sought("at_once")) == []
 
 
 def test_long_documents_are_not_cut(url: str, tmp_path: Path) -> None:

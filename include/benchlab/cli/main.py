@@ -29,6 +29,7 @@ COMMANDS = {
     "plan": ("plan", "install"),
     "run": ("run", "give-back", "reap"),
     "campaigns": ("campaigns",),
+    "findings": ("findings",),
     "open": ("open",),
     "compare": ("compare", "calibrate"),
     "history": ("history",),

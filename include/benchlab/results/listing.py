@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import date
 from operator import attrgetter
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
@@ -34,6 +34,7 @@ Order = Literal["started_at", "id", "report", "state"]
 
 # Fewer than any database allows as parameters of one statement.
 _AT_ONCE = 500
+Id = TypeVar("Id", str, int)
 _LISTED = tuple(
     CAMPAIGNS.c[name]
     for name in ("id", "report", "state", "origin", "started_at", "ended_at", "failure")
@@ -194,7 +195,7 @@ class Listing:
             planned = connection.execute(planned_rows).all()
             newest = connection.execute(_latest(of_campaigns, CAMPAIGNS.c.report)).all()
             decided = connection.execute(by_workload).all()
-            found = _by_id(connection, sorted({row.id for row in (*newest, *decided)}))
+            found = by_id(connection, sorted({row.id for row in (*newest, *decided)}))
         return [
             _report(
                 found[last.id],
@@ -233,10 +234,11 @@ def _latest(chosen: sa.Select[Any], *parts: sa.ColumnElement[Any]) -> sa.Select[
     return sa.select(placed).where(placed.c.place == 1).order_by(*placed.c[: len(parts)])
 
 
-def _by_id(connection: Connection, ids: Sequence[str]) -> dict[str, CampaignSummary]:
+def by_id(connection: Connection, ids: Sequence[str]) -> dict[str, CampaignSummary]:
+    """The summaries of these campaigns, by id."""
     rows = [
         row
-        for some in _batches(ids, _AT_ONCE)
+        for some in batches(ids)
         for row in connection.execute(_select().where(CAMPAIGNS.c.id.in_(some)))
     ]
     return {one.id: one for one in _with_verdicts(connection, rows)}
@@ -244,12 +246,13 @@ def _by_id(connection: Connection, ids: Sequence[str]) -> dict[str, CampaignSumm
 
 def _with_verdicts(connection: Connection, rows: Sequence[Any]) -> list[CampaignSummary]:
     verdicts = defaultdict(list)
-    for ids in _batches([row.id for row in rows], _AT_ONCE):
+    for ids in batches([row.id for row in rows]):
         decided = sa.select(VERDICTS).where(VERDICTS.c.campaign.in_(ids))
         for row in connection.execute(decided.order_by(VERDICTS.c.campaign, VERDICTS.c.position)):
             verdicts[row.campaign].append(row)
     return [summary_of(row, verdicts[row.id]) for row in rows]
 
 
-def _batches(ids: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+def batches(ids: Sequence[Id], size: int = _AT_ONCE) -> Iterator[Sequence[Id]]:
+    """Parts of a list, each small enough for one statement."""
     return (ids[begin : begin + size] for begin in range(0, len(ids), size))

@@ -318,21 +318,6 @@ class StoredVerdict:
 
 
 @dataclass(frozen=True)
-class LookedInto:
-    """What a person found when they looked into a change of a campaign's workload.
-
-    Attributes:
-        note: what the cause was, or where it is written down; may be empty.
-    """
-
-    campaign: str
-    workload: str
-    by: str
-    at: datetime
-    note: str
-
-
-@dataclass(frozen=True)
 class Failure:
     """Why a campaign failed, why it could not be given back, or both.
 

@@ -179,16 +179,37 @@ SUMMARIES = sa.Table(
     sa.Column("workloads", _Document, nullable=False),
 )
 
-# Changes that a person has looked into, so that overviews do not show them as new. A change point
-# is identified by the campaign that first showed it.
-LOOKED_INTO = sa.Table(
-    "looked_into",
+# Changes of one workload of one report type (:mod:`benchlab.results.findings`), the campaigns that
+# show each, and what people said of it, in the order of saying. `key` is a hash of what the first
+# campaign compared, so that two writers cannot record a change twice. `campaign` of an entry is the
+# one that showed the change again; of what people said it is null.
+FINDINGS = sa.Table(
+    "findings",
     METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("report", _Key, nullable=False, index=True),
+    sa.Column("workload", _Key, nullable=False),
+    sa.Column("direction", sa.String(8), nullable=False),
+    sa.Column("design", sa.String(16), nullable=False),
+    sa.Column("key", sa.String(64), nullable=False, unique=True),
+)
+FINDING_CAMPAIGNS = sa.Table(
+    "finding_campaigns",
+    METADATA,
+    sa.Column("finding", sa.Integer, sa.ForeignKey("findings.id"), primary_key=True),
     sa.Column("campaign", _Key, sa.ForeignKey("campaigns.id"), primary_key=True),
-    sa.Column("workload", _Key, primary_key=True),
+)
+FINDING_ENTRIES = sa.Table(
+    "finding_entries",
+    METADATA,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("finding", sa.Integer, sa.ForeignKey("findings.id"), nullable=False, index=True),
+    sa.Column("state", sa.String(8), nullable=False),
     sa.Column("by", sa.String(255), nullable=False),
     sa.Column("at", sa.String(40), nullable=False),
     sa.Column("note", _Document, nullable=False),
+    sa.Column("link", sa.String(500), nullable=False),
+    sa.Column("campaign", _Key, sa.ForeignKey("campaigns.id")),
 )
 
 # People's remarks on a campaign.

@@ -30,13 +30,13 @@ from benchlab.language import Said
 from benchlab.plan.rates import StepTime
 from benchlab.plan.report_type import ReportSpec
 from benchlab.results.database import StoreDatabase
+from benchlab.results.findings import Findings
 from benchlab.results.kept import Kept
 from benchlab.results.listing import Listing
 from benchlab.results.records import (
     Campaign,
     CampaignEnvironment,
     Failure,
-    LookedInto,
     Remarks,
     SideFacts,
     StoredVerdict,
@@ -49,7 +49,6 @@ from benchlab.results.rows import (
     FIGURE,
     GATES,
     KEPT,
-    LOOKED_INTO,
     METADATA,
     NAMES,
     REASONS,
@@ -94,6 +93,7 @@ class Store:
         # Computed documents that would take long to compute again.
         self.kept = Kept(self.transaction)
         self.listing = Listing(self.transaction)
+        self.findings = Findings(self.transaction)
 
     def close(self) -> None:
         """Close the database connections."""
@@ -341,8 +341,13 @@ class Store:
     # What was decided
 
     def set_verdicts(self, campaign: str, verdicts: Sequence[StoredVerdict]) -> None:
-        """Replace a campaign's verdicts as lists show them."""
-        with self.transaction() as connection:
+        """Replace a campaign's verdicts as lists show them, and record what they find.
+
+        Raises:
+            StoreError: there is no such campaign, or it cannot be read.
+        """
+        made = self.campaign(campaign)
+        with self.findings.in_turn(made.plan.report) as connection:
             connection.execute(VERDICTS.delete().filter_by(campaign=campaign))
             for position, verdict in enumerate(verdicts):
                 connection.execute(
@@ -350,45 +355,7 @@ class Store:
                         campaign=campaign, position=position, **asdict(verdict)
                     )
                 )
-
-    def look_into(self, campaign: str, workload: str, by: str, note: str) -> None:
-        """Record that a person has looked into a workload's change; replaces an earlier record.
-
-        Example:
-            ``store.look_into("c1", "oltp_insert", by="alice", note="a known bug")``
-
-        Raises:
-            StoreError: there is no such campaign.
-        """
-        key = {"campaign": campaign, "workload": workload}
-        try:
-            with self.transaction() as connection:
-                connection.execute(LOOKED_INTO.delete().filter_by(**key))
-                connection.execute(LOOKED_INTO.insert().values(**key, by=by, at=_now(), note=note))
-        except sa.exc.IntegrityError:
-            self.campaign(campaign)  # raises where the campaign is what is missing
-            raise
-
-    def forget_look(self, campaign: str, workload: str) -> None:
-        """Remove the record of :meth:`look_into`, if there is one."""
-        with self.transaction() as connection:
-            connection.execute(LOOKED_INTO.delete().filter_by(campaign=campaign, workload=workload))
-
-    def looked_into(self) -> dict[tuple[str, str], LookedInto]:
-        """The changes that somebody has looked into, by campaign and workload.
-
-        Example:
-            ``("c1", "oltp_insert") in store.looked_into()``
-        """
-        with self.transaction() as connection:
-            rows = connection.execute(sa.select(LOOKED_INTO)).all()
-        found = {}
-        for row in rows:
-            with reading(f"campaign {row.campaign}: who has looked into {row.workload}"):
-                found[row.campaign, row.workload] = LookedInto(
-                    row.campaign, row.workload, row.by, moment(row.at), row.note
-                )
-        return found
+            self.findings.record(connection, made, verdicts)
 
     # What steps took
 

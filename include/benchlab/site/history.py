@@ -19,14 +19,11 @@ from benchlab.language.names import items, plain, title_of
 from benchlab.language.numbers import Numbers
 from benchlab.published.changes import PublishedChange, published_changes
 from benchlab.published.store import PublishedReports
+from benchlab.results.findings import Finding, Sought
 from benchlab.results.listing import Chosen
-from benchlab.results.records import LookedInto, ReportSummary
-from benchlab.site.overview import (
-    OpenRegression,
-    of_workload,
-    open_regressions,
-    shown_change,
-)
+from benchlab.results.records import ReportSummary
+from benchlab.site.findings import Shown, waiting
+from benchlab.site.overview import of_workload, shown_change
 from benchlab.site.page import NoSuchPage, Page, Row, Site
 from benchlab.studies.long_view.chart import levels
 from benchlab.studies.long_view.news import Found, sentence
@@ -53,7 +50,7 @@ def place_of(report: str, workload: str) -> str:
 
 def workloads(site: Site) -> Page:
     """The page of all workloads with a history, by report type, and of published ones."""
-    regressions = open_regressions(site)
+    regressions = waiting(site)
     measured = {
         one.report: [
             _row(site, one, name, regressions) for name in one.workloads if name in one.decided
@@ -77,9 +74,7 @@ def workloads(site: Site) -> Page:
     return Page(_PART, _PART, title, "workloads.html.j2", values)
 
 
-def _row(
-    site: Site, one: ReportSummary, workload: str, regressions: Sequence[OpenRegression]
-) -> Row:
+def _row(site: Site, one: ReportSummary, workload: str, regressions: Sequence[Shown]) -> Row:
     ended = Chosen(one.report, workload=workload, state="complete", measures_noise=False)
     throughput, _ = of_workload(one.decided[workload], workload)
     return {
@@ -90,10 +85,12 @@ def _row(
     }
 
 
-def _newest(
-    regressions: Sequence[OpenRegression], report: str, workload: str
-) -> OpenRegression | None:
-    of = (one for one in regressions if (one.campaign.report, one.workload) == (report, workload))
+def _newest(regressions: Sequence[Shown], report: str, workload: str) -> Shown | None:
+    of = (
+        one
+        for one in regressions
+        if (one.finding.report, one.finding.workload) == (report, workload)
+    )
     return next(of, None)
 
 
@@ -112,20 +109,24 @@ def history(site: Site, report: str, workload: str, first: str = "", second: str
         raise NoSuchPage(message("site-no-report", report=report))
     reports, _ = PublishedReports(site.store).all()
     published = published_changes(workload, reports)
-    view, regressions = LongView(report, workload, (), {}), list[OpenRegression]()
+    view, regressions = LongView(report, workload, (), {}), list[Shown]()
     if report != PUBLISHED:
         view = long_view(site.comparisons, report, workload)
         if not any(chain.changes for chain in view.chains):
-            regressions = open_regressions(site, report, workload)
+            regressions = waiting(site, report=report, workload=workload, limit=1)
     if not (view.chains or view.left_out or published):
         raise NoSuchPage(message("site-no-workload", workload=workload))
-    looked = site.store.looked_into()
+    findings = {
+        campaign: one
+        for one in site.store.findings.found(Sought(report, workload=workload))
+        for campaign in one.campaigns
+    }
 
     def shown(one: LongView) -> dict[str, Any]:
         by_reason: defaultdict[str, list[str]] = defaultdict(list)
         for campaign, why in one.left_out.items():
             by_reason[site.language.text(why)].append(campaign)
-        chains = [ChainOnPage(site.language, chain, workload, looked) for chain in one.chains]
+        chains = [ChainOnPage(site.language, chain, workload, findings) for chain in one.chains]
         return {"view": one, "chains": chains, "left_out": by_reason}
 
     title = title_of(workload) if report == PUBLISHED else f"{title_of(workload)} · {report}"
@@ -134,7 +135,7 @@ def history(site: Site, report: str, workload: str, first: str = "", second: str
         "workload": workload,
         **shown(view),
         "counts": [shown(one) for one in view.counts],
-        "regression": _newest(regressions, report, workload),
+        "regression": next(iter(regressions), None),
         "needed": MIN_POINTS,
         "published": [_published_row(site.language, change) for change in published],
         "compared": _compared(site.language, view, first, second),
@@ -184,12 +185,12 @@ def _between(language: Language, chain: ChainView | None, first: str, second: st
 
 @dataclass(frozen=True)
 class ChainOnPage:
-    """A chain, as text and rows for the page; ``looked``: regressions that were looked into."""
+    """A chain, as text and rows for the page; ``findings``: by the campaigns that show them."""
 
     language: Language
     view: ChainView
     workload: str
-    looked: Mapping[tuple[str, str], LookedInto]
+    findings: Mapping[str, Finding]
 
     @cached_property
     def numbers(self) -> Numbers:
@@ -228,7 +229,7 @@ class ChainOnPage:
                 "candidate": plain(found.candidate),
                 "previous": plain(found.previous),
                 "is_better": self.view.is_better(found.change),
-                "looked": self.looked.get((found.campaign, self.workload)),
+                "finding": self.findings.get(found.campaign),
                 **self._sized(found.change, found.ci95),
             }
             for found in reversed(self.view.changes)

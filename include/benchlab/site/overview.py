@@ -1,4 +1,4 @@
-"""The first page: open regressions, campaigns at work, and the newest verdicts.
+"""The first page: findings that nobody has judged, campaigns at work, and the newest verdicts.
 
 It uses stored verdicts and reads no trials, so it stays fast with a large store.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
 from benchlab.campaign import money, report_types
@@ -18,18 +18,18 @@ from benchlab.plan import report_type
 from benchlab.plan.fields import schedule
 from benchlab.plan.fields.schedule import OnRelease
 from benchlab.plan.open_loop import rate_of
-from benchlab.plan.report_type import SIDES, ReportSpec
-from benchlab.report.sentences import answer, wording
+from benchlab.plan.report_type import ReportSpec
+from benchlab.results.findings import DIRECTIONS, Sought
 from benchlab.results.listing import Chosen
 from benchlab.results.records import CampaignSummary, ReportSummary, StoredVerdict
 from benchlab.site.at_work import all_at_work
+from benchlab.site.findings import Shown
 from benchlab.site.page import Page, Row, Site
 
 # The place of the part that an open overview requests again and again.
 AT_WORK = "at-work"
-# How many of the newest campaigns with a regression are searched for open ones, and how many open
-# ones are shown; the list of campaigns has all.
-_SEARCHED, _SHOWN = 200, 12
+# How many findings that nobody has judged are shown; the list of findings has all.
+_SHOWN = 12
 # How far ahead to look for the next run; a weekly schedule always has one.
 _AHEAD = timedelta(days=60)
 # The ends of the bars for intervals, in units of their view box.
@@ -59,8 +59,7 @@ def overview(site: Site) -> Page:
             }
             for name in names
         ],
-        "regressions": open_regressions(site),
-        "shown": _SHOWN,
+        **_not_judged(site),
         "soonest": min(
             (run for run in upcoming.values() if run.at),
             key=lambda run: (bool(run.paused), str(run.at)),
@@ -82,6 +81,19 @@ def at_work(site: Site) -> Page:
 
 def _at_work(site: Site) -> dict[str, object]:
     return {"at_work": all_at_work(site), "AT_WORK": AT_WORK}
+
+
+def _not_judged(site: Site) -> dict[str, object]:
+    """The findings that nobody has judged, regressions first, and how many there are."""
+    kept, shown = site.store.findings, list[Shown]()
+    new = {
+        verdict: Sought(reports=site.reports, states=("new",), direction=direction)
+        for verdict, direction in DIRECTIONS.items()
+    }
+    for sought in new.values():
+        if left := _SHOWN - len(shown):
+            shown += [Shown.of(one, site.language) for one in kept.found(sought, limit=left)]
+    return {"findings": shown, "not_judged": {name: kept.count(one) for name, one in new.items()}}
 
 
 # The newest verdicts
@@ -148,77 +160,6 @@ def shown_change(found: StoredVerdict, numbers: Numbers, scale: Scale | None) ->
         interval=numbers.interval(within, 0.0),
         bar=bar,
     )
-
-
-# Open regressions: nobody has looked into them
-
-
-@dataclass(frozen=True)
-class OpenRegression:
-    """A regression that nobody has looked into, as last measured.
-
-    Attributes:
-        metric: throughput, latency or, of all counts that are dearer, the one that changed most;
-            as text.
-    """
-
-    workload: str
-    metric: str
-    campaign: CampaignSummary
-    change: Change
-
-
-def open_regressions(
-    site: Site, report: str | None = None, workload: str | None = None
-) -> list[OpenRegression]:
-    """The regressions that nobody has looked into, the latest first.
-
-    Each is listed once per pair of versions; marking one as looked into covers all campaigns of the
-    report type that compare the same two versions.
-
-    Args:
-        report, workload: only of this report type, only of campaigns with this workload; None: all.
-    """
-    chosen = Chosen(report, site.reports, workload, verdict="regression", measures_noise=False)
-    measured = site.store.listing.summaries(chosen, limit=_SEARCHED)
-    looked = site.store.looked_into()
-    seen: set[tuple[object, str]] = {
-        (_pair(one), workload)
-        for one in measured
-        for campaign, workload in looked
-        if campaign == one.id
-    }
-    numbers, made = Numbers(site.language), []
-    for one in measured:
-        for metric, verdicts in (
-            ("throughput", answer.throughput(one)),
-            ("latency", answer.latency(one)),
-            ("dearer", sorted(answer.of_counts(one), key=answer.size, reverse=True)),
-        ):
-            regressions = [found for found in verdicts if found.verdict == "regression"]
-            for found in regressions:
-                key = _pair(one), found.workload
-                at_rate = metric == "latency" and rate_of(found.workload) is not None
-                own = (key, found.metric if at_rate else metric)
-                if not {key, own} & seen:
-                    seen.add(own)
-                    names = [
-                        site.language.say(answer.title_of_count(other))
-                        for other in regressions
-                        if metric == "dearer" and other.workload == found.workload
-                    ]
-                    counts = wording.few(names, site.language, 1)
-                    name = site.language.say(f"site-metric-{metric}", counts=counts)
-                    if at_rate:
-                        name = site.language.say(f"figures-{found.metric.removesuffix('_ms')}")
-                    told = answer.sized(found, 0.0, site.language)
-                    change = replace(shown_change(found, numbers, None), change=told)
-                    made.append(OpenRegression(found.workload, name, one, change))
-    return made
-
-
-def _pair(one: CampaignSummary) -> tuple[str, ...]:
-    return one.report, *(one.versions.get(side, "") for side in SIDES)
 
 
 # Each report type: its newest campaign, its next run, its calibration, its cost

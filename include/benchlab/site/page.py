@@ -28,6 +28,7 @@ from benchlab.language.numbers import MISSING, Numbers
 from benchlab.plan.report_type import SIDES
 from benchlab.plan.resolved import Request, Resolved
 from benchlab.report.formats import pages
+from benchlab.results.findings import JUDGED
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
 from benchlab.studies.comparisons import Comparisons
@@ -37,8 +38,13 @@ ASSETS = "assets/"
 MOST_TRIAL_PAGES = 100
 _DATABASE = re.compile(r"\b(sqlite|mysql|mariadb|postgresql)(\+\w+)?://[^\s<]*[^\s<:;,.]")
 # The parts of the site in the order of the navigation: place, and end of the message's id.
-PARTS = {"": "overview", "campaigns/": "campaigns", "history/": "history", "plan/": "plan"}
-
+PARTS = {
+    "": "overview",
+    "findings/": "findings",
+    "campaigns/": "campaigns",
+    "history/": "history",
+    "plan/": "plan",
+}
 
 INDEX = "index.html"
 _STEP = re.compile(r"[^/]+/")
@@ -209,7 +215,7 @@ def _digest(name: str) -> str:
 def _environment() -> jinja2.Environment:
     made = pages.environment("html", "benchlab.site")
     made.filters.update(title=title_of, time=_time)
-    made.globals.update(say_failed=failed_stage, say_phase=phase, say_step=step)
+    made.globals.update(say_failed=failed_stage, say_phase=phase, say_step=step, JUDGED=JUDGED)
     return made
 
 

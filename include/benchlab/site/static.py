@@ -1,6 +1,6 @@
 """The site as plain files, for readers without an account in Airflow.
 
-The pages are those in Airflow's UI, without what needs a server: filters, planning, acknowledging.
+The pages are those in Airflow's UI, without what needs a server: filters, plans, judging.
 :data:`RECORD` has a hash of what each file depends on; a file whose hash is unchanged is neither
 rendered nor written again.
 
@@ -28,9 +28,10 @@ from benchlab.errors import PublishError, SpecError, meaning_of
 from benchlab.hosts.access import Access
 from benchlab.published.store import PublishedReports
 from benchlab.report.publish.s3 import Bucket
+from benchlab.results.findings import Sought
 from benchlab.results.listing import Chosen
 from benchlab.results.records import CampaignSummary, ReportSummary
-from benchlab.site import campaign, campaigns, files, history, overview, trial
+from benchlab.site import campaign, campaigns, files, findings, history, overview, trial
 from benchlab.site.campaigns import Filter
 from benchlab.site.page import ASSETS, INDEX, Page, Site, assets, render
 
@@ -109,14 +110,16 @@ def _files(site: Site) -> Iterator[_File]:
     known = [one for one in site.store.listing.reports() if site.shows(one.report)]
     for one in known:
         listed = site.store.listing.summaries(Chosen(report=one.report))
-        # A new A/A campaign changes intervals of all campaigns, and acknowledging what pages say.
-        shared = _digest(house, *(each for each in listed if each.measures_noise), _looked(site))
+        # A new A/A campaign changes intervals of all campaigns.
+        shared = _digest(house, *(each for each in listed if each.measures_noise))
         for each in listed:
             yield from _of_campaign(site, each, shared)
-        yield from _histories(site, one, _digest(house, *listed, _published(site), _looked(site)))
+        found = site.store.findings.found(Sought(one.report))
+        yield from _histories(site, one, _digest(house, *listed, _published(site), *found))
     yield from _published_histories(site, known)
     yield _page(site, history.workloads(site))
     yield from _lists(site)
+    yield _page(site, findings.findings(site, findings.Filter()))
     yield _page(site, overview.overview(site))
 
 
@@ -176,10 +179,6 @@ def _made(site: Site, place: str, make: Callable[[], Page], rests_on: str | None
 def _page(site: Site, page: Page) -> _File:
     """A page that is always made, and written if its content has changed."""
     return _File(f"{page.place}{INDEX}", lambda: render(site, page).encode())
-
-
-def _looked(site: Site) -> object:
-    return sorted(site.store.looked_into().items())
 
 
 def _published(site: Site) -> object:

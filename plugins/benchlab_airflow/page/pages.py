@@ -1,4 +1,4 @@
-"""The routes of the site: its pages and files, and the one action, looking into a change.
+"""The routes of the site: its pages and files, and the actions: to judge findings.
 
 Campaigns are started by the browser through Airflow's own API, with the user's rights.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import mimetypes
 from collections.abc import Callable
-from typing import Annotated, Literal
+from typing import Annotated
 from urllib.parse import quote, urlencode
 
 from anyio import CapacityLimiter, to_thread
@@ -17,8 +17,9 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from benchlab.errors import StoreError
 from benchlab.home import ID
 from benchlab.language import message
+from benchlab.results.findings import LONGEST_LINK, LONGEST_NOTE, Findings, FindingState
 from benchlab.site import campaign as campaign_page
-from benchlab.site import campaigns, files, history, overview, plan, side_by_side
+from benchlab.site import campaigns, files, findings, history, overview, plan, side_by_side
 from benchlab.site import trial as trial_page
 from benchlab.site.page import NoSuchPage, Page, Site, render
 from benchlab_airflow.calendar.calendar_runs import ORIGIN
@@ -32,7 +33,9 @@ CampaignQuery = Annotated[str, Query(pattern=f"^{ID}$")]
 NamePath = Annotated[str, Path(max_length=160)]
 RunPath = Annotated[str, Path(max_length=250)]  # as long as Airflow allows
 VersionQuery = Annotated[str, Query(max_length=200)]
-_LONGEST_NOTE = 500
+FindingForm = Annotated[int, Form(ge=1, lt=2**31)]
+GuardForm = Annotated[str, Form(max_length=500)]
+PlaceForm = Annotated[str, Form(pattern=r"^[A-Za-z0-9_./?&=%+-]*$")]
 # At most this many plans are made at once; requests that wait use no thread of Airflow.
 _PLANNING = CapacityLimiter(2)
 # Files that the browser shows; all others are downloaded. Files are never trusted: the sandbox
@@ -60,6 +63,13 @@ def show_overview(reader: ReaderDep) -> HTMLResponse:
 def show_at_work(reader: ReaderDep) -> HTMLResponse:
     """The part of the first page that is requested again while campaigns are measured."""
     return shown(reader.site, overview.at_work(reader.site), fragment=True)
+
+
+@router.get("/findings/")
+def show_findings(request: Request, reader: ReaderDep) -> HTMLResponse:
+    """The findings, filtered by the query."""
+    site = reader.of_all()
+    return shown(site, findings.findings(site, findings.Filter.asked(request.query_params)))
 
 
 @router.get("/campaigns/")
@@ -162,29 +172,45 @@ def download(reader: ReaderDep, campaign: CampaignPath, name: str) -> Response:
     return Response(content, media_type=kind or "application/octet-stream", headers=headers)
 
 
-@router.post("/actions/look")
-def look(
+@router.post("/actions/judge")
+def judge(
     request: Request,
     reader: ReaderDep,
-    campaign: Annotated[str, Form(pattern=f"^{ID}$")],
-    workload: Annotated[str, Form(max_length=160)],
-    done: Annotated[Literal["yes", "no"], Form()],
-    guard: Annotated[str, Form(max_length=500)] = "",
-    place: Annotated[str, Form(pattern=r"^[A-Za-z0-9_./-]*$")] = "",
-    note: Annotated[str, Form(max_length=_LONGEST_NOTE)] = "",
+    finding: FindingForm,
+    state: Annotated[FindingState, Form()],
+    guard: GuardForm = "",
+    place: PlaceForm = "",
+    note: Annotated[str, Form(max_length=LONGEST_NOTE)] = "",
+    link: Annotated[str, Form(max_length=LONGEST_LINK)] = "",
 ) -> RedirectResponse:
-    """Record that somebody has looked into a change, or take it back; show the page again."""
-    store = reader.site.store
-    try:
-        report = store.campaign(campaign).plan.report
-    except StoreError as error:
-        raise NoSuchPage(message("site-no-campaign", campaign=campaign)) from error
-    changer(request, reader, guard, report)
-    if done == "yes":
-        store.look_into(campaign, workload, reader.user.get_name(), note.strip())
-    else:
-        store.forget_look(campaign, workload)
+    """Record what a person says of a finding; show the page again."""
+    kept = _to_change(request, reader, guard, finding)
+    kept.mark(finding, state, reader.user.get_name(), note.strip(), link.strip())
     return RedirectResponse(f"../{place.lstrip('/')}", 303)
+
+
+@router.post("/actions/take-back")
+def take_back(
+    request: Request,
+    reader: ReaderDep,
+    finding: FindingForm,
+    guard: GuardForm = "",
+    place: PlaceForm = "",
+) -> RedirectResponse:
+    """Take back what was said last of a finding; show the page again."""
+    _to_change(request, reader, guard, finding).take_back(finding, reader.user.get_name())
+    return RedirectResponse(f"../{place.lstrip('/')}", 303)
+
+
+def _to_change(request: Request, reader: Reader, guard: str, finding: int) -> Findings:
+    """The findings, for a person who may change this one."""
+    kept = reader.site.store.findings
+    try:
+        report = kept.finding(finding).report
+    except StoreError as error:
+        raise NoSuchPage(message("site-no-finding", number=finding)) from error
+    changer(request, reader, guard, report)
+    return kept
 
 
 @router.get("/{place:path}")

@@ -493,20 +493,6 @@ def test_a_campaign_can_have_any_name_in_its_titles(store: Store) -> None:
     assert store.campaign(odd.id) == odd
 
 
-def test_who_has_looked_into_a_change_is_kept_until_it_is_taken_back(store: Store) -> None:
-    """The latest note counts; of a campaign that does not exist nothing is kept."""
-    store.add_campaign(CAMPAIGN)
-    store.look_into("c1", "oltp_insert", "ann", "a new default")
-    store.look_into("c1", "oltp_insert", "bob", "issue 7")
-    (found,) = store.looked_into().values()
-    assert (found.by, found.note, found.at.tzinfo is not None) == ("bob", "issue 7", True)
-    store.forget_look("c1", "oltp_insert")
-    store.forget_look("c1", "oltp_insert")
-    assert store.looked_into() == {}
-    with pytest.raises(StoreError, match="no campaign 'c9'"):
-        store.look_into("c9", "oltp_insert", "ann", "")
-
-
 @pytest.mark.parametrize("column", ["spec", "plan", "facts", "environment", "started_at"])
 @pytest.mark.parametrize("text", ["", "x", "[]", "[" * 20_000, '{"a": 1}'])
 def test_a_damaged_campaign_is_named(tmp_path: Path, column: str, text: str) -> None:

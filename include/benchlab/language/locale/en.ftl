@@ -964,6 +964,7 @@ failure-unknown = { $task } failed; its log says why
 site-name = Benchmarks
 site-skip = Skip to the content
 site-part-overview = Overview
+site-part-findings = Findings
 site-part-campaigns = Campaigns
 site-part-history = History
 site-part-plan = Plan
@@ -972,6 +973,7 @@ site-no-page = { $place }: there is no such page
 site-no-report = { $report }: there is no such report type
 site-no-workload = { $workload }: nothing is known about this workload
 site-no-campaign = { $campaign }: there is no such campaign
+site-no-finding = There is no finding { $number }.
 site-no-file = { $campaign }: it has no file { $name }
 site-no-trial = { $campaign }: its plan has no trial { $trial }
 site-no-attempt = Trial { $trial }: it has no attempt { $attempt }
@@ -991,8 +993,6 @@ site-begin = Trigger a DAG in Airflow, such as sysbench_local, which needs no mo
 site-begin-files = The first campaign appears here when this site is written again after it. This one needs no more than one machine:
 site-none = none
 site-never = never measured
-site-open-regressions = Regressions nobody has looked into
-site-more-regressions = { $more } more: all campaigns with a regression
 site-at-work = In progress
 site-next = Next run
 site-next-release = with the next release ({ $types })
@@ -1035,7 +1035,6 @@ site-aa = { $version } against itself (A/A)
 site-metric-throughput = Throughput
 site-metric-latency = p95 latency
 site-metric-counts = Counts
-site-metric-dearer = Dearer: { $counts }
 site-state-running = in progress
 site-state-complete = complete
 site-state-failed = failed
@@ -1163,11 +1162,74 @@ site-differ-plan = What differs in the plans
 site-differ-environment = What differs in hosts and programs
 site-differ-nothing = Nothing.
 
+## Findings
+
+findings-about = A finding is one change of one workload, however many campaigns and metrics show it. Sizes are those of the newest campaign, with 95% intervals.
+findings-waiting = Findings that nobody has judged
+findings-none = No campaign has shown a change yet.
+findings-no-match = None of the { $count } findings matches.
+findings-all = All findings
+finding-number = No.
+finding-changes = Changes
+finding-shown = Since
+finding-newest = the newest
+finding-state = State
+finding-state-new = new
+finding-state-known = known
+finding-state-wanted = wanted
+finding-state-fixed = fixed
+finding-state-noise = noise
+finding-means-known = real and explained
+finding-means-wanted = intended or accepted
+finding-means-fixed = reverted or mended
+finding-means-noise = wrong, nothing changed
+finding-dearer = Dearer: { $counts }
+finding-cheaper = Cheaper: { $counts }
+finding-by = by { $by }
+finding-again = shown again
+finding-history = History ({ $count })
+finding-judge = Judge as…
+finding-judge-state = What finding { $number } is
+finding-note = What was it?
+finding-link = Link to an issue
+finding-save = Save
+finding-take-back = Take back
+finding-no-verdict = no finding: the campaigns show it only together
+trust-right = { $right } of { $judged ->
+    [one] 1 finding
+   *[other] { $judged } findings
+} that people have judged { $right ->
+    [one] was
+   *[other] were
+} right: { $share } (95% interval { $interval }).
+trust-nobody = Nobody has judged a finding yet, so it is not known how many are right.
+trust-not-judged = { $count ->
+    [0] All are judged.
+    [one] 1 is not judged.
+   *[other] { $count } are not judged.
+}
+trust-few = { $false ->
+    [0] None is marked as noise
+    [one] 1 is marked as noise
+   *[other] { $false } are marked as noise
+}: too few to tell whether false findings favour a side.
+trust-even = { $worse } of { $false } false findings are regressions; without a bias about { $expected } would be (p { $p }). Nothing points to a bias.
+trust-worse = { $worse } of { $false } false findings are regressions; without a bias about { $expected } would be (p { $p }): something favours the baseline{ $others ->
+    [0] {""}
+    [one] {""}, or improvements are judged less often (1 is not judged)
+   *[other] {""}, or improvements are judged less often ({ $others } are not judged)
+}. An A/A campaign would tell.
+trust-better = { $better } of { $false } false findings are improvements; without a bias about { $expected } would be (p { $p }): something favours the candidate{ $others ->
+    [0] {""}
+    [one] {""}, or regressions are judged less often (1 is not judged)
+   *[other] {""}, or regressions are judged less often ({ $others } are not judged)
+}. An A/A campaign would tell.
+
 ## Site: history
 
 site-history-about = Changes of campaigns, chained: throughputs of different campaigns are never compared, because hosts differ by more than versions do.
 site-newest-verdict = Newest verdict
-site-newest-regression = Newest regression nobody has looked into
+site-newest-regression = Newest regression that nobody has judged
 site-history-none = No campaign has compared two versions yet. A report type with a schedule measures new releases by itself; a backfill measures past ones.
 site-history-published = Published only
 site-history-published-about = What others published about these workloads; nothing was measured here.
@@ -1215,13 +1277,8 @@ site-column-baseline = Baseline
 site-column-level = Level
 site-column-level-interval = 95% interval of the level
 site-column-campaign = Campaign
-site-column-looked = Looked into
 site-first-after = first after it
 site-last-before = last before it
-site-looked = by { $by }
-site-look = Mark as looked into
-site-look-note = What was it? An issue, a sentence
-site-look-again = Mark as not looked into
 site-other-setting = In another setting: { $differs }
 site-line = Line { $line }
 setting-differs = { $name } { $here }, later { $newer }

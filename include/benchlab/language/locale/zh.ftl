@@ -883,6 +883,7 @@ failure-unknown = { $task } 失败；原因见其日志
 site-name = 性能测试
 site-skip = 跳到正文
 site-part-overview = 总览
+site-part-findings = 发现
 site-part-campaigns = 测试活动
 site-part-history = 历史
 site-part-plan = 计划
@@ -891,6 +892,7 @@ site-no-page = { $place }：没有此页面
 site-no-report = { $report }：没有此报告类型
 site-no-workload = { $workload }：没有关于此负载的任何数据
 site-no-campaign = { $campaign }：没有此测试活动
+site-no-finding = 没有编号为 { $number } 的发现。
 site-no-file = { $campaign }：没有文件 { $name }
 site-no-trial = { $campaign }：其计划中没有试验 { $trial }
 site-no-attempt = 试验 { $trial }：没有第 { $attempt } 次测量
@@ -910,8 +912,6 @@ site-begin = 请在 Airflow 中触发一个 DAG，例如只需要本机的 sysbe
 site-begin-files = 完成第一个测试活动并重新生成本站点后，结果会显示在这里。下面的命令只需要一台机器：
 site-none = 无
 site-never = 从未测量
-site-open-regressions = 尚无人查看的性能退化
-site-more-regressions = 另有 { $more } 项：所有出现性能退化的测试活动
 site-at-work = 进行中
 site-next = 下次运行
 site-next-release = 下一个版本发布时（{ $types }）
@@ -947,7 +947,6 @@ site-aa = { $version } 与自身比较（A/A）
 site-metric-throughput = 吞吐
 site-metric-latency = p95 延迟
 site-metric-counts = 计数
-site-metric-dearer = 更费：{ $counts }
 site-state-running = 进行中
 site-state-complete = 完成
 site-state-failed = 失败
@@ -1072,11 +1071,64 @@ site-differ-plan = 计划的差异
 site-differ-environment = 主机与程序的差异
 site-differ-nothing = 无。
 
+## Findings
+
+findings-about = 一项发现是一个负载的一次变化，无论有多少次测试活动、多少个指标显示了它。幅度取自最近一次测试活动，附 95% 区间。
+findings-waiting = 尚未判定的发现
+findings-none = 还没有测试活动显示出变化。
+findings-no-match = 全部 { $count } 项发现均不符合条件。
+findings-all = 全部发现
+finding-number = 编号
+finding-changes = 变化
+finding-shown = 始于
+finding-newest = 最近一次
+finding-state = 状态
+finding-state-new = 新
+finding-state-known = 已知
+finding-state-wanted = 预期
+finding-state-fixed = 已修复
+finding-state-noise = 噪声
+finding-means-known = 属实，原因已查明
+finding-means-wanted = 有意为之或可以接受
+finding-means-fixed = 已回退或已改正
+finding-means-noise = 误报，并无变化
+finding-dearer = 更费：{ $counts }
+finding-cheaper = 更省：{ $counts }
+finding-by = 由 { $by }
+finding-again = 再次出现
+finding-history = 历史（{ $count }）
+finding-judge = 判定为…
+finding-judge-state = 发现 { $number } 的判定
+finding-note = 原因是什么？
+finding-link = 问题链接
+finding-save = 保存
+finding-take-back = 撤回
+finding-no-verdict = 没有对应的发现：多次测试活动合起来才显示出这一变化
+trust-right = 已判定的 { $judged } 项发现中有 { $right } 项属实：{ $share }（95% 区间 { $interval }）。
+trust-nobody = 还没有人判定过任何发现，因此不知道其中有多少属实。
+trust-not-judged = { $count ->
+    [0] 全部都已判定。
+   *[other] 另有 { $count } 项尚未判定。
+}
+trust-few = { $false ->
+    [0] 没有发现被判定为噪声
+   *[other] 有 { $false } 项被判定为噪声
+}：数量太少，无法判断误报是否偏向某一方。
+trust-even = { $false } 项误报中有 { $worse } 项是性能退化；若无偏差，约为 { $expected } 项（p { $p }）。没有迹象表明存在偏差。
+trust-worse = { $false } 项误报中有 { $worse } 项是性能退化；若无偏差，约为 { $expected } 项（p { $p }）：有某种因素偏向基线{ $others ->
+    [0] {""}
+   *[other] ，或者性能提升较少被判定（{ $others } 项尚未判定）
+}。可用一次 A/A 测试活动加以区分。
+trust-better = { $false } 项误报中有 { $better } 项是性能提升；若无偏差，约为 { $expected } 项（p { $p }）：有某种因素偏向候选{ $others ->
+    [0] {""}
+   *[other] ，或者性能退化较少被判定（{ $others } 项尚未判定）
+}。可用一次 A/A 测试活动加以区分。
+
 ## 网站：历史
 
 site-history-about = 将各测试活动测得的变化逐一衔接：不同测试活动的吞吐从不直接比较，因为主机之间的差异大于版本之间的差异。
 site-newest-verdict = 最新结论
-site-newest-regression = 最近一次尚无人查看的性能退化
+site-newest-regression = 最近一次尚未判定的性能退化
 site-history-none = 还没有测试活动对比过两个版本。设有日程的报告类型会自动测量新版本；回填可测量过去的版本。
 site-history-published = 仅见于已发布的报告
 site-history-published-about = 他人对这些负载发布的结果；本站没有测量过。
@@ -1117,13 +1169,8 @@ site-column-baseline = 基线
 site-column-level = 水平
 site-column-level-interval = 水平的 95% 区间
 site-column-campaign = 测试活动
-site-column-looked = 已查看
 site-first-after = 其后第一个
 site-last-before = 其前最后一个
-site-looked = 由 { $by }
-site-look = 标记为已查看
-site-look-note = 原因是什么？填写问题链接或一句话
-site-look-again = 标记为未查看
 site-other-setting = 在另一种设置下：{ $differs }
 site-line = 版本线 { $line }
 setting-differs = { $name } 为 { $here }，后为 { $newer }

@@ -25,7 +25,9 @@ def _table(name: str, key: tuple[str, ...], *columns: "Column[object] | sa.Const
     op.create_table(name, *columns, sa.PrimaryKeyConstraint(*key), **OPTIONS)
 
 
-def _of_campaign(name: str, key: tuple[str, ...], *columns: "Column[object]") -> None:
+def _of_campaign(
+    name: str, key: tuple[str, ...], *columns: "Column[object] | sa.Constraint"
+) -> None:
     campaign = sa.ForeignKeyConstraint(["campaign"], ["campaigns.id"])
     _table(name, key, Column("campaign", KEY, nullable=False), *columns, campaign)
 
@@ -139,13 +141,35 @@ def upgrade() -> None:
         Column("size", Double, nullable=False),
         Column("unit", String(16), nullable=False),
     )
-    _of_campaign(
-        "looked_into",
-        ("campaign", "workload"),
+    _table(
+        "findings",
+        ("id",),
+        Column("id", Integer, nullable=False),
+        Column("report", KEY, nullable=False, index=True),
         Column("workload", KEY, nullable=False),
+        Column("direction", String(8), nullable=False),
+        Column("design", String(16), nullable=False),
+        Column("key", String(64), nullable=False, unique=True),
+    )
+    _of_campaign(
+        "finding_campaigns",
+        ("finding", "campaign"),
+        Column("finding", Integer, nullable=False),
+        sa.ForeignKeyConstraint(["finding"], ["findings.id"]),
+    )
+    _table(
+        "finding_entries",
+        ("id",),
+        Column("id", Integer, nullable=False),
+        Column("finding", Integer, nullable=False, index=True),
+        Column("state", String(8), nullable=False),
         Column("by", NAME, nullable=False),
         Column("at", TIME, nullable=False),
         Column("note", DOCUMENT, nullable=False),
+        Column("link", ADDRESS, nullable=False),
+        Column("campaign", KEY),
+        sa.ForeignKeyConstraint(["finding"], ["findings.id"]),
+        sa.ForeignKeyConstraint(["campaign"], ["campaigns.id"]),
     )
     _of_campaign(
         "remarks",
