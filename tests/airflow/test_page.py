@@ -31,7 +31,9 @@ TRIAL = f"r1-candidate-{POINT}-t4"
 RESUMED = "manual__again"
 BEGUN = "manual__2026-01-05T03:04:05+00:00"
 HISTORY = f"history/{REPORT}/{POINT}/"
-LOOK = {"campaign": CAMPAIGN, "workload": POINT, "done": "yes", "note": "issue 7", "place": HISTORY}
+LISTED = "findings/?state=known&report=sysbench_test"
+JUDGE = {"finding": "1", "state": "known", "note": "a new default", "place": HISTORY,
+         "link": "https://example.org/7"}  # fmt: skip
 
 # Asks Airflow's whole app, with the plugin in it and below a path, one request after the other.
 ASK = """
@@ -119,7 +121,7 @@ say(json.dumps(found))
 
 def _asked() -> dict[str, dict[str, Any]]:
     hostile = {"origin": "http://evil.example", "sec-fetch-site": "cross-site"}
-    form = {"method": "POST", "place": "actions/look", "from": HISTORY}
+    form = {"method": "POST", "place": "actions/judge", "from": HISTORY}
     asked: dict[str, dict[str, Any]] = {
         "nobody": {"place": ""},
         "nobody's browser": {"place": HISTORY, "headers": {"sec-fetch-mode": "navigate"}},
@@ -169,13 +171,24 @@ def _asked() -> dict[str, dict[str, Any]]:
         "run of a stranger": {"place": f"runs/{REPORT}/{RESUMED}/", "who": "stranger"},
         "tab of a DAG": {"place": f"dags/{REPORT}/", "who": "vic"},
         "style": {"place": "assets/site.css", "who": "vic"},
-        "other site": {**form, "form": LOOK, "who": "ann", "headers": hostile},
-        "no guard": {**form, "form": {**LOOK, "guard": ""}, "who": "ann"},
-        "viewer": {**form, "form": LOOK, "who": "vic"},
-        "viewer with a guess": {**form, "form": {**LOOK, "guard": "x"}, "who": "vic"},
-        "to elsewhere": {**form, "form": {**LOOK, "place": "//evil.example/"}, "who": "ann"},
-        "looked": {**form, "form": LOOK, "who": "ann", "headers": {"origin": "http://testserver"}},
+        "other site": {**form, "form": JUDGE, "who": "ann", "headers": hostile},
+        "no guard": {**form, "form": {**JUDGE, "guard": ""}, "who": "ann"},
+        "viewer": {**form, "form": JUDGE, "who": "vic"},
+        "viewer with a guess": {**form, "form": {**JUDGE, "guard": "x"}, "who": "vic"},
+        "to elsewhere": {**form, "form": {**JUDGE, "state": "wanted", "note": "", "place": "//evil.example/"}, "who": "ann"},
+        "a script": {**form, "form": {**JUDGE, "link": "javascript:alert(1)"}, "who": "ann"},
+        "no such state": {**form, "form": {**JUDGE, "state": "odd"}, "who": "ann"},
+        "no such finding": {**form, "form": {**JUDGE, "finding": "99"}, "who": "ann"},
+        "judged": {**form, "form": JUDGE, "who": "ann", "headers": {"origin": "http://testserver"}},
         "after it": {"place": HISTORY, "who": "vic"},
+        "list": {"place": LISTED, "who": "vic"},
+        "list of an admin": {"place": LISTED, "who": "ann"},
+        "list of a stranger": {"place": "findings/", "who": "stranger"},
+        "viewer takes back": {
+            **form, "place": "actions/take-back", "form": JUDGE, "who": "vic"},
+        "taken back": {
+            **form, "place": "actions/take-back", "form": {**JUDGE, "place": LISTED}, "who": "ann"},
+        "after that": {"place": HISTORY, "who": "vic"},
     }  # fmt: skip
     return asked
 
@@ -384,9 +397,9 @@ def test_a_campaign_leads_back_to_its_run(answers: Answers) -> None:
 
 def test_only_who_may_trigger_is_offered_to_change_something(answers: Answers) -> None:
     """A viewer has neither the form nor the button."""
-    for page in ("history", "overview"):
-        assert "Mark as looked into" not in answers.text(page), page
-        assert "Mark as looked into" in answers.text(f"{page} of an admin"), page
+    for page in ("history", "overview", "list"):
+        assert "Judge as" not in answers.text(page), page
+        assert "Judge as" in answers.text(f"{page} of an admin"), page
     assert "data-start" not in answers.text("plan")
     start = 'data-start="../../api/v2/dags/tpcc_local/dagRuns"'
     assert start in answers.text("plan of an admin")
@@ -394,18 +407,30 @@ def test_only_who_may_trigger_is_offered_to_change_something(answers: Answers) -
 
 def test_nothing_is_changed_for_another_site_or_a_viewer(answers: Answers) -> None:
     """Not even with the person's cookie: the guard of a page of theirs is needed."""
-    for name in ("other site", "no guard", "viewer", "viewer with a guess"):
+    for name in ("other site", "no guard", "viewer", "viewer with a guess", "viewer takes back"):
         assert answers.status(name) == 403, name
     assert "This form was sent by another site." in answers.text("other site")
 
 
 def test_a_change_is_recorded_in_the_persons_name(answers: Answers) -> None:
     """And the page is shown again; never one of another site."""
-    assert answers.status("looked") == 303
-    assert answers.header("looked", "location") == f"../{HISTORY}"
+    assert answers.status("judged") == 303
+    assert answers.header("judged", "location") == f"../{HISTORY}"
     assert answers.header("to elsewhere", "location") == "../evil.example/"
-    assert "by ann" in answers.text("after it")
-    assert "issue 7" in answers.text("after it")
+    for page in ("after it", "list"):
+        for said in ("by ann", "a new default", 'href="https://example.org/7"'):
+            assert said in answers.text(page)
+    assert POINT not in answers.text("list of a stranger")
+    assert [answers.status(f"no such {what}") for what in ("state", "finding")] == [422, 404]
+    assert answers.status("a script") == 422
+
+
+def test_what_was_said_is_taken_back(answers: Answers) -> None:
+    """And the list is shown again as it was filtered."""
+    assert answers.status("taken back") == 303
+    assert answers.header("taken back", "location") == f"../{LISTED}"
+    assert "a new default" not in answers.text("after that")
+    assert "wanted</span>" in answers.text("after that")
 
 
 # Airflow's whole app; many plans are asked for at once, and its own API after them.

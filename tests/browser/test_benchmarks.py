@@ -68,7 +68,7 @@ def test_a_run_is_watched_to_its_verdict(page: Page, airflow: Airflow, started: 
     page.wait_for_url(lambda url: unquote(url) == started)
 
 
-def test_what_was_measured_over_the_weeks_is_read_and_looked_into(page: Page) -> None:
+def test_what_was_measured_over_the_weeks_is_read_and_judged(page: Page) -> None:
     """From the navigation, without leaving Airflow's UI."""
     page.goto("/")
     label = page.get_by_role("link", name="Benchlab").first.get_by_text("Benchlab")
@@ -85,14 +85,19 @@ def test_what_was_measured_over_the_weeks_is_read_and_looked_into(page: Page) ->
     expect(site.get_by_text("11.4.5").first).to_be_visible()
     guard = site.locator("input[name=guard]").first.input_value()
     sent = page.request.post(
-        "/benchmarks/actions/look",
-        form={"campaign": "week-013", "workload": POINT, "done": "yes", "guard": guard},
+        "/benchmarks/actions/judge",
+        form={"finding": "1", "state": "known", "guard": guard},
         headers={"origin": "http://evil.example"},
     )
     assert (sent.status, "sent by another site" in sent.text()) == (403, True)
     site.get_by_label("What was it?").first.fill("a change of the optimizer")
-    site.get_by_role("button", name="Mark as looked into").first.click()
+    site.get_by_label("What finding 1 is").first.select_option("known")
+    site.get_by_role("button", name="Save").first.click()
     expect(site.get_by_text("a change of the optimizer").first).to_be_visible()
+    site.get_by_role("link", name="Findings", exact=True).click()
+    expect(site.get_by_text("a change of the optimizer").first).to_be_visible()
+    site.get_by_role("button", name="Take back").click()
+    expect(site.get_by_text("History (2)")).to_be_visible()
     site.get_by_role("link", name="中文").click()
     expect(site.locator("html")).to_have_attribute("lang", re.compile("^zh"))
 
@@ -162,10 +167,10 @@ def test_who_may_not_change_anything_is_refused(browser: Browser, airflow: Airfl
         log_in(page, airflow, VIEWER)
         page.wait_for_url(f"**/benchmarks/{HISTORY}")
         expect(page.get_by_text("11.4.5").first).to_be_visible()
-        expect(page.get_by_role("button", name="Mark as looked into")).to_have_count(0)
+        expect(page.get_by_role("button", name="Save")).to_have_count(0)
         sent = context.request.post(
-            "/benchmarks/actions/look",
-            form={"campaign": "week-013", "workload": POINT, "done": "yes"},
+            "/benchmarks/actions/judge",
+            form={"finding": "1", "state": "known"},
         )
         assert sent.status == 403
         sent = context.request.post(

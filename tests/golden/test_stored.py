@@ -9,6 +9,7 @@ anew, and BENCHLAB_UPDATE_GOLDEN=1 comparisons and evidence from it.
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import math
@@ -32,9 +33,10 @@ from benchlab.language import load
 from benchlab.plan.rates import Size, StepTime
 from benchlab.report.evidence.verify import verify
 from benchlab.results.records import Failure, Remarks
+from benchlab.results.rows import FINDING_CAMPAIGNS, FINDING_ENTRIES, FINDINGS
 from benchlab.results.store import Store
 from benchlab.site import campaign as campaign_page
-from benchlab.site import campaigns, history, overview, side_by_side, trial
+from benchlab.site import campaigns, findings, history, overview, side_by_side, trial
 from benchlab.site.page import Site, render
 from tests.builders.installation import Here
 
@@ -152,7 +154,9 @@ TABLES = {
     "summaries": {"workloads"},
     "verdicts": {"verdict", "estimate_pct", "low_pct", "high_pct", "rule"},
     "remarks": {"tags"},
-    "looked_into": {"at"},
+    "findings": {"direction", "design"},
+    "finding_campaigns": set(),
+    "finding_entries": {"state", "at"},
     "step_times": {"step", "seconds", "size", "unit"},
     "trials": {"planned", "reasons", "phases", "started_at", "ended_at", "host_figures"},
     "samples": {"value", "position"},
@@ -170,10 +174,19 @@ def store(here: Here, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stor
             if name not in (DAMAGED, OTHER):
                 opened.delete_campaign(name)
         outcome = Comparer(here.home, opened).outcome(opened.campaign(DAMAGED))
-        verdicts = verdicts_of(outcome.comparison)
+        first, *others = verdicts_of(outcome.comparison)
+        slower = dataclasses.replace(first, verdict="regression")
+        verdicts = [slower, *others]
         opened.set_verdicts(DAMAGED, verdicts)
         opened.set_remarks(DAMAGED, Remarks("slow", ("a", "b")))
-        opened.look_into(DAMAGED, verdicts[0].workload, "ann", "known")
+        with opened.transaction() as connection:  # what was slowed down has none by itself
+            change = {"report": "sysbench_local", "workload": slower.workload,
+                      "direction": "worse", "design": "fixed", "key": "k"}  # fmt: skip
+            connection.execute(FINDINGS.insert().values(id=1, **change))
+            connection.execute(FINDING_CAMPAIGNS.insert().values(finding=1, campaign=DAMAGED))
+            again = {"state": "new", "by": "", "at": "2026-01-01T00:00:00+00:00"}
+            entry = FINDING_ENTRIES.insert().values(finding=1, **again, note="", link="")
+            connection.execute(entry.values(campaign=DAMAGED))
         opened.fail(DAMAGED, Failure("register", ("port 13306 is taken",)))
         step = StepTime("load", "baseline", 1.0, Size(1.0, "rows"))
         opened.set_step_time(DAMAGED, "local", "mariadb", step)
@@ -187,6 +200,7 @@ def refusals(here: Here, store: Store) -> list[str]:
     site = Site(here.home, store, load("en"), datetime(2026, 1, 1, tzinfo=UTC))
     questions: list[Callable[[], object]] = [
         lambda: render(site, overview.overview(site)),
+        lambda: render(site, findings.findings(site, findings.Filter())),
         lambda: render(site, campaigns.campaigns(site, campaigns.Filter())),
         lambda: render(site, campaign_page.campaign(site, DAMAGED)),
         lambda: render(site, trial.trial(site, DAMAGED, TRIAL, 1)),
@@ -214,13 +228,16 @@ def test_a_damaged_cell_brings_nothing_down(here: Here, store: Store, table: str
     assert refusals(here, store) == []
     url = store.database.shown_url
     with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as cells:
-        key = "id" if table == "campaigns" else "campaign"
-        found = cells.execute(f"SELECT rowid, * FROM {table} WHERE {key} = ?", [DAMAGED])
+        key = "id" if table in ("campaigns", "findings") else "campaign"
+        value = 1 if table == "findings" else DAMAGED
+        found = cells.execute(f"SELECT rowid AS place, * FROM {table} WHERE {key} = ?", [value])
         names = [column[0] for column in found.description]
         row = dict(zip(names, found.fetchall()[0], strict=True))
-        for place, (column, was) in enumerate(list(row.items())[1:]):
+        numbered = {"place", "id"} if row.get("id") == 1 else {"place"}  # SQLite's own
+        damaged = [cell for cell in row.items() if cell[0] not in numbered]
+        for place, (column, was) in enumerate(damaged):
             for damage in ("x", DAMAGES[place % len(DAMAGES)]):
-                change = f"UPDATE {table} SET {column} = ? WHERE rowid = {row['rowid']}"
+                change = f"UPDATE {table} SET {column} = ? WHERE rowid = {row['place']}"
                 cells.execute(change, [damage])
                 try:
                     said = refusals(here, store)
@@ -230,4 +247,5 @@ def test_a_damaged_cell_brings_nothing_down(here: Here, store: Store, table: str
                 finally:
                     cells.execute(change, [was])
                 if damage == "x" and column in TABLES[table]:
-                    assert any(f"{DAMAGED}: " in one for one in said), (column, said)
+                    of = "finding" if table.startswith("finding") else f"{DAMAGED}: "
+                    assert any(of in one for one in said), (column, said)

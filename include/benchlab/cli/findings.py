@@ -54,8 +54,8 @@ def list_findings(
 ) -> None:
     """List the changes that campaigns show and nobody has judged, each once.
 
-    Below: of the findings that people have judged, how many were right, and whether false ones
-    favour a side.
+    Below them: how many of those that people have judged were right, and whether false ones favour
+    a side.
 
     Example: benchlab findings --report sysbench_ec2_weekly --all
     """
@@ -139,7 +139,7 @@ def _render(
 ) -> str:
     console = console_for(width, colour)
     if not judgements:
-        console.print("No campaign has shown a change yet.")
+        console.print("No campaign has shown such a change yet.")
         return text_of(console)
     if not found:
         console.print(f"None of the {len(judgements)} findings matches; `--all` lists all.")
@@ -158,7 +158,7 @@ def _lines(one: Finding) -> list[Text]:
     lines = [
         Text(f"{found.metric} ")
         .append(found.change, style=_STYLE[found.verdict])
-        .append(f" ({found.interval})")
+        .append(f" ({found.interval})" if found.interval else "")
         for found in sentences.changes(one, english())
     ]
     lines.append(Text(since + (f" and {further} more, last {one.newest.id}" if further else "")))

@@ -99,9 +99,7 @@ def test_too_few_campaigns_are_not_called_unchanged(weeks: Weeks) -> None:
     assert "No lasting change" not in read
 
 
-def test_the_newest_regression_comes_first_until_somebody_has_looked_into_it(
-    weeks: Weeks,
-) -> None:
+def test_the_newest_regression_comes_first_until_somebody_has_judged_it(weeks: Weeks) -> None:
     """By name and amount, with its campaign; of too few campaigns for a lasting change as well."""
     found = weeks.add(candidate="11.4.5"), weeks.add()
     for campaign, verdict in zip(found, ("regression", "equivalent"), strict=True):
@@ -110,11 +108,11 @@ def test_the_newest_regression_comes_first_until_somebody_has_looked_into_it(
     page = render(site(weeks), history.workloads(site(weeks)))
     said = "Throughput -10.1% (-11.2% to -8.9%), 11.4.5 vs. 10.2.11"
     first, _, table = text(page).partition("chained")
-    assert f"Newest regression nobody has looked into: Point Select , {said}" in first
+    assert f"Newest regression that nobody has judged: Point Select , {said}" in first
     assert f"lasting changes: 2 of 10. = equivalent -10.1% {said}" in table
     assert f'<a href="../campaigns/{found[0]}/">11.4.5 vs. 10.2.11</a>' in page
-    assert f"looked into: {said}" in text(shown(site(weeks)))
-    weeks.store.look_into(found[0], POINT, "ann", "")
+    assert f"has judged: {said}" in text(shown(site(weeks)))
+    weeks.store.findings.mark(1, "known", "ann")
     assert said not in text(render(site(weeks), history.workloads(site(weeks))))
     assert said not in text(shown(site(weeks)))
 
@@ -146,22 +144,24 @@ def test_a_proposed_campaign_has_its_time_and_price(
     assert f"{command} It takes about 1 h 30 min." in with_suspect(None)
 
 
-def test_who_has_looked_into_a_change_is_shown(regressed: Weeks) -> None:
-    """With what they found; who may change it has a form with the guard, others have none."""
-    assert '<form method="post"' not in shown(site(regressed))
-    changing = site(regressed, may_change=True, guard="secret")
+def test_what_people_say_of_a_change_is_shown_beside_it(weeks: Weeks) -> None:
+    """Who may change it has a form with the guard, others have none; no text is HTML."""
+    weekly.regression(weeks)
+    changing = site(weeks, may_change=True, guard="secret")
+    assert "no verdict of that campaign shows it" in text(shown(changing))
+    decided = StoredVerdict(POINT, "tps", "regression", -10.06, -11.2, -8.9, 0.001, rule=3)
+    weeks.store.set_verdicts("week-007", [decided])
+    assert '<form method="post"' not in shown(site(weeks))
     page = shown(changing)
-    assert "Mark as looked into" in page
+    assert 'action="../../../actions/judge"' in page
     assert 'name="guard" value="secret"' in page
-    regressed.store.look_into("week-007", POINT, "ann", "<b>issue 7</b>")
-    try:
-        page = shown(changing)
-        assert "by ann" in text(page)
-        assert "&lt;b&gt;issue 7&lt;/b&gt;" in page
-        assert "Mark as not looked into" in page
-    finally:
-        regressed.store.forget_look("week-007", POINT)
-    assert "by ann" not in text(shown(changing))
+    assert "Take back" not in page
+    weeks.store.findings.mark(1, "fixed", "ann", "<b>issue 7</b>", 'https://example.org/"7')
+    page = shown(changing)
+    assert "fixed by ann" in text(page)
+    assert "&lt;b&gt;issue 7&lt;/b&gt;" in page
+    assert 'href="https://example.org/&#34;7" target="_blank" rel="noopener noreferrer"' in page
+    assert "Take back" in page
 
 
 def test_a_report_type_that_the_reader_may_not_see_does_not_exist(regressed: Weeks) -> None:

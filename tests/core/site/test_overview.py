@@ -1,4 +1,4 @@
-"""The first page: what nobody has looked into, what is measured, what comes next, what it costs."""
+"""The first page: what nobody has judged, what is measured, what comes next, what it costs."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_the_newest_verdict_of_each_workload_has_its_interval(site: Site) -> Non
     read = text(shown(site))
     assert "Point Select = equivalent -8.2% -9.9% to -6.4% ? inconclusive +1.5%" in read
     assert "Update Index = equivalent -8.2%" in read
-    assert "improvement" not in read
+    assert "▲ improvement" not in read
 
 
 def test_a_false_alarm_is_no_verdict_on_versions(site: Site) -> None:
@@ -100,25 +100,39 @@ def test_a_false_alarm_is_no_verdict_on_versions(site: Site) -> None:
     add(site, "aa", 3, {POINT: "regression"}, sides="same")
     read = text(shown(site))
     assert "regression -" not in read
-    assert "Regressions nobody has looked into none" in read
+    assert "Findings that nobody has judged none" in read
     assert "3 days ago 1 A/A campaign" in read
 
 
-def test_a_regression_is_open_until_somebody_has_looked_into_it(site: Site) -> None:
-    """Measured twice it is one; looking into either campaign looks into both."""
+def test_a_change_waits_until_somebody_has_judged_it(site: Site) -> None:
+    """Measured twice it is one; regressions come before improvements."""
+    add(site, "better", 0.5, {POINT: "improvement"})
     add(site, "first", 9, {INDEX: "regression"})
     add(site, "second", 2, {INDEX: "regression"})
     add(site, "other", 1, {INDEX: "regression"}, versions=("10.11.5", "11.4.5"))
-    assert [one.campaign.id for one in overview.open_regressions(site)] == ["other", "second"]
-    assert "Regressions nobody has looked into ▼ 2" in text(shown(site))
-    site.store.look_into("first", INDEX, "ann", "a known issue")
-    assert [one.campaign.id for one in overview.open_regressions(site)] == ["other"]
-    site.store.forget_look("first", INDEX)
-    assert len(overview.open_regressions(site)) == 2
+    read = text(shown(site))
+    assert "Findings that nobody has judged ▼ 2 regressions ▲ 1 improvement" in read
+    assert read.index("11.4.5 vs. 10.11.5") < read.index("▲ -8.2% Throughput")
+    (found,) = (one for one in site.store.findings.found() if "first" in one.campaigns)
+    site.store.findings.mark(found.id, "known", "ann", "a known issue")
+    read = text(shown(site))
+    assert "▼ 1 regression ▲ 1 improvement" in read
+    site.store.findings.take_back(found.id, "ann")
+    assert "▼ 2 regressions" in text(shown(site))
 
 
-def test_dearer_counts_of_a_workload_are_one_open_regression(site: Site) -> None:
-    """Named by the one that changed most; looked into with the rest of the workload."""
+def test_only_so_many_are_shown_and_all_are_counted(site: Site) -> None:
+    """The list of findings has them all."""
+    for number in range(14):
+        add(site, f"c{number}", 1, {INDEX: "regression"}, report=f"report_{number}")
+    page = shown(site)
+    assert "▼ 14 regressions" in text(page)
+    assert page.count('<td class="changes">') == 12
+    assert '<a href="findings/">All findings</a>' in page
+
+
+def test_dearer_counts_of_a_workload_are_one_finding(site: Site) -> None:
+    """Named by the one that changed most; what is cheaper beside it is named, too."""
     add(site, "dearer", 2, {INDEX: "equivalent", POINT: "regression"})
     counts = [("redo_bytes", 9.1), ("rows_read", None), ("server_cpu", 4.0)]
     kept = site.store.listing.summaries()[0].verdicts
@@ -128,20 +142,15 @@ def test_dearer_counts_of_a_workload_are_one_open_regression(site: Site) -> None
     ]
     cheaper = StoredVerdict(POINT, "rows_read", "improvement", -50.0, -51.0, -49.0, 0.0, rule=5)
     site.store.set_verdicts("dearer", [*kept, *dearer, cheaper])
-    found = overview.open_regressions(site)
-    assert [(one.workload, one.metric, one.change.change) for one in found] == [
-        (POINT, "Throughput", "-8.2%"),
-        (INDEX, "Dearer: rows read and 2 more", "from none"),
-    ]
     read = text(shown(site))
-    assert "Update Index sysbench_test Dearer: rows read and 2 more from none n/a" in read
+    assert "▼ 2 regressions" in read
+    assert "▼ from none Dearer: rows read and 2 more 10.11.5" in read
+    assert "▼ -8.2% Throughput (-9.9% to -6.4%) ▲ -50.0% Cheaper: rows read" in read
     assert "slower" not in read
-    site.store.look_into("dearer", INDEX, "ann", "a new index")
-    assert [one.workload for one in overview.open_regressions(site)] == [POINT]
 
 
 def test_a_workload_at_equal_load_has_latencies_alone(site: Site) -> None:
-    """Each that is longer is an open regression; its throughput was the same for both."""
+    """Each that is longer is a change of one finding; its throughput was the same for both."""
     at_rate = f"{POINT}_at_60pct"
     add(site, "rate", 2, {POINT: "equivalent"}, workloads=[POINT], rate="60 %")
     kept = site.store.listing.summaries()[0].verdicts
@@ -151,18 +160,17 @@ def test_a_workload_at_equal_load_has_latencies_alone(site: Site) -> None:
         for name, verdict in latencies
     ]
     site.store.set_verdicts("rate", [*kept, *longer])
-    found = overview.open_regressions(site)
-    assert [(one.workload, one.metric) for one in found] == [(at_rate, "p99 latency")]
     read = text(shown(site))
+    assert "Point Select at 60 % sysbench_test ▼ +9.0% p99 latency (+8.0% to +10.0%)" in read
     assert "Point Select at 60 % the same for both sides = equivalent +9.0%" in read
 
 
-def test_only_those_who_may_can_mark_a_regression(site: Site) -> None:
+def test_only_those_who_may_can_judge(site: Site) -> None:
     """With the guard that keeps other sites from doing it for them."""
     add(site, "c1", 2, {INDEX: "regression"})
     assert "<form" not in shown(site)
     allowed = shown(dataclasses.replace(site, may_change=True, guard="g-1"))
-    assert '<form method="post" action="actions/look">' in allowed
+    assert '<form method="post" action="actions/judge" class="judge">' in allowed
     assert '<input type="hidden" name="guard" value="g-1">' in allowed
 
 

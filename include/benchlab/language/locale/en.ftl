@@ -1169,6 +1169,7 @@ findings-waiting = Findings that nobody has judged
 findings-none = No campaign has shown a change yet.
 findings-no-match = None of the { $count } findings matches.
 findings-all = All findings
+findings-listed = { $from }–{ $until } of { $count } findings
 finding-number = No.
 finding-changes = Changes
 finding-shown = Since
@@ -1194,7 +1195,7 @@ finding-note = What was it?
 finding-link = Link to an issue
 finding-save = Save
 finding-take-back = Take back
-finding-no-verdict = no finding: the campaigns show it only together
+finding-no-verdict = no verdict of that campaign shows it
 trust-right = { $right } of { $judged ->
     [one] 1 finding
    *[other] { $judged } findings

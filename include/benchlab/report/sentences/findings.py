@@ -15,7 +15,12 @@ from benchlab.results.records import StoredVerdict
 
 
 class Changed(NamedTuple):
-    """A metric that changed, and by how much, as text; ``verdict`` is the verdict's id."""
+    """A metric that changed, and by how much, as text.
+
+    Attributes:
+        verdict: its id.
+        interval: empty if it is not known.
+    """
 
     verdict: str
     metric: str
@@ -44,8 +49,9 @@ def changes(found: Finding, language: Language) -> list[Changed]:
 
 def _changed(one: StoredVerdict, name: str, language: Language) -> Changed:
     # The threshold is not stored; 0 is enough to keep figures from being rounded across zero.
-    change = answer.sized(one, 0.0, language)
-    return Changed(one.verdict, name, change, Numbers(language).interval(one.ci95_pct, 0.0))
+    change, within = answer.sized(one, 0.0, language), one.ci95_pct
+    interval = Numbers(language).interval(within, 0.0) if within else ""
+    return Changed(one.verdict, name, change, interval)
 
 
 def _name(found: Finding, one: StoredVerdict, language: Language) -> str:
@@ -63,9 +69,10 @@ def trusted(judgements: Iterable[Judgement], language: Language) -> list[str]:
 
 
 def _right(found: Trust, language: Language) -> str:
+    between = language.say("between-sentences")
     waiting = language.say("trust-not-judged", count=found.not_judged.total())
     if found.right_ci95 is None:
-        return " ".join((language.say("trust-nobody"), waiting))
+        return between.join((language.say("trust-nobody"), waiting))
     numbers = Numbers(language)
     low, high = (numbers.share(end, 0) for end in found.right_ci95)
     said = language.say(
@@ -75,7 +82,7 @@ def _right(found: Trust, language: Language) -> str:
         share=numbers.share(found.right / found.judged, 0),
         interval=language.say("number-interval", low=low, high=high),
     )
-    return " ".join((said, waiting))
+    return between.join((said, waiting))
 
 
 def _even(found: Trust, language: Language) -> str:

@@ -1,0 +1,151 @@
+"""The page of findings: each change once, what people say of it, and how far to trust them."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from html import unescape
+from pathlib import Path
+
+import pytest
+from upath import UPath
+
+from benchlab.home import Home
+from benchlab.language import load
+from benchlab.results.store import Store
+from benchlab.site import findings
+from benchlab.site.findings import Filter
+from benchlab.site.page import Site, render
+from tests.builders.findings import WORSE, add
+
+ROOT = Path(__file__).parents[3]
+POINT, INDEX = "oltp_point_select", "oltp_update_index"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    """The site of an empty store."""
+    with Store(f"sqlite:///{tmp_path}/results.db", UPath(tmp_path / "objects")) as store:
+        yield Site(Home(ROOT, tmp_path), store, load("en"), datetime.now(UTC))
+
+
+def shown(site: Site, **query: str) -> str:
+    """The page's HTML."""
+    return render(site, findings.findings(site, Filter.asked(query)))
+
+
+def read(site: Site, **query: str) -> str:
+    """What a person reads of it, on one line."""
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", shown(site, **query))).split())
+
+
+def judge(site: Site, states: list[str]) -> None:
+    """A finding of its own for each of these states."""
+    for number, state in enumerate(states, 1):
+        add(site.store, f"c{number}", WORSE, report=f"report_{number}")
+        if state != "new":
+            site.store.findings.mark(number, state, "ann")  # type: ignore[arg-type]
+
+
+def test_a_finding_has_one_row_with_all_its_metrics(site: Site) -> None:
+    """Since when, in how many campaigns, and by how much as the newest shows it."""
+    add(site.store, "first", WORSE, days=-9)
+    add(site.store, "second", {POINT: ("regression", "regression")}, ("10.2.11", "11.4.5"))
+    page = read(site)
+    changes = "▼ -8.2% Throughput (-9.9% to -6.4%) ▼ -8.2% p95 latency (-9.9% to -6.4%)"
+    assert f"1 Point Select sysbench_test {changes} 10.11.5 vs. 10.2.11 20" in page
+    assert "UTC 2 campaigns, the newest new" in page
+    assert page.count("Point Select") == 1
+
+
+def test_findings_are_filtered_by_the_address(site: Site) -> None:
+    """By state, report type and workload; nonsense is named, and what matches nothing leads on."""
+    add(site.store, "c1", WORSE)
+    add(site.store, "c2", {INDEX: ("improvement", "equivalent")}, report="another")
+    site.store.findings.mark(2, "wanted", "ann")
+
+    def numbers(**query: str) -> list[str]:
+        return re.findall(r'<tr id="finding-(\d+)">', shown(site, **query))
+
+    assert sorted(numbers()) == ["1", "2"]
+    assert numbers(state="new") == numbers(workload=POINT) == numbers(report="sysbench_test")
+    assert numbers(state="wanted") == numbers(report="another") == ["2"]
+    assert numbers(state="noise") == []
+    assert "None of the 2 findings matches." in read(site, state="noise")
+    assert "odd" in read(site, state="odd")
+    assert numbers(state="odd", page="99") == numbers()
+    assert numbers(page="-1") == numbers()
+    hidden = dataclasses.replace(site, reports={"another"})
+    assert "sysbench_test" not in shown(hidden)
+
+
+def test_a_long_list_has_pages_and_as_a_file_it_has_none(site: Site) -> None:
+    """Nothing is left out of either."""
+    judge(site, ["new"] * 52)
+    assert shown(site).count("<tr id=") == 50
+    assert shown(site, page="2").count("<tr id=") == 2
+    as_file = shown(dataclasses.replace(site, as_files=True))
+    assert as_file.count("<tr id=") == 52
+    assert "<form" not in as_file
+
+
+def test_what_people_said_is_there_with_its_history(site: Site) -> None:
+    """And the form leads back to the list as it was filtered."""
+    add(site.store, "c1", WORSE)
+    kept = site.store.findings
+    kept.mark(1, "fixed", "ann", "reverted", "https://example.org/7")
+    add(site.store, "again", WORSE, days=1)
+    page = read(site)
+    assert re.search(r"new shown again , 20\S+ \S+ UTC History \(2\) fixed by ann, 20", page)
+    assert "reverted https://example.org/7" in page
+    allowed = shown(dataclasses.replace(site, may_change=True, guard="g-1"), report="sysbench_test")
+    assert 'name="place" value="findings/?report=sysbench_test"' in allowed
+    assert 'formaction="../actions/take-back"' in allowed
+    assert "<form" not in shown(site).replace('<form method="get"', "")
+
+
+NOBODY = "Nobody has judged a finding yet, so it is not known how many are right. 3 are not judged."
+SOME = "3 of 4 findings that people have judged were right: 75% (95% interval 19% to 99%). 1 is not"
+ONE = "1 of 1 finding that people have judged was right: 100% (95% interval 2% to 100%). All are"
+NONE = "0 of 6 findings that people have judged were right: 0% (95% interval 0% to 46%). All are"
+BIAS = (
+    "6 of 6 false findings are regressions; without a bias about 3.0 would be (p = 0.031): "
+    "something favours the baseline. An A/A campaign would tell."
+)
+
+
+@pytest.mark.parametrize(
+    ("states", "right", "even"),
+    [
+        (["new"] * 3, NOBODY, "None is marked as noise: too few to tell"),
+        (["known", "wanted", "fixed", "noise", "new"], SOME, "1 is marked as noise: too few"),
+        (["known"], ONE, "None is marked as noise: too few"),
+        (["noise"] * 6, NONE, BIAS),
+    ],
+)
+def test_trust_is_said_as_far_as_people_have_judged(
+    site: Site, states: list[str], right: str, even: str
+) -> None:
+    """With an exact interval, and no more than the numbers say."""
+    judge(site, states)
+    page = read(site)
+    assert right in page
+    assert even in page
+
+
+def test_a_bias_need_not_be_one_where_the_others_were_not_judged(site: Site) -> None:
+    """Whoever judges regressions alone finds regressions alone false."""
+    judge(site, ["noise"] * 6)
+    add(site.store, "better", {POINT: ("improvement", "equivalent")})
+    assert "favours the baseline, or improvements are judged less often (1 is not" in read(site)
+
+
+@pytest.mark.parametrize(("code", "said"), [("en", "No campaign has shown a change"),
+                                            ("zh", "还没有测试活动显示出变化")])  # fmt: skip
+def test_an_empty_page_says_so(site: Site, code: str, said: str) -> None:
+    """In either language, without claims of trust."""
+    page = shown(dataclasses.replace(site, language=load(code)))
+    assert said in page
+    assert 'class="answer"' not in page
