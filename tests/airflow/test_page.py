@@ -34,6 +34,7 @@ HISTORY = f"history/{REPORT}/{POINT}/"
 LISTED = "findings/?state=known&report=sysbench_test"
 JUDGE = {"finding": "1", "state": "known", "note": "a new default", "place": HISTORY,
          "link": "https://example.org/7"}  # fmt: skip
+ELSEWHERE = {**JUDGE, "state": "wanted", "note": "", "place": "//evil.example/"}
 
 # Asks Airflow's whole app, with the plugin in it and below a path, one request after the other.
 ASK = """
@@ -175,7 +176,7 @@ def _asked() -> dict[str, dict[str, Any]]:
         "no guard": {**form, "form": {**JUDGE, "guard": ""}, "who": "ann"},
         "viewer": {**form, "form": JUDGE, "who": "vic"},
         "viewer with a guess": {**form, "form": {**JUDGE, "guard": "x"}, "who": "vic"},
-        "to elsewhere": {**form, "form": {**JUDGE, "state": "wanted", "note": "", "place": "//evil.example/"}, "who": "ann"},
+        "to elsewhere": {**form, "form": ELSEWHERE, "who": "ann"},
         "a script": {**form, "form": {**JUDGE, "link": "javascript:alert(1)"}, "who": "ann"},
         "no such state": {**form, "form": {**JUDGE, "state": "odd"}, "who": "ann"},
         "no such finding": {**form, "form": {**JUDGE, "finding": "99"}, "who": "ann"},
