@@ -34,6 +34,7 @@ HISTORY = f"history/{REPORT}/{POINT}/"
 LISTED = "findings/?state=known&report=sysbench_test"
 JUDGE = {"finding": "1", "state": "known", "note": "a new default", "place": HISTORY,
          "link": "https://example.org/7"}  # fmt: skip
+BACK = {"finding": "1", "state": ["", "back"], "place": LISTED}  # as a browser sends it
 ELSEWHERE = {**JUDGE, "state": "wanted", "note": "", "place": "//evil.example/"}
 
 # Asks Airflow's whole app, with the plugin in it and below a path, one request after the other.
@@ -185,10 +186,8 @@ def _asked() -> dict[str, dict[str, Any]]:
         "list": {"place": LISTED, "who": "vic"},
         "list of an admin": {"place": LISTED, "who": "ann"},
         "list of a stranger": {"place": "findings/", "who": "stranger"},
-        "viewer takes back": {
-            **form, "place": "actions/take-back", "form": JUDGE, "who": "vic"},
-        "taken back": {
-            **form, "place": "actions/take-back", "form": {**JUDGE, "place": LISTED}, "who": "ann"},
+        "viewer takes back": {**form, "form": BACK, "who": "vic"},
+        "taken back": {**form, "form": BACK, "who": "ann"},
         "after that": {"place": HISTORY, "who": "vic"},
     }  # fmt: skip
     return asked

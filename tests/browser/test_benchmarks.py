@@ -91,7 +91,7 @@ def test_what_was_measured_over_the_weeks_is_read_and_judged(page: Page) -> None
     )
     assert (sent.status, "sent by another site" in sent.text()) == (403, True)
     site.get_by_label("What was it?").first.fill("a change of the optimizer")
-    site.get_by_label("What finding 1 is").first.select_option("known")
+    site.get_by_label("Judge as").first.select_option("known")
     site.get_by_role("button", name="Save").first.click()
     expect(site.get_by_text("a change of the optimizer").first).to_be_visible()
     site.get_by_role("link", name="Findings", exact=True).click()

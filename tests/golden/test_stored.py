@@ -200,7 +200,7 @@ def refusals(here: Here, store: Store) -> list[str]:
     site = Site(here.home, store, load("en"), datetime(2026, 1, 1, tzinfo=UTC))
     questions: list[Callable[[], object]] = [
         lambda: render(site, overview.overview(site)),
-        lambda: render(site, findings.findings(site, findings.Filter())),
+        lambda: render(site, findings.findings(site)),
         lambda: render(site, campaigns.campaigns(site, campaigns.Filter())),
         lambda: render(site, campaign_page.campaign(site, DAMAGED)),
         lambda: render(site, trial.trial(site, DAMAGED, TRIAL, 1)),

@@ -150,11 +150,11 @@ def test_two_who_publish_at_once_record_one_finding(url: str, tmp_path: Path) ->
         assert set(found.campaigns) == set(names)
         store.findings.mark(found.id, "noise", "Größe 漢字", "😀")
         store.findings.take_back(found.id, "ann")
-        (again,) = store.findings.found(Sought("at_once", states=("new",)), limit=1)
+        (again,) = store.findings.found(Sought("at_once", states=("new",)), 1)
         assert [(one.state, one.by, one.note) for one in again.history] == [
             ("noise", "Größe 漢字", "😀"), ("new", "ann", ""),
         ]  # fmt: skip
-        assert store.findings.count(Sought("at_once", states=("noise",))) == 0
+        assert store.findings.judgements(Sought("at_once", states=("noise",))) == []
         assert [one.state for one in store.findings.judgements(Sought("at_once"))] == ["new"]
         for name in names:
             store.delete_campaign(name)

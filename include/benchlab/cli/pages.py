@@ -176,6 +176,4 @@ def _total(audits: Sequence[Audit]) -> str:
 
 
 def _counted(count: int, noun: str) -> str:
-    if count == 1:
-        return f"1 {noun}"
-    return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"
+    return f"{count} {noun if count == 1 else noun.replace('cy', 'cie') + 's'}"

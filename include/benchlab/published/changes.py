@@ -61,10 +61,8 @@ def _published(name: str, reports: Sequence[PublishedReport]) -> list[PublishedC
             change = _change(report, workload)
             key = (check_drift.identity_of(report, workload), change.printed_pct)
             if same := found.get(key):
-                discrepancies = max(same.discrepancies, change.discrepancies)
-                change = replace(
-                    same, reports=(*same.reports, report.id), discrepancies=discrepancies
-                )
+                most = max(same.discrepancies, change.discrepancies)
+                change = replace(same, reports=(*same.reports, report.id), discrepancies=most)
             found[key] = change
     return list(found.values())
 
@@ -73,6 +71,7 @@ def _change(report: PublishedReport, workload: Workload) -> PublishedChange:
     mean = recompute.headline(workload)
     headline = report.headline(workload)
     printed = headline.value if headline else None
+    found = audit([report])[0].discrepancies
     return PublishedChange(
         reports=(report.id,),
         baseline=report.baseline,
@@ -82,9 +81,7 @@ def _change(report: PublishedReport, workload: Workload) -> PublishedChange:
         change_pct=float(mean.exact) if mean else None,
         printed_pct=None if printed is None else float(printed),
         highest=_highest(workload),
-        discrepancies=sum(
-            one.workload == workload.name for one in audit([report])[0].discrepancies
-        ),
+        discrepancies=sum(one.workload == workload.name for one in found),
     )
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from benchlab.analysis.verdict.decision import Verdict
 from benchlab.language.numbers import Numbers
@@ -13,13 +13,13 @@ from benchlab.report.sentences import answer
 from benchlab.results.listing import Chosen, Order
 from benchlab.results.records import CampaignSummary
 from benchlab.site.page import Page, Row, Site
-from benchlab.site.query import Query, one_of
 
 PLACE = "campaigns/"
 STATES = ("running", "complete", "failed")
 # Campaigns per page; a site of files has longer pages, which the browser searches.
 _LENGTH, _LENGTH_AS_FILE = 50, 1000
 _LATEST = "-started_at"
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -48,18 +48,27 @@ class Filter:
     @classmethod
     def asked(cls, query: Mapping[str, str]) -> Filter:
         """Read a filter from a query; invalid values are ignored and listed in ``faults``."""
-        read = Query(query)
+        faults: dict[str, str] = {}
+
+        def read(name: str, convert: Callable[[str], Found], default: Found) -> Found:
+            text = query.get(name, "").strip()
+            try:
+                return convert(text) if text else default
+            except ValueError:
+                faults[name] = text
+                return default
+
         made = cls(
-            report=read.text("report"),
-            version=read.text("version"),
-            verdict=read.field("verdict", one_of(get_args(Verdict)), ""),
-            state=read.field("state", one_of(STATES), ""),
-            since=read.field("since", date.fromisoformat, None),
-            until=read.field("until", date.fromisoformat, None),
-            order=read.field("order", one_of(_orders()), _LATEST),
-            page=read.page(),
+            report=read("report", str, ""),
+            version=read("version", str, ""),
+            verdict=read("verdict", _one_of(get_args(Verdict)), ""),
+            state=read("state", _one_of(STATES), ""),
+            since=read("since", date.fromisoformat, None),
+            until=read("until", date.fromisoformat, None),
+            order=read("order", _one_of(_orders()), _LATEST),
+            page=read("page", _page, 1),
         )
-        return replace(made, faults=read.faults)
+        return replace(made, faults=faults)
 
     @property
     def query(self) -> dict[str, str]:
@@ -108,8 +117,24 @@ class Filter:
         return directions.get(self.order, "none")
 
 
+def _one_of(known: Sequence[str]) -> Callable[[str], str]:
+    def convert(text: str) -> str:
+        if text not in known:
+            raise ValueError(text)
+        return text
+
+    return convert
+
+
 def _orders() -> tuple[str, ...]:
     return tuple(sign + column for column in get_args(Order) for sign in ("", "-"))
+
+
+def _page(text: str) -> int:
+    page = int(text)
+    if not 1 <= page <= 1_000_000:
+        raise ValueError(text)
+    return page
 
 
 def campaigns(site: Site, asked: Filter) -> Page:

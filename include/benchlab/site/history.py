@@ -22,7 +22,7 @@ from benchlab.published.store import PublishedReports
 from benchlab.results.findings import Finding, Sought
 from benchlab.results.listing import Chosen
 from benchlab.results.records import ReportSummary
-from benchlab.site.findings import Shown, waiting
+from benchlab.site.findings import waiting
 from benchlab.site.overview import of_workload, shown_change
 from benchlab.site.page import NoSuchPage, Page, Row, Site
 from benchlab.studies.long_view.chart import levels
@@ -74,24 +74,16 @@ def workloads(site: Site) -> Page:
     return Page(_PART, _PART, title, "workloads.html.j2", values)
 
 
-def _row(site: Site, one: ReportSummary, workload: str, regressions: Sequence[Shown]) -> Row:
+def _row(site: Site, one: ReportSummary, workload: str, regressions: Sequence[Finding]) -> Row:
     ended = Chosen(one.report, workload=workload, state="complete", measures_noise=False)
     throughput, _ = of_workload(one.decided[workload], workload)
+    own = (each for each in regressions if (each.report, each.workload) == (one.report, workload))
     return {
         "workload": workload,
         "newest": shown_change(throughput, Numbers(site.language), None) if throughput else None,
-        "regression": _newest(regressions, one.report, workload),
+        "regression": next(own, None),
         "campaigns": site.store.listing.count(ended),
     }
-
-
-def _newest(regressions: Sequence[Shown], report: str, workload: str) -> Shown | None:
-    of = (
-        one
-        for one in regressions
-        if (one.finding.report, one.finding.workload) == (report, workload)
-    )
-    return next(of, None)
 
 
 def history(site: Site, report: str, workload: str, first: str = "", second: str = "") -> Page:
@@ -109,11 +101,11 @@ def history(site: Site, report: str, workload: str, first: str = "", second: str
         raise NoSuchPage(message("site-no-report", report=report))
     reports, _ = PublishedReports(site.store).all()
     published = published_changes(workload, reports)
-    view, regressions = LongView(report, workload, (), {}), list[Shown]()
+    view, regressions = LongView(report, workload, (), {}), list[Finding]()
     if report != PUBLISHED:
         view = long_view(site.comparisons, report, workload)
         if not any(chain.changes for chain in view.chains):
-            regressions = waiting(site, report=report, workload=workload, limit=1)
+            regressions = waiting(site, report, workload)
     if not (view.chains or view.left_out or published):
         raise NoSuchPage(message("site-no-workload", workload=workload))
     findings = {

@@ -19,11 +19,10 @@ from benchlab.plan.fields import schedule
 from benchlab.plan.fields.schedule import OnRelease
 from benchlab.plan.open_loop import rate_of
 from benchlab.plan.report_type import ReportSpec
-from benchlab.results.findings import DIRECTIONS, Sought
+from benchlab.results.findings import DIRECTIONS, Finding, Sought
 from benchlab.results.listing import Chosen
 from benchlab.results.records import CampaignSummary, ReportSummary, StoredVerdict
 from benchlab.site.at_work import all_at_work
-from benchlab.site.findings import Shown
 from benchlab.site.page import Page, Row, Site
 
 # The place of the part that an open overview requests again and again.
@@ -85,15 +84,16 @@ def _at_work(site: Site) -> dict[str, object]:
 
 def _not_judged(site: Site) -> dict[str, object]:
     """The findings that nobody has judged, regressions first, and how many there are."""
-    kept, shown = site.store.findings, list[Shown]()
+    kept, shown = site.store.findings, list[Finding]()
     new = {
         verdict: Sought(reports=site.reports, states=("new",), direction=direction)
         for verdict, direction in DIRECTIONS.items()
     }
     for sought in new.values():
         if left := _SHOWN - len(shown):
-            shown += [Shown.of(one, site.language) for one in kept.found(sought, limit=left)]
-    return {"findings": shown, "not_judged": {name: kept.count(one) for name, one in new.items()}}
+            shown += kept.found(sought, left)
+    counts = {verdict: len(kept.judgements(sought)) for verdict, sought in new.items()}
+    return {"findings": shown, "not_judged": counts}
 
 
 # The newest verdicts

@@ -28,6 +28,7 @@ from benchlab.language.numbers import MISSING, Numbers
 from benchlab.plan.report_type import SIDES
 from benchlab.plan.resolved import Request, Resolved
 from benchlab.report.formats import pages
+from benchlab.report.sentences.findings import changes
 from benchlab.results.findings import JUDGED
 from benchlab.results.records import Campaign
 from benchlab.results.store import Store
@@ -38,13 +39,9 @@ ASSETS = "assets/"
 MOST_TRIAL_PAGES = 100
 _DATABASE = re.compile(r"\b(sqlite|mysql|mariadb|postgresql)(\+\w+)?://[^\s<]*[^\s<:;,.]")
 # The parts of the site in the order of the navigation: place, and end of the message's id.
-PARTS = {
-    "": "overview",
-    "findings/": "findings",
-    "campaigns/": "campaigns",
-    "history/": "history",
-    "plan/": "plan",
-}
+PARTS = {f"{name}/": name for name in ("findings", "campaigns", "history", "plan")}
+PARTS = {"": "overview", **PARTS}
+
 
 INDEX = "index.html"
 _STEP = re.compile(r"[^/]+/")
@@ -178,6 +175,7 @@ def render(site: Site, page: Page, *, fragment: bool = False) -> str:
         "language": language,
         "say": language.say,
         "numbers": Numbers(language),
+        "changes_of": lambda finding: changes(finding, language),
         "to": links.to,
         "parts": PARTS,
         "languages": {code: load(code).name for code in codes()},

@@ -119,7 +119,7 @@ def _files(site: Site) -> Iterator[_File]:
     yield from _published_histories(site, known)
     yield _page(site, history.workloads(site))
     yield from _lists(site)
-    yield _page(site, findings.findings(site, findings.Filter()))
+    yield _page(site, findings.findings(site))
     yield _page(site, overview.overview(site))
 
 

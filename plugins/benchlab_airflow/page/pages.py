@@ -1,4 +1,4 @@
-"""The routes of the site: its pages and files, and the actions: to judge findings.
+"""The routes of the site: its pages and files, and the one action, judging a finding.
 
 Campaigns are started by the browser through Airflow's own API, with the user's rights.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import mimetypes
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import quote, urlencode
 
 from anyio import CapacityLimiter, to_thread
@@ -17,7 +17,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from benchlab.errors import StoreError
 from benchlab.home import ID
 from benchlab.language import message
-from benchlab.results.findings import LONGEST_LINK, LONGEST_NOTE, Findings, FindingState
+from benchlab.results.findings import LONGEST_LINK, LONGEST_NOTE, FindingState
 from benchlab.site import campaign as campaign_page
 from benchlab.site import campaigns, files, findings, history, overview, plan, side_by_side
 from benchlab.site import trial as trial_page
@@ -32,10 +32,7 @@ CampaignPath = Annotated[str, Path(pattern=f"^{ID}$")]
 CampaignQuery = Annotated[str, Query(pattern=f"^{ID}$")]
 NamePath = Annotated[str, Path(max_length=160)]
 RunPath = Annotated[str, Path(max_length=250)]  # as long as Airflow allows
-VersionQuery = Annotated[str, Query(max_length=200)]
-FindingForm = Annotated[int, Form(ge=1, lt=2**31)]
-GuardForm = Annotated[str, Form(max_length=500)]
-PlaceForm = Annotated[str, Form(pattern=r"^[A-Za-z0-9_./?&=%+-]*$")]
+TextQuery = Annotated[str, Query(max_length=200)]
 # At most this many plans are made at once; requests that wait use no thread of Airflow.
 _PLANNING = CapacityLimiter(2)
 # Files that the browser shows; all others are downloaded. Files are never trusted: the sandbox
@@ -66,10 +63,15 @@ def show_at_work(reader: ReaderDep) -> HTMLResponse:
 
 
 @router.get("/findings/")
-def show_findings(request: Request, reader: ReaderDep) -> HTMLResponse:
+def show_findings(
+    reader: ReaderDep,
+    report: TextQuery = "",
+    workload: TextQuery = "",
+    state: FindingState | Literal[""] = "",
+) -> HTMLResponse:
     """The findings, filtered by the query."""
     site = reader.of_all()
-    return shown(site, findings.findings(site, findings.Filter.asked(request.query_params)))
+    return shown(site, findings.findings(site, report, workload, state or None))
 
 
 @router.get("/campaigns/")
@@ -118,8 +120,8 @@ def show_history(
     reader: ReaderDep,
     report: NamePath,
     workload: NamePath,
-    first: VersionQuery = "",
-    second: VersionQuery = "",
+    first: TextQuery = "",
+    second: TextQuery = "",
 ) -> HTMLResponse:
     """The history of one workload."""
     site = reader.of(report)
@@ -176,41 +178,25 @@ def download(reader: ReaderDep, campaign: CampaignPath, name: str) -> Response:
 def judge(
     request: Request,
     reader: ReaderDep,
-    finding: FindingForm,
-    state: Annotated[FindingState, Form()],
-    guard: GuardForm = "",
-    place: PlaceForm = "",
+    finding: Annotated[int, Form(ge=1, lt=2**31)],
+    state: Annotated[FindingState | Literal["back"], Form()],
+    guard: Annotated[str, Form(max_length=500)] = "",
+    place: Annotated[str, Form(pattern=r"^[A-Za-z0-9_./?&=%+-]*$")] = "",
     note: Annotated[str, Form(max_length=LONGEST_NOTE)] = "",
     link: Annotated[str, Form(max_length=LONGEST_LINK)] = "",
 ) -> RedirectResponse:
-    """Record what a person says of a finding; show the page again."""
-    kept = _to_change(request, reader, guard, finding)
-    kept.mark(finding, state, reader.user.get_name(), note.strip(), link.strip())
-    return RedirectResponse(f"../{place.lstrip('/')}", 303)
-
-
-@router.post("/actions/take-back")
-def take_back(
-    request: Request,
-    reader: ReaderDep,
-    finding: FindingForm,
-    guard: GuardForm = "",
-    place: PlaceForm = "",
-) -> RedirectResponse:
-    """Take back what was said last of a finding; show the page again."""
-    _to_change(request, reader, guard, finding).take_back(finding, reader.user.get_name())
-    return RedirectResponse(f"../{place.lstrip('/')}", 303)
-
-
-def _to_change(request: Request, reader: Reader, guard: str, finding: int) -> Findings:
-    """The findings, for a person who may change this one."""
-    kept = reader.site.store.findings
+    """Record what a person says of a finding, or take it back; show the page again."""
+    kept, by = reader.site.store.findings, reader.user.get_name()
     try:
         report = kept.finding(finding).report
     except StoreError as error:
         raise NoSuchPage(message("site-no-finding", number=finding)) from error
     changer(request, reader, guard, report)
-    return kept
+    if state == "back":
+        kept.take_back(finding, by)
+    else:
+        kept.mark(finding, state, by, note.strip(), link.strip())
+    return RedirectResponse(f"../{place.lstrip('/')}", 303)
 
 
 @router.get("/{place:path}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from benchlab.analysis.error_rates.trust import trust, worse_share
+from benchlab.analysis.error_rates.trust import trust
 from benchlab.results.findings import Design, Direction, FindingState, Judgement
 
 
@@ -13,7 +13,7 @@ def judged(
     state: FindingState, direction: Direction, count: int, design: Design = "fixed"
 ) -> list[Judgement]:
     """So many judgements that are alike."""
-    return count * [Judgement(state, direction, design)]
+    return count * [Judgement("report", "tpcc", direction, design, state)]
 
 
 def test_the_share_that_was_right_has_an_exact_interval() -> None:
@@ -23,7 +23,7 @@ def test_the_share_that_was_right_has_an_exact_interval() -> None:
     )
     exact = stats.binomtest(10, 12).proportion_ci(method="exact")
     assert found.right_ci95 == pytest.approx((exact.low, exact.high))
-    assert (found.judged, found.right, found.not_judged) == (12, 10, {"better": 4})
+    assert (found.judged, found.right, found.waiting) == (12, 10, {"better": 4})
 
 
 def test_nothing_is_known_where_nobody_has_judged() -> None:
@@ -45,7 +45,6 @@ def test_a_watch_flags_slower_sooner_so_more_false_findings_are_worse(worse: int
     found = trust(
         judged("noise", "worse", worse, "watch") + judged("noise", "better", 20 - worse, "watch")
     )
-    assert worse_share("watch") == pytest.approx(0.8)
     assert found.expected_worse == pytest.approx(16)
     assert found.p == pytest.approx(stats.binomtest(worse, 20, 0.8).pvalue)
 

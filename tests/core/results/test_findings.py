@@ -44,7 +44,7 @@ def test_a_change_that_lasts_is_one_finding(store: Store) -> None:
         store.findings.mark(1, state, "ann")  # type: ignore[arg-type]
         add(store, f"w{number}", WORSE, ("10.2.11", f"11.5.{number}"), days=number)
         assert shown(store)[1][3] == state
-    assert store.findings.count() == 1
+    assert len(store.findings.judgements()) == 1
 
 
 def test_another_workload_direction_baseline_or_report_type_is_another_finding(
@@ -81,7 +81,7 @@ def test_with_a_watch_each_confirmed_change_is_a_finding(store: Store) -> None:
     add(store, "w2", WORSE, ("10.2.11", "11.4.5"), **watch)
     add(store, "again", WORSE, ("10.2.11", "11.4.5"), days=1, **watch)
     assert [one[2] for one in shown(store).values()] == [("w1",), ("w2", "again")]
-    assert store.findings.finding(2).design == "watch"
+    assert {one.design for one in store.findings.judgements()} == {"watch"}
 
 
 def test_publishing_again_changes_nothing_but_what_changed(store: Store) -> None:
@@ -154,22 +154,21 @@ def test_what_people_say_is_kept_and_can_be_taken_back(store: Store) -> None:
 def test_a_link_leads_to_a_page_of_the_web(store: Store, link: str) -> None:
     """A script, a login or a bare number is refused, and nothing is recorded."""
     add(store, "c1", WORSE)
-    with pytest.raises(SpecError, match="link"):
+    with pytest.raises(SpecError, match=r"^link .*: write an address"):
         store.findings.mark(1, "known", "ann", link=link)
-    with pytest.raises(SpecError, match="note: 501 characters"):
-        store.findings.mark(1, "known", "ann", "n" * 501)
     assert store.findings.finding(1).history == ()
 
 
 def test_findings_are_chosen_by_the_store(store: Store) -> None:
-    """By report type, workload and state, in pages, those that were shown last first."""
+    """By report type, workload and state, those that were shown last first."""
     add(store, "c1", WORSE, days=-3)
     add(store, "c2", {INDEX: ("regression", "equivalent")}, days=-2)
     add(store, "c3", {INDEX: ("improvement", "equivalent")}, days=-4, report="another")
     store.findings.mark(2, "wanted", "ann")
 
     def ids(**fields: Any) -> list[int]:
-        assert store.findings.count(Sought(**fields)) == len(store.findings.found(Sought(**fields)))
+        sought = Sought(**fields)
+        assert len(store.findings.judgements(sought)) == len(store.findings.found(sought))
         return [one.id for one in store.findings.found(Sought(**fields))]
 
     assert ids() == [2, 1, 3]
@@ -178,10 +177,8 @@ def test_findings_are_chosen_by_the_store(store: Store) -> None:
     assert ids(states=("wanted", "noise")) == [2]
     assert ids(report="another") == ids(reports={"another"}) == [3]
     assert ids(reports=()) == []
-    assert [one.id for one in store.findings.found(limit=1, offset=1)] == [1]
-    assert store.findings.names("workload", Sought(report="another")) == [INDEX]
-    assert store.findings.names("report") == ["another", "sysbench_test"]
-    assert [one.state for one in store.findings.judgements()] == ["new", "wanted", "new"]
+    assert [one.id for one in store.findings.found(limit=1)] == [2]
+    assert sorted(one.state for one in store.findings.judgements()) == ["new", "new", "wanted"]
 
 
 def test_two_who_publish_at_once_record_one_finding(store: Store) -> None:

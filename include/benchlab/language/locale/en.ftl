@@ -1164,12 +1164,11 @@ site-differ-nothing = Nothing.
 
 ## Findings
 
-findings-about = A finding is one change of one workload, however many campaigns and metrics show it. Sizes are those of the newest campaign, with 95% intervals.
+findings-about = A finding is one change of one workload, however many campaigns and metrics show it. Sizes are those of the newest campaign, with 95% intervals. People say what it is: known (real and explained), wanted (intended or accepted), fixed (reverted or mended) or noise (nothing changed).
 findings-waiting = Findings that nobody has judged
 findings-none = No campaign has shown a change yet.
-findings-no-match = None of the { $count } findings matches.
 findings-all = All findings
-findings-listed = { $from }–{ $until } of { $count } findings
+findings-listed = { $shown } of { $count } that match, of { $known } findings.
 finding-number = No.
 finding-changes = Changes
 finding-shown = Since
@@ -1180,51 +1179,23 @@ finding-state-known = known
 finding-state-wanted = wanted
 finding-state-fixed = fixed
 finding-state-noise = noise
-finding-means-known = real and explained
-finding-means-wanted = intended or accepted
-finding-means-fixed = reverted or mended
-finding-means-noise = wrong, nothing changed
 finding-dearer = Dearer: { $counts }
 finding-cheaper = Cheaper: { $counts }
 finding-by = by { $by }
 finding-again = shown again
 finding-history = History ({ $count })
 finding-judge = Judge as…
-finding-judge-state = What finding { $number } is
 finding-note = What was it?
 finding-link = Link to an issue
 finding-save = Save
 finding-take-back = Take back
 finding-no-verdict = no verdict of that campaign shows it
-trust-right = { $right } of { $judged ->
-    [one] 1 finding
-   *[other] { $judged } findings
-} that people have judged { $right ->
-    [one] was
-   *[other] were
-} right: { $share } (95% interval { $interval }).
-trust-nobody = Nobody has judged a finding yet, so it is not known how many are right.
-trust-not-judged = { $count ->
-    [0] All are judged.
-    [one] 1 is not judged.
-   *[other] { $count } are not judged.
-}
-trust-few = { $false ->
-    [0] None is marked as noise
-    [one] 1 is marked as noise
-   *[other] { $false } are marked as noise
-}: too few to tell whether false findings favour a side.
-trust-even = { $worse } of { $false } false findings are regressions; without a bias about { $expected } would be (p { $p }). Nothing points to a bias.
-trust-worse = { $worse } of { $false } false findings are regressions; without a bias about { $expected } would be (p { $p }): something favours the baseline{ $others ->
-    [0] {""}
-    [one] {""}, or improvements are judged less often (1 is not judged)
-   *[other] {""}, or improvements are judged less often ({ $others } are not judged)
-}. An A/A campaign would tell.
-trust-better = { $better } of { $false } false findings are improvements; without a bias about { $expected } would be (p { $p }): something favours the candidate{ $others ->
-    [0] {""}
-    [one] {""}, or regressions are judged less often (1 is not judged)
-   *[other] {""}, or regressions are judged less often ({ $others } are not judged)
-}. An A/A campaign would tell.
+trust-right = { $right } of { $judged } judged findings are right: { $share } (95% interval { $interval }). Not judged: { $count }.
+trust-nobody = Nobody has judged a finding yet, so it is not known how many are right. Not judged: { $count }.
+trust-few = Marked as noise: { $false }, too few to tell whether false findings favour a side.
+trust-even = { $some } of { $false } false findings are regressions; without a bias about { $expected } would be (p { $p }). Nothing points to a bias.
+trust-worse = { $some } of { $false } false findings are regressions; without a bias about { $expected } would be (p { $p }): something favours the baseline, unless improvements are judged less often (not judged: { $others }). An A/A campaign would tell.
+trust-better = { $some } of { $false } false findings are improvements; without a bias about { $expected } would be (p { $p }): something favours the candidate, unless regressions are judged less often (not judged: { $others }). An A/A campaign would tell.
 
 ## Site: history
 

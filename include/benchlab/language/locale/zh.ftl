@@ -1073,12 +1073,11 @@ site-differ-nothing = 无。
 
 ## Findings
 
-findings-about = 一项发现是一个负载的一次变化，无论有多少次测试活动、多少个指标显示了它。幅度取自最近一次测试活动，附 95% 区间。
+findings-about = 一项发现是一个负载的一次变化，无论有多少次测试活动、多少个指标显示了它。幅度取自最近一次测试活动，附 95% 区间。由人来判定：已知（属实，原因已查明）、预期（有意为之或可以接受）、已修复（已回退或已改正）或噪声（并无变化）。
 findings-waiting = 尚未判定的发现
 findings-none = 还没有测试活动显示出变化。
-findings-no-match = 全部 { $count } 项发现均不符合条件。
 findings-all = 全部发现
-findings-listed = 第 { $from }–{ $until } 项，共 { $count } 项发现
+findings-listed = 显示 { $shown } 项；符合条件 { $count } 项，共 { $known } 项发现。
 finding-number = 编号
 finding-changes = 变化
 finding-shown = 始于
@@ -1089,41 +1088,23 @@ finding-state-known = 已知
 finding-state-wanted = 预期
 finding-state-fixed = 已修复
 finding-state-noise = 噪声
-finding-means-known = 属实，原因已查明
-finding-means-wanted = 有意为之或可以接受
-finding-means-fixed = 已回退或已改正
-finding-means-noise = 误报，并无变化
 finding-dearer = 更费：{ $counts }
 finding-cheaper = 更省：{ $counts }
 finding-by = 由 { $by }
 finding-again = 再次出现
 finding-history = 历史（{ $count }）
 finding-judge = 判定为…
-finding-judge-state = 发现 { $number } 的判定
 finding-note = 原因是什么？
 finding-link = 问题链接
 finding-save = 保存
 finding-take-back = 撤回
 finding-no-verdict = 该测试活动的判定并未显示这一变化
-trust-right = 已判定的 { $judged } 项发现中有 { $right } 项属实：{ $share }（95% 区间 { $interval }）。
-trust-nobody = 还没有人判定过任何发现，因此不知道其中有多少属实。
-trust-not-judged = { $count ->
-    [0] 全部都已判定。
-   *[other] 另有 { $count } 项尚未判定。
-}
-trust-few = { $false ->
-    [0] 没有发现被判定为噪声
-   *[other] 有 { $false } 项被判定为噪声
-}：数量太少，无法判断误报是否偏向某一方。
-trust-even = { $false } 项误报中有 { $worse } 项是性能退化；若无偏差，约为 { $expected } 项（p { $p }）。没有迹象表明存在偏差。
-trust-worse = { $false } 项误报中有 { $worse } 项是性能退化；若无偏差，约为 { $expected } 项（p { $p }）：有某种因素偏向基线{ $others ->
-    [0] {""}
-   *[other] ，或者性能提升较少被判定（{ $others } 项尚未判定）
-}。可用一次 A/A 测试活动加以区分。
-trust-better = { $false } 项误报中有 { $better } 项是性能提升；若无偏差，约为 { $expected } 项（p { $p }）：有某种因素偏向候选{ $others ->
-    [0] {""}
-   *[other] ，或者性能退化较少被判定（{ $others } 项尚未判定）
-}。可用一次 A/A 测试活动加以区分。
+trust-right = 已判定的 { $judged } 项发现中有 { $right } 项属实：{ $share }（95% 区间 { $interval }）。尚未判定：{ $count } 项。
+trust-nobody = 还没有人判定过任何发现，因此不知道其中有多少属实。尚未判定：{ $count } 项。
+trust-few = 被判定为噪声的有 { $false } 项：数量太少，无法判断误报是否偏向某一方。
+trust-even = { $false } 项误报中有 { $some } 项是性能退化；若无偏差，约为 { $expected } 项（p { $p }）。没有迹象表明存在偏差。
+trust-worse = { $false } 项误报中有 { $some } 项是性能退化；若无偏差，约为 { $expected } 项（p { $p }）：有某种因素偏向基线，除非性能提升较少被判定（尚未判定：{ $others } 项）。可用一次 A/A 测试活动加以区分。
+trust-better = { $false } 项误报中有 { $some } 项是性能提升；若无偏差，约为 { $expected } 项（p { $p }）：有某种因素偏向候选，除非性能退化较少被判定（尚未判定：{ $others } 项）。可用一次 A/A 测试活动加以区分。
 
 ## 网站：历史
 

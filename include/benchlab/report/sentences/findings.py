@@ -10,17 +10,12 @@ from benchlab.language import Language
 from benchlab.language.numbers import Numbers
 from benchlab.plan.open_loop import rate_of
 from benchlab.report.sentences import answer, wording
-from benchlab.results.findings import Finding, Judgement
+from benchlab.results.findings import DIRECTIONS, Finding, Judgement
 from benchlab.results.records import StoredVerdict
 
 
 class Changed(NamedTuple):
-    """A metric that changed, and by how much, as text.
-
-    Attributes:
-        verdict: its id.
-        interval: empty if it is not known.
-    """
+    """A metric that changed, as text; ``verdict`` is its id, an unknown interval is empty."""
 
     verdict: str
     metric: str
@@ -34,24 +29,24 @@ def changes(found: Finding, language: Language) -> list[Changed]:
     Example:
         ``changes(found, english())[0].change`` is ``"-8.2%"``.
     """
-    own, counts = found.changes, answer.of_counts(found.newest)
-    made = [
-        _changed(one, _name(found, one, language), language) for one in own if one not in counts
-    ]
+    counts = answer.of_counts(found.newest)
+    named = [(_name(found, one, language), one) for one in found.changes if one not in counts]
     for verdict, word in answer.TAKEN.items():
-        taken = [one for one in own if one in counts and one.verdict == verdict]
-        if taken := sorted(taken, key=answer.size, reverse=True):
-            names = [language.say(answer.title_of_count(one)) for one in taken]
-            name = language.say(f"finding-{word}", counts=wording.few(names, language, 1))
-            made.append(_changed(taken[0], name, language))
-    return made
-
-
-def _changed(one: StoredVerdict, name: str, language: Language) -> Changed:
+        taken = [one for one in found.changes if one in counts and one.verdict == verdict]
+        taken.sort(key=answer.size, reverse=True)
+        names = [language.say(answer.title_of_count(one)) for one in taken]
+        few = wording.few(names, language, 1)
+        named += [(language.say(f"finding-{word}", counts=few), one) for one in taken[:1]]
     # The threshold is not stored; 0 is enough to keep figures from being rounded across zero.
-    change, within = answer.sized(one, 0.0, language), one.ci95_pct
-    interval = Numbers(language).interval(within, 0.0) if within else ""
-    return Changed(one.verdict, name, change, interval)
+    return [
+        Changed(
+            verdict=one.verdict,
+            metric=name,
+            change=answer.sized(one, 0.0, language),
+            interval=Numbers(language).interval(within, 0.0) if (within := one.ci95_pct) else "",
+        )
+        for name, one in named
+    ]
 
 
 def _name(found: Finding, one: StoredVerdict, language: Language) -> str:
@@ -69,36 +64,28 @@ def trusted(judgements: Iterable[Judgement], language: Language) -> list[str]:
 
 
 def _right(found: Trust, language: Language) -> str:
-    between = language.say("between-sentences")
-    waiting = language.say("trust-not-judged", count=found.not_judged.total())
+    numbers, waiting = Numbers(language), found.waiting.total()
     if found.right_ci95 is None:
-        return between.join((language.say("trust-nobody"), waiting))
-    numbers = Numbers(language)
+        return language.say("trust-nobody", count=waiting)
     low, high = (numbers.share(end, 0) for end in found.right_ci95)
-    said = language.say(
-        "trust-right",
-        judged=found.judged,
-        right=found.right,
-        share=numbers.share(found.right / found.judged, 0),
-        interval=language.say("number-interval", low=low, high=high),
-    )
-    return between.join((said, waiting))
+    interval = language.say("number-interval", low=low, high=high)
+    counts = {"right": found.right, "judged": found.judged, "count": waiting}
+    share = numbers.share(found.right / found.judged, 0)
+    return language.say("trust-right", **counts, share=share, interval=interval)
 
 
 def _even(found: Trust, language: Language) -> str:
-    false = found.false_worse + found.false_better
+    false, expected, numbers = found.false.total(), found.expected_worse, Numbers(language)
     if found.p is None:
         return language.say("trust-few", false=false)
-    is_worse = found.false_worse > found.expected_worse
-    expected = found.expected_worse if is_worse else false - found.expected_worse
-    which = "even" if found.p >= SIGNIFICANT else "worse" if is_worse else "better"
-    numbers = Numbers(language)
+    side, other = DIRECTIONS.values()
+    if found.false[side] < expected and found.p < SIGNIFICANT:
+        side, other, expected = other, side, false - expected
     return language.say(
-        f"trust-{which}",
+        f"trust-{side}" if found.p < SIGNIFICANT else "trust-even",
         false=false,
-        worse=found.false_worse,
-        better=found.false_better,
-        expected=numbers.rate(found.expected_worse if which == "even" else expected, 1),
+        some=found.false[side],
+        expected=numbers.rate(expected, 1),
         p=numbers.p_value(found.p),
-        others=found.not_judged["better" if is_worse else "worse"],
+        others=found.waiting[other],
     )
