@@ -26,6 +26,7 @@ from pydantic import TypeAdapter
 from sqlalchemy.engine import Connection
 
 from benchlab.errors import SpecError, StoreError
+from benchlab.plan.report_type import SIDES
 from benchlab.results.listing import batches, by_id
 from benchlab.results.records import Campaign, CampaignSummary, StoredVerdict
 from benchlab.results.rows import (
@@ -114,8 +115,7 @@ class Judgement(NamedTuple):
 class Sought:
     """A filter: findings that match every field; None and ``()`` match all.
 
-    Example:
-        ``Sought(workload="tpcc", states=("new",))``
+    Example: ``Sought(workload="tpcc", states=("new",))``
 
     Attributes:
         reports: the report types allowed, for a reader who may not see the others.
@@ -195,10 +195,7 @@ class Findings:
     def mark(
         self, number: int, state: FindingState, by: str, note: str = "", link: str = ""
     ) -> Finding:
-        """Say what a finding is.
-
-        Example:
-            ``store.findings.mark(7, "known", "ann", "a new default", "https://example.org/7")``
+        """Say what a finding is: ``store.findings.mark(7, "known", "ann", "a new default")``.
 
         Raises:
             SpecError: ``link`` is no address of a page.
@@ -276,7 +273,7 @@ class Findings:
 def _joined(connection: Connection, campaign: Campaign, workload: str, direction: Direction) -> int:
     """The number of the finding that a campaign's change belongs to; of a new one where none is."""
     report, design = campaign.plan.report, campaign.report_type.design
-    pair = tuple(side.label for side in campaign.plan.sides.values())
+    pair = tuple(campaign.plan.sides[side].label for side in SIDES)
     fields = {"report": report, "workload": workload, "direction": direction}
     key = hashlib.sha256(as_json([*fields.values(), *pair]).encode()).hexdigest()
     links = FINDINGS.outerjoin(FINDING_CAMPAIGNS, FINDING_CAMPAIGNS.c.finding == FINDINGS.c.id)
