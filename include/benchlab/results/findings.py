@@ -308,11 +308,11 @@ def _read(connection: Connection, numbers: Sequence[int]) -> Iterator[Finding]:
     ends = {end for shown in campaigns.values() for end in (shown[0], shown[-1])}
     summaries, history = by_id(connection, sorted(ends)), _history(connection, numbers)
     for number in (one for one in numbers if campaigns[one]):
-        shown = campaigns[number]
-        first, newest = summaries[shown[0]], summaries[shown[-1]]
-        found = {"campaigns": shown, "first": first, "newest": newest, "history": history[number]}
+        shown, told = campaigns[number], {"history": history[number]}
         with reading(f"finding {number}"):
-            made = _FINDING.validate_python({**rows[number]._mapping, **found})
+            ends_of = {"first": summaries[shown[0]], "newest": summaries[shown[-1]]}
+            found = {**rows[number]._mapping, **ends_of, **told, "campaigns": shown}
+            made = _FINDING.validate_python(found)
         yield made
 
 
