@@ -37,16 +37,24 @@ COUNTS = (
     Count("rows_written", ROLE, ("Handler_write", "Handler_update", "Handler_delete")),
     Count("handler_commits", ROLE, ("Handler_commit",)),
     Count("server_cpu", ROLE, _CPU, "us", 1e6, of_load=True, side_sd=0.01),
-    Count("server_cpu_user", ROLE, ("process_user_s",), "us", 1e6),
-    Count("server_cpu_system", ROLE, ("process_system_s",), "us", 1e6),
+    *(
+        Count(f"server_cpu_{of}", ROLE, (f"process_{of}_s",), "us", 1e6, of_load=True, side_sd=0.01)
+        for of in ("user", "system")
+    ),
     Count("minor_faults", ROLE, ("process_minor_faults",)),
     Count("major_faults", ROLE, ("process_major_faults",)),
-    Count("context_switches", ROLE, ("voluntary_ctxt_switches", "nonvoluntary_ctxt_switches")),
+    Count(
+        "context_switches",
+        ROLE,
+        ("voluntary_ctxt_switches", "nonvoluntary_ctxt_switches"),
+        of_load=True,
+        side_sd=0.01,
+    ),
     Count("disk_read_bytes", ROLE, ("read_bytes",), "B", background=True),
     Count("disk_written_bytes", ROLE, ("write_bytes",), "B", background=True),
     # Group commit pads and shares log blocks: it varies by some per cent, and so may deployments.
     Count("redo_bytes", ROLE, _REDO, "B", of_load=True, side_sd=0.01, floor=1.0),
-    Count("redo_writes", ROLE, ("Innodb_log_writes",)),
+    Count("redo_writes", ROLE, ("Innodb_log_writes",), of_load=True, side_sd=0.01),
     Count("redo_requests", ROLE, ("Innodb_log_write_requests",)),
     Count("fsyncs", ROLE, ("Innodb_data_fsyncs",), background=True),
     Count("data_written_bytes", ROLE, ("Innodb_data_written",), "B", background=True),

@@ -152,6 +152,7 @@ class Comparison:
             how they ran.
         sides: those that were planned. Where there is one, nothing is compared: its workloads have
             figures, and verdicts must not be shown.
+        leaving_out: the gates by which trials lose counts.
     """
 
     workloads: tuple[WorkloadComparison, ...]
@@ -166,6 +167,7 @@ class Comparison:
     sides: tuple[Side, ...] = SIDES
     weeks: tuple[str, ...] = ()
     courses: tuple[Course, ...] = ()
+    leaving_out: tuple[Gate, ...] = ()
 
     @property
     def has_verdicts(self) -> bool:
@@ -261,6 +263,7 @@ def compare(
         calibration=calibration or NO_CALIBRATION,
         aa_age_days=min(ages, default=None),
         sides=tuple(side for side in SIDES if side in plan.sides),
+        leaving_out=tuple(gate for gate in gates if gate.leaves_out),
     )
 
 

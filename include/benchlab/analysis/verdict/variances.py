@@ -160,7 +160,7 @@ def estimated(
     deployments: Array,
     coarseness: Array | float = 0.0,
     *,
-    prior: float = PRIOR_VARIANCE,
+    prior: Array | float = PRIOR_VARIANCE,
 ) -> Estimated:
     """The variances of the estimates of a campaign's workloads, by the formulas of the module.
 
@@ -169,7 +169,7 @@ def estimated(
         known: of A/A campaigns, of the same workloads; zeros where there are none.
         deployments: of the campaign, by workload.
         coarseness: variance that coarse figures add to the estimates; known exactly.
-        prior: the variance of deployments of both sides, where nothing is known.
+        prior: the variance of deployments of both sides, where nothing is known; may be an array.
     """
     quieter = _quieter(own.within, own.within_df, known.within, known.within_df)
     within, df = own.within + quieter * known.within, own.within_df + known.within_df
@@ -222,7 +222,7 @@ def _narrower(variance: Array, df: Array, least: Array, least_df: Array) -> Arra
     return np.logical_or(*narrower)
 
 
-def _expected(prior: float, of_rounds: Array, df: Array) -> tuple[Array, Array]:
+def _expected(prior: Array | float, of_rounds: Array, df: Array) -> tuple[Array, Array]:
     """U0 and its degrees of freedom, from s^2 / n and those of s^2."""
     expected = prior + of_rounds
     spread = prior**2 / PRIOR_DF + of_rounds**2 / df
@@ -230,7 +230,12 @@ def _expected(prior: float, of_rounds: Array, df: Array) -> tuple[Array, Array]:
 
 
 def _in_other_rounds(
-    prior: float, known: Squares, quieter: Array, inverse_rounds: Array, s2: Array, s2_df: Array
+    prior: Array | float,
+    known: Squares,
+    quieter: Array,
+    inverse_rounds: Array,
+    s2: Array,
+    s2_df: Array,
 ) -> tuple[Array, Array]:
     """The mean squares of A/A campaigns, as if with this many rounds, and degrees of freedom."""
     more = s2 * (inverse_rounds - known.inverse_rounds)

@@ -147,7 +147,7 @@ COUNTS: tuple[Count, ...] = (
     _tikv("write_conflicts", "tikv_storage_mvcc_conflict_counter"),
     _tikv("raft_proposals", "tikv_raftstore_propose_log_size_count"),
     Count("raft_log_bytes", "tikv", ("raft_engine_write_size_sum",), "B", of_load=True),
-    _tikv("raft_log_writes", "raft_engine_write_size_count", late=False),
+    Count("raft_log_writes", "tikv", ("raft_engine_write_size_count",), of_load=True),
     _tikv("applied_keys", "tikv_raftstore_apply_key_size_count", late=False),
     _tikv(
         "applied_bytes",
@@ -178,7 +178,7 @@ COUNTS: tuple[Count, ...] = (
     _time("throttle_time", "tikv", "tikv_scheduler_throttle_duration_seconds_sum", background=True),
     _tikv("refused_writes", "tikv_scheduler_too_busy_total"),
     _time("pd_cpu", "pd", "process_cpu_seconds_total"),
-    Count("tso_requests", "pd", ("pd_server_handle_tso_duration_seconds_count",)),
+    Count("tso_requests", "pd", ("pd_server_handle_tso_duration_seconds_count",), of_load=True),
     _pd("region_heartbeats", "RegionHeartbeat"),
     _pd("store_heartbeats", "StoreHeartbeat"),
 )

@@ -18,13 +18,16 @@ from benchlab.analysis.verdict.variances import deployment_variance, percent, to
 from benchlab.language import english
 from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.report_type import SIDES
-from benchlab.report.model import cost, document_tables, hardware, hosts, quality
+from benchlab.report.model import causes, cost, document_tables, hardware, hosts, quality
 from benchlab.results import redaction
 from benchlab.results.records import Campaign, GateResult, InstanceFacts, SideFacts, TrialResult
 
 
 def to_json(
-    campaign: Campaign, comparison: Comparison, results: Sequence[TrialResult]
+    campaign: Campaign,
+    comparison: Comparison,
+    results: Sequence[TrialResult],
+    moved: causes.Causes | None = None,
 ) -> dict[str, Any]:
     """The comparison as a JSON document, without secrets; missing values are None.
 
@@ -32,6 +35,7 @@ def to_json(
 
     Args:
         results: all executed trials, including invalid ones.
+        moved: what changed with the workloads that changed; without it, nothing is said of that.
     """
     campaign = redaction.of_campaign(campaign)
     fleet = hardware.fleet_hardware(campaign)
@@ -84,6 +88,11 @@ def to_json(
         **cost.to_json(campaign, comparison),
         **_recorded(campaign),
         **_watched(campaign, comparison),
+        **(
+            {"moved": {name: causes.to_json(found) for name, found in moved.items()}}
+            if moved
+            else {}
+        ),
         **({"looks": [asdict(one) for one in campaign.looks]} if campaign.looks else {}),
     }
 
