@@ -7,7 +7,7 @@
   counts, with the prior for deployments. The variance of rounds is the larger one of two, of
   rounds' means and of single thread counts, with the degrees of freedom of the latter.
 * Counts whose residuals within a side go together are one cluster: average linkage, up to a
-  correlation of 0.7 of either sign, or the one that chance exceeds in 0.1 % where that is more.
+  correlation of 0.7 of either sign, or the one that chance exceeds in 1 % where that is more.
   Those that depend on the load are never in one with others.
 * A cluster's p value is Simes' (1986) of its counts', so that it does not matter which of them
   moved. Clusters are rejected by Benjamini and Hochberg (1995) at 2.5 %: then in 95 % of campaigns
@@ -41,7 +41,7 @@ from benchlab.arrays import Array, np, special
 from benchlab.plan.metric import Metric
 
 LEVEL = 0.025
-_LEAST_CORRELATION, _BY_CHANCE = 0.7, 0.001
+_LEAST_CORRELATION, _BY_CHANCE = 0.7, 0.01
 # The least change of a count that does not vary, as a logarithm.
 _EXACTLY = math.log(1.01)
 
@@ -72,16 +72,17 @@ class CountChange:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Counts that go together: the one that moved most clearly, and the others."""
+    """Counts that go together.
+
+    Attributes:
+        leading: the one that moved most clearly.
+        others: those others whose own 95 % interval leaves out zero.
+        p_value: of no change in any of its counts.
+    """
 
     leading: CountChange
     others: tuple[CountChange, ...]
-
-    @property
-    def p_value(self) -> float:
-        """Of no change in any of them (Simes 1986)."""
-        ordered = sorted(one.p_value for one in (self.leading, *self.others))
-        return min(p * len(ordered) / rank for rank, p in enumerate(ordered, start=1))
+    p_value: float
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class Ranked:
 
     @property
     def moved(self) -> int:
-        """How many counts are in these clusters."""
+        """How many counts these clusters name."""
         return sum(1 + len(cluster.others) for cluster in self.clusters)
 
 
@@ -129,17 +130,30 @@ def ranked(rounds: Rounds) -> Ranked:
     fixed: list[CountChange] = []
     varying: list[_Varying] = []
     for metric in rounds.metrics:
-        if same := exact(rounds.values[metric.name]):
+        if same := exact(_without_traces(rounds.values[metric.name], metric.floor)):
             least = abs(same.change)
             fixed.append(CountChange(metric, same.before, same.after, same.change, least, 0.0))
         elif found := _varying(replace(rounds, metrics=(metric,))):
             varying.append(found)
     moved = [
-        *(Cluster(one, ()) for one in fixed if one.least >= _EXACTLY),
+        *(Cluster(one, (), 0.0) for one in fixed if one.least >= _EXACTLY),
         *_rejected(_clusters(rounds, _tested(varying))),
     ]
     moved.sort(key=lambda one: (one.leading.metric.of_load, -one.leading.least))
     return Ranked(len(fixed) + len(varying), tuple(moved))
+
+
+def _without_traces(values: Array, floor: float) -> Array:
+    """The values, with none on a side that has hardly any, where the other one has ten times more.
+
+    What reads the counters is counted as well: it scans a table where queries scan none.
+    """
+    most, least = (
+        of(np.where(np.isfinite(values), values, empty), axis=(0, 1))
+        for of, empty in ((np.max, 0.0), (np.min, np.inf))
+    )
+    traces = (most < floor) & (least[::-1] >= 10 * floor)
+    return np.asarray(np.where(traces & np.isfinite(values), 0.0, values))
 
 
 def _varying(rounds: Rounds) -> _Varying | None:
@@ -205,7 +219,8 @@ def _clusters(rounds: Rounds, changes: Sequence[CountChange]) -> list[Cluster]:
         for label in dict.fromkeys(labels):
             members = [one for one, its in zip(own, labels, strict=True) if its == label]
             members.sort(key=lambda one: (-one.least, one.p_value))
-            found.append(Cluster(members[0], tuple(members[1:])))
+            others = tuple(one for one in members[1:] if one.least)
+            found.append(Cluster(members[0], others, _simes(members)))
     return found
 
 
@@ -236,6 +251,11 @@ def _limit(df: int) -> float:
     """The least correlation within a cluster, where residuals have so many degrees of freedom."""
     t = float(special.stdtrit(df - 1, 1 - _BY_CHANCE / 2))
     return max(_LEAST_CORRELATION, t / math.sqrt(t * t + df - 1))
+
+
+def _simes(members: Sequence[CountChange]) -> float:
+    ordered = sorted(one.p_value for one in members)
+    return min(p * len(ordered) / rank for rank, p in enumerate(ordered, start=1))
 
 
 def _rejected(clusters: Sequence[Cluster]) -> list[Cluster]:

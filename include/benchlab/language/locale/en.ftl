@@ -786,16 +786,19 @@ count-tso-requests = PD: timestamp requests
 count-region-heartbeats = PD: region heartbeats
 count-store-heartbeats = PD: store heartbeats
 head-moved = What changed with it
-moved-about = Per query, by the servers' own counters. Counts that go together are one line, led by the one that moved most clearly. In at most one of 20 comparisons of equal versions is anything listed. What changed with a workload need not be why it changed.
-moved-some = { $workload }: of { $counts } counts, { $moved } moved with it; the clearest: { $count } per query, { $change }.
-moved-by-load = { $workload }: of { $counts } counts, { $moved } moved with it, all of which depend on the load; the clearest: { $count } per query, { $change }.
+moved-about = Per query, by the servers' own counters. Counts that go together are one line, led by the one that moved most clearly. Anything is listed in at most one of 20 comparisons of equal versions. What changed with a workload need not be why it changed.
+moved-some = { $workload }: of { $counts } counts, { $moved } moved with it; the clearest: { $count } per query ({ $change }).
+moved-by-load = { $workload }: of { $counts } counts, { $moved } moved with it, all of which depend on the load; the clearest: { $count } per query ({ $change }).
 moved-none = { $workload }: none of { $counts } counts moved with it beyond chance.
 moved-few = { $workload }: no count has three complete rounds, so what changed with it cannot be told.
 moved-uncounted = What changed with these workloads is not known: the servers' counters were not read.
 moved-appeared = appeared
 moved-vanished = vanished
 moved-of-load = { $count } (depends on the load)
-moved-more = And { $more } more groups of counts.
+moved-more = { $more ->
+    [one] And 1 more group of counts.
+   *[other] And { $more } more groups of counts.
+}
 column-with-it = Moved along
 head-cost = Dollars per million { $metric ->
     [tpmc] New Orders

@@ -2,7 +2,7 @@
 
 Example:
     ``workloads(report)[0].sentence`` is ``"Insert: of 27 counts, 3 moved with it; the clearest:
-    rows read per query, +100.00%."``
+    rows read per query (+100.00%)."``
 """
 
 from __future__ import annotations
