@@ -259,8 +259,8 @@ def _shared(
     weight, own = f0, squares / np.where(seen, df, 1)
     if seen.sum() > 1:
         ratios = np.maximum(own[..., seen], LEAST_SD**2)
-        alike, _ = _alike(ratios, df[..., seen], _MOST_ALIKE)
-        weight = np.where(seen, np.minimum(alike, level_df), f0)
+        common, _ = alike(ratios, df[..., seen], _MOST_ALIKE)
+        weight = np.where(seen, np.minimum(common, level_df), f0)
     return np.maximum((weight * level + squares) / (weight + df), own), weight + df
 
 
@@ -298,7 +298,7 @@ def moderated(s2: Array, df: Array) -> tuple[Array, Array]:
     own_df = np.where(usable, df, 1.0)
     if usable.sum() < 2:
         return s2, own_df + np.zeros_like(s2)
-    d0, mean = _alike(s2[..., usable], own_df[usable], _MOST_MODERATION)
+    d0, mean = alike(s2[..., usable], own_df[usable], _MOST_MODERATION)
     s0 = np.exp(mean + special.digamma(d0 / 2) - np.log(d0 / 2))
     value = np.maximum(s2, (d0 * s0 + own_df * s2) / (d0 + own_df))
     # Two variances say too little about how alike they are.
@@ -306,7 +306,7 @@ def moderated(s2: Array, df: Array) -> tuple[Array, Array]:
     return np.where(usable, value, s2), own_df + more
 
 
-def _alike(variances: Array, df: Array, most: float) -> tuple[Array, Array]:
+def alike(variances: Array, df: Array, most: float) -> tuple[Array, Array]:
     """How many degrees of freedom the workloads' variances have in common, and their mean log.
 
     Smyth (2004), section 6.2: with z = log s^2 - digamma(f / 2) + log(f / 2), the prior's degrees

@@ -789,6 +789,34 @@ chart-marks = lines: geometric means; faint points: single rounds
 chart-threads = client threads
 chart-no-trial = no valid trial
 
+## Profiles, compared
+
+profiles-title = Profiles of { $type }: { $baseline } of the baseline, { $candidate } of the candidate
+profiles-cost = CPU per transaction
+profiles-own = own
+profiles-cumulative = total
+profiles-module = own
+profiles-more-cost = dearer
+profiles-less-cost = cheaper
+profiles-more-share = larger share
+profiles-less-share = smaller share
+profiles-few = Fewer than three profiles of a side: differences may be chance, and nothing is called a change. Take three or more of each side.
+profiles-none = No change was found in { $tested } tests of functions and modules.
+profiles-moved = Moved, not dearer: below { $caller } the sum of these stayed, so code was probably renamed, split or inlined: { $parts }.
+profiles-shares = Figures are shares of { $type }: where one function grows, the shares of the others shrink.
+profiles-nameless = Functions without a name took { $baseline } of the baseline and { $candidate } of the candidate; profile builds with symbols to see them.
+flame-remark = Width: mean of both sides, so what is gone is shown as well. Frames narrower than { $least } are merged. Pale colours may be chance.
+flame-everything = everything
+flame-merged = { $count ->
+    [one] 1 narrower frame
+   *[other] { $count } narrower frames
+}
+flame-step-1 = candidate takes twice or more
+flame-step-2 = +10% or more
+flame-step-3 = half or less
+flame-step-4 = -9% or more
+flame-step-5 = outlined: found changed
+
 ## Series of trials
 
 series-summary = Second by second: { $count } pairs of trials

@@ -726,6 +726,31 @@ chart-marks = 折线：几何平均值；浅色点：单个轮次
 chart-threads = 客户端线程数
 chart-no-trial = 没有有效试验
 
+## 剖析的比较
+
+profiles-title = { $type } 剖析：基准 { $baseline } 份，候选 { $candidate } 份
+profiles-cost = 每个事务的 CPU
+profiles-own = 自身
+profiles-cumulative = 合计
+profiles-module = 自身
+profiles-more-cost = 开销变大
+profiles-less-cost = 开销变小
+profiles-more-share = 占比变大
+profiles-less-share = 占比变小
+profiles-few = 有一方的剖析不足三份：差异可能出于偶然，因此不判定任何变化。请每方至少取三份。
+profiles-none = 对函数和模块的 { $tested } 次检验均未发现变化。
+profiles-moved = 只是转移，开销并未变大：在 { $caller } 之下，以下各项之和不变，很可能是改名、拆分或内联：{ $parts }。
+profiles-shares = 数值是 { $type } 的占比：某个函数变大时，其余函数的占比会变小。
+profiles-nameless = 没有名称的函数在基准中占 { $baseline }，在候选中占 { $candidate }；请剖析带符号的构建以便查看。
+flame-remark = 宽度：两方的均值，因此已消失的调用栈也会显示。窄于 { $least } 的框合并显示。浅色可能出于偶然。
+flame-everything = 全部
+flame-merged = { $count } 个更窄的框
+flame-step-1 = 候选为两倍或以上
+flame-step-2 = +10% 或以上
+flame-step-3 = 一半或以下
+flame-step-4 = -9% 或以上
+flame-step-5 = 描边：判定有变化
+
 ## Series of trials
 
 series-summary = 逐秒曲线：{ $count } 对试验
