@@ -1,8 +1,8 @@
 """Simulates what the decision rule and the long view promise: ``make study``.
 
-``python -m tools.study promises``, ``shares``, ``dollars``, ``mondays``, ``looks`` or ``long-view``
-simulates one of them. The tables go to ``build/study``. The seed is fixed: the same rule gives the
-same bytes. It fails, naming them, where promises of the rule do not hold.
+``python -m tools.study promises``, ``shares``, ``dollars``, ``mondays``, ``looks``, ``profiles`` or
+``long-view`` simulates one of them. The tables go to ``build/study``. The seed is fixed: the same
+rule gives the same bytes. It fails, naming them, where promises of the rule do not hold.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import time
 from collections.abc import Sequence
 
 from benchlab import home
-from tools.study import families, for_dollars, long_view, looks, mondays, promises
+from tools.study import families, for_dollars, long_view, looks, mondays, profiles, promises
 from tools.study.promises import Kept
 
-PARTS = ("promises", "shares", "dollars", "mondays", "looks", "long-view")
+PARTS = ("promises", "shares", "dollars", "mondays", "looks", "profiles", "long-view")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -42,6 +42,8 @@ def main(arguments: Sequence[str]) -> int:
             text = mondays.page(mondays.study())
         elif part == "looks":
             text = looks.page(looks.study())
+        elif part == "profiles":
+            text = profiles.page(profiles.study())
         else:
             text = long_view.page(long_view.study())
         page = folder / f"{part}.md"

@@ -69,22 +69,23 @@ def _title(found: Compared) -> str:
     return english().say("profiles-title", type=name, baseline=baseline, candidate=candidate)
 
 
-def _amount(found: Compared, value: float, sign: str = "") -> str:
+def _amount(found: Compared, value: float) -> str:
     if found.per_transaction is None:
-        return f"{sign}{Numbers(english()).share(value, 2)}"
-    return f"{sign}{Numbers(english()).rate(value, 2)} µs"
+        return Numbers(english()).share(value, 2)
+    return f"{Numbers(english()).digits(value, 3)} µs"
 
 
 def _cells(found: Compared, part: Part) -> tuple[str, str, str, str]:
     """Both means, their difference and its interval."""
+
+    def signed(value: float) -> str:
+        return f"{'+' * (value > 0)}{_amount(found, value)}"
+
     ends = part.difference.interval(1 - LEVEL) if part.difference else None
-    low, high = (_amount(found, end, "+" * (end > 0)) for end in ends or (0.0, 0.0))
-    return (
-        _amount(found, part.baseline),
-        _amount(found, part.candidate),
-        _amount(found, part.change, "+" * (part.change > 0)),
-        english().say("number-interval", low=low, high=high) if ends else MISSING,
-    )
+    low, high = map(signed, ends or (0.0, 0.0))
+    interval = english().say("number-interval", low=low.removesuffix(" µs"), high=high)
+    both = _amount(found, part.baseline), _amount(found, part.candidate)
+    return *both, signed(part.change), interval if ends else MISSING
 
 
 def _word(found: Compared, part: Part) -> str:

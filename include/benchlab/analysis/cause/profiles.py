@@ -11,9 +11,9 @@ The functions of a program are alike in phi, so each one's is moderated by those
 limma, and edgeR's quasi-likelihood), and is at least 1. CPU per transaction adds its own variance,
 s^2 times that of its replicates (degrees of freedom by Satterthwaite).
 
-p values are weighted (Genovese et al. 2006) before Benjamini and Hochberg's rule at 5 %: half of
-the chances go to functions' own time, a quarter to cumulative time, a quarter to modules, as the
-callers, many and alike, would otherwise drown what they call. A function is *changed* if it is
+p values are weighted (Genovese et al. 2006) before Benjamini and Hochberg's rule at 5 %: most of
+the chances go to functions' own time, as callers, many and alike, would otherwise drown what they
+call. A function is *changed* if it is
 found so and every replicate agrees.
 
 What moved is no change in cost (FBDetect, SOSP 2024, section 5.4): where a caller's changed parts
@@ -25,6 +25,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -40,10 +41,9 @@ LEVEL = 0.05
 FEWEST = 3
 """Replicates of a side with which anything is called a change."""
 # What is rarer is not tested: of all time, and in samples of all profiles together.
-_LEAST_SHARE, _LEAST_SAMPLES = 0.005, 40
+_LEAST_SHARE, _LEAST_SAMPLES = 0.01, 40
 # The moderation needs so many parts, and weighs as much as so many replicates at most.
 _FEWEST_ALIKE, _MOST_ALIKE = 3, 100.0
-_CHANCES = {"own": 0.6, "cumulative": 0.3, "module": 0.1}
 # A cumulative change is a callee's own if that accounts for so much of it.
 _MOST_OF_IT = 0.8
 # A sum stays if all its interval is within this part of what moved.
@@ -58,6 +58,7 @@ _NONE = Variance(0.0, 1.0)
 
 Kind = Literal["own", "cumulative", "module"]
 _Key: TypeAlias = tuple[Kind, str]
+_CHANCES: dict[Kind, float] = {"own": 0.7, "cumulative": 0.25, "module": 0.05}
 
 
 @dataclass(frozen=True)
@@ -236,40 +237,44 @@ class _Comparison:
     @cached_property
     def _rows(self) -> dict[_Key, Array]:
         """The shares of functions and modules, in each profile."""
-        found: dict[_Key, Array] = {}
+        places = defaultdict[_Key, list[Array]](list)
         for stack, row in self.stacks.items():
+            places["own", stack[-1]].append(row)
+            places["module", module_of(stack[-1])].append(row)
             # A recursive function is counted once.
-            names: list[_Key] = [("cumulative", name) for name in dict.fromkeys(stack)]
-            keys: list[_Key] = [("own", stack[-1]), ("module", module_of(stack[-1])), *names]
-            for key in keys:
-                found[key] = found.get(key, 0) + row
-        return found
+            for name in dict.fromkeys(stack):
+                places["cumulative", name].append(row)
+        return {key: np.sum(rows, axis=0) for key, rows in places.items()}
 
     @cached_property
     def _edges(self) -> dict[str, dict[str, Array]]:
         """What each function takes itself, and in each function it calls."""
-        found: dict[str, dict[str, Array]] = {}
+        places = defaultdict[str, dict[str, list[Array]]](dict)
         for stack, row in self.stacks.items():
             calls = [pair for pair in itertools.pairwise(stack) if pair[0] != pair[1]]
             for caller, name in dict.fromkeys([*calls, (stack[-1], stack[-1])]):
-                edges = found.setdefault(caller, {})
-                edges[name] = edges.get(name, 0) + row
-        return found
+                places[caller].setdefault(name, []).append(row)
+        return {
+            caller: {name: np.sum(rows, axis=0) for name, rows in edges.items()}
+            for caller, edges in places.items()
+        }
 
     def _is_one_with_a_callee(self, function: str) -> bool:
         """Whether a function hardly does more than call one that nothing else calls."""
+        whole = self._share(self._rows["cumulative", function])
         return any(
-            self._share(row)
-            >= _SAME * max(self._share(self._rows["cumulative", one]) for one in (function, name))
+            (share := self._share(row)) >= _SAME * whole
+            and share >= _SAME * self._share(self._rows["cumulative", name])
             for name, row in self._edges[function].items()
         )
 
     def _tested(self) -> list[Part]:
-        """The parts that are large enough, tested."""
+        """The parts that are large enough, and are not everything, tested."""
+        least = max(_LEAST_SHARE, _LEAST_SAMPLES / float(self.samples.sum()))
         rows = {
             (kind, name): row
             for (kind, name), row in self._rows.items()
-            if self._is_large(row)
+            if least <= self._share(row) <= 1 - _LEAST_SHARE
             and not (kind == "cumulative" and self._is_one_with_a_callee(name))
         }
         if min(self.first, len(self.costs) - self.first) < FEWEST:
@@ -286,18 +291,18 @@ class _Comparison:
         q_values = _stepped(p_values)
         return [replace(one, q_value=q) for one, q in zip(parts, q_values, strict=True)]
 
+    @cached_property
+    def _halves(self) -> Array:
+        """The weights of profiles in a mean of both sides' means."""
+        sizes = [self.first] * self.first + [len(self.costs) - self.first] * len(self.costs)
+        return 0.5 / np.array(sizes[: len(self.costs)])
+
     def _means(self, row: Array) -> tuple[float, float]:
         return float(row[: self.first].mean()), float(row[self.first :].mean())
 
     def _share(self, row: Array) -> float:
         """A part's share of both sides alike, so that the choice knows nothing of a change."""
-        return sum(self._means(row)) / 2
-
-    def _is_large(self, row: Array) -> bool:
-        """Whether a part is large enough to be tested, and is not everything."""
-        share = self._share(row)
-        enough = share * self.samples.sum() >= _LEAST_SAMPLES
-        return bool(enough and _LEAST_SHARE <= share <= 1 - _LEAST_SHARE)
+        return float(row @ self._halves)
 
     def _square(self, rows: Array) -> tuple[Array, float]:
         """Mean squares between replicates, for rows of profiles, and their degrees of freedom."""
@@ -316,8 +321,11 @@ class _Comparison:
         share = np.array([self._share(row) for row in rows.values()])
         binomial = np.maximum(share * (1 - share), np.finfo(float).eps)
         chance = binomial * (1 / self.samples).mean()
-        spread = float(((square - chance) / binomial).sum() / binomial.sum())
-        expected = chance + max(spread, 0.0) * binomial**2
+        expected = chance
+        # Replicates that differ by more than chance do so by a part of each share.
+        if (square / chance).mean() > 1 + 2 * math.sqrt(2 / (df * len(rows))):
+            spread = float(((square - chance) / binomial).sum() / binomial.sum())
+            expected = chance + max(spread, 0.0) * binomial**2
         phi, d0 = square / expected, 0.0
         if (varies := phi > 0).sum() >= _FEWEST_ALIKE:
             common, mean = alike(phi[varies], np.full(varies.sum(), df), _MOST_ALIKE)
