@@ -1,7 +1,7 @@
 """Which functions became dearer, from several profiles of each side.
 
 Example:
-    ``compare(baseline, candidate).functions[0].function``
+    ``compare(baseline, candidate).changed[0].name``
 
 A profile is a sample: taken again of the same server, every share of it differs. A function's own
 and cumulative time are shares of a profile's samples, times CPU per transaction where that is
@@ -13,10 +13,9 @@ s^2 times that of its replicates (degrees of freedom by Satterthwaite).
 
 p values are weighted (Genovese et al. 2006) before Benjamini and Hochberg's rule at 5 %: most of
 the chances go to functions' own time, as callers, many and alike, would otherwise drown what they
-call. A function is *changed* if it is
-found so and every replicate agrees.
+call. A function is *changed* if it is found so and every replicate agrees.
 
-What moved is no change in cost (FBDetect, SOSP 2024, section 5.4): where a caller's changed parts
+What moved is no change in cost (cost shifts in FBDetect, SOSP 2024): where a caller's changed parts
 go up and down and their sum stays, a function was renamed, split or inlined elsewhere.
 """
 
