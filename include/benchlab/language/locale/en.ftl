@@ -62,7 +62,7 @@ reason-known = { $lasts ->
     [yes] a change that was confirmed in { $build }, and that later builds show as well, is known
    *[no] a change that was confirmed in { $build }, and that no other build has shown yet, is known
 }: { $change }% against the anchor, from which the estimate is counted
-reason-quieter = the rounds or deployments vary more than those of the A/A campaigns (variance { $times } times as large), so the variation that those show is scaled up accordingly
+reason-quieter = the rounds or deployments vary more than those of the campaigns before (variance { $times } times as large), so the variation that those show is scaled up accordingly
 reason-threads-absent = { $threads } threads excluded: at least half the rounds have no result on one side
 reason-lost-one-side = { $count ->
     [one] 1 trial has no valid result, only on the { $side } side
@@ -228,6 +228,7 @@ answer-known = Known before, and not counted again: { $each } against { $baselin
 answer-basis-prior = Deployment-to-deployment variation was assumed, not measured.
 answer-basis-deployments = Deployment-to-deployment variation was measured on { $deployments } deployments per side.
 answer-basis-aa-campaigns = Deployment-to-deployment variation was measured in { $campaigns } A/A campaigns.
+answer-basis-earlier-campaigns = Deployment-to-deployment variation was measured in { $earlier } earlier campaigns.
 answer-basis-weeks = The variation between deployments was learned from the campaigns before.
 
 ## Verdicts
@@ -292,6 +293,7 @@ basis-of-intervals = { $which ->
 } valid for the versions, not only for this deployment
 basis-deployments = { basis-of-intervals }: each side was deployed and loaded { $deployments } times, and the intervals include deployment-to-deployment variation.
 basis-aa-campaigns = { basis-of-intervals }: deployment-to-deployment variation was measured in { $campaigns } A/A campaigns of this report type, and the intervals include it.
+basis-earlier-campaigns = { basis-of-intervals }: deployment-to-deployment variation was measured in the deployments of { $earlier } earlier campaigns of this report type, and the intervals include it.
 basis-weeks = Every campaign of this report type compares a build with the same anchor, in few deployments. What several campaigns show together is flagged and measured again on fresh deployments; only what these confirm is told. How much deployments and campaigns vary was learned from the campaigns before, and the intervals include it.
 basis-prior = { basis-of-intervals }: { $again ->
     [no] the variation between servers of one version has not been measured, and ±{ $side } a side is assumed. These servers are not deployed again, so neither several deployments nor A/A campaigns can replace the assumption. To see how large a difference is without a change, compare two campaigns of one version.
@@ -573,6 +575,7 @@ provenance-topology = Topology
 provenance-placement = Placement
 provenance-seed = Order seed
 provenance-calibration = Calibrated by
+provenance-earlier = Earlier campaigns used
 provenance-checksum = Dataset checksum
 provenance-rows = Rows loaded
 provenance-benchlab = Benchlab

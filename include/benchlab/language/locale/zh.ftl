@@ -50,7 +50,7 @@ reason-known = 已知的变化（{ $lasts ->
     [yes] 在 { $build } 中证实，之后的构建也显示出来
    *[no] 在 { $build } 中证实，尚无其他构建显示出来
 }）：相对于锚点为 { $change }%，估计值由此起算
-reason-quieter = 各轮次或各次部署的离散程度大于 A/A 测试（方差为其 { $times } 倍），因此 A/A 测试所显示的部署差异按同样的倍数放大
+reason-quieter = 各轮次或各次部署的离散程度大于之前的测试活动（方差为其 { $times } 倍），因此它们所显示的部署差异按同样的倍数放大
 reason-threads-absent = 半数或更多轮次中缺少某一方数据的并发数已排除：{ $threads }
 reason-lost-one-side = 有 { $count } 次试验没有有效结果，且都在{ $side }一方
 reason-lost = 有 { $count } 次试验没有有效结果（基线一方 { $baseline } 次，候选一方 { $candidate } 次）
@@ -171,6 +171,7 @@ answer-known = 此前已知、不重复计入：{ $each }（相对于 { $baselin
 answer-basis-prior = 部署之间的差异没有测量，是假定的。
 answer-basis-deployments = 部署之间的差异由每一方的 { $deployments } 次部署得知。
 answer-basis-aa-campaigns = 部署之间的差异由 { $campaigns } 次 A/A 测试得知。
+answer-basis-earlier-campaigns = 部署之间的差异由之前的 { $earlier } 次测试活动得知。
 answer-basis-weeks = 部署之间的差异由之前的测试活动得知。
 
 ## 结论
@@ -235,6 +236,7 @@ basis-of-intervals = { $which ->
 }针对两个版本本身，而不仅限于本次部署
 basis-deployments = { basis-of-intervals }：每一方部署并写入数据 { $deployments } 次，各次部署之间的差异已计入其中。
 basis-aa-campaigns = { basis-of-intervals }：不同部署之间的差异已由该报告类型的 { $campaigns } 次 A/A 测试得知，并已计入其中。
+basis-earlier-campaigns = { basis-of-intervals }：不同部署之间的差异已由该报告类型之前的 { $earlier } 次测试活动得知，并已计入其中。
 basis-weeks = 该报告类型的每次测试活动都以少量部署把一个构建与同一锚点比较；各次合起来所显示的变化先被标记，再在全新部署上测量，证实后才报告。部署之间和各次测试活动之间的差异由这些测试活动得知，并已计入置信区间。
 basis-prior = { basis-of-intervals }：{ $again ->
     [no] 没有测量结果能说明同一版本的服务器之间的差异，因此假定每一方为 ±{ $side }。服务器不会重新部署，多次部署和 A/A 测试都无法取代这一假定；再比较同一版本的两次测试活动，可以了解没有变化时差异有多大。
@@ -510,6 +512,7 @@ provenance-topology = 拓扑
 provenance-placement = 测试顺序
 provenance-seed = 顺序的随机种子
 provenance-calibration = 用于校准的测试
+provenance-earlier = 所用的较早测试活动
 provenance-checksum = 数据集校验和
 provenance-rows = 导入的行数
 provenance-benchlab = Benchlab

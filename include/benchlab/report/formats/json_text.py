@@ -121,11 +121,15 @@ def _gates_json(gates: Iterable[GateResult]) -> list[dict[str, Any]]:
 
 
 def _calibration_json(calibration: Calibration) -> dict[str, Any] | None:
-    """The A/A campaigns and the deployment variance they show; None if there are none."""
-    if not calibration.found:
+    """The A/A campaigns and the deployment variance they show, and the earlier campaigns.
+
+    None if there are neither.
+    """
+    if not (calibration.found or calibration.earlier):
         return None
     return {
         "campaigns": list(calibration.campaigns),
+        "earlier": list(calibration.earlier),
         "deployment": [
             {
                 "workload": key[0],

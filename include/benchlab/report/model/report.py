@@ -330,6 +330,18 @@ class Report:
             return ()
         return tuple(plain(campaign) for campaign in self.comparison.calibration.campaigns)
 
+    @cached_property
+    def earlier(self) -> tuple[str, ...]:
+        """The ids of the campaigns with two versions used for it; empty if none are used."""
+        if all(section.figures.earlier_campaigns == 0 for section in self.sections):
+            return ()
+        return tuple(plain(campaign) for campaign in self.comparison.calibration.earlier)
+
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether other campaigns show how deployments differ."""
+        return bool(self.calibration or self.earlier)
+
 
 def build(
     campaign: Campaign,

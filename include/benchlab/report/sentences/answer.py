@@ -43,7 +43,10 @@ TAKEN = {"regression": "dearer", "improvement": "cheaper"}
 """What a change of a count is called: more work need not be slower."""
 _PLAIN: Mapping[str, str] = MappingProxyType({})
 # The weakest first: that one is named.
-_BASES: tuple[Basis, ...] = ("prior", "deployments", "weeks", "A/A campaigns")
+_BASES: tuple[Basis, ...] = (
+    *("prior", "deployments", "weeks"),
+    *("earlier campaigns", "A/A campaigns"),
+)
 
 
 class Highest(NamedTuple):
@@ -355,6 +358,7 @@ def _basis(report: Report) -> str:
     return report.language.say(
         f"answer-basis-{weakest.replace('/', '').replace(' ', '-').lower()}",
         campaigns=min(workload.aa_campaigns for workload in found),
+        earlier=min(workload.earlier_campaigns for workload in found),
         deployments=wording.deployed(report, (workload.deployments for workload in found)),
     )
 
