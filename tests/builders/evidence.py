@@ -106,7 +106,7 @@ def add_campaign(store: Store, **fields: Any) -> Campaign:
         side: campaigns.side_facts(version, variables={**variables, "version": version})
         for side, version in zip(SIDES, ("10.2.11", "10.11.5"), strict=True)
     }
-    made = campaigns.campaign(id=ID, facts=facts, **SPEC, **fields)
+    made = campaigns.campaign(id=ID, facts=facts, **SPEC | fields)
     store.add_campaign(made)
     for planned in made.plan.trials:
         keep(store, ID, measured(made, planned))
@@ -124,7 +124,7 @@ def report(store: Store) -> tuple[Files, list[str]]:
     made, trials = store.campaign(ID), store.trials(ID)
     languages = made.report_type.languages
     outcome = Comparer(Home(ROOT, ROOT), store).outcome(made).comparison
-    known = list(outcome.calibration.campaigns)
+    known = list(outcome.calibration.ids)
     published = report_bundle.make(made, outcome, trials, languages, read_object=store.read_bytes)
     return published, known
 

@@ -55,7 +55,7 @@ RULE = 6
 intervals about one deployment's rounds, unless there were five A/A campaigns. The second assumed
 deployments to differ by 0.7 % a side where nothing is known, and let other workloads narrow an
 interval. The third decided on two rounds, and could be narrower than the rounds alone. The
-fourth gave each family 5 % of its own. The fifth learned of deployments from A/A campaigns alone."""
+fourth gave each family 5 % of its own. The fifth learned from A/A campaigns alone."""
 _WORDS = dict.fromkeys((THROUGHPUT, LATENCY), ("slower", "faster"))
 _WORDS[COUNT] = ("dearer", "cheaper")
 # More rounds or deployments than this are no plan that anyone would run.

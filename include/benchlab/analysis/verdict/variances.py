@@ -34,8 +34,8 @@ are alike from those that are not, and the intervals of the noisiest would be to
 
 s^2 is pooled over the rounds of the campaign and of the others. If those come from a quieter period
 (F test at 10 % over all workloads: of their rounds' variances, then of their deployments' where the
-campaign has several), their squares are multiplied by F before they count, and count for K / (K + M)
-of their M degrees of freedom: F is known no better than by the K of the campaign. s^2 is moderated
+campaign has several), their squares are multiplied by F before they count, with K / (K + M) of
+their M degrees of freedom: F is known no better than by the K of the campaign. s^2 is moderated
 over workloads as limma does (Smyth 2004: a scaled inverse chi-square prior by the moments of log
 s^2), with a prior that weighs 2 degrees of freedom at most, never makes a workload's own variance
 smaller, and counts for half its degrees of freedom, from three workloads on. Where no deployment
