@@ -151,6 +151,7 @@ class Comparison:
         calibration: what other campaigns show about deployments.
         weeks, courses: with ``design: watch``, the ids of the campaigns by which it is judged, and
             how they ran.
+        leaving_out: the gates that leave counts of a trial out.
         sides: those that were planned. Where there is one, nothing is compared: its workloads have
             figures, and verdicts must not be shown.
     """
@@ -167,6 +168,7 @@ class Comparison:
     sides: tuple[Side, ...] = SIDES
     weeks: tuple[str, ...] = ()
     courses: tuple[Course, ...] = ()
+    leaving_out: tuple[Gate, ...] = ()
 
     @property
     def has_verdicts(self) -> bool:
@@ -262,6 +264,7 @@ def compare(
         calibration=calibration or NO_CALIBRATION,
         aa_age_days=min(ages, default=None),
         sides=tuple(side for side in SIDES if side in plan.sides),
+        leaving_out=tuple(gate for gate in gates if gate.leaves_out),
     )
 
 

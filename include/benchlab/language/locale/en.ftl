@@ -694,6 +694,60 @@ head-cost = Dollars per million { $metric ->
 cost-about = The servers' hosts cost ${ $hourly } an hour (list prices of { $day }), and each version had all of them to itself. The client's host, storage billed separately, and traffic are not included. Each row prices both versions at one thread count: the one with the highest combined throughput. Intervals need three rounds; they reflect how throughput varies between deployments or, with only one deployment, between its rounds. The change is the inverse of the throughput change at that thread count; the throughput verdict says whether it exceeds the noise.
 cost-at-most = At most these prices: { $workloads }. Throughput was highest at the largest thread count measured; more threads may lower the price.
 
+## Where the time went of a workload whose throughput changed
+
+split-told = Where the time went: { $waits }; { $cpu }{ $part }.
+split-unclear = Where the time went cannot be told from these trials: { $waits }; { $cpu }.
+split-waits = { $how ->
+    [more] it waits more, the servers' CPUs were busy { $size } less ({ $interval })
+    [less] it waits less, the servers' CPUs were busy { $size } more ({ $interval })
+   *[same] the change of waiting is within the noise (CPUs busy { $change }, { $interval })
+}
+split-cpu = { $how ->
+    [more] a query takes { $size } more CPU ({ $interval })
+    [less] a query takes { $size } less CPU ({ $interval })
+   *[same] the change of CPU per query is within the noise ({ $change }, { $interval })
+}
+split-part = { $share ->
+    [most] , most of that in { $part } ({ $size })
+    [some] , above all in { $part } ({ $size })
+   *[apart] , but not in { $part } ({ $size })
+}
+split-summary = Where the time went, in figures
+split-about = Queries per second = CPUs busy / CPU time of a query: this is an identity, and names no cause. Waiting is what keeps the servers' CPUs less busy at this load: locks, disks, network, throttling, or a client that sends less. All figures are the servers' own, from a fifth of each run to its end. The right column says what each row alone does to throughput, with its 95% interval; together the rows multiply to the whole change. CPU of a query is the sum of the rows below it.
+split-busy = { $cpus } CPUs busy
+split-fewer = This rests on { $rounds } of the { $of } rounds that the verdict rests on{ $threads ->
+    [all] {""}
+   *[other] , and on { $threads } threads
+}: the other trials have no counts that can be compared.
+split-apart = In these trials, in the part of the run that was counted, throughput changed by { $own }; by the verdict it is { $verdict }.
+split-lacking = { $workloads }: where the time went cannot be told, because { $why }.
+split-unread = the servers' counters were not read
+split-foreign = Benchlab does not reach the CPU counters of servers that it did not deploy
+split-without = the CPU time of { $what } is known of no trial of a side
+split-few = only { $rounds } rounds have comparable counts on both sides; at least { $least } are needed
+chart-split = From { $baseline } to { $candidate }: what each part does to throughput
+column-part = Part
+column-effect = Effect on throughput
+part-waits = Waiting
+part-cpu = CPU of a query
+part-tidb-cpu = TiDB
+part-tidb-cpu-rest = TiDB: all but GC
+part-tidb-gc-cpu = TiDB: garbage collection
+part-tikv-cpu = TiKV
+part-tikv-cpu-rest = TiKV: other threads
+part-tikv-cpu-grpc = TiKV: gRPC
+part-tikv-cpu-unified-read = TiKV: unified read pool
+part-tikv-cpu-sched = TiKV: scheduler
+part-tikv-cpu-raftstore = TiKV: Raft store
+part-tikv-cpu-store-write = TiKV: Raft log writers
+part-tikv-cpu-apply = TiKV: apply
+part-tikv-cpu-rocksdb = TiKV: RocksDB
+part-pd-cpu = PD
+part-server-cpu = MariaDB
+part-server-cpu-rest = MariaDB: user
+part-server-cpu-system = MariaDB: system
+
 ## Gates: what holds when one passes; $least and $most are its bounds
 
 gate-summary = the client printed its summary

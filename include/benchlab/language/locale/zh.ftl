@@ -631,6 +631,60 @@ head-cost = 每百万{ $metric ->
 cost-about = 服务器所在主机每小时共 ${ $hourly }（{ $day } 的标价），每个版本测试时独占全部主机。不包括客户端主机、单独计费的存储和流量。每一行中两个版本按同一线程数计价：合计吞吐量最高的线程数。区间至少需要三轮，反映各次部署之间吞吐量的差异；只部署一次时，反映各轮之间的差异。变化是该线程数下吞吐量变化的倒数；是否超出噪声，见吞吐量的结论。
 cost-at-most = 以下负载的费用至多为表中数值：{ $workloads }。吞吐量在所测的最大线程数下最高，增加线程数可能降低费用。
 
+## 吞吐量有变化的负载，时间用在了哪里
+
+split-told = 时间用在哪里：{ $waits }；{ $cpu }{ $part }。
+split-unclear = 从这些试验看不出时间用在了哪里：{ $waits }；{ $cpu }。
+split-waits = { $how ->
+    [more] 等待更多，服务器 CPU 的忙碌减少 { $size }（{ $interval }）
+    [less] 等待更少，服务器 CPU 的忙碌增加 { $size }（{ $interval }）
+   *[same] 等待的变化没有超出噪声（CPU 的忙碌 { $change }，{ $interval }）
+}
+split-cpu = { $how ->
+    [more] 每个查询多用 { $size } 的 CPU（{ $interval }）
+    [less] 每个查询少用 { $size } 的 CPU（{ $interval }）
+   *[same] 每个查询所用 CPU 的变化没有超出噪声（{ $change }，{ $interval }）
+}
+split-part = { $share ->
+    [most] ，其中大部分在 { $part }（{ $size }）
+    [some] ，其中主要在 { $part }（{ $size }）
+   *[apart] ，但 { $part } 的变化超出了噪声（{ $size }）
+}
+split-summary = 时间用在哪里的数据
+split-about = 每秒查询数 = 忙碌的 CPU 数 / 每个查询的 CPU 时间：这是恒等式，并不指出原因。等待是指在此负载下使服务器 CPU 不那么忙碌的一切：锁、磁盘、网络、限流，或者客户端发送得更少。所有数据都由服务器自身计数，从每次运行的五分之一处到结束。右列是每一行单独对吞吐量的影响及其 95% 区间；各行相乘即为总变化。每个查询的 CPU 是其下各行之和。
+split-busy = { $cpus } 个 CPU 忙碌
+split-fewer = 这里依据的是结论所依据的 { $of } 轮中的 { $rounds } 轮{ $threads ->
+    [all] {""}
+   *[other] ，线程数为 { $threads }
+}：其余试验没有可比较的计数。
+split-apart = 在这些试验的计数时段内，吞吐量变化为 { $own }；结论中为 { $verdict }。
+split-lacking = { $workloads }：看不出时间用在了哪里，因为{ $why }。
+split-unread = 没有读取服务器的计数器
+split-foreign = 服务器不是由 Benchlab 部署的，其 CPU 计数器无法读取
+split-without = 有一侧的所有试验都没有 { $what } 的 CPU 时间
+split-few = 只有 { $rounds } 轮在两侧都有可比较的计数，至少需要 { $least } 轮
+chart-split = 从 { $baseline } 到 { $candidate }：各部分对吞吐量的影响
+column-part = 部分
+column-effect = 对吞吐量的影响
+part-waits = 等待
+part-cpu = 每个查询的 CPU
+part-tidb-cpu = TiDB
+part-tidb-cpu-rest = TiDB：GC 以外
+part-tidb-gc-cpu = TiDB：垃圾回收
+part-tikv-cpu = TiKV
+part-tikv-cpu-rest = TiKV：其他线程
+part-tikv-cpu-grpc = TiKV：gRPC
+part-tikv-cpu-unified-read = TiKV：统一读线程池
+part-tikv-cpu-sched = TiKV：调度器
+part-tikv-cpu-raftstore = TiKV：Raft 存储
+part-tikv-cpu-store-write = TiKV：Raft 日志写入
+part-tikv-cpu-apply = TiKV：应用
+part-tikv-cpu-rocksdb = TiKV：RocksDB
+part-pd-cpu = PD
+part-server-cpu = MariaDB
+part-server-cpu-rest = MariaDB：用户态
+part-server-cpu-system = MariaDB：内核态
+
 ## 检查项：通过时成立的内容；$least 和 $most 是其界限
 
 gate-summary = 客户端输出了汇总结果

@@ -8,8 +8,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from types import MappingProxyType
 from typing import Any
 
+from benchlab.analysis.cause.split import Splits
 from benchlab.analysis.elsewhere.compare import ComparedFile, ComparedFileCampaign
 from benchlab.analysis.verdict.compare import CellComparison, Comparison, WorkloadComparison
 from benchlab.analysis.verdict.decision import RULE, Decision
@@ -18,13 +20,16 @@ from benchlab.analysis.verdict.variances import deployment_variance, percent, to
 from benchlab.language import english
 from benchlab.plan.fields.engines import SideSpec
 from benchlab.plan.report_type import SIDES
-from benchlab.report.model import cost, document_tables, hardware, hosts, quality
+from benchlab.report.model import cost, document_tables, hardware, hosts, quality, split
 from benchlab.results import redaction
 from benchlab.results.records import Campaign, GateResult, InstanceFacts, SideFacts, TrialResult
 
 
 def to_json(
-    campaign: Campaign, comparison: Comparison, results: Sequence[TrialResult]
+    campaign: Campaign,
+    comparison: Comparison,
+    results: Sequence[TrialResult],
+    splits: Splits = MappingProxyType({}),
 ) -> dict[str, Any]:
     """The comparison as a JSON document, without secrets; missing values are None.
 
@@ -32,6 +37,7 @@ def to_json(
 
     Args:
         results: all executed trials, including invalid ones.
+        splits: of the workloads whose throughput changed; empty: left out.
     """
     campaign = redaction.of_campaign(campaign)
     fleet = hardware.fleet_hardware(campaign)
@@ -63,7 +69,14 @@ def to_json(
         "rule": RULE,
         "threshold_pct": campaign.report_type.threshold_pct,
         "workloads": [
-            (_workload_json if comparison.has_verdicts else _alone_json)(workload)
+            {
+                **(_workload_json if comparison.has_verdicts else _alone_json)(workload),
+                **(
+                    {"split": split.to_json(splits[name])}
+                    if (name := workload.name) in splits
+                    else {}
+                ),
+            }
             for workload in comparison.workloads
         ],
         "gates": _gates_json(comparison.all_gates),

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from benchlab.analysis.cause.split import Splits
 from benchlab.analysis.gates.columns import CLOCKS
 from benchlab.analysis.gates.variables import Differences, differences
 from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison
@@ -145,6 +146,7 @@ class Report:
         results: all executed trials, including invalid ones.
         series: throughput, CPU and disk within trials, by workload; empty: not shown.
         validation: the outcome of the report's validation; None: not shown.
+        splits: where the time went of workloads whose throughput changed; empty: not shown.
     """
 
     language: Language
@@ -153,6 +155,7 @@ class Report:
     results: Sequence[TrialResult]
     series: Mapping[str, tuple[PairSeries, ...]] = field(default_factory=dict)
     validation: Validation | None = None
+    splits: Splits = field(default_factory=dict)
 
     @cached_property
     def plan(self) -> Plan:
@@ -351,6 +354,7 @@ def build(
     language: Language | None = None,
     series: Mapping[str, tuple[PairSeries, ...]] | None = None,
     validation: Validation | None = None,
+    splits: Splits | None = None,
 ) -> Report:
     """Build the report of a campaign, without secrets; in English if ``language`` is None.
 
@@ -368,4 +372,4 @@ def build(
         id=plain(campaign.id),
         origin=plain(campaign.origin),
     )
-    return Report(said, campaign, comparison, results, series or {}, validation)
+    return Report(said, campaign, comparison, results, series or {}, validation, splits or {})

@@ -1,0 +1,140 @@
+"""What a report says on where the time of a workload went whose throughput changed.
+
+``sentence(report, section)`` is ``"Where the time went: it waits more: the servers' CPUs were busy
+12% less (9% to 15%); CPU per query did not visibly change (+0.3%, -0.9% to +1.5%)."``
+"""
+
+from __future__ import annotations
+
+from benchlab.analysis.cause.split import Part, Split
+from benchlab.analysis.verdict.variances import percent, percents
+from benchlab.language import Message, message
+from benchlab.language.names import items
+from benchlab.report.model.report import Report, Section
+from benchlab.report.model.split import CONFIDENCE
+from benchlab.report.sentences import wording
+
+# From this difference on, the throughput of the trials that have counts is not the verdict's.
+_APART_PCT = 1.0
+
+
+def of(report: Report, section: Section) -> Split | None:
+    """A workload's split; None where there is none."""
+    found = report.splits.get(section.figures.name)
+    return found if isinstance(found, Split) else None
+
+
+def lacking(report: Report, section: Section) -> list[str]:
+    """Why workloads have no split, said once for all of them, at the first."""
+    why = report.splits.get(section.figures.name)
+    if not isinstance(why, Message):
+        return []
+    alike = [one.title for one in report.sections if report.splits.get(one.figures.name) == why]
+    if section.title != alike[0]:
+        return []
+    each = wording.few(alike, report.language)
+    return [report.language.say("split-lacking", workloads=each, why=why)]
+
+
+def sentence(report: Report, found: Split) -> str:
+    """What changed: waiting, CPU, or neither beyond the noise; and the part that did most."""
+    say = report.language.say
+    largest = max(found.parts, key=lambda one: abs(one.effect.mean))
+    seen = largest if len(found.parts) > 1 and way(largest) else None
+    is_clear = bool(way(found.waits) or way(found.cpu) or seen)
+    return say(
+        "split-told" if is_clear else "split-unclear",
+        waits=_told(report, "split-waits", found.waits, 1),
+        cpu=_told(report, "split-cpu", found.cpu, -1),
+        part=_part(report, found, seen) if seen else "",
+    )
+
+
+def way(part: Part) -> str:
+    """Whether it makes a workload ``slower`` or ``faster``; empty where that may be noise."""
+    low, high = part.effect.interval(CONFIDENCE)
+    return "slower" if high < 0 else "faster" if low > 0 else ""
+
+
+def effect(report: Report, part: Part) -> str:
+    """What a part does to throughput, with its interval: ``-9.1% (-10.3% to -8.0%)``."""
+    return report.language.say("change-with-interval", **_figures(report, part, 1))
+
+
+def rows(report: Report, found: Split) -> list[list[str]]:
+    """Waiting, the CPU of a query, and its parts: of each side, and what it does to throughput."""
+    say, digits = report.language.say, report.numbers.digits
+    waits = [say("split-busy", cpus=digits(one, 3)) for one in _sides(found.waits)]
+    made = [[title(report, found.waits), *waits, effect(report, found.waits)]]
+    for part in (found.cpu, *found.parts):
+        of_query = [f"{digits(one, 3)} {say('unit-us')}" for one in _sides(part)]
+        made.append([title(report, part), *of_query, effect(report, part)])
+    return made
+
+
+def columns(report: Report) -> list[str]:
+    """The headings of :func:`rows`."""
+    labels = (side.label for side in report.sides.values())
+    say = report.language.say
+    return [say("column-part"), *labels, say("column-effect")]
+
+
+def title(report: Report, part: Part) -> str:
+    """A part's name: ``TiKV: scheduler``."""
+    return report.language.say(f"part-{part.name.replace('_', '-')}")
+
+
+def notes(report: Report, section: Section, found: Split) -> list[str]:
+    """Where it rests on fewer trials than the verdict, or on another change of throughput."""
+    say, said = report.language.say, []
+    ours, theirs = (
+        items(map(str, threads), report.language)
+        for threads in (found.threads, found.verdict_threads)
+    )
+    if (found.rounds, ours) != (found.verdict_rounds, theirs):
+        threads = "all" if ours == theirs else ours
+        values = {"rounds": found.rounds, "of": found.verdict_rounds}
+        said.append(say("split-fewer", threads=threads, **values))
+    verdict = section.figures.estimate_pct
+    own = percent(found.throughput.mean)
+    if verdict is not None and abs(own - verdict) >= _APART_PCT:
+        change = report.numbers.change
+        said.append(say("split-apart", own=change(own), verdict=change(verdict)))
+    return said
+
+
+def _told(report: Report, which: str, part: Part, sign: int) -> Message:
+    """A term in words; ``sign``: -1 where more of it makes a workload slower."""
+    how = {"slower": "more", "faster": "less"}.get(way(part), "same")
+    return message(which, how=how, **_figures(report, part, sign))
+
+
+def _part(report: Report, found: Split, part: Part) -> Message:
+    """The part that did most: how much of the whole, and microseconds."""
+    more = part.candidate - part.baseline
+    whole = found.cpu.candidate - found.cpu.baseline
+    share = "apart"
+    if way(found.cpu) == way(part):
+        share = "most" if more / whole > 1 / 2 else "some"
+    size = f"{'+' if more > 0 else ''}{report.numbers.digits(more, 3)}"
+    of = message(f"part-{part.name.replace('_', '-')}")
+    return message(
+        "split-part", share=share, part=of, size=f"{size} {report.language.say('unit-us')}"
+    )
+
+
+def _figures(report: Report, part: Part, sign: int) -> dict[str, str]:
+    """Change, its size and its interval; of what grows where throughput falls, with sign -1."""
+    low, high = sorted(sign * end for end in part.effect.interval(CONFIDENCE))
+    interval = percents((low, high))
+    change = percent(sign * part.effect.mean)
+    numbers = report.numbers
+    return {
+        "change": numbers.estimate(change, 0, interval),
+        "size": numbers.size(change, 0, interval),
+        "interval": numbers.interval(interval, 0),
+    }
+
+
+def _sides(part: Part) -> tuple[float, float]:
+    return part.baseline, part.candidate
