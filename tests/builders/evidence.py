@@ -95,6 +95,9 @@ def keep(store: Store, campaign: str, collected: trial.Collected) -> TrialResult
         series=store.write_bytes(f"{name}.csv", collected.series_csv.encode()),
         hosts=store.write_bytes(f"{name}.hosts.csv", collected.hosts_csv.encode()),
     )
+    if collected.counts_csv:
+        kept = store.write_bytes(f"{name}.counts.csv", collected.counts_csv.encode())
+        result = dataclasses.replace(result, counts=kept)
     store.add_trial(campaign, result)
     return result
 

@@ -18,10 +18,12 @@ X is not what a client prints: it is counted by the servers in the same time as 
 fifth of the run to its end. Only so is the identity exact.
 
 Each term is computed for a cell of a round, and averaged as the verdict's ratios are: over thread
-counts, rounds, deployments. Its interval is theirs too (:mod:`.variances`), so that one deployment
-does not pass for the version: deploying a side is taken to shift its CPU time by 1 % (a part: 1 %
-of that part), which the campaign's own deployments correct. A/A campaigns take no part, as
-reading the counts of all of them would take minutes. Intervals of one split are not independent.
+counts, rounds, deployments. Its variance is estimated like theirs (:mod:`.verdict.variances`), so
+that one deployment does not pass for the version: deploying a side is taken to shift waiting and
+CPU time by 1 % each, and the parts independently so that they add up to that (a part's variance is
+in proportion to its share), which the campaign's own deployments correct. A/A campaigns take no
+part: of those, counts would have to be read in hundreds of files. The terms of a split are
+correlated, and their intervals are of each alone.
 
 Example:
     ``split(rounds, counts).waits.effect.interval(0.95)``
@@ -149,7 +151,7 @@ def split(rounds: Rounds, counts: Mapping[str, Array]) -> Split | Message:
     def part(name: str, effect: Array, values: Array, share: float = 1.0) -> Part:
         means = np.full(len(complete), np.nan)
         means[complete] = effect.mean(axis=1)
-        estimate = _estimate(window, means, share**2 * PRIOR_VARIANCE)
+        estimate = _estimate(window, means, share * PRIOR_VARIANCE)
         baseline, candidate = taken(values).mean(axis=(0, 1)).tolist()
         return Part(name, estimate, baseline, candidate)
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from benchlab.analysis.cause.split import Part, Split
+from benchlab.analysis.verdict.decision import ALPHA
 from benchlab.analysis.verdict.variances import percent, percents
 from benchlab.language import Message, message
 from benchlab.language.names import items
@@ -40,7 +41,9 @@ def sentence(report: Report, found: Split) -> str:
     """What changed: waiting, CPU, or neither beyond the noise; and the part that did most."""
     say = report.language.say
     largest = max(found.parts, key=lambda one: abs(one.effect.mean))
-    seen = largest if len(found.parts) > 1 and way(largest) else None
+    # It was chosen among all of them.
+    is_seen = largest.effect.p_value * len(found.parts) < ALPHA
+    seen = largest if len(found.parts) > 1 and is_seen else None
     is_clear = bool(way(found.waits) or way(found.cpu) or seen)
     return say(
         "split-told" if is_clear else "split-unclear",
@@ -115,7 +118,7 @@ def _part(report: Report, found: Split, part: Part) -> Message:
     whole = found.cpu.candidate - found.cpu.baseline
     share = "apart"
     if way(found.cpu) == way(part):
-        share = "most" if more / whole > 1 / 2 else "some"
+        share = "most" if abs(more) > abs(whole) / 2 else "some"
     size = f"{'+' if more > 0 else ''}{report.numbers.digits(more, 3)}"
     of = message(f"part-{part.name.replace('_', '-')}")
     return message(

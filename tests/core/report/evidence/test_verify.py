@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,14 +22,17 @@ from benchlab.report.evidence.verify import Recomputation
 from benchlab.results import ended_servers
 from benchlab.results.records import GateResult
 from benchlab.results.store import Store
-from tests.builders import campaigns
+from tests.builders import campaigns, splits
 from tests.builders.evidence import (
+    ID,
     SPEC,
     add_campaign,
     as_json,
     bundle_of,
     files_of,
     forged,
+    keep,
+    measured,
     named,
     the_trial,
 )
@@ -313,3 +317,25 @@ def test_rows_that_make_no_sense_are_no_traceback(
     path.write_bytes(forged(good, {name: as_json(document)}))
     json.dumps(evidence.verify(path).to_json(), allow_nan=False)
     path.unlink()
+
+
+def test_where_the_time_went_is_computed_again_from_the_counts(
+    tmp_path: Path, verified: Callable[..., Verification]
+) -> None:
+    """A bundle holds with its counts, and no longer with others: the report's split differs."""
+    made = campaigns.campaign(id=ID, **SPEC)
+    _, kept = splits.busy_with(made.plan, lambda _: {"server_cpu": 90.0}, lambda trial: trial.round)
+    name = f"raw/{ID}/{made.plan.trials[0].id}-a1.counts.csv"
+    with Store(f"sqlite:///{tmp_path}/results.db", UPath(tmp_path / "objects")) as store:
+        store.add_campaign(made)
+        for planned, content in zip(made.plan.trials, kept.values(), strict=True):
+            counted = dataclasses.replace(measured(made, planned), counts_csv=content.decode())
+            keep(store, ID, counted)
+        good = bundle_of(store, calibration=())
+    assert verified(good).outcome == "holds"
+    files = files_of(good)
+    (workload,) = json.loads(files["report/report.json"])["workloads"]
+    assert workload["split"]["rounds"] == 3
+    found = verified(forged(good, {name: files[name].replace(b"90.0", b"91.0")}))
+    assert "report/report.json" in named(found)
+    assert any("split" in difference.where for difference in found.differences)
