@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Sequence
-from types import MappingProxyType
 
 from benchlab.analysis.cause.split import Splits
 from benchlab.analysis.verdict.compare import Comparison
@@ -79,7 +78,7 @@ def figures(
     campaign: Campaign,
     comparison: Comparison,
     results: Sequence[TrialResult],
-    splits: Splits = MappingProxyType({}),
+    splits: Splits | None = None,
 ) -> dict[str, bytes]:
     """Render the files that machines read: ``report.json``, ``comparison.csv``, ``trials.csv``."""
     document = json_text.to_json(campaign, comparison, results, splits)

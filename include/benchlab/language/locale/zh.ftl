@@ -652,7 +652,8 @@ split-part = { $share ->
 }
 split-summary = 时间用在哪里的数据
 split-about = 每秒查询数 = 忙碌的 CPU 数 / 每个查询的 CPU 时间：这是恒等式，并不指出原因。等待是指在此负载下使服务器 CPU 不那么忙碌的一切：锁、磁盘、网络、限流，或者客户端发送得更少。所有数据都由服务器自身计数，从每次运行的五分之一处到结束。右列是每一行单独对吞吐量的影响及其 95% 区间；各行相乘即为总变化。每个查询的 CPU 是其下各行之和。
-split-busy = { $cpus } 个 CPU 忙碌
+split-busy = { $figure } 个 CPU 忙碌
+split-of-query = { $figure } µs
 split-fewer = 这里依据的是结论所依据的 { $of } 轮中的 { $rounds } 轮{ $threads ->
     [all] {""}
    *[other] ，线程数为 { $threads }

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from types import MappingProxyType
 from typing import Any
 
 from benchlab.analysis.cause.split import Splits
@@ -29,7 +28,7 @@ def to_json(
     campaign: Campaign,
     comparison: Comparison,
     results: Sequence[TrialResult],
-    splits: Splits = MappingProxyType({}),
+    splits: Splits | None = None,
 ) -> dict[str, Any]:
     """The comparison as a JSON document, without secrets; missing values are None.
 
@@ -37,9 +36,9 @@ def to_json(
 
     Args:
         results: all executed trials, including invalid ones.
-        splits: of the workloads whose throughput changed; empty: left out.
+        splits: of the workloads whose throughput changed; None: left out.
     """
-    campaign = redaction.of_campaign(campaign)
+    campaign, known = redaction.of_campaign(campaign), splits or {}
     fleet = hardware.fleet_hardware(campaign)
     return {
         "campaign": campaign.id,
@@ -69,14 +68,8 @@ def to_json(
         "rule": RULE,
         "threshold_pct": campaign.report_type.threshold_pct,
         "workloads": [
-            {
-                **(_workload_json if comparison.has_verdicts else _alone_json)(workload),
-                **(
-                    {"split": split.to_json(splits[name])}
-                    if (name := workload.name) in splits
-                    else {}
-                ),
-            }
+            (_workload_json if comparison.has_verdicts else _alone_json)(workload)
+            | ({"split": split.to_json(known[workload.name])} if workload.name in known else {})
             for workload in comparison.workloads
         ],
         "gates": _gates_json(comparison.all_gates),

@@ -7,7 +7,7 @@ Example:
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from benchlab.analysis.cause import split
@@ -41,21 +41,13 @@ def read(
     if not campaign.plan.can.administers:
         return dict.fromkeys(sorted(changed), message("split-foreign"))
     used, _ = usable_trials(campaign.wanted, results)
-    return {
-        rounds.workload: split.split(
-            rounds,
-            split.counted(
-                rounds,
-                _figures(
-                    [one for one in used if one.trial.workload == rounds.workload],
-                    comparison,
-                    read_object,
-                ),
-            ),
-        )
-        for rounds in rounds_of(campaign.wanted, used)
-        if rounds.workload in changed
-    }
+    found: dict[str, Split | Message] = {}
+    for rounds in rounds_of(campaign.wanted, used):
+        if (name := rounds.workload) in changed:
+            own = (result for result in used if result.trial.workload == name)
+            figures = _figures(own, comparison, read_object)
+            found[name] = split.split(rounds, split.counted(rounds, figures))
+    return found
 
 
 def _is_changed(workload: WorkloadComparison) -> bool:
@@ -64,9 +56,9 @@ def _is_changed(workload: WorkloadComparison) -> bool:
 
 
 def _figures(
-    used: Sequence[TrialResult], comparison: Comparison, read_object: ReadObject
+    results: Iterable[TrialResult], comparison: Comparison, read_object: ReadObject
 ) -> Iterator[Figure]:
-    for result in used:
+    for result in results:
         own = {
             row.count: row.per_second if row.count == split.QUERIES else row.per_query
             for row in _rows(result, read_object)
@@ -84,26 +76,20 @@ def _rows(result: TrialResult, read_object: ReadObject) -> Sequence[Row]:
 
 
 def to_json(found: Split | Message) -> dict[str, Any]:
-    """A split for ``report.json``: what each part does to throughput, in percent."""
+    """A split for ``report.json``: what each part does to throughput, and its figures by side."""
     if isinstance(found, Message):
         return {"lacking": str(found)}
     return {
         "rounds": found.rounds,
         "threads": list(found.threads),
         "throughput_pct": percent(found.throughput.mean),
-        "waits": {**_effect(found.waits), "busy_cpus": _sides(found.waits)},
-        "cpu": {**_effect(found.cpu), "us_of_query": _sides(found.cpu)},
-        "parts": [
-            {"part": part.name, **_effect(part), "us_of_query": _sides(part)}
-            for part in found.parts
-        ],
+        "waits": _part_json(found.waits),
+        "cpu": _part_json(found.cpu),
+        "parts": [_part_json(part) for part in found.parts],
     }
 
 
-def _effect(part: Part) -> dict[str, Any]:
+def _part_json(part: Part) -> dict[str, Any]:
+    own = {name: value for name, value in vars(part).items() if name != "effect"}
     interval = percents(part.effect.interval(CONFIDENCE))
-    return {"throughput_pct": percent(part.effect.mean), "ci95_pct": list(interval)}
-
-
-def _sides(part: Part) -> dict[str, float]:
-    return {"baseline": part.baseline, "candidate": part.candidate}
+    return {**own, "throughput_pct": percent(part.effect.mean), "ci95_pct": list(interval)}

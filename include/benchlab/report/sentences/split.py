@@ -1,7 +1,7 @@
 """What a report says on where the time of a workload went whose throughput changed.
 
-``sentence(report, section)`` is ``"Where the time went: it waits more: the servers' CPUs were busy
-12% less (9% to 15%); CPU per query did not visibly change (+0.3%, -0.9% to +1.5%)."``
+``sentence(report, found)`` is ``"Where the time went: the change of waiting is within the noise
+(CPUs busy +0.3%, -0.9% to +1.5%); a query takes 9.1% more CPU (+7.9% to +10.3%)."``
 """
 
 from __future__ import annotations
@@ -66,25 +66,24 @@ def effect(report: Report, part: Part) -> str:
 
 def rows(report: Report, found: Split) -> list[list[str]]:
     """Waiting, the CPU of a query, and its parts: of each side, and what it does to throughput."""
-    say, digits = report.language.say, report.numbers.digits
-    waits = [say("split-busy", cpus=digits(one, 3)) for one in _sides(found.waits)]
-    made = [[title(report, found.waits), *waits, effect(report, found.waits)]]
-    for part in (found.cpu, *found.parts):
-        of_query = [f"{digits(one, 3)} {say('unit-us')}" for one in _sides(part)]
-        made.append([title(report, part), *of_query, effect(report, part)])
+    made = []
+    for part in (found.waits, found.cpu, *found.parts):
+        which = "split-busy" if part is found.waits else "split-of-query"
+        both = (report.numbers.digits(one, 3) for one in (part.baseline, part.candidate))
+        of_sides = (report.language.say(which, figure=one) for one in both)
+        made.append([title(report, part), *of_sides, effect(report, part)])
     return made
 
 
 def columns(report: Report) -> list[str]:
     """The headings of :func:`rows`."""
-    labels = (side.label for side in report.sides.values())
-    say = report.language.say
+    say, labels = report.language.say, wording.labels(report).values()
     return [say("column-part"), *labels, say("column-effect")]
 
 
 def title(report: Report, part: Part) -> str:
     """A part's name: ``TiKV: scheduler``."""
-    return report.language.say(f"part-{part.name.replace('_', '-')}")
+    return report.language.text(_named(part))
 
 
 def notes(report: Report, section: Section, found: Split) -> list[str]:
@@ -119,11 +118,13 @@ def _part(report: Report, found: Split, part: Part) -> Message:
     share = "apart"
     if way(found.cpu) == way(part):
         share = "most" if abs(more) > abs(whole) / 2 else "some"
-    size = f"{'+' if more > 0 else ''}{report.numbers.digits(more, 3)}"
-    of = message(f"part-{part.name.replace('_', '-')}")
-    return message(
-        "split-part", share=share, part=of, size=f"{size} {report.language.say('unit-us')}"
-    )
+    sized = f"{'+' if more > 0 else ''}{report.numbers.digits(more, 3)}"
+    size = message("split-of-query", figure=sized)
+    return message("split-part", share=share, part=_named(part), size=size)
+
+
+def _named(part: Part) -> Message:
+    return message(f"part-{part.name.replace('_', '-')}")
 
 
 def _figures(report: Report, part: Part, sign: int) -> dict[str, str]:
@@ -137,7 +138,3 @@ def _figures(report: Report, part: Part, sign: int) -> dict[str, str]:
         "size": numbers.size(change, 0, interval),
         "interval": numbers.interval(interval, 0),
     }
-
-
-def _sides(part: Part) -> tuple[float, float]:
-    return part.baseline, part.candidate
