@@ -714,7 +714,7 @@ split-part = { $share ->
    *[apart] , but not in { $part } ({ $size })
 }
 split-summary = Where the time went, in figures
-split-about = Queries per second = CPUs busy / CPU time of a query: this is an identity, and names no cause. Waiting is what keeps the servers' CPUs less busy at this load: locks, disks, network, throttling, or a client that sends less. All figures are the servers' own, from a fifth of each run to its end. The right column says what each row alone does to throughput, with its 95% interval; together the rows multiply to the whole change. CPU of a query is the sum of the rows below it.
+split-about = Queries per second = CPUs busy / CPU time of a query: this is an identity, and names no cause. Waiting is what keeps the servers' CPUs less busy at this load: locks, disks, network, throttling, or a client that sends less. All figures are the servers' own, from a fifth of each run to its end. The right column says what each row alone does to throughput, with its 95% interval; waiting and CPU of a query multiply to the whole change, and the rows below to that of CPU, of which they are the parts.
 split-busy = { $figure } CPUs busy
 split-of-query = { $figure } µs
 split-fewer = This rests on { $rounds } of the { $of } rounds that the verdict rests on{ $threads ->
