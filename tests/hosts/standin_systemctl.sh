@@ -50,7 +50,10 @@ stop) halt ;;
 disable) case " $* " in *" --now "*) halt ;; esac ;;
 show)
     if [ ! -e "$keeper" ]; then state=inactive; elif server; then state=active; else state=activating; fi
-    case " $* " in *" --value "*) echo "$state"; exit ;; esac
+    case " $* " in
+    *MainPID*) if server; then echo "$pid"; else echo 0; fi; exit ;;
+    *" --value "*) echo "$state"; exit ;;
+    esac
     # systemd knows at once that a server ended; the keeper looks every second.
     while [ "$state" = activating ] && [ ! -e "$keeper.ended" ]; do sleep 0.1; done
     echo "ActiveState=$state"

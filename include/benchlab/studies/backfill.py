@@ -39,6 +39,7 @@ class BackfillMoment:
         at: in UTC.
         aa: whether it is an A/A campaign.
         bridge: whether it compares two anchors of a ``design: watch``.
+        canary: whether its candidate is slowed down, to see that this is found.
         engine, versions, minutes, vcpus: of the campaign; None or empty without one.
         dollars: the cost of its hosts; None without a campaign, or if nothing is rented.
         most_minutes, most_dollars: of one that watches, if everything is confirmed.
@@ -50,6 +51,7 @@ class BackfillMoment:
     at: datetime
     aa: bool
     bridge: bool = False
+    canary: bool = False
     engine: str | None = None
     versions: Mapping[Side, str] = field(default_factory=dict)
     minutes: float | None = None
@@ -159,7 +161,8 @@ def backfill_plan(
 def already_measured(home: Home, store: Store, spec: ReportSpec, engine: str) -> str | None:
     """The id of the campaign that makes a scheduled one unnecessary; None: there is none.
 
-    An A/A campaign is never unnecessary: each one is new evidence about the noise.
+    An A/A campaign is never unnecessary: each one is new evidence about the noise. Nor is one
+    whose candidate is slowed down: each one shows whether that is found.
 
     Args:
         spec: with a version on each side.
@@ -175,7 +178,8 @@ def already_measured(home: Home, store: Store, spec: ReportSpec, engine: str) ->
 
 def _once(spec: ReportSpec) -> bool:
     """Whether the schedule measures the same pair only once."""
-    return spec.sides != "same" and not (spec.schedule and spec.schedule.measure_again)
+    again = spec.schedule and spec.schedule.measure_again
+    return spec.sides != "same" and not spec.slowdown_pct and not again
 
 
 def _moments(
@@ -234,9 +238,11 @@ class _Backfill:
             versions = {side: deployed.label for side, deployed in sides.items()}
             aa = spec.sides == "same"
             bridge = spec.design != self.spec.design and not aa
-            found = replace(found, aa=aa, bridge=bridge, engine=engine, versions=versions)
+            planted = spec.slowdown_pct != self.spec.slowdown_pct
+            found = replace(found, aa=aa, bridge=bridge, canary=planted)
+            found = replace(found, engine=engine, versions=versions)
             written = (side.model_dump_json() for side in sides.values())
-            pair = "\n".join((engine, spec.design, *written))
+            pair = "\n".join((engine, spec.design, f"{spec.slowdown_pct:g}", *written))
             if reason := self._needless(spec, engine, pair):
                 return replace(found, no_campaign=reason)
             plan = make(self._resolved(versioned), spec.report)
@@ -247,9 +253,9 @@ class _Backfill:
             why = str(error).replace(f"{self.spec.report} on {at.date()}: ", "")
             return replace(found, no_campaign=why, refused=True)
         self.measured[pair] = f"the same pair as on {at.date()}"
-        if spec.sides == "different":
+        if spec.sides == "different" and not spec.slowdown_pct:
             self.planned.append((engine, _to_measure(sides["candidate"], at)))
-        if self.spec.design == "watch" and not found.aa:
+        if self.spec.design == "watch" and not found.aa and not spec.slowdown_pct:
             both = sides["baseline"], sides["candidate"]
             self.watched.append(Compared(at, engine, *both, found.bridge))
         if plan.screening_rounds is not None:

@@ -171,6 +171,10 @@ subject-aa = Both sides are { $engine } { $version }, deployed and loaded twice:
 subject-slowdown = { $engine } { $candidate } (candidate), slowed down by { $limit } on purpose, was measured{ measured-how } against { $baseline } (baseline), to see whether Benchlab finds a slowdown of that size. The verdicts say nothing about the candidate's version.
 summary-aa = A/A campaign, both sides alike: it measures noise.
 summary-slowdown = Candidate slowed down by { $limit } on purpose.
+summary-canary = Canary: the candidate was slowed down by { $limit } on purpose, to test whether that is found. { $found ->
+    [yes] It was found: { $workload } { $change }.
+   *[no] It was missed: { $workload } { $change }, { $verdict }.
+}
 
 ## The answer
 
@@ -481,7 +485,7 @@ step-resumed = Measuring was interrupted; trials measured by then: { $after }. {
     [no] The dataset was then loaded again: trials before and after that are of different loads.
    *[yes] The servers were then deployed and loaded again: trials before and after that belong to different deployments.
 }
-step-slowdown = While the candidate is measured, stop its server for { $limit } of the time, in periods of 20 ms: a deliberate slowdown, to see whether it is found.
+step-slowdown = While the candidate is measured, stop each of its SQL servers for { $limit } of the time, in periods of 20 ms: a deliberate slowdown, to see whether it is found.
 step-sequential = { $rounds ->
     [one] Measure 1 round, sequentially:
    *[other] Measure { $rounds } rounds, sequentially:
@@ -1086,6 +1090,9 @@ release-type = { $key ->
    *[other] { $type }
 }
 site-next-aa = A/A campaign
+site-canary = canary
+site-canary-found = canary found { site-days-ago }
+site-canary-missed = canary missed on { $on }
 site-next-paused = will not run: its DAG is paused in Airflow
 site-next-by-hand = only when somebody starts it
 site-cost = Cost this month
@@ -1103,7 +1110,7 @@ site-report-types = Report types
 site-report-types-note = Next runs are those of the schedule: a DAG that is paused in Airflow does not run. The cost is that of rented hosts at list prices, of the campaigns that began in the month (UTC). Without A/A campaigns, deployment-to-deployment variation is assumed; trigger the report type with the sides "same" to measure it.
 site-column-newest = Newest campaign
 site-column-took = Took
-site-calibration = Newest A/A campaign
+site-calibration = Newest A/A campaign, canary
 site-aa-campaigns = { $count ->
     [one] 1 A/A campaign
    *[other] { $count } A/A campaigns
@@ -1272,6 +1279,7 @@ news-change-point = Change point
 news-suspect = Suspected change
 news-drift = Slow drift
 news-verdict = { $verdict }: { $report }, { $candidate } against { $baseline }
+news-canary-missed = Canary missed: { $report }
 site-noise = The { $campaigns } A/A campaigns of this setting scatter by { $sd }% (standard deviation).
 site-noise-unknown = How much campaigns vary is unknown: { $campaigns ->
     [0] there is no A/A campaign of this setting
@@ -1498,6 +1506,7 @@ rule-running = { $rule } is { $label }, as { $connection } says
 rule-bridge = { $new } becomes the anchor in place of { $old }, so that both are compared with each other first: what was measured against { $old } stays evidence
 rule-no-bridge = { $new } becomes the anchor in place of { $old }, which cannot be deployed again ({ $why }): what was measured against it is no evidence any more
 rule-aa = an A/A campaign: the candidate against itself, to know the noise
+rule-canary = a canary: { $workload } alone, its candidate slowed down by { $pct }% on purpose, to see whether that is found
 rule-resumed = the versions of { $campaign }, which this run resumes
 warning-warehouses = dataset.warehouses: { $warehouses } for { $threads } threads: with fewer warehouses than threads the threads wait for each other's locks on the rows of `warehouse` and `district`, and that wait is measured; take as many warehouses as threads, or more
 warning-records = dataset.records: { $records }: before its first operation ycsb_d, whose latest rows are read most, computes a weight for each row, so it runs for less time than requested, and its trials are rejected; take at most { $most } records for ycsb_d

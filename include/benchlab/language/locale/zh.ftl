@@ -135,6 +135,10 @@ subject-aa = 两方均为 { $engine } { $version }，各自独立部署并导入
 subject-slowdown = 本次测试{ measured-how }对比了人为减速 { $limit } 的 { $engine } { $candidate }（候选）与 { $baseline }（基线），目的是检验 Benchlab 能否发现这一幅度的减速。测试结论不代表候选版本的性能。
 summary-aa = A/A 测试，两方相同：用于衡量噪声。
 summary-slowdown = 候选被人为减速 { $limit }。
+summary-canary = 金丝雀测试：候选被人为减速 { $limit }，以检验能否发现。{ $found ->
+    [yes] 已发现：{ $workload } { $change }。
+   *[no] 未发现：{ $workload } { $change }，{ $verdict }。
+}
 
 ## 结论
 
@@ -424,7 +428,7 @@ step-resumed = 测试曾经中断，当时已执行的试验数：{ $after }。{
     [no] 之后重新写入数据，因此此前与此后的试验属于不同的写入。
    *[yes] 之后重新部署并重新写入数据，因此此前与此后的试验属于不同的部署。
 }
-step-slowdown = 测试候选期间，以 20 ms 为周期，使其服务器在 { $limit } 的时间内暂停：这是人为的减速，用于检验能否发现它。
+step-slowdown = 测试候选期间，以 20 ms 为周期，使其每个 SQL 服务器在 { $limit } 的时间内暂停：这是人为的减速，用于检验能否发现它。
 step-sequential = 按先后顺序测试 { $rounds } 个轮次：先完成基线的所有负载，再完成候选的所有负载，均依次以 { $threads } 个客户端线程进行测试。
 step-interleaved = 测试 { $rounds } 个轮次。在每个轮次中，每个负载紧接着先后在两方进行测试（构成一个测试块），分别使用 { $threads } 个客户端线程。每个轮次中各负载的顺序、每个测试块中各线程数的顺序均随机决定，两方相同；两方的先后顺序在各轮次间保持均衡，其余随机决定（随机种子 { $seed }）。
 restored-from = { $source ->
@@ -1005,6 +1009,9 @@ release-type = { $key ->
    *[other] { $type }
 }
 site-next-aa = A/A 测试活动
+site-canary = 金丝雀测试
+site-canary-found = 金丝雀已发现，{ site-days-ago }
+site-canary-missed = 金丝雀未被发现，{ $on }
 site-next-paused = 其 DAG 在 Airflow 中已暂停，不会运行
 site-next-by-hand = 仅由人工启动
 site-cost = 本月费用
@@ -1019,7 +1026,7 @@ site-report-types = 报告类型
 site-report-types-note = 下次运行时间取自日程；在 Airflow 中被暂停的 DAG 不会运行。费用为当月（UTC）开始的测试活动所租主机按目录价计算的费用。没有 A/A 测试活动时，部署之间的差异只是假定值；触发该报告类型时将 sides 设为“same”即可测量。
 site-column-newest = 最新测试活动
 site-column-took = 用时
-site-calibration = 最新 A/A 测试活动
+site-calibration = 最新 A/A 测试活动和金丝雀测试
 site-aa-campaigns = { $count } 个 A/A 测试活动
 site-days-ago = { $days ->
     [0] 不到一天前
@@ -1178,6 +1185,7 @@ news-change-point = 变化点
 news-suspect = 疑似变化
 news-drift = 缓慢漂移
 news-verdict = { $verdict }：{ $report }，{ $candidate } 对比 { $baseline }
+news-canary-missed = 金丝雀未被发现：{ $report }
 site-noise = { $campaigns } 个 A/A 测试的离散程度为 { $sd }%（标准差）。
 site-noise-unknown = 测试活动之间的离散程度未知：有 { $campaigns } 个 A/A 测试，需要 5 个。
 site-between-title = 任意两个版本之间
@@ -1387,6 +1395,7 @@ rule-running = “{ $rule }”为 { $label }，由 Connection { $connection } �
 rule-bridge = { $new } 取代 { $old } 成为锚点，因此先把两者相互比较：针对 { $old } 的测量结果仍然有效
 rule-no-bridge = { $new } 取代 { $old } 成为锚点，而后者无法再次部署（{ $why }）：针对它的测量结果不再有效
 rule-aa = A/A 测试：候选与自身对比，用于了解噪声
+rule-canary = 金丝雀测试：只测 { $workload }，候选被人为减速 { $pct }%，以检验能否发现
 rule-resumed = 沿用测试活动 { $campaign } 的版本，本次运行将继续该活动
 warning-warehouses = dataset.warehouses：{ $warehouses } 个 warehouse 对 { $threads } 个线程。warehouse 少于线程时，各线程会在 `warehouse` 和 `district` 表的行上相互等锁，测得的将是锁等待；请使 warehouse 数不少于线程数
 warning-records = dataset.records：{ $records }。ycsb_d 主要读取最新的行，执行第一个操作之前要为每一行计算权重，因此实际运行时间短于要求的时间，无法通过检查项；运行 ycsb_d 时请不要超过 { $most } 条记录
