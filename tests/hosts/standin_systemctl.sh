@@ -17,7 +17,8 @@ halt() {
         rm -f "$keeper"
     fi
     if server; then
-        kill "$pid"
+        # systemd has a stopped process handle it, too (`kill_and_sigcont` in its src/basic).
+        kill "$pid" && kill -CONT "$pid" 2> /dev/null || :
         while kill -0 "$pid" 2> /dev/null; do sleep 0.05; done
         rm -f "$(value WorkingDirectory)/pid"
         stamp exit

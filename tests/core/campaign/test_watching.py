@@ -491,7 +491,11 @@ def test_a_canary_of_a_schedule_says_whether_it_was_found(mondays: Mondays) -> N
         (10, 0, f"{begins} It was missed: Update Index "),
         (15, 15, "Candidate slowed down by 15% on purpose."),
     ):
-        fields = {"slowdown_pct": planted, "workloads": [INDEX], "schedule": schedule}
+        fields: dict[str, Any] = {
+            "slowdown_pct": planted,
+            "workloads": [INDEX],
+            "schedule": schedule,
+        }
         assert said(mondays.week({INDEX: loss}, **fields)).startswith(wanted)
 
 
@@ -506,6 +510,7 @@ def test_a_canary_waits_for_a_bridge_and_is_begun_again_as_it_was(
     calendar = "version,release_date,type\n10.2.11,2017-11-28,GA\n10.11.5,2023-08-14,GA\n"
     (here.home.configs / "releases.csv").write_text(calendar)
     resolver = Resolver(here.home, mondays.store, asks=Asks.NOBODY)
+    assert spec.schedule is not None
     begin = plans.START + timedelta(weeks=30)
     moments = [
         at
