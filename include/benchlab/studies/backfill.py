@@ -39,7 +39,6 @@ class BackfillMoment:
         at: in UTC.
         aa: whether it is an A/A campaign.
         bridge: whether it compares two anchors of a ``design: watch``.
-        canary: whether its candidate is slowed down, to see that this is found.
         engine, versions, minutes, vcpus: of the campaign; None or empty without one.
         dollars: the cost of its hosts; None without a campaign, or if nothing is rented.
         most_minutes, most_dollars: of one that watches, if everything is confirmed.
@@ -51,7 +50,6 @@ class BackfillMoment:
     at: datetime
     aa: bool
     bridge: bool = False
-    canary: bool = False
     engine: str | None = None
     versions: Mapping[Side, str] = field(default_factory=dict)
     minutes: float | None = None
@@ -228,7 +226,7 @@ class _Backfill:
     watched: list[Compared] = field(default_factory=list)
 
     def moment(self, at: datetime) -> BackfillMoment:
-        turn = schedule.turn(self.rule, at)
+        turn = schedule.turn(self.rule, at).of_the_past
         found = BackfillMoment(at, turn.aa)
         try:
             request = Request(self.spec, at.date(), turn, self._known, self.watched)
@@ -238,11 +236,9 @@ class _Backfill:
             versions = {side: deployed.label for side, deployed in sides.items()}
             aa = spec.sides == "same"
             bridge = spec.design != self.spec.design and not aa
-            planted = spec.slowdown_pct != self.spec.slowdown_pct
-            found = replace(found, aa=aa, bridge=bridge, canary=planted)
-            found = replace(found, engine=engine, versions=versions)
+            found = replace(found, aa=aa, bridge=bridge, engine=engine, versions=versions)
             written = (side.model_dump_json() for side in sides.values())
-            pair = "\n".join((engine, spec.design, f"{spec.slowdown_pct:g}", *written))
+            pair = "\n".join((engine, spec.design, *written))
             if reason := self._needless(spec, engine, pair):
                 return replace(found, no_campaign=reason)
             plan = make(self._resolved(versioned), spec.report)
@@ -253,9 +249,9 @@ class _Backfill:
             why = str(error).replace(f"{self.spec.report} on {at.date()}: ", "")
             return replace(found, no_campaign=why, refused=True)
         self.measured[pair] = f"the same pair as on {at.date()}"
-        if spec.sides == "different" and not spec.slowdown_pct:
+        if spec.sides == "different":
             self.planned.append((engine, _to_measure(sides["candidate"], at)))
-        if self.spec.design == "watch" and not found.aa and not spec.slowdown_pct:
+        if self.spec.design == "watch" and not found.aa:
             both = sides["baseline"], sides["candidate"]
             self.watched.append(Compared(at, engine, *both, found.bridge))
         if plan.screening_rounds is not None:

@@ -171,8 +171,7 @@ def _kind(moment: BackfillMoment) -> Text:
         return Text("refused", style="red")
     if moment.no_campaign is not None:
         return Text("none", style="dim")
-    kinds = {"A/A": moment.aa, "bridge": moment.bridge, "canary": moment.canary}
-    return Text(next((kind for kind, is_one in kinds.items() if is_one), "comparison"))
+    return Text("A/A" if moment.aa else "bridge" if moment.bridge else "comparison")
 
 
 def _without(plan: BackfillPlan) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
 from typing import Annotated, Literal
@@ -220,6 +220,11 @@ class Turn:
     with_release: bool = False
     canary: Canary | None = None
     nth: int = 0
+
+    @property
+    def of_the_past(self) -> Turn:
+        """What a backfill wants of the moment: no canary, which is to show what works today."""
+        return replace(self, canary=None)
 
 
 # The turn of a run that a person starts.
