@@ -31,6 +31,7 @@ COMMANDS = {
     "campaigns": ("campaigns",),
     "open": ("open",),
     "compare": ("compare", "calibrate"),
+    "profiles": ("profiles",),
     "history": ("history",),
     "parse": ("parse",),
     "reports": ("render", "publish", "verify"),

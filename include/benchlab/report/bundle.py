@@ -6,6 +6,7 @@ import functools
 import json
 from collections.abc import Sequence
 
+from benchlab.analysis.cause.causes import NO_CAUSES, Causes
 from benchlab.analysis.verdict.compare import Comparison
 from benchlab.language import REFERENCE, load
 from benchlab.report import charts
@@ -44,8 +45,8 @@ def make(
     Raises:
         LanguageError: there is no locale file for one of the languages.
     """
-    moved = causes.read(campaign, comparison, results, read_object) if read_object else {}
-    texts = figures(campaign, comparison, results, moved)
+    known = causes.read(campaign, comparison, results, read_object) if read_object else NO_CAUSES
+    texts = figures(campaign, comparison, results, known)
     if validation is not None:
         texts[VALIDATION] = validation.to_json()
     build = functools.partial(
@@ -57,7 +58,7 @@ def make(
         if read_object
         else {},
         validation=validation,
-        causes=moved,
+        causes=known,
     )
     made: dict[str, bytes] = {}
     for code, page in pages.of_languages(languages).items():
@@ -77,10 +78,10 @@ def figures(
     campaign: Campaign,
     comparison: Comparison,
     results: Sequence[TrialResult],
-    moved: causes.Causes | None = None,
+    known: Causes = NO_CAUSES,
 ) -> dict[str, bytes]:
     """Render the files that machines read: ``report.json``, ``comparison.csv``, ``trials.csv``."""
-    document = json_text.to_json(campaign, comparison, results, moved)
+    document = json_text.to_json(campaign, comparison, results, known)
     texts = {
         "report.json": json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n",
         "comparison.csv": csv_text.comparison_csv(comparison),

@@ -80,7 +80,9 @@ def workloads(site: Site) -> Page:
 def _row(
     site: Site, one: ReportSummary, workload: str, regressions: Sequence[OpenRegression]
 ) -> Row:
-    ended = Chosen(one.report, workload=workload, state="complete", measures_noise=False)
+    ended = Chosen(
+        one.report, workload=workload, state="complete", measures_noise=False, canary=False
+    )
     throughput, _ = of_workload(one.decided[workload], workload)
     return {
         "workload": workload,

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from benchlab.analysis.cause.causes import NO_CAUSES, Causes
 from benchlab.analysis.elsewhere.compare import ComparedFile, ComparedFileCampaign
 from benchlab.analysis.verdict.compare import CellComparison, Comparison, WorkloadComparison
 from benchlab.analysis.verdict.decision import RULE, Decision
@@ -27,7 +28,7 @@ def to_json(
     campaign: Campaign,
     comparison: Comparison,
     results: Sequence[TrialResult],
-    moved: causes.Causes | None = None,
+    known: Causes = NO_CAUSES,
 ) -> dict[str, Any]:
     """The comparison as a JSON document, without secrets; missing values are None.
 
@@ -35,7 +36,7 @@ def to_json(
 
     Args:
         results: all executed trials, including invalid ones.
-        moved: what changed with the workloads that changed; without it, nothing is said of that.
+        known: why workloads changed.
     """
     campaign = redaction.of_campaign(campaign)
     fleet = hardware.fleet_hardware(campaign)
@@ -68,6 +69,7 @@ def to_json(
         "threshold_pct": campaign.report_type.threshold_pct,
         "workloads": [
             (_workload_json if comparison.has_verdicts else _alone_json)(workload)
+            | causes.to_json(known, workload.name)
             for workload in comparison.workloads
         ],
         "gates": _gates_json(comparison.all_gates),
@@ -88,11 +90,6 @@ def to_json(
         **cost.to_json(campaign, comparison),
         **_recorded(campaign),
         **_watched(campaign, comparison),
-        **(
-            {"moved": {name: causes.to_json(found) for name, found in moved.items()}}
-            if moved
-            else {}
-        ),
         **({"looks": [asdict(one) for one in campaign.looks]} if campaign.looks else {}),
     }
 
@@ -130,11 +127,15 @@ def _gates_json(gates: Iterable[GateResult]) -> list[dict[str, Any]]:
 
 
 def _calibration_json(calibration: Calibration) -> dict[str, Any] | None:
-    """The A/A campaigns and the deployment variance they show; None if there are none."""
-    if not calibration.found:
+    """The A/A campaigns and the deployment variance they show, and the earlier campaigns.
+
+    None if there are neither.
+    """
+    if not (calibration.found or calibration.earlier):
         return None
     return {
         "campaigns": list(calibration.campaigns),
+        "earlier": list(calibration.earlier),
         "deployment": [
             {
                 "workload": key[0],

@@ -1,32 +1,40 @@
-"""What changed with the workloads that changed: their counts, ranked.
+"""Why workloads changed: reads the counts of their trials once, splits and ranks them.
 
 Example:
-    ``read(campaign, comparison, results, store.read_bytes)["oltp_insert"].moved`` is 5.
+    ``read(campaign, comparison, trials, store.read_bytes).ranked["oltp_insert"].moved`` is 5.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from benchlab import engines
+from benchlab.analysis.cause import split
+from benchlab.analysis.cause.causes import NO_CAUSES, Causes
 from benchlab.analysis.cause.ranked import Cluster, CountChange, Ranked, ranked
+from benchlab.analysis.cause.split import Part, Split
 from benchlab.analysis.gates.gates import leaving_out
-from benchlab.analysis.verdict.compare import Comparison
-from benchlab.analysis.verdict.rounds import collect
+from benchlab.analysis.verdict.compare import Comparison, WorkloadComparison, rounds_of
+from benchlab.analysis.verdict.rounds import Figure, Rounds, collect
 from benchlab.analysis.verdict.usable_trials import usable_trials
+from benchlab.analysis.verdict.variances import percent, percents
+from benchlab.engines.counts import Row
 from benchlab.errors import BenchlabError
-from benchlab.plan.metric import Metric
+from benchlab.language import Message, message
+from benchlab.plan.metric import THROUGHPUT, Metric, kinds
 from benchlab.plan.open_loop import rate_of
 from benchlab.plan.plan import Plan
-from benchlab.plan.report_type import SIDES
 from benchlab.report.model import counts
 from benchlab.report.model.report import CHANGES
 from benchlab.report.model.series import ReadObject
 from benchlab.results.records import Campaign, TrialResult
 
-Causes = Mapping[str, Ranked | None]
-"""By workload that changed; None where its servers' counters were not read."""
+CONFIDENCE = 0.95
+_Trials = Sequence[tuple[TrialResult, Sequence[Row]]]
+"""The trials of a workload, with what a query took in each."""
 
 
 def read(
@@ -35,66 +43,73 @@ def read(
     results: Sequence[TrialResult],
     read_object: ReadObject,
 ) -> Causes:
-    """Rank the counts of every workload with a changed verdict.
+    """Split and rank the counts of every workload with a change.
 
-    A trial takes part as it does in verdicts. Of the counts that a gate leaves out, and of trials
-    whose counts cannot be read, nothing is known.
+    A trial takes part as it does in verdicts. Of counts that a gate leaves out, and of trials whose
+    counts cannot be read, nothing is known.
     """
     if not comparison.has_verdicts:
-        return {}
-    plan = campaign.wanted
+        return NO_CAUSES
+    plan, splits, moved = campaign.wanted, {}, {}
     used, _ = usable_trials(plan, results)
-    return {
-        workload.name: _of_workload(
-            plan,
-            workload.name,
-            {
-                result.trial.id: (result, _figures(comparison, result, read_object))
-                for result in used
-                if result.trial.workload == workload.name and result.counts is not None
-            },
-        )
-        for workload in comparison.workloads
-        if any(found.verdict in CHANGES for _, found in workload.decided)
-    }
+    measured = {rounds.workload: rounds for rounds in rounds_of(plan, used)}
+    for workload in comparison.workloads:
+        if not any(found.verdict in CHANGES for _, found in workload.decided):
+            continue
+        rounds, name = measured[workload.name], workload.name
+        own = (result for result in used if result.trial.workload == name)
+        trials = [(result, _rows(comparison, result, read_object)) for result in own]
+        moved[name] = _ranked(plan, rounds, trials)
+        if _has_split(workload):
+            splits[name] = _split(plan, rounds, trials)
+    return Causes(splits, moved)
 
 
-def _of_workload(
-    plan: Plan, name: str, found: Mapping[str, tuple[TrialResult, Mapping[str, float | None]]]
-) -> Ranked | None:
-    if not any(figures for _, figures in found.values()):
+def _rows(comparison: Comparison, result: TrialResult, read_object: ReadObject) -> list[Row]:
+    """What a query took of what is compared; empty where it was not read, or is lost."""
+    with contextlib.suppress(BenchlabError):
+        return [
+            row
+            for row in (counts.read(read_object(result.counts)) if result.counts else ())
+            if not leaving_out(comparison.leaving_out, result.gates, row.count)
+        ]
+    return []
+
+
+def _figures(trials: _Trials, value: Callable[[Row], float | None]) -> Iterator[Figure]:
+    for result, rows in trials:
+        trial = result.trial
+        yield trial.round, trial.threads, trial.side, {row.count: value(row) for row in rows}
+
+
+def _has_split(workload: WorkloadComparison) -> bool:
+    return workload.verdict in CHANGES and kinds(workload.metrics)[0] == THROUGHPUT
+
+
+def _split(plan: Plan, rounds: Rounds, trials: _Trials) -> Split | Message:
+    if not plan.can.administers:
+        return message("split-foreign")
+
+    def value(row: Row) -> float | None:
+        return row.per_second if row.count == split.QUERIES else row.per_query
+
+    return split.split(rounds, split.counted(rounds, _figures(trials, value)))
+
+
+def _ranked(plan: Plan, rounds: Rounds, trials: _Trials) -> Ranked | None:
+    if not any(rows for _, rows in trials):
         return None
-    numbers = sorted({trial.round for trial in plan.trials if trial.workload == name})
-    metrics = _metrics(plan, at_rate=rate_of(name) is not None)
     return ranked(
         collect(
-            name,
-            metrics,
-            numbers,
-            plan.threads_in_order(name),
-            SIDES,
-            (
-                (one.trial.round, one.trial.threads, one.trial.side, figures)
-                for one, figures in found.values()
-            ),
-            [plan.deployment_of(number) for number in numbers],
+            rounds.workload,
+            _metrics(plan, at_rate=rate_of(rounds.workload) is not None),
+            rounds.rounds,
+            rounds.threads,
+            rounds.sides,
+            _figures(trials, lambda row: row.per_query),
+            rounds.deployments,
         )
     )
-
-
-def _figures(
-    comparison: Comparison, result: TrialResult, read_object: ReadObject
-) -> dict[str, float | None]:
-    """What a query took in a trial, of the counts that are compared."""
-    try:
-        rows = counts.read(read_object(result.counts or ""))
-    except BenchlabError:
-        return {}
-    return {
-        row.count: row.per_query
-        for row in rows
-        if not leaving_out(comparison.leaving_out, result.gates, row.count)
-    }
 
 
 def _metrics(plan: Plan, *, at_rate: bool) -> list[Metric]:
@@ -112,10 +127,17 @@ def _metrics(plan: Plan, *, at_rate: bool) -> list[Metric]:
     ]
 
 
-def to_json(found: Ranked | None) -> dict[str, object] | None:
-    """What moved, for ``report.json``; a side that has none of a count has no change in percent."""
-    if found is None:
-        return None
+def to_json(known: Causes, workload: str) -> dict[str, Any]:
+    """What is known of one workload, for ``report.json``."""
+    split, moved = known.splits.get(workload), known.ranked.get(workload)
+    return {
+        **({"split": _split_json(split)} if split else {}),
+        **({"moved": _moved_json(moved)} if moved else {}),
+    }
+
+
+def _moved_json(found: Ranked) -> dict[str, Any]:
+    """The counts that moved; where a side has none of a count, its change has no percent."""
     return {
         "counts": found.counts,
         "moved": found.moved,
@@ -123,7 +145,7 @@ def to_json(found: Ranked | None) -> dict[str, object] | None:
     }
 
 
-def _cluster_json(cluster: Cluster) -> dict[str, object]:
+def _cluster_json(cluster: Cluster) -> dict[str, Any]:
     return {
         **_change_json(cluster.leading),
         "depends_on_load": cluster.leading.metric.of_load,
@@ -132,7 +154,7 @@ def _cluster_json(cluster: Cluster) -> dict[str, object]:
     }
 
 
-def _change_json(one: CountChange) -> dict[str, object]:
+def _change_json(one: CountChange) -> dict[str, Any]:
     return {
         "count": one.metric.name,
         "unit": one.metric.unit,
@@ -140,3 +162,23 @@ def _change_json(one: CountChange) -> dict[str, object]:
         "candidate": one.after,
         "change_pct": one.pct,
     }
+
+
+def _split_json(found: Split | Message) -> dict[str, Any]:
+    """What each part does to throughput, and its figures by side."""
+    if isinstance(found, Message):
+        return {"lacking": str(found)}
+    return {
+        "rounds": found.rounds,
+        "threads": list(found.threads),
+        "throughput_pct": percent(found.throughput.mean),
+        "waits": _part_json(found.waits),
+        "cpu": _part_json(found.cpu),
+        "parts": [_part_json(part) for part in found.parts],
+    }
+
+
+def _part_json(part: Part) -> dict[str, Any]:
+    own = {name: value for name, value in vars(part).items() if name != "effect"}
+    interval = percents(part.effect.interval(CONFIDENCE))
+    return {**own, "throughput_pct": percent(part.effect.mean), "ci95_pct": list(interval)}

@@ -28,14 +28,18 @@ class Moved(NamedTuple):
 
 def workloads(report: Report) -> list[Moved]:
     """A part for each workload that changed and whose servers' counters were read."""
-    return [_of(report, title_of(name), found) for name, found in report.causes.items() if found]
+    return [
+        _of(report, title_of(name), found) for name, found in report.causes.ranked.items() if found
+    ]
 
 
 def about(report: Report) -> str:
     """What the tables are; or that nothing was read. Empty where no workload changed."""
-    if not report.causes:
+    if not report.causes.ranked:
         return ""
-    return report.language.say("moved-about" if any(report.causes.values()) else "moved-uncounted")
+    return report.language.say(
+        "moved-about" if any(report.causes.ranked.values()) else "moved-uncounted"
+    )
 
 
 def columns(report: Report) -> list[str]:
